@@ -1,0 +1,17 @@
+"""Interpreted bases that give compiled classes what only interpreted ones can have."""
+
+try:
+    from mypy_extensions import mypyc_attr as mypyc_attr
+except ImportError:  # only mypyc reads it; at run time there is nothing to do
+
+    def mypyc_attr(**options: object):  # type: ignore[no-untyped-def, misc]  # stands in for the above
+        return lambda kind: kind
+
+
+
+class WeakBase:
+    """A class compiled below this one has `__dict__` and can be weakly referenced."""
+
+
+class HookTable(dict[int, object]):
+    """Hooks by id, in the order of registration; a dict that can be weakly referenced."""

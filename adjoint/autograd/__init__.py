@@ -1,0 +1,31 @@
+"""Derivatives of recorded work, under PyTorch's names.
+
+The modules below Tensor live in this package too, so its public names are looked up on first use.
+"""
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "backward": "differentiate",
+    "grad": "differentiate",
+    "no_grad": "grad_mode",
+    "enable_grad": "grad_mode",
+    "set_grad_enabled": "grad_mode",
+    "inference_mode": "grad_mode",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,545 @@
+"""The backward engine: in which order nodes run, and what happens around each.
+
+`Engine.evaluate` is the contract of every hook. The order: a node runs when every gradient that
+reaches it in this pass is there; among ready nodes the newest runs first, and leaves before all.
+Gradients of leaves are kept aside and written when the pass has succeeded, so a pass that fails
+changes no `.grad`.
+"""
+
+import contextvars
+import os
+import threading
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any, Final
+
+from adjoint.ambient import change_grad_enabled, is_grad_enabled
+from adjoint.autograd.graph import LAST, AccumulateGrad, Node, conform
+from adjoint.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks, wrapped
+from adjoint.backends import NDARRAY, backend_of
+from adjoint.tensor_core import TensorCore, factory, raw
+
+NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
+
+
+class _TaskCounter:
+    def __init__(self) -> None:
+        self.next = 0
+
+
+_task_ids: Final[_TaskCounter] = _TaskCounter()
+
+
+class GraphTask:
+    """One backward pass: what waits, what is ready, what was asked for."""
+
+    def __init__(self, keep_graph: bool, create_graph: bool, parent: "GraphTask | None") -> None:
+        self.id = _task_ids.next
+        _task_ids.next += 1
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.remaining: dict[Node, int] = {}
+        self.waiting: dict[Node, Any] = {}
+        self.owned: set[Node] = set()  # whose waiting gradient nobody else holds
+        self.ready: list[Node] = []
+        self.needed: set[Node] | None = None  # None: every node of the graph
+        self.reached: set[Node] = set()  # needed, or only captured
+        self.captures: dict[Node, list[tuple[int, int]]] = {}
+        self.captured: list[Any] = []
+        self.leaves: list[tuple[AccumulateGrad, Any, bool]] = []
+        self.journal: list[tuple[TensorCore, TensorCore | None, Any]] = []
+        self.callbacks: list[Callable[[], object]] = []
+        self.current: Node | None = None
+        self.plain = not create_graph  # nothing was asked that the short path does not do
+        self.mode_before: bool | None = None
+        self.workers: Any = None  # Workers, if devices with threads of their own take part
+
+    def enter_user_code(self) -> None:
+        """Hooks and user functions run with grad mode as in PyTorch: on if a graph is made."""
+        if self.mode_before is None:
+            self.mode_before = change_grad_enabled(self.create_graph)
+
+
+_current_task: Final[contextvars.ContextVar[GraphTask | None]] = contextvars.ContextVar(
+    "adjoint_graph_task", default=None
+)
+
+
+def current_task() -> GraphTask | None:
+    """The pass under way in this context."""
+    return _current_task.get()
+
+
+def queue_callback(callback: Callable[[], object]) -> None:
+    """Call back when the pass under way ends."""
+    task = _current_task.get()
+    if task is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    task.callbacks.append(callback)
+
+
+class _Locks:
+    """The lock under which leaves are written, so that sums by several threads stay exact."""
+
+    def __init__(self) -> None:
+        self.accumulate: Any = threading.Lock()
+
+
+_locks: Final[_Locks] = _Locks()
+
+
+def _after_fork() -> None:
+    _locks.accumulate = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+# ---- setting up a pass ----
+
+
+def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
+    """How many gradients each node waits for; True if a node belongs to a device's worker."""
+    remaining = task.remaining
+    stack: list[Node] = []
+    workers = False
+    for root in roots:
+        if root in remaining:
+            remaining[root] += 1
+        else:
+            remaining[root] = 1
+            stack.append(root)
+    while stack:
+        node = stack.pop()
+        if node.worker is not None:
+            workers = True
+        if node.edge_count == 0:
+            continue
+        following = node.next0
+        if following is not None:
+            if following in remaining:
+                remaining[following] += 1
+            else:
+                remaining[following] = 1
+                stack.append(following)
+        following = node.next1
+        if following is not None:
+            if following in remaining:
+                remaining[following] += 1
+            else:
+                remaining[following] = 1
+                stack.append(following)
+        if node.more is not None:
+            for following, _ in node.more:
+                if following is not None:
+                    if following in remaining:
+                        remaining[following] += 1
+                    else:
+                        remaining[following] = 1
+                        stack.append(following)
+    return workers
+
+
+def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_targets: bool) -> None:
+    """Only what leads to the targets runs; the targets themselves if `run_targets`."""
+    leads: set[Node] = set(targets)
+    needed: set[Node] = set(targets) if run_targets else set()
+    done: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(root, False) for root in roots]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            for following, _ in node.edges():
+                if following is not None and following in leads:
+                    leads.add(node)
+                    needed.add(node)
+                    break
+        elif node not in done:
+            done.add(node)
+            stack.append((node, True))
+            for following, _ in node.edges():
+                if following is not None and following not in done:
+                    stack.append((following, False))
+    task.needed = needed
+    task.reached = leads
+    task.plain = False
+
+
+# ---- one step ----
+
+
+def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
+    """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
+    if node.simple and task.plain and node.hooks is None and grad is not None:
+        following = node.next0
+        if following is not None:
+            deliver(task, following, node.nr0, node.vjp0(grad), grad)
+        following = node.next1
+        if following is not None:
+            deliver(task, following, node.nr1, node.vjp1(grad), grad)
+        if not task.keep_graph:
+            node.release()
+        return
+    grads: list[Any] = [grad] if node.outputs is None else grad
+    executes = task.needed is None or node in task.needed
+    hooks = node.hooks
+    # As in PyTorch: a node that runs is captured before its tensor hooks, another after them.
+    if executes and node in task.captures:
+        capture(task, node, grads)
+    if hooks is not None and (hooks.tensor or hooks.retain):
+        task.enter_user_code()
+        grads = run_tensor_hooks(hooks, grads)
+    if not executes:
+        capture(task, node, grads)
+        return
+    if hooks is not None and hooks.pre:
+        task.enter_user_code()
+        grads = run_pre_hooks(hooks.pre, grads)
+    if isinstance(node, AccumulateGrad):
+        accumulate(task, node, grads[0], False)
+        results: list[Any] = []
+    elif all_none(grads):
+        results = [None] * node.edge_count
+    else:
+        if not task.create_graph:
+            grads = [raw(g) for g in grads]
+        results = fit(task, node, node.apply(grads, task.create_graph))
+    if hooks is not None and hooks.post:
+        task.enter_user_code()
+        results = run_post_hooks(hooks.post, results, grads)
+    if not task.keep_graph:
+        node.release()
+    deliver_all(task, node, results, grads)
+
+
+def all_none(grads: list[Any]) -> bool:
+    """Whether no gradient came at all."""
+    for grad in grads:
+        if grad is not None:
+            return False
+    return True
+
+
+def fit(task: GraphTask, node: Node, results: list[Any]) -> list[Any]:
+    """The results of a node, each conforming to where it goes."""
+    edges = node.edges()
+    if len(results) != len(edges):
+        raise RuntimeError(
+            f"{node.name()} returned {len(results)} gradients for {len(edges)} inputs"
+        )
+    fitted: list[Any] = []
+    for (following, number), result in zip(edges, results):
+        if result is None or following is None:
+            fitted.append(None)
+        else:
+            fitted.append(conform(following, number, result))
+    return fitted
+
+
+def deliver_all(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> None:
+    """Send a node's results along its edges; one thread of a pass at a time."""
+    if task.workers is None:
+        send(task, node, results, grads)
+    else:
+        with task.workers.condition:
+            send(task, node, results, grads)
+
+
+def send(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> None:
+    """Each result to where its edge leads."""
+    source = grads[0] if len(grads) == 1 else None
+    seen: list[Any] = []
+    for (following, number), result in zip(node.edges(), results):
+        if following is None or (task.needed is not None and following not in task.reached):
+            continue
+        if not task.create_graph:
+            result = raw(result)
+        shared = result is not None and (node.hooks is not None or _among(result, seen))
+        deliver(task, following, number, result, result if shared else source)
+        seen.append(result)
+
+
+def _among(value: Any, seen: list[Any]) -> bool:
+    for other in seen:
+        if other is value:
+            return True
+    return False
+
+
+def deliver(task: GraphTask, node: Node, number: int, grad: Any, source: Any) -> None:
+    """Bring a gradient to a node; with the last one it becomes ready.
+
+    `source` is what the gradient was made from: if it is the gradient itself, or if the gradient is
+    a view, someone else may hold its memory.
+    """
+    waiting = task.waiting
+    if grad is not None:
+        if node.outputs is not None:
+            _put(task, node, number, grad)
+        else:
+            if (
+                type(grad) is not node.array_type
+                or grad.dtype is not node.dtype
+                or grad.shape != node.shape
+            ):
+                grad = conform(node, number, grad)
+            held = waiting.get(node)
+            if held is None:
+                waiting[node] = grad
+                if node.sequence_number == LAST and grad is not source and _is_own(grad):
+                    task.owned.add(node)
+            else:
+                waiting[node] = add(task, node, held, grad)
+    left = task.remaining[node]
+    if left > 1:
+        task.remaining[node] = left - 1
+    elif task.workers is not None:
+        task.workers.push(node)
+    elif node.sequence_number == LAST and node.hooks is None and task.plain:
+        accumulate(task, node, waiting.pop(node, None), node in task.owned)
+    else:
+        heappush(task.ready, node)
+
+
+def _is_own(grad: Any) -> bool:
+    """Whether this array holds its own memory."""
+    return type(grad) is NDARRAY and grad.base is None
+
+
+def _put(task: GraphTask, node: Node, number: int, grad: Any) -> None:
+    """Add to the gradients of a node with several outputs."""
+    grad = conform(node, number, grad)
+    held = task.waiting.get(node)
+    if held is None:
+        held = [None] * node.output_count()
+        task.waiting[node] = held
+    held[number] = grad if held[number] is None else held[number] + grad
+
+
+def add(task: GraphTask, node: Node, held: Any, grad: Any) -> Any:
+    """The sum of two gradients; in place where the running sum is ours alone."""
+    if type(held) is NDARRAY and node in task.owned and held.dtype is grad.dtype:
+        held += grad
+        return held
+    total = held + grad
+    if not isinstance(total, TensorCore):
+        total = backend_of(total).asarray(total)
+        task.owned.add(node)
+    return total
+
+
+def capture(task: GraphTask, node: Node, grads: list[Any]) -> None:
+    """Keep the gradients that `grad` or `inputs=` asked for."""
+    for number, slot in task.captures[node]:
+        task.captured[slot] = grads[number]
+
+
+# ---- leaves ----
+
+
+def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
+    """Keep a leaf's gradient for the end of the pass; at once if someone waits to see it."""
+    if grad is None or not isinstance(node, AccumulateGrad):
+        return
+    extras = node.variable.extras
+    post = None if extras is None else extras.post_accumulate
+    hooks = node.hooks
+    if not post and (hooks is None or not hooks.post):
+        task.leaves.append((node, grad, owned))
+        return
+    leaf = node.variable
+    with _locks.accumulate:
+        if not post:
+            remember(task, leaf)
+        write_leaf(leaf, grad, owned, task.create_graph)
+    if post:
+        task.enter_user_code()
+        for hook in list(post.values()):
+            call: Any = hook
+            answer = call(leaf)
+            if answer is not None:
+                raise RuntimeError(
+                    "a post-accumulate-grad hook must return None, "
+                    f"returned {type(answer).__name__}"
+                )
+
+
+def remember(task: GraphTask, leaf: TensorCore) -> None:
+    """Note a leaf's gradient, to put it back if the pass fails."""
+    old = leaf.gradient
+    task.journal.append((leaf, old, None if old is None else backend_of(old.array).copy(old.array)))
+
+
+def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> None:
+    """Set or add to `.grad`."""
+    old = leaf.gradient
+    if create_graph:
+        given = wrapped(grad)
+        leaf.gradient = given.clone() if old is None else old + given
+        return
+    array = raw(grad)
+    backend = backend_of(array)
+    if old is None:
+        if not owned or array.strides != leaf.array.strides:
+            array = _in_layout_of(leaf.array, backend.copy(array))
+        leaf.gradient = factory.tensor(array)
+    elif backend.mutable and not old.special:
+        total = old.array
+        total += array
+        old.counter().value += 1
+    else:
+        old.array = old.array + array
+
+
+def _in_layout_of(like: Any, array: Any) -> Any:
+    """The same values with the strides of a dense array that is not in C order."""
+    if type(like) is not NDARRAY or like.strides == array.strides or not like.flags.f_contiguous:
+        return array
+    return array.copy(order="F")
+
+
+def commit(task: GraphTask) -> None:
+    """The pass has succeeded: write the gradients of all leaves."""
+    leaves = task.leaves
+    nested = task.parent is not None
+    with _locks.accumulate:
+        while leaves:
+            node, grad, owned = leaves.pop()
+            if nested:
+                remember(task, node.variable)
+            write_leaf(node.variable, grad, owned, task.create_graph)
+    if task.parent is not None:
+        task.parent.journal.extend(task.journal)
+
+
+def roll_back(task: GraphTask) -> None:
+    """The pass has failed: put back what was written early."""
+    with _locks.accumulate:
+        for leaf, old, values in task.journal[::-1]:
+            leaf.gradient = old
+            if old is not None:
+                if backend_of(values).mutable:
+                    old.array[...] = values
+                else:
+                    old.array = values
+    task.journal.clear()
+
+
+# ---- a whole pass ----
+
+
+def run_pass(
+    roots: list[Node],
+    numbers: list[int],
+    grads: list[Any],
+    targets: list[tuple[Node, int]],
+    accumulate_targets: bool,
+    keep_graph: bool,
+    create_graph: bool,
+) -> list[Any]:
+    """One backward pass from the roots; the gradients that reached the targets."""
+    parent = _current_task.get()
+    task = GraphTask(keep_graph, create_graph, parent)
+    if targets:
+        if not accumulate_targets:
+            task.captured = [None] * len(targets)
+            for slot, (node, number) in enumerate(targets):
+                task.captures.setdefault(node, []).append((number, slot))
+        restrict(task, roots, [node for node, _ in targets], accumulate_targets)
+    workers = count_dependencies(task, roots)
+    if workers:
+        from adjoint.autograd.workers import Workers  # threads only where a device needs one
+
+        task.workers = Workers(task)
+    if task.depth > 0 and task.depth % NESTED_PER_THREAD == 0:
+        on_fresh_stack(task, roots, numbers, grads)
+    else:
+        run(task, roots, numbers, grads)
+    return task.captured
+
+
+def on_fresh_stack(
+    task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
+) -> None:
+    """Run a deeply nested pass on a thread of its own, so that depth is bounded by memory."""
+    context = contextvars.copy_context()
+    failed: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            context.run(run, task, roots, numbers, grads)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=body, daemon=True, name="adjoint-nested-backward")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+
+
+def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
+    """Deliver the roots' gradients and evaluate until nothing is ready."""
+    token = _current_task.set(task)
+    if task.create_graph and not is_grad_enabled():
+        task.enter_user_code()
+    try:
+        try:
+            for root, number, grad in zip(roots, numbers, grads):
+                if task.needed is None or root in task.reached:
+                    deliver(task, root, number, grad, grad)
+            if task.workers is not None:
+                task.workers.run()
+            else:
+                drain(task)
+            commit(task)
+        except BaseException as error:
+            roll_back(task)
+            explain(task, error)
+            raise
+        callbacks = task.callbacks
+        at = 0
+        while at < len(callbacks):
+            callbacks[at]()
+            at += 1
+    finally:
+        _current_task.reset(token)
+        if task.mode_before is not None:
+            change_grad_enabled(task.mode_before)
+
+
+def drain(task: GraphTask) -> None:
+    """Evaluate ready nodes, newest first, until there are none."""
+    ready = task.ready
+    waiting = task.waiting
+    while ready:
+        node = heappop(ready)
+        task.current = node
+        grad = waiting.pop(node, None)
+        if grad is None and node.outputs is not None:
+            grad = [None] * node.output_count()
+        evaluate(task, node, grad)
+
+
+def explain(task: GraphTask, error: BaseException) -> None:
+    """Say in a note which step of the backward failed."""
+    node = task.current
+    if node is None:
+        return
+    shape = node.shape if node.outputs is None else [output[0] for output in node.outputs]
+    error.add_note(
+        f"in the backward of {node.name()}, whose output has shape {shape}; no .grad was changed"
+        + ("" if not _consumed(task) else " but those given to post-accumulate hooks before")
+    )
+
+
+def _consumed(task: GraphTask) -> bool:
+    """Whether a post-accumulate hook may have seen a gradient in this pass."""
+    for node in task.remaining:
+        if isinstance(node, AccumulateGrad):
+            extras = node.variable.extras
+            if extras is not None and extras.post_accumulate:
+                return True
+    return False

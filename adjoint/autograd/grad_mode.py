@@ -1,0 +1,142 @@
+"""Whether operations are recorded: no_grad, enable_grad, set_grad_enabled, inference_mode.
+
+Each is a context manager and a decorator, of generators too. The settings themselves are in
+`adjoint.ambient`.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.ambient import change_grad_enabled, change_inference
+
+
+class ContextDecorator:
+    """A context manager that decorates functions and generators too."""
+
+    def clone(self) -> Any:
+        """A fresh manager with the same settings, one for each call of the decorated function."""
+        raise NotImplementedError
+
+    def __call__(self, function: Any) -> Any:
+        if inspect.isclass(function):
+            raise TypeError(
+                f"{type(self).__name__} can't decorate the class {function.__name__}; "
+                "decorate its methods"
+            )
+        if inspect.isgeneratorfunction(function):
+            return _wrap_generator(self.clone, function)
+        clone = self.clone
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with clone():
+                return function(*args, **kwargs)
+
+        return wrapper
+
+
+def _wrap_generator(manager: Callable[[], Any], function: Callable[..., Any]) -> Any:
+    """The setting holds while the generator runs, not while its consumer does."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        send: Any = None
+        raised: BaseException | None = None
+        while True:
+            try:
+                with manager():
+                    value = generator.throw(raised) if raised else generator.send(send)
+            except StopIteration as stop:
+                return stop.value
+            raised = None
+            try:
+                send = yield value
+            except GeneratorExit:
+                with manager():
+                    generator.close()
+                raise
+            except BaseException as error:
+                raised = error
+
+    return wrapper
+
+
+class set_grad_enabled(ContextDecorator):  # noqa: N801  PyTorch's spelling
+    """Record operations or not: called, it sets the mode; in a `with`, it also restores it."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self.previous = change_grad_enabled(mode)
+
+    def clone(self) -> Any:
+        """See ContextDecorator."""
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function: Any) -> Any:
+        change_grad_enabled(self.previous)
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        change_grad_enabled(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        change_grad_enabled(self.previous)
+
+
+class no_grad(ContextDecorator):  # noqa: N801  PyTorch's spelling
+    """Nothing inside is recorded for backward."""
+
+    def __init__(self) -> None:
+        self.previous = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        """`@no_grad` without parentheses decorates as well."""
+        if function is None:
+            return super().__new__(cls)
+        return cls()(function)
+
+    def clone(self) -> Any:
+        """See ContextDecorator."""
+        return type(self)()
+
+    def __enter__(self) -> None:
+        self.previous = change_grad_enabled(False)
+
+    def __exit__(self, *exc: object) -> None:
+        change_grad_enabled(self.previous)
+
+
+class enable_grad(no_grad):  # noqa: N801  PyTorch's spelling
+    """Recording inside, even within no_grad."""
+
+    def __enter__(self) -> None:
+        self.previous = change_grad_enabled(True)
+
+
+class inference_mode(ContextDecorator):  # noqa: N801  PyTorch's spelling
+    """No recording, and tensors made inside can never take part in autograd: the cheapest mode."""
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self.previous = (True, False)
+
+    def __new__(cls, mode: Any = True) -> Any:
+        """`@inference_mode` without parentheses decorates as well."""
+        if isinstance(mode, bool):
+            return super().__new__(cls)
+        return cls()(mode)
+
+    def clone(self) -> Any:
+        """See ContextDecorator."""
+        return inference_mode(self.mode)
+
+    def __enter__(self) -> None:
+        self.previous = change_inference(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        grad, inference = self.previous
+        change_inference(inference)
+        change_grad_enabled(grad)

@@ -1,0 +1,138 @@
+"""Array libraries behind one small protocol; each has one file here, and is imported nowhere else.
+
+A forward function of the op table gets the library's namespace as `xp`: NumPy's names, and those of
+`Namespace` below, which every library must answer.
+"""
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy
+
+from adjoint.device import device
+
+NDARRAY: Final = numpy.ndarray  # the one array type that has a short path
+
+
+class Namespace:
+    """A library's functions under NumPy's names, and what NumPy lacks or says differently.
+
+    Attributes that a backend's subclass does not define come from the library itself.
+    """
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.library, name)
+        setattr(self, name, found)  # the next look-up is a plain attribute
+        return found
+
+
+class Backend:
+    """What adjoint asks of an array library."""
+
+    name: str
+    device_type: str
+    array_type: Any
+    mutable: bool = True  # False: an in-place change makes a new array (JAX)
+    xp: Any
+
+    def asarray(self, value: Any, numpy_dtype: Any = None) -> Any:
+        """An array of this library, without a copy where that can be."""
+        raise NotImplementedError
+
+    def to_numpy(self, array: Any) -> Any:
+        """The same values as a NumPy array."""
+        raise NotImplementedError
+
+    def from_numpy(self, array: Any, where: device) -> Any:
+        """A NumPy array's values on a device of this library."""
+        raise NotImplementedError
+
+    def device(self, array: Any) -> device:
+        """Where the array lives."""
+        raise NotImplementedError
+
+    def worker(self, array: Any) -> Any:
+        """The device whose own thread runs backward work on this array; None: the caller's."""
+        return None
+
+    def shares_memory(self, array: Any, source: Any) -> bool:
+        """Whether `array`, just made from `source`, is a view of it."""
+        raise NotImplementedError
+
+    def copy(self, array: Any) -> Any:
+        """The same values in memory of their own, in order."""
+        raise NotImplementedError
+
+    def synchronize(self) -> None:
+        """Wait for work that is under way."""
+
+
+_by_type: Final[dict[Any, Backend]] = {}
+_by_device: Final[dict[str, Backend]] = {}
+_loaders: Final[dict[str, str]] = {"cpu": "numpy", "cuda": "cupy", "xla": "jax"}
+_recognisers: Final[list[Callable[[Any], Backend | None]]] = []
+
+
+def register(backend: Backend, *types: Any) -> None:
+    """Make a backend known, with the exact types of its arrays."""
+    _by_device[backend.device_type] = backend
+    for kind in types:
+        _by_type[kind] = backend
+
+
+def register_recogniser(recognise: Callable[[Any], Backend | None]) -> None:
+    """A function that knows further types (JAX's tracers); its answers are remembered."""
+    _recognisers.append(recognise)
+
+
+def lookup(kind: Any) -> Backend | None:
+    """The backend whose arrays are of this type, or None."""
+    found = _by_type.get(kind)
+    if found is None:
+        top = getattr(kind, "__module__", "").partition(".")[0]
+        if top in ("jax", "jaxlib", "cupy"):
+            load(top.removesuffix("lib"))
+        for recognise in _recognisers:
+            found = recognise(kind)
+            if found is not None:
+                _by_type[kind] = found
+                return found
+        found = _by_type.get(kind)
+    return found
+
+
+def backend_of(array: Any) -> Backend:
+    """The backend of an array, or of an array type."""
+    kind = array if isinstance(array, type) else type(array)
+    found = _by_type.get(kind)
+    if found is None:
+        found = lookup(kind)
+        if found is None:
+            raise TypeError(f"expected an array, got {kind.__module__}.{kind.__qualname__}")
+    return found
+
+
+def load(name: str) -> None:
+    """Import the backend file called `name`."""
+    importlib.import_module(f"adjoint.backends.{name}")
+
+
+def backend_for(where: device) -> Backend:
+    """The backend that holds tensors of a device; imported when first asked for."""
+    if where.type not in _by_device:
+        file = _loaders.get(where.type)
+        if file is None:
+            raise RuntimeError(f"no array library for device {where}")
+        try:
+            load(file)
+        except ImportError as error:
+            extra = {"cupy": "gpu", "jax": "xla"}[file]
+            raise RuntimeError(
+                f"device {where} needs {file}, which can't be imported ({error}); "
+                f"pip install 'adjoint[{extra}]'"
+            ) from error
+    return _by_device[where.type]

@@ -1,0 +1,89 @@
+"""NumPy: the default backend."""
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends import Backend, Namespace, register
+from adjoint.device import CPU, device
+
+
+class NumpyNamespace(Namespace):
+    """NumPy's functions, and the few that every backend must add."""
+
+    def updated(self, array: Any, index: Any, values: Any) -> Any:
+        """A copy of array with array[index] = values."""
+        new = np.array(array)
+        new[index] = values
+        return new
+
+    def added_at(self, array: Any, index: Any, values: Any) -> Any:
+        """A copy of array with values added at index, repeated places counted."""
+        new = np.array(array)
+        np.add.at(new, index, values)
+        return new
+
+    def reshaped_view(self, array: Any, shape: Any) -> Any:
+        """array as another shape without a copy; ValueError if that can't be."""
+        return np.reshape(array, shape, copy=False)
+
+    def strided(self, array: Any, shape: Any, strides: Any, offset: int) -> Any:
+        """A view of array's memory with strides and offset counted in elements."""
+        owner = array
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        start = offset * array.itemsize
+        return np.ndarray(
+            shape,
+            array.dtype,
+            buffer=owner.reshape(-1, order="A").view(np.uint8)[start:] if start else owner,
+            strides=tuple(s * array.itemsize for s in strides),
+        )
+
+    def special(self, name: str) -> Any:
+        """A function of scipy.special; an ImportError that names the extra without it."""
+        try:
+            import scipy.special
+        except ImportError as error:
+            raise ImportError(
+                f"{name} needs SciPy's kernels: pip install 'adjoint[scipy]'"
+            ) from error
+        return getattr(scipy.special, name)
+
+
+class NumpyBackend(Backend):
+    """Arrays in main memory."""
+
+    name = "numpy"
+    device_type = "cpu"
+    array_type = np.ndarray
+    xp = NumpyNamespace(np)
+
+    def asarray(self, value: Any, numpy_dtype: Any = None) -> Any:
+        return np.asarray(value, dtype=numpy_dtype)
+
+    def to_numpy(self, array: Any) -> Any:
+        return array
+
+    def from_numpy(self, array: Any, where: device) -> Any:
+        return array
+
+    def device(self, array: Any) -> device:
+        return CPU
+
+    def shares_memory(self, array: Any, source: Any) -> bool:
+        return array is source or (
+            array.base is not None and (array.base is source or array.base is source.base)
+        )
+
+    def copy(self, array: Any) -> Any:
+        return np.array(array, order="C")
+
+
+numpy_backend = NumpyBackend()
+register(numpy_backend, np.ndarray)
+for _scalar in (
+    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
+    np.float16, np.float32, np.float64, np.complex64, np.complex128,
+):
+    register(numpy_backend, _scalar)

@@ -1,0 +1,54 @@
+"""Where a tensor's array lives."""
+
+from typing import Any
+
+_KNOWN = ("cpu", "cuda", "xla", "meta")
+
+
+class device:  # noqa: N801  PyTorch's spelling
+    """A device type and its index: `device("cuda:0")`, `device("cuda", 0)`, `device("cpu")`."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: "str | int | device", index: int | None = None) -> None:
+        if isinstance(type, device):
+            self.type: str = type.type
+            self.index: int | None = type.index
+            return
+        if isinstance(type, int):
+            index = type
+            type = "cuda"
+        if not isinstance(type, str):
+            raise TypeError(f"device: expected a name such as 'cpu' or 'cuda:0', got {type!r}")
+        name, colon, number = type.partition(":")
+        if colon:
+            if index is not None:
+                raise RuntimeError(f"device: index {index} given beside the name {type!r}")
+            if not number.isdecimal():
+                raise RuntimeError(f"device: {type!r} has no valid index; write it as 'cuda:0'")
+            index = int(number)
+        if name not in _KNOWN:
+            raise RuntimeError(f"device: unknown type {name!r}; known are {', '.join(_KNOWN)}")
+        self.type, self.index = name, index
+
+    def __repr__(self) -> str:
+        return f"device(type={self.type!r}" + (
+            ")" if self.index is None else f", index={self.index})"
+        )
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, device) and self.type == other.type and self.index == other.index
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (device, (str(self),))
+
+
+CPU = device("cpu")

@@ -1,0 +1,875 @@
+"""The one path of a call: override → promote → backend → record.
+
+`unary` and `binary` are the same path cut short for one or two NumPy tensors of one data type with
+nothing unusual active; everything else goes through `apply`.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from adjoint.ambient import ambient, switchboard
+from adjoint.autograd.graph import Node, accumulator_of, edge_node, next_sequence_number
+from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
+from adjoint.backends import NDARRAY, Backend, backend_of, lookup
+from adjoint.backends.numpy import numpy_backend
+from adjoint.dtypes import (
+    FLOAT,
+    category_of,
+    dtype,
+    float32,
+    float64,
+    from_numpy_dtype,
+    get_default_dtype,
+    of_python_scalar,
+    result_of,
+)
+from adjoint.tensor import Tensor
+from adjoint.tensor_core import (
+    INFERENCE_VIEW,
+    MULTI_OUTPUT_VIEW,
+    NO_GRAD_VIEW,
+    TensorCore,
+    VersionCounter,
+    factory,
+)
+
+if TYPE_CHECKING:
+    from adjoint.ops.op import Op, Rule
+
+
+class Operators:
+    """The ops behind Tensor's operators; the tables fill them in."""
+
+    def __init__(self) -> None:
+        self.add: Any = None
+        self.sub: Any = None
+        self.mul: Any = None
+        self.truediv: Any = None
+        self.floordiv: Any = None
+        self.remainder: Any = None
+        self.pow: Any = None
+        self.matmul: Any = None
+        self.bitwise_and: Any = None
+        self.bitwise_or: Any = None
+        self.bitwise_xor: Any = None
+        self.lshift: Any = None
+        self.rshift: Any = None
+        self.eq: Any = None
+        self.ne: Any = None
+        self.lt: Any = None
+        self.le: Any = None
+        self.gt: Any = None
+        self.ge: Any = None
+        self.neg: Any = None
+        self.abs: Any = None
+        self.bitwise_not: Any = None
+        self.getitem: Any = None
+        self.positive: Any = None
+        self.unbind: Any = None
+        self.from_data: Any = None
+        self.add_: Any = None
+        self.sub_: Any = None
+        self.mul_: Any = None
+        self.truediv_: Any = None
+        self.floordiv_: Any = None
+        self.remainder_: Any = None
+        self.pow_: Any = None
+        self.bitwise_and_: Any = None
+        self.bitwise_or_: Any = None
+        self.bitwise_xor_: Any = None
+        self.lshift_: Any = None
+        self.rshift_: Any = None
+        self.setitem_: Any = None
+
+
+operators: Final[Operators] = Operators()
+
+F32: Final[Any] = float32.numpy_dtype
+F64: Final[Any] = float64.numpy_dtype
+
+
+class OpNode(Node):
+    """The backward of one call of an op.
+
+    Calls on the short path keep their arguments in `saved0` and `saved1`; all others keep the list
+    `values`, in the order of the op's parameters.
+    """
+
+    def __init__(self, op: "Op") -> None:
+        super().__init__(next_sequence_number())
+        self.op = op
+        self.saved0: Any = None
+        self.saved1: Any = None
+        self.version0 = 0
+        self.version1 = 0
+        self.result: Any = None  # the output's array, or the list of them
+        self.result_version = 0
+        self.result_counters: dict[int, VersionCounter] | None = None
+        self.values: list[Any] | None = None
+        self.versions: dict[int, Any] | None = None
+        self.shapes: dict[int, Any] | None = None
+        self.needs: list[bool] | None = None
+        self.holds = False
+
+    def name(self) -> str:
+        """PyTorch's name of this step."""
+        name: str = self.op.node_name
+        return name
+
+    # -- the short path --
+
+    def vjp0(self, grad: Any) -> Any:
+        return self.short_vjp(self.op.rule0, grad)
+
+    def vjp1(self, grad: Any) -> Any:
+        return self.short_vjp(self.op.rule1, grad)
+
+    def short_vjp(self, rule: "Rule | None", grad: Any) -> Any:
+        """A rule on raw arrays, its saved values in the fixed places."""
+        if rule is None:
+            return None
+        if self.released:
+            raise freed(self.name())
+        pattern = rule.pattern
+        if pattern == 0:
+            return rule.function(grad)
+        if pattern == 1:
+            self.check_result()
+            return rule.function(grad, self.result)
+        if pattern == 2:
+            return rule.function(grad, self.first())
+        if pattern == 3:
+            return rule.function(grad, self.second())
+        if pattern == 4:
+            return rule.function(grad, self.first(), self.second())
+        return rule.function(*[self.short_source(k, i, grad) for k, i in rule.sources])
+
+    def short_source(self, kind: int, index: int, grad: Any) -> Any:
+        """One argument of a rule on the short path."""
+        if kind == 0:
+            return grad
+        if kind == 1:
+            self.check_result()
+            return self.result
+        if index == 0:
+            return self.first()
+        if index == 1:
+            return self.second()
+        return self.op.defaults[index]
+
+    def first(self) -> Any:
+        """The first saved argument as a raw value."""
+        return self.raw_value(self.saved0, self.version0, 0)
+
+    def second(self) -> Any:
+        """The second saved argument as a raw value."""
+        return self.raw_value(self.saved1, self.version1, 1)
+
+    def raw_value(self, saved: Any, version: int, index: int) -> Any:
+        """A saved argument as a raw value, unless it was changed since."""
+        if isinstance(saved, TensorCore):
+            extras = saved.extras
+            if extras is not None and extras.counter is not None:
+                check_version(self.name(), self.op.parameters[index], version, extras.counter)
+            return saved.array
+        return saved
+
+    def check_result(self) -> None:
+        """Refuse if the saved result was changed since."""
+        if self.result_counters is not None:
+            for counter in self.result_counters.values():
+                check_version(self.name(), "result", self.result_version, counter)
+
+    def watch(self, output_number: int, counter: VersionCounter) -> None:
+        if self.result_counters is None:
+            self.result_counters = {}
+        self.result_counters[output_number] = counter
+
+    # -- the general path --
+
+    def apply(self, grads: list[Any], create_graph: bool) -> list[Any]:
+        """See Node; the rules of all inputs that need a gradient."""
+        if self.released:
+            raise freed(self.name())
+        if self.outputs is not None:
+            grads = self.materialised(grads, create_graph)
+        op = self.op
+        if op.joint is not None:
+            answers = list(self.call(op.joint, grads, create_graph))
+        else:
+            answers = []
+            for i, rule in enumerate(op.rules):
+                wanted = rule is not None and self.wants(i)
+                answers.append(self.call(rule, grads, create_graph) if wanted else None)
+        if self.values is None:
+            return answers[: self.edge_count]
+        flat: list[Any] = []
+        for i, answer in zip(op.inputs, answers):
+            width = self.width(i)
+            if width < 0:
+                flat.append(answer)
+            else:
+                flat.extend([None] * width if answer is None else answer)
+        return flat
+
+    def wants(self, index: int) -> bool:
+        """Whether the input at this place of op.inputs needs a gradient."""
+        if self.needs is not None:
+            return self.needs[index]
+        return (self.next0 if index == 0 else self.next1) is not None
+
+    def width(self, parameter: int) -> int:
+        """How many edges a parameter has: -1 for a single tensor, else the length of its list."""
+        if self.shapes is None:
+            return -1
+        shape = self.shapes.get(parameter)
+        return len(shape) if isinstance(shape, list) else -1
+
+    def materialised(self, grads: list[Any], create_graph: bool) -> list[Any]:
+        """Gradients of all outputs, zeros where none came."""
+        assert self.outputs is not None
+        full: list[Any] = []
+        for grad, (shape, numpy_dtype, array_type) in zip(grads, self.outputs):
+            if grad is None:
+                grad = backend_of(array_type).xp.zeros(shape, numpy_dtype)
+                if create_graph:
+                    grad = factory.tensor(grad)
+            full.append(grad)
+        return full
+
+    def call(self, rule: Any, grads: list[Any], create_graph: bool) -> Any:
+        """A rule, its arguments looked up by where they come from."""
+        args: list[Any] = []
+        for kind, index in rule.sources:
+            if kind == 0:
+                args.append(grads[index] if index >= 0 else tuple(grads))
+            elif kind == 1:
+                self.check_result()
+                args.append(self.result_value(index, create_graph))
+            elif kind == 2:
+                args.append(self.value(index, create_graph))
+            elif kind == 3:
+                assert self.shapes is not None
+                args.append(self.shapes[index])
+            else:
+                args.append(tuple(self.wants(i) for i in range(len(self.op.inputs))))
+        return rule.function(*args)
+
+    def result_value(self, index: int, create_graph: bool) -> Any:
+        """A saved result, as a Tensor of this node if a graph is made."""
+        saved = self.result[index] if self.outputs is not None else self.result
+        if isinstance(saved, SavedTensor):
+            tensor = saved.unpack()
+        elif create_graph:
+            tensor = factory.tensor(saved)
+            tensor.needs_grad = category_of(saved.dtype) >= FLOAT
+        else:
+            return saved
+        if not create_graph:
+            return tensor.array
+        if tensor.needs_grad:
+            tensor.node, tensor.output_number = self, index
+        return tensor
+
+    def value(self, index: int, create_graph: bool) -> Any:
+        """A saved argument; tensors raw unless a graph is made."""
+        if self.values is None:
+            if index == 0:
+                saved, version = self.saved0, self.version0
+            elif index == 1:
+                saved, version = self.saved1, self.version1
+            else:
+                return self.op.defaults[index]
+        else:
+            saved = self.values[index]
+            version = 0 if self.versions is None else self.versions.get(index, 0)
+        return self.unpacked(saved, version, index, create_graph)
+
+    def unpacked(self, saved: Any, version: Any, index: int, create_graph: bool) -> Any:
+        """A saved value as a rule sees it, lists element by element."""
+        if isinstance(saved, SavedTensor):
+            tensor = saved.unpack()
+            return tensor if create_graph else tensor.array
+        if isinstance(saved, TensorCore):
+            array = self.raw_value(saved, version, index)
+            return saved if create_graph else array
+        if isinstance(saved, (list, tuple)):
+            versions = version if isinstance(version, list) else [0] * len(saved)
+            return type(saved)(
+                [self.unpacked(s, v, index, create_graph) for s, v in zip(saved, versions)]
+            )
+        return saved
+
+    def release(self) -> None:
+        """Let go of saved values; a node that had none can run again."""
+        if self.holds:
+            self.saved0 = None
+            self.saved1 = None
+            self.result = None
+            self.values = None
+            self.released = True
+
+
+# ---- the short path ----
+
+
+def unary(op: "Op", a: Any) -> Any:
+    """An op of one input, on a NumPy tensor with nothing unusual active."""
+    if isinstance(a, Tensor):
+        if switchboard.unusual == 0 and not a.special:
+            if a.extras is not None:
+                a.refresh()
+            x = a.array
+            if type(x) is NDARRAY and (not op.floats or x.dtype is F32 or x.dtype is F64):
+                out = op.direct(x)
+                if type(out) is not NDARRAY:
+                    out = numpy_backend.asarray(out)
+                result = Tensor(out)
+                if a.needs_grad and op.rule0 is not None:
+                    record_one(op, a, result, out)
+                return result
+    elif type(a) is NDARRAY:
+        return op.direct(a)
+    return apply(op, [a, *op.defaults[1:]])
+
+
+def record_one(op: "Op", a: Tensor, result: Tensor, out: Any) -> None:
+    """Give result its node: the short form for one input."""
+    node = OpNode(op)
+    following = a.node
+    node.next0 = accumulator_of(a) if following is None else following
+    node.nr0 = a.output_number
+    node.edge_count = 1
+    node.simple = True
+    plan = op.plan(1)
+    if plan.keep0:
+        node.saved0 = a
+        node.holds = True
+        if a.extras is not None:
+            node.version0 = a.version()
+    if plan.keep_result:
+        node.result = out
+        node.holds = True
+    node.shape = out.shape
+    node.dtype = out.dtype
+    node.array_type = NDARRAY
+    result.node = node
+    result.needs_grad = True
+
+
+def binary(op: "Op", a: Any, b: Any) -> Any:
+    """An op of two inputs, on NumPy tensors of one type, or one and a Python number."""
+    if isinstance(a, Tensor):
+        if switchboard.unusual == 0 and not a.special:
+            if a.extras is not None:
+                a.refresh()
+            x = a.array
+            if type(x) is NDARRAY:
+                kind = x.dtype
+                if isinstance(b, Tensor):
+                    if not b.special:
+                        if b.extras is not None:
+                            b.refresh()
+                        y = b.array
+                        if (
+                            type(y) is NDARRAY
+                            and y.dtype is kind
+                            and (kind is F32 or kind is F64 or not op.floats)
+                        ):
+                            return short_binary(op, a, b, x, y)
+                elif (type(b) is float or type(b) is int) and (kind is F32 or kind is F64):
+                    return short_with_number(op, a, b, x)
+    elif isinstance(b, Tensor):
+        if (
+            switchboard.unusual == 0
+            and not b.special
+            and b.extras is None
+            and (type(a) is float or type(a) is int)
+        ):
+            y = b.array
+            if type(y) is NDARRAY and (y.dtype is F32 or y.dtype is F64):
+                return short_from_number(op, a, b, y)
+    elif type(a) is NDARRAY and op.direct is not None:
+        return op.direct(a, b)
+    return apply(op, [a, b, *op.defaults[2:]])
+
+
+def compute(op: "Op", x: Any, y: Any) -> Any:
+    """NumPy's own function, with errors that name the op."""
+    try:
+        out = op.direct(x, y)
+    except Exception as error:
+        raise complaint(op, [x, y], error) from None
+    return out if type(out) is NDARRAY else numpy_backend.asarray(out)
+
+
+def short_binary(op: "Op", a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
+    """Both are tensors of one data type."""
+    out = compute(op, x, y)
+    result = Tensor(out)
+    mask = 0
+    if a.needs_grad and op.rule0 is not None:
+        mask = 1
+    if b.needs_grad and op.rule1 is not None:
+        mask += 2
+    if mask:
+        node = OpNode(op)
+        if mask & 1:
+            following = a.node
+            node.next0 = accumulator_of(a) if following is None else following
+            node.nr0 = a.output_number
+        if mask & 2:
+            following = b.node
+            node.next1 = accumulator_of(b) if following is None else following
+            node.nr1 = b.output_number
+        plan = op.plan(mask)
+        if plan.keep0:
+            node.saved0 = a
+            if a.extras is not None:
+                node.version0 = a.version()
+        if plan.keep1:
+            node.saved1 = b
+            if b.extras is not None:
+                node.version1 = b.version()
+        finish_short(op, node, result, out, plan.keep0 or plan.keep1, plan.keep_result)
+    return result
+
+
+def short_with_number(op: "Op", a: Tensor, b: Any, x: Any) -> Tensor:
+    """A tensor and a Python number."""
+    out = compute(op, x, b)
+    result = Tensor(out)
+    if a.needs_grad and op.rule0 is not None:
+        node = OpNode(op)
+        following = a.node
+        node.next0 = accumulator_of(a) if following is None else following
+        node.nr0 = a.output_number
+        plan = op.plan(1)
+        if plan.keep0:
+            node.saved0 = a
+            if a.extras is not None:
+                node.version0 = a.version()
+        node.saved1 = b
+        finish_short(op, node, result, out, plan.keep0, plan.keep_result)
+    return result
+
+
+def short_from_number(op: "Op", a: Any, b: Tensor, y: Any) -> Tensor:
+    """A Python number and a tensor."""
+    out = compute(op, a, y)
+    result = Tensor(out)
+    if b.needs_grad and op.rule1 is not None:
+        node = OpNode(op)
+        following = b.node
+        node.next1 = accumulator_of(b) if following is None else following
+        node.nr1 = b.output_number
+        plan = op.plan(2)
+        node.saved0 = a
+        if plan.keep1:
+            node.saved1 = b
+        finish_short(op, node, result, out, plan.keep1, plan.keep_result)
+    return result
+
+
+def finish_short(
+    op: "Op", node: OpNode, result: Tensor, out: Any, keeps: bool, keep_result: bool
+) -> None:
+    """What all short nodes of two arguments have in common."""
+    node.edge_count = 2
+    node.simple = True
+    node.holds = keeps
+    if keep_result:
+        node.result = out
+        node.holds = True
+    node.shape = out.shape
+    node.dtype = out.dtype
+    node.array_type = NDARRAY
+    result.node = node
+    result.needs_grad = True
+
+
+def operate(op: "Op", a: Any, b: Any, other: Any) -> Any:
+    """An operator of Tensor; NotImplemented if `other` is nothing it can work with."""
+    if (
+        isinstance(other, Tensor)
+        or isinstance(other, (bool, int, float, complex))
+        or lookup(type(other)) is not None
+    ):
+        return binary(op, a, b)
+    return NotImplemented
+
+
+# ---- the general path ----
+
+
+def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An op as users call it: any mixture of positions, keywords and out=."""
+    out = kwargs.pop("out", None) if kwargs else None
+    values = op.bind(args, kwargs)
+    result = apply(op, values)
+    return result if out is None else write_out(op, result, out)
+
+
+def write_out(op: "Op", result: Any, out: Any) -> Any:
+    """Put a result into the tensors given as out=."""
+    if isinstance(out, (tuple, list)):
+        for target, value in zip(out, result, strict=True):
+            write_out(op, value, target)
+        return out
+    if result.needs_grad or (out.needs_grad and ambient().grad_enabled):
+        raise RuntimeError(
+            f"{op.name}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad"
+        )
+    return out.overwrite(result, op.name)
+
+
+def tensors_in(values: list[Any]) -> list[Tensor]:
+    """The tensors among the arguments, lists included."""
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            for element in value:
+                if isinstance(element, Tensor):
+                    found.append(element)
+    return found
+
+
+def apply(op: "Op", values: list[Any]) -> Any:
+    """Run an op on arguments in the order of its parameters, and record it if it must be."""
+    tensors = tensors_in(values)
+    if not tensors:
+        return apply_raw(op, values)
+    for tensor in tensors:
+        if tensor.special:
+            return override(op, values, tensors)
+        if tensor.extras is not None:
+            tensor.refresh()
+    backend = common_backend(op, tensors)
+    arrays = promoted(op, values, backend)
+    try:
+        out = run_forward(op, backend.xp, arrays)
+    except Exception as error:
+        raise complaint(op, arrays, error) from None
+    return wrap(op, values, tensors, backend, out)
+
+
+def run_forward(op: "Op", xp: Any, arrays: list[Any]) -> Any:
+    """Call a forward with its arguments in the order of the parameters."""
+    if op.positional == len(op.parameters) and op.star < 0:
+        return op.forward(xp, *arrays)
+    named = dict(zip(op.parameters[op.positional :], arrays[op.positional :]))
+    if op.star < 0:
+        return op.forward(xp, *arrays[: op.positional], **named)
+    return op.forward(xp, *arrays[: op.star], *arrays[op.star], **named)
+
+
+def apply_raw(op: "Op", values: list[Any]) -> Any:
+    """Arrays come in, arrays go out: how rules run on raw gradients."""
+    for value in values:
+        for element in value if isinstance(value, (list, tuple)) else (value,):
+            backend = lookup(type(element))
+            if backend is not None:
+                return run_forward(op, backend.xp, values)
+    raise TypeError(
+        f"{op.name}(): expected a Tensor, got "
+        + ", ".join(type(v).__name__ for v in values[: op.required])
+    )
+
+
+def override(op: "Op", values: list[Any], tensors: list[Tensor]) -> Any:
+    """Let a subclass handle the call."""
+    kinds = tuple(dict.fromkeys(type(t) for t in tensors))
+    kwargs = dict(zip(op.parameters, values))
+    args = tuple(kwargs.pop(name) for name in op.parameters[: op.required])
+    if op.star >= 0:
+        args = args[: op.star] + tuple(args[op.star])
+    kwargs = {k: v for k, v in kwargs.items() if v is not op.defaults[op.index_of[k]]}
+    for tensor in tensors:
+        if tensor.special:
+            handler: Any = type(tensor).__torch_function__  # type: ignore[attr-defined]  # subclass
+            answer = handler(op, kinds, args, kwargs)
+            if answer is not NotImplemented:
+                return answer
+    names = ", ".join(k.__name__ for k in kinds)
+    raise TypeError(f"no implementation of {op.name} for the types {names}")
+
+
+def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
+    """The backend of all arguments; 0-d CPU tensors go along with any other."""
+    backend = backend_of(tensors[0].array)
+    for tensor in tensors:
+        other = backend_of(tensor.array)
+        if other is not backend:
+            if other is numpy_backend and tensor.array.ndim == 0:
+                continue
+            if backend is numpy_backend and tensors[0].array.ndim == 0:
+                return common_backend(op, tensors[1:] + tensors[:1])
+            raise RuntimeError(
+                f"{op.name}(): Expected all tensors to be on the same device, but found "
+                f"{backend.device(tensors[0].array)} and {other.device(tensor.array)}; "
+                "move one with .to(...)"
+            )
+    return backend
+
+
+def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:
+    """The raw arguments, those that mix brought to one data type."""
+    arrays: list[Any] = [unwrapped(value) for value in values]
+    if not op.promotes:
+        return arrays
+    kind = promotion(op, values)
+    if kind is None:
+        return arrays
+    target = kind.numpy_dtype
+    for i in op.promotes:
+        array = arrays[i]
+        if isinstance(values[i], Tensor):
+            if array.dtype != target:
+                arrays[i] = array.astype(target)
+        elif isinstance(values[i], (list, tuple)):
+            arrays[i] = [a if a.dtype == target else a.astype(target) for a in array]
+        elif isinstance(array, (bool, int, float, complex)):
+            arrays[i] = backend.asarray(array, target)
+        elif array is not None and not isinstance(array, str):
+            arrays[i] = backend.asarray(array).astype(target)
+    return arrays
+
+
+def unwrapped(value: Any) -> Any:
+    """The array of a tensor, in lists too."""
+    if isinstance(value, Tensor):
+        return value.array
+    if isinstance(value, tuple):
+        for element in value:
+            if isinstance(element, Tensor):
+                return tuple([unwrapped(e) for e in value])
+    elif isinstance(value, list):
+        return [unwrapped(e) for e in value]
+    return value
+
+
+def promotion(op: "Op", values: list[Any]) -> dtype | None:
+    """The data type in which an op computes; None to leave all as it is."""
+    dimensioned: list[dtype] = []
+    zero_dim: list[dtype] = []
+    numbers: list[dtype] = []
+    for i in op.promotes:
+        value = values[i]
+        for element in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(element, Tensor):
+                kind = from_numpy_dtype(element.array.dtype)
+                (dimensioned if element.array.ndim else zero_dim).append(kind)
+            elif isinstance(element, (bool, int, float, complex)):
+                numbers.append(of_python_scalar(element))
+            elif lookup(type(element)) is not None:
+                kind = from_numpy_dtype(element.dtype)
+                (dimensioned if element.ndim else zero_dim).append(kind)
+    if not (dimensioned or zero_dim or numbers):
+        return None
+    result = result_of(dimensioned, zero_dim, numbers)
+    if op.floats and result.category < FLOAT:
+        return get_default_dtype()
+    return result
+
+
+def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
+    """The library's error in PyTorch's type, naming the op and what it was given."""
+    if isinstance(error, (NotImplementedError, ImportError)):
+        return error
+    given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
+    kind: type[Exception] = RuntimeError
+    if isinstance(error, (TypeError, IndexError)):
+        kind = type(error)
+    text = str(error)
+    if "could not be broadcast together" in text or "shape-mismatch" in text:
+        text = "the shapes can't be broadcast together; sizes must be equal or 1, from the last on"
+    elif isinstance(error, RuntimeError) and text.startswith(op.name):
+        return error
+    return kind(f"{op.name}({given}): {text}")
+
+
+def broadcasts_to(shape: Any, wider: Any) -> bool:
+    """Whether an array of `shape` can be written into one of shape `wider`."""
+    lead = len(wider) - len(shape)
+    if lead < 0:
+        return False
+    for i in range(len(shape)):
+        if shape[i] != wider[lead + i] and shape[i] != 1:
+            return False
+    return True
+
+
+def described(value: Any) -> str:
+    """An argument in an error message."""
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        text = repr(value)
+        return text if len(text) < 60 else text[:57] + "..."
+    return f"{value.dtype}{list(shape)}"
+
+
+def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, out: Any) -> Any:
+    """The results as Tensors, recorded if one of the inputs needs a gradient."""
+    settings = ambient() if switchboard.unusual else None
+    outs: list[Any] = list(out) if isinstance(out, (tuple, list)) else [out]
+    results: list[Tensor] = []
+    for array in outs:
+        if type(array) is not backend.array_type:
+            array = backend.asarray(array)
+        results.append(Tensor(array))
+    recording = settings is None or settings.grad_enabled
+    if recording and op.inputs:
+        node = record(op, values, results, isinstance(out, (tuple, list)))
+        if node is not None and settings is not None and settings.saved_hooks:
+            pack_all(node, settings.saved_hooks)
+    if settings is not None and settings.inference:
+        for result in results:
+            result.inference = True
+    if op.view:
+        link_views(op, values, results, backend, settings)
+    if not isinstance(out, (tuple, list)):
+        return results[0]
+    if op.outputs is not None:
+        return op.outputs(*results)
+    return tuple(results)
+
+
+def needs(value: Any) -> bool:
+    """Whether an argument, or one in a list, needs a gradient."""
+    if isinstance(value, Tensor):
+        return value.needs_grad
+    if isinstance(value, (list, tuple)):
+        for element in value:
+            if isinstance(element, Tensor) and element.needs_grad:
+                return True
+    return False
+
+
+def record(op: "Op", values: list[Any], results: list[Tensor], several: bool) -> OpNode | None:
+    """Make the node of a call; None if no input needs a gradient."""
+    mask = 0
+    for i, parameter in enumerate(op.inputs):
+        if (op.joint is not None or op.rules[i] is not None) and needs(values[parameter]):
+            mask |= 1 << i
+    differentiable = [category_of(r.array.dtype) >= FLOAT for r in results]
+    if not mask or not any(differentiable):
+        return None
+    node = OpNode(op)
+    keep_inputs(op, node, values, mask)
+    if several:
+        node.describe_outputs([r.array for r in results])
+    else:
+        node.describe_output(results[0].array)
+    plan = op.plan(mask)
+    if plan.keep_result:
+        node.holds = True
+        node.result = [r.array for r in results] if several else results[0].array
+    for number, result in enumerate(results):
+        if differentiable[number]:
+            result.node = node
+            result.output_number = number
+            result.needs_grad = True
+    return node
+
+
+def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int) -> None:
+    """Edges to the inputs, and what the rules of the mask will want of the arguments."""
+    plan = op.plan(mask)
+    shapes: dict[int, Any] = {}
+    versions: dict[int, Any] = {}
+    node.needs = [bool(mask >> i & 1) for i in range(len(op.inputs))]
+    for i, parameter in enumerate(op.inputs):
+        value = values[parameter]
+        if isinstance(value, (list, tuple)):
+            shapes[parameter] = [e.array.shape if isinstance(e, Tensor) else () for e in value]
+            for element in value:
+                add_edge(node, element, mask >> i & 1)
+        else:
+            add_edge(node, value, mask >> i & 1)
+    kept = list(values)
+    for parameter, value in enumerate(values):
+        if isinstance(value, Tensor):
+            if parameter in plan.shapes:
+                shapes[parameter] = value.array.shape
+            if parameter in plan.values:
+                refuse_inference(op, value)
+                node.holds = True
+                if value.extras is not None:
+                    versions[parameter] = value.version()
+            else:
+                kept[parameter] = None
+        elif isinstance(value, (list, tuple)) and tensors_in([value]):
+            if parameter in plan.values:
+                node.holds = True
+                versions[parameter] = [e.version() if isinstance(e, Tensor) else 0 for e in value]
+            else:
+                kept[parameter] = None
+    node.values = kept
+    node.versions = versions or None
+    node.shapes = shapes or None
+
+
+def refuse_inference(op: "Op", tensor: Tensor) -> None:
+    """A tensor made in inference mode can't be kept for backward."""
+    if tensor.inference:
+        raise RuntimeError(
+            f"{op.name}(): Inference tensors cannot be saved for backward. Clone it outside "
+            "inference_mode to get a normal tensor."
+        )
+
+
+def add_edge(node: OpNode, value: Any, active: int) -> None:
+    """The edge of one input; an empty one if it needs no gradient."""
+    if active and isinstance(value, Tensor) and value.needs_grad:
+        node.add_edge(edge_node(value), value.output_number)
+    else:
+        node.add_edge(None, 0)
+
+
+def pack_all(node: OpNode, pairs: tuple[Any, ...]) -> None:
+    """Send everything a node keeps through the hooks on saving."""
+    if node.values is not None:
+        for i, value in enumerate(node.values):
+            if isinstance(value, TensorCore):
+                node.values[i] = pack(value, pairs)
+            elif isinstance(value, (list, tuple)):
+                node.values[i] = type(value)([pack(v, pairs) for v in value])
+    if node.result is not None:
+        several = isinstance(node.result, list)
+        arrays = node.result if several else [node.result]
+        packed = [pack(Tensor(array), pairs) for array in arrays]
+        node.result = packed if several else packed[0]
+
+
+def link_views(
+    op: "Op", values: list[Any], results: list[Tensor], backend: Backend, settings: Any
+) -> None:
+    """Results that share memory with the first argument become its views."""
+    source: Tensor = values[0]
+    rest = tuple(values[1:])
+    for number, result in enumerate(results):
+        if not backend.shares_memory(result.array, source.array):
+            continue
+        extras = result.rare()
+        above = source.extras
+        extras.counter = source.counter()
+        if result.node is not None:
+            result.node.watch(result.output_number, extras.counter)
+        is_view = above is not None and above.base is not None
+        extras.base = above.base if above is not None and is_view else source
+        step = (op, rest, number if len(results) > 1 else -1)
+        extras.steps = (*above.steps, step) if above is not None and is_view else (step,)
+        extras.view_version = extras.counter.value
+        if settings is not None and settings.inference:
+            extras.creation = INFERENCE_VIEW
+        elif settings is not None and not settings.grad_enabled:
+            extras.creation = NO_GRAD_VIEW
+        elif len(results) > 1:
+            extras.creation = MULTI_OUTPUT_VIEW
+        elif above is not None and is_view:
+            extras.creation = above.creation
+        result.inference = source.inference
+        if result.node is None and category_of(result.array.dtype) >= FLOAT:
+            result.needs_grad = source.needs_grad  # made under no_grad: its own leaf, as in PyTorch

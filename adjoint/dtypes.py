@@ -1,0 +1,219 @@
+"""The data types, their NumPy counterparts, and PyTorch's rules of promotion."""
+
+from typing import Any, Final
+
+import numpy as np
+
+
+class dtype:  # noqa: N801  PyTorch's spelling
+    """One element type; there is exactly one object for each, so `is` compares them."""
+
+    def __init__(self, name: str, numpy_dtype: Any, rank: int) -> None:
+        self.name = name
+        self.numpy_dtype = numpy_dtype
+        self.category = category_of(numpy_dtype)
+        self.rank = rank
+        self.itemsize: int = numpy_dtype.itemsize
+        self.is_floating_point = self.category == FLOAT
+        self.is_complex = self.category == COMPLEX
+        self.is_signed = self.category >= FLOAT or numpy_dtype.kind == "i"
+
+    def __repr__(self) -> str:
+        return f"adjoint.{self.name}"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return (by_name, (self.name,))
+
+    def to_real(self) -> "dtype":
+        """The real type of a complex one; itself otherwise."""
+        return _REAL_OF.get(self, self)
+
+    def to_complex(self) -> "dtype":
+        """The complex type whose parts are this one."""
+        return _COMPLEX_OF.get(self, self)
+
+
+BOOL: Final = 0
+INTEGER: Final = 1
+FLOAT: Final = 2
+COMPLEX: Final = 3
+_CATEGORY_OF_KIND: Final = {"b": BOOL, "i": INTEGER, "u": INTEGER, "f": FLOAT, "c": COMPLEX}
+
+
+def category_of(numpy_dtype: Any) -> int:
+    """bool, integer, float or complex; ml_dtypes' bfloat16 (kind "V") counts as float."""
+    return _CATEGORY_OF_KIND.get(numpy_dtype.kind, FLOAT)
+
+
+# `bool`, `int` and `float` keep their Python meaning here; `adjoint.bool` is `bool_`.
+bool_ = dtype("bool", np.dtype(np.bool_), 0)
+uint8 = dtype("uint8", np.dtype(np.uint8), 1)
+int8 = dtype("int8", np.dtype(np.int8), 2)
+int16 = dtype("int16", np.dtype(np.int16), 3)
+int32 = dtype("int32", np.dtype(np.int32), 4)
+int64 = dtype("int64", np.dtype(np.int64), 5)
+float16 = dtype("float16", np.dtype(np.float16), 7)
+float32 = dtype("float32", np.dtype(np.float32), 8)
+float64 = dtype("float64", np.dtype(np.float64), 9)
+complex64 = dtype("complex64", np.dtype(np.complex64), 10)
+complex128 = dtype("complex128", np.dtype(np.complex128), 11)
+uint16 = dtype("uint16", np.dtype(np.uint16), 3)
+uint32 = dtype("uint32", np.dtype(np.uint32), 4)
+uint64 = dtype("uint64", np.dtype(np.uint64), 5)
+
+_BY_NUMPY: dict[Any, dtype] = {}
+_BY_NAME: dict[str, dtype] = {}
+
+
+def _register(new: dtype, *aliases: str) -> None:
+    _BY_NUMPY[new.numpy_dtype] = new
+    for name in (new.name, *aliases):
+        _BY_NAME[name] = new
+
+
+for _dtype in (bool_, uint8, int8, uint16, uint32, uint64, complex64, complex128):
+    _register(_dtype)
+_register(int16, "short")
+_register(int32, "int")
+_register(int64, "long")
+_register(float16, "half")
+_register(float32, "float")
+_register(float64, "double")
+
+try:
+    import ml_dtypes
+
+    _bfloat16 = dtype("bfloat16", np.dtype(ml_dtypes.bfloat16), 6)
+    _register(_bfloat16)
+    bfloat16: dtype | None = _bfloat16
+except ImportError:
+    bfloat16 = None
+
+_REAL_OF = {complex64: float32, complex128: float64}
+_COMPLEX_OF = {float16: complex64, float32: complex64, float64: complex128}
+_PYTHON_TYPES: dict[Any, Any] = {bool: bool_, int: int64}
+
+ALL: Final = tuple(dict.fromkeys(_BY_NAME.values()))
+
+
+def by_name(name: str) -> dtype:
+    """The data type called `name` (pickles refer to data types by it)."""
+    return _BY_NAME[name]
+
+
+class _Default:
+    """What factory functions and int → float promotion use."""
+
+    def __init__(self) -> None:
+        self.floating = float32
+
+
+_default = _Default()
+
+
+def get_default_dtype() -> dtype:
+    """The floating type of new tensors made from Python numbers."""
+    return _default.floating
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Change it; only floating types are accepted."""
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise TypeError(f"set_default_dtype: only floating-point types are supported, got {d!r}")
+    _default.floating = d
+
+
+def default_complex() -> dtype:
+    """The complex type that goes with the default floating type."""
+    return _default.floating.to_complex()
+
+
+def from_numpy_dtype(numpy_dtype: Any) -> dtype:
+    """The dtype of a NumPy dtype; a TypeError for those we have none for."""
+    found = _BY_NUMPY.get(numpy_dtype)
+    if found is None:
+        names = ", ".join(d.name for d in ALL)
+        raise TypeError(
+            f"can't hold NumPy's {numpy_dtype}: the supported data types are {names}. "
+            "Convert with .astype(...) first."
+        )
+    return found
+
+
+def as_dtype(value: Any) -> dtype:
+    """A dtype from ours, NumPy's, or Python's bool, int, float, complex."""
+    if isinstance(value, dtype):
+        return value
+    if value is float:
+        return _default.floating
+    if value is complex:
+        return default_complex()
+    if value in _PYTHON_TYPES:
+        found: dtype = _PYTHON_TYPES[value]
+        return found
+    return from_numpy_dtype(np.dtype(value))
+
+
+def promote_types(a: dtype, b: dtype) -> dtype:
+    """The smallest type both convert to, by PyTorch's table."""
+    if a is b:
+        return a
+    if a.category != b.category:
+        low, high = (a, b) if a.category < b.category else (b, a)
+        if high.category == COMPLEX and low.category == FLOAT:
+            return from_numpy_dtype(np.promote_types(low.to_complex().numpy_dtype, high.numpy_dtype))
+        return high
+    if a.category == FLOAT:
+        if a.itemsize == 2 and b.itemsize == 2:
+            return float32
+        return a if a.itemsize > b.itemsize else b
+    promoted = np.promote_types(a.numpy_dtype, b.numpy_dtype)
+    if a.category == INTEGER and promoted.kind == "f":
+        raise TypeError(f"promote_types: no integer type holds both {a!r} and {b!r}; cast one first")
+    return from_numpy_dtype(promoted)
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether a result of type `from_` may be written into `to` (no category is lost)."""
+    if to is bool_:
+        return from_ is bool_
+    return from_.category <= to.category
+
+
+def of_python_scalar(value: object) -> dtype:
+    """The type a Python number has when it stands alone."""
+    kind = type(value)
+    if kind is bool:
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return _default.floating
+    if isinstance(value, complex):
+        return default_complex()
+    raise TypeError(f"expected a number, got {kind.__name__}")
+
+
+def result_of(dimensioned: list[dtype], zero_dim: list[dtype], scalars: list[dtype]) -> dtype:
+    """PyTorch's result type: 0-d tensors, then Python numbers, only matter by category."""
+    result: dtype | None = None
+    for group in (scalars, zero_dim, dimensioned):
+        best: dtype | None = None
+        for d in group:
+            best = d if best is None else promote_types(best, d)
+        if best is not None:
+            result = best if result is None else _outrank(best, result)
+    if result is None:
+        raise ValueError("result_of: nothing to promote")
+    return result
+
+
+def _outrank(stronger: dtype, weaker: dtype) -> dtype:
+    """What remains of a weaker operand's type: its category, if that is higher."""
+    if stronger.is_complex:
+        return stronger
+    if stronger.is_floating_point:
+        return stronger.to_complex() if weaker.is_complex else stronger
+    if stronger is bool_ or weaker.category >= FLOAT:
+        return promote_types(stronger, weaker)
+    return stronger

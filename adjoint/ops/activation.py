@@ -1,0 +1,1 @@
+"""Activations: relu and its relatives."""

@@ -1,0 +1,1 @@
+"""Copies and conversions: clone, to, contiguous, data types."""

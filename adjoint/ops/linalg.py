@@ -1,0 +1,1 @@
+"""Decompositions, solvers and norms of matrices, all batched."""

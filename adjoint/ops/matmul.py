@@ -1,0 +1,1 @@
+"""Products: matmul and its relatives, einsum, tensordot."""

@@ -1,0 +1,1 @@
+"""Single ops for what networks do most: linear, softmax, losses."""

@@ -1,0 +1,375 @@
+"""The op grammar: one declaration says everything about an operation.
+
+A declaration is a forward function under the decorator of its family; the decorator's keywords are
+the derivatives (docs/adding_an_op.md). All signatures are resolved here, once, at import.
+"""
+
+from collections import namedtuple
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, Final
+
+import adjoint.dispatch as dispatch
+from adjoint.backends.numpy import numpy_backend
+
+# Where a rule's argument comes from.
+GRAD: Final = 0
+RESULT: Final = 1
+VALUE: Final = 2
+SHAPE: Final = 3
+NEEDS: Final = 4
+
+# The shapes of rule that the short path calls directly.
+WITH_GRAD: Final = 0
+WITH_RESULT: Final = 1
+WITH_FIRST: Final = 2
+WITH_SECOND: Final = 3
+WITH_BOTH: Final = 4
+GENERAL: Final = 5
+
+ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "self": "input", "x": "input"}
+
+
+class Rule:
+    """One derivative: its function, and where each of its arguments comes from."""
+
+    def __init__(self, function: Any, sources: list[tuple[int, int]]) -> None:
+        self.function = function
+        self.sources = sources
+        self.pattern = _PATTERNS.get(tuple(sources), GENERAL)
+
+
+_PATTERNS: Final[dict[tuple[Any, ...], int]] = {
+    ((GRAD, 0),): WITH_GRAD,
+    ((GRAD, 0), (RESULT, 0)): WITH_RESULT,
+    ((GRAD, 0), (VALUE, 0)): WITH_FIRST,
+    ((GRAD, 0), (VALUE, 1)): WITH_SECOND,
+    ((GRAD, 0), (VALUE, 0), (VALUE, 1)): WITH_BOTH,
+}
+
+
+class Plan:
+    """What a node must keep, given which inputs need a gradient."""
+
+    def __init__(self, op: "Op", mask: int) -> None:
+        self.values: list[int] = []
+        self.shapes: list[int] = []
+        self.results: list[int] = []
+        rules = [rule for i, rule in enumerate(op.rules) if mask >> i & 1 and rule is not None]
+        if op.joint is not None:
+            rules.append(op.joint)
+        for rule in rules:
+            for kind, index in rule.sources:
+                kept = {VALUE: self.values, SHAPE: self.shapes, RESULT: self.results}.get(kind)
+                if kept is not None and index not in kept:
+                    kept.append(index)
+        self.keep0 = 0 in self.values
+        self.keep1 = 1 in self.values
+        self.keep_result = bool(self.results)
+
+
+class Op:
+    """An operation of the table; called, it is the public function, and on Tensor the method."""
+
+    def __init__(self, name: str, family: str, forward: Any) -> None:
+        self.name = name
+        self.family = family
+        self.forward = forward
+        self.__name__ = name
+        self.__qualname__ = name
+        self.doc: str = forward.__doc__ or ""
+        self.parameters: list[str] = []
+        self.positional = 0  # how many may be given by position
+        self.required = 0
+        self.defaults: list[Any] = []
+        self.star = -1  # the parameter that takes all further positions (view, permute)
+        self.index_of: dict[str, int] = {}
+        self.inputs: list[int] = []  # the parameters with a derivative
+        self.rules: list[Rule | None] = []
+        self.joint: Rule | None = None
+        self.jvp: Any = None
+        self.plans: dict[int, Plan] = {}
+        self.direct: Any = None  # NumPy's own function, where forward is just that
+        self.fast_arity = 0
+        self.promotes: list[int] = []
+        self.floats = False
+        self.view = False
+        self.outputs: Any = None  # a namedtuple class, or None
+        self.mutate: Any = None  # writes the result into the first argument's array
+        self.inplace = True
+        self.method = True
+        self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward0"
+        self.rule0: Rule | None = None
+        self.rule1: Rule | None = None
+        self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
+
+    def __repr__(self) -> str:
+        return f"<adjoint op {self.name}>"
+
+    def __reduce__(self) -> Any:
+        return (find, (self.name,))
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            return self
+        return MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            count = len(args)
+            if count == 1 and self.fast_arity == 1:
+                return dispatch.unary(self, args[0])
+            if count == 2 and self.fast_arity == 2:
+                return dispatch.binary(self, args[0], args[1])
+        return dispatch.call(self, args, kwargs)
+
+    def plan(self, mask: int) -> Plan:
+        """What to keep when the inputs of the mask need gradients."""
+        found = self.plans.get(mask)
+        if found is None:
+            found = Plan(self, mask)
+            self.plans[mask] = found
+        return found
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The arguments in the order of the parameters, defaults filled in."""
+        count = len(args)
+        if self.star >= 0 and count > self.star:
+            rest: Any = args[self.star :]
+            if len(rest) == 1 and isinstance(rest[0], (tuple, list)):
+                rest = tuple(rest[0])
+            args = args[: self.star] + (rest,)
+            count = len(args)
+        if count > self.positional:
+            raise TypeError(
+                f"{self.signature()} takes {self.positional} positional arguments, got {count}"
+            )
+        values = list(args)
+        values.extend(self.defaults[count:])
+        for name, value in kwargs.items():
+            index = self.index_of.get(name, -1)
+            if index < 0:
+                index = self.index_of.get(ALIASES.get(name, ""), -1)
+            if index < 0:
+                raise TypeError(f"{self.signature()} got an unexpected argument '{name}'")
+            if index < count:
+                raise TypeError(f"{self.signature()} got several values for '{name}'")
+            if index == self.star and not isinstance(value, (tuple, list)):
+                value = (value,)
+            values[index] = value
+        if count < self.required:
+            absent = [repr(p) for p, v in zip(self.parameters, values) if v is MISSING]
+            if absent:
+                raise TypeError(f"{self.signature()} misses {', '.join(absent)}")
+        return values
+
+    def signature(self) -> str:
+        """The call as a user would write it, for error messages."""
+        parts: list[str] = []
+        for i, name in enumerate(self.parameters):
+            if i == self.positional and self.star < 0:
+                parts.append("*")
+            default = self.defaults[i]
+            star = "*" if i == self.star else ""
+            parts.append(f"{star}{name}" if default is MISSING else f"{star}{name}={default!r}")
+        return f"{self.name}({', '.join(parts)})"
+
+
+class Missing:
+    """The default of a parameter that has none."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+MISSING: Final[Missing] = Missing()
+TABLE: Final[dict[str, Op]] = {}
+COMPOSITES: Final[dict[str, Any]] = {}  # functions made of ops; their derivatives follow
+
+
+def find(name: str) -> Op:
+    """The op called `name`."""
+    return TABLE[name]
+
+
+class _Probe:
+    """Stands for `xp` while a forward is tried out, to see whether it only passes on its arguments."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*args: Any) -> Any:
+            self.calls.append((name, args))
+            return self
+
+        return call
+
+
+def _direct(op: Op) -> Any:
+    """NumPy's function, if forward with its defaults does nothing but call it."""
+    tokens: list[Any] = [object() for default in op.defaults if default is MISSING]
+    if not tokens or len(tokens) > 2:
+        return None
+    probe = _Probe()
+    try:
+        answer = op.forward(probe, *tokens)
+    except Exception:  # noqa: BLE001  whatever it did with the tokens, it is no plain call
+        return None
+    if answer is not probe or len(probe.calls) != 1 or probe.calls[0][1] != tuple(tokens):
+        return None
+    return getattr(numpy_backend.xp, probe.calls[0][0], None)
+
+
+def _read_signature(op: Op) -> None:
+    code = op.forward.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[1:count])
+    op.positional = code.co_argcount - 1
+    defaults: list[Any] = [MISSING] * len(names)
+    given = op.forward.__defaults__ or ()
+    for i, value in enumerate(given):
+        defaults[op.positional - len(given) + i] = value
+    for name, value in (op.forward.__kwdefaults__ or {}).items():
+        defaults[names.index(name)] = value
+    if code.co_flags & 4:  # *dims: takes all further positions
+        op.star = op.positional
+        names.insert(op.star, code.co_varnames[count])
+        defaults.insert(op.star, MISSING)
+        op.positional += 1
+    op.parameters = names
+    op.defaults = defaults
+    op.required = sum(1 for d in defaults if d is MISSING)
+    op.index_of = {name: i for i, name in enumerate(names)}
+
+
+def _resolve(op: Op, function: Any) -> Rule:
+    """Where each parameter of a rule comes from, by its name."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    return Rule(function, [_source(op, name) for name in names])
+
+
+def _source(op: Op, name: str) -> tuple[int, int]:
+    if name == "grads":
+        return (GRAD, -1)
+    for stem, kind in (("grad", GRAD), ("result", RESULT)):
+        if name == stem:
+            return (kind, 0)
+        if name.startswith(stem) and name[len(stem) :].isdecimal():
+            return (kind, int(name[len(stem) :]))
+    if name == "needs":
+        return (NEEDS, 0)
+    if name in op.index_of:
+        return (VALUE, op.index_of[name])
+    if name.endswith("_shape") and name[:-6] in op.index_of:
+        return (SHAPE, op.index_of[name[:-6]])
+    raise TypeError(
+        f"{op.name}: a rule asks for '{name}', which is neither grad, result, needs, a parameter "
+        f"of {op.signature()}, nor <parameter>_shape"
+    )
+
+
+def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
+    """The decorator of a family: options are its keywords."""
+
+    def decorate(forward: Any) -> Op:
+        settings = dict(options)
+        name = settings.pop("name", None) or forward.__name__.rstrip("_")
+        op = Op(name, family, forward)
+        _read_signature(op)
+        if op.name in TABLE:
+            raise TypeError(f"{op.name} is declared twice")
+        _apply_settings(op, settings)
+        for key, rule in settings.items():
+            if key not in op.index_of:
+                raise TypeError(f"{op.name}: no parameter '{key}' in {op.signature()}")
+        op.inputs = op.inputs or sorted(op.index_of[key] for key in settings)
+        op.rules = [
+            _resolve(op, settings[op.parameters[i]]) if op.parameters[i] in settings else None
+            for i in op.inputs
+        ]
+        _finish(op)
+        TABLE[op.name] = op
+        return op
+
+    return decorate
+
+
+def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
+    """Take the options that are not derivatives out of settings."""
+    op.view = settings.pop("view", False)
+    op.floats = settings.pop("floats", False)
+    op.mutate = settings.pop("mutate", None)
+    op.inplace = settings.pop("inplace", op.family == "elementwise")
+    op.method = settings.pop("method", True)
+    op.jvp = settings.pop("jvp", None)
+    op.domain = settings.pop("domain", None)
+    op.node_name = settings.pop("node_name", op.node_name)
+    returns = settings.pop("returns", None)
+    if returns is not None:
+        op.outputs = namedtuple(op.name, returns)  # type: ignore[misc]  # made from data
+    joint = settings.pop("joint", None)
+    if joint is not None:
+        names, function = joint
+        op.inputs = [op.index_of[name] for name in names.split()]
+        op.joint = _resolve(op, function)
+    promotes = settings.pop("promotes", None)
+    if promotes is None and op.family == "elementwise":
+        op.promotes = [i for i, d in enumerate(op.defaults) if d is MISSING]
+    elif promotes:
+        op.promotes = [op.index_of[name] for name in promotes.split()]
+
+
+def _finish(op: Op) -> None:
+    """Whether calls with one or two positions can take the short path."""
+    op.direct = None if op.view else _direct(op)
+    if op.joint is not None or op.view or op.outputs is not None:
+        return
+    plain = all(
+        kind in (GRAD, RESULT) or (kind == VALUE and (index < 2 or op.defaults[index] is not MISSING))
+        for rule in op.rules
+        if rule is not None
+        for kind, index in rule.sources
+    )
+    if op.direct is None or not plain or len(op.rules) > op.required:
+        return
+    if any(op.inputs[i] != i for i in range(len(op.inputs))):
+        return
+    op.fast_arity = op.required
+    if op.rules:
+        op.rule0 = op.rules[0]
+    if len(op.rules) > 1:
+        op.rule1 = op.rules[1]
+
+
+def elementwise(**options: Any) -> Callable[[Any], Op]:
+    """Each output element depends on the inputs' elements at its place: the Jacobian is diagonal."""
+    return declare("elementwise", options)
+
+
+def linear(**options: Any) -> Callable[[Any], Op]:
+    """Linear in its differentiable input: its jvp is the op itself."""
+    return declare("linear", options)
+
+
+def multilinear(**options: Any) -> Callable[[Any], Op]:
+    """Linear in each differentiable input: its jvp is a sum over one input at a time."""
+    return declare("multilinear", options)
+
+
+def general(**options: Any) -> Callable[[Any], Op]:
+    """Nothing is known but the rules: its jvp is the derivative of its vjp, or `jvp=`."""
+    return declare("general", options)
+
+
+def composite(function: Any = None, *, method: bool = True) -> Any:
+    """A public function made of ops; it needs no rule, since each step has its own."""
+    if function is None:
+        return lambda made: composite(made, method=method)
+    name = function.__name__.rstrip("_") if not method else function.__name__
+    if name in COMPOSITES or name in TABLE:
+        raise TypeError(f"{name} is declared twice")
+    COMPOSITES[name] = function
+    function.is_method = method
+    return function

@@ -1,0 +1,1 @@
+"""Random tensors and the generator behind them."""

@@ -1,0 +1,1 @@
+"""Special functions, with SciPy's kernels where it is installed."""

@@ -1,0 +1,26 @@
+"""The shape of a tensor."""
+
+from typing import Any
+
+
+class Size(tuple[int, ...]):
+    """A tuple of ints that also knows their product."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        count = 1
+        for n in self:
+            count *= n
+        return count
+
+    def __repr__(self) -> str:
+        return f"adjoint.Size({list(self)})"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> "Size":
+        return Size(tuple(self) + tuple(other))

@@ -1,0 +1,100 @@
+"""The autograd state of a tensor, apart from Tensor's methods.
+
+Nodes, hooks and the engine work on `TensorCore`; `Tensor` itself, with its hundreds of methods, lies
+above them and is made through `factory`.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from adjoint._base import HookTable, WeakBase, mypyc_attr
+
+if TYPE_CHECKING:
+    from adjoint.autograd.graph import Node
+
+
+class VersionCounter:
+    """Counts the in-place changes of one piece of memory; its tensor and all views share it."""
+
+    def __init__(self) -> None:
+        self.value = 0
+
+
+class Extras:
+    """What few tensors have: views, versions, hooks, an accumulator. Made when first needed."""
+
+    def __init__(self) -> None:
+        self.counter: VersionCounter | None = None
+        self.base: "TensorCore | None" = None
+        self.steps: tuple[Any, ...] = ()  # the view operations that lead from base to here
+        self.view_version = 0  # the counter when node was last right for this view
+        self.creation = DEFAULT_VIEW
+        self.accumulator: Any = None  # weak: the accumulator refers to the leaf
+        self.hooks: HookTable | None = None  # a leaf's tensor hooks outlive its accumulator
+        self.post_accumulate: HookTable | None = None
+        self.retains_grad = False
+        self.name: str | None = None
+
+
+DEFAULT_VIEW: Final = 0
+NO_GRAD_VIEW: Final = 1
+MULTI_OUTPUT_VIEW: Final = 2
+CUSTOM_VIEW: Final = 3
+INFERENCE_VIEW: Final = 4
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class TensorCore(WeakBase):
+    """The autograd half of a Tensor: its array, and how it came to be."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.needs_grad = False
+        self.node: "Node | None" = None
+        self.output_number = 0
+        self.gradient: TensorCore | None = None
+        self.extras: Extras | None = None
+        self.special = False  # a subclass that wants to see calls for itself
+        self.inference = False
+
+    def rare(self) -> Extras:
+        """The record of rare state, made if there is none."""
+        if self.extras is None:
+            self.extras = Extras()
+        return self.extras
+
+    def counter(self) -> VersionCounter:
+        """The version counter, made if there is none; a saved result learns of it."""
+        extras = self.rare()
+        if extras.counter is None:
+            extras.counter = VersionCounter()
+            if self.node is not None:
+                self.node.watch(self.output_number, extras.counter)
+        return extras.counter
+
+    def version(self) -> int:
+        """How often the memory was changed in place."""
+        extras = self.extras
+        if extras is None or extras.counter is None:
+            return 0
+        return extras.counter.value
+
+
+class _Factory:
+    """How this layer makes Tensors, whose class lies above it."""
+
+    def __init__(self) -> None:
+        self.tensor: Callable[[Any], TensorCore] = TensorCore
+
+
+factory: Final[_Factory] = _Factory()
+
+
+def set_tensor_factory(make: Callable[[Any], TensorCore]) -> None:
+    """Tell the graph how to wrap an array in a Tensor."""
+    factory.tensor = make
+
+
+def raw(grad: Any) -> Any:
+    """The array of a gradient that may be a Tensor."""
+    return grad.array if isinstance(grad, TensorCore) else grad

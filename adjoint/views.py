@@ -1,0 +1,352 @@
+"""Views and in-place changes: tensors that share memory share their history.
+
+A view remembers its base and the view operations that lead to it. When the memory changes, the
+base gets a new node and each view replays those operations to find its own (docs/notes/views.md).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import adjoint.dispatch as dispatch
+from adjoint.ambient import ambient, change_grad_enabled, is_grad_enabled
+from adjoint.autograd.graph import Node, conform, edge_node, next_sequence_number
+from adjoint.backends import NDARRAY, backend_of
+from adjoint.dtypes import FLOAT, can_cast, category_of, from_numpy_dtype
+from adjoint.tensor import Tensor
+from adjoint.tensor_core import (
+    CUSTOM_VIEW,
+    DEFAULT_VIEW,
+    INFERENCE_VIEW,
+    MULTI_OUTPUT_VIEW,
+    NO_GRAD_VIEW,
+    TensorCore,
+    factory,
+)
+
+if TYPE_CHECKING:
+    from adjoint.ops.op import Op
+
+
+def replay(base: Any, steps: tuple[Any, ...]) -> Any:
+    """The view operations again, on another base: a Tensor or a raw array."""
+    for op, rest, number in steps:
+        if isinstance(base, TensorCore):
+            base = dispatch.apply(op, [base, *rest])
+        else:
+            base = dispatch.apply_raw(op, [base, *rest])
+        if number >= 0:
+            base = base[number]
+    return base
+
+
+def regenerate(view: Tensor) -> None:
+    """The memory of a view was changed through another tensor: find the view's node anew."""
+    extras = view.extras
+    assert extras is not None and extras.base is not None and extras.counter is not None
+    base: Any = extras.base
+    immutable = not backend_of(base.array).mutable
+    if base.needs_grad or view.needs_grad:
+        if extras.creation != DEFAULT_VIEW and base.node is not None:
+            raise refusal(view, extras.creation, "its base or another view of its base has been")
+        before = change_grad_enabled(True)
+        try:
+            fresh = replay(base, extras.steps)
+        finally:
+            change_grad_enabled(before)
+        view.node, view.output_number = fresh.node, fresh.output_number
+        view.needs_grad = fresh.needs_grad
+        if immutable:
+            view.array = fresh.array
+    elif immutable:
+        view.array = replay(base.array, extras.steps)
+    extras.view_version = extras.counter.value
+
+
+def refusal(view: Tensor, creation: int, what: str) -> RuntimeError:
+    """Why a view of this kind can't be changed."""
+    if creation == MULTI_OUTPUT_VIEW:
+        where = f"Output {view.output_number} of {view.node.name() if view.node else 'a function'}"
+        return RuntimeError(
+            f"{where} is a view and {what} modified inplace. It comes from a function that "
+            "returns multiple views; use the out-of-place form of the change instead."
+        )
+    made = {
+        NO_GRAD_VIEW: "in no_grad mode",
+        INFERENCE_VIEW: "in inference mode",
+        CUSTOM_VIEW: "inside a custom Function",
+    }[creation]
+    return RuntimeError(
+        f"A view was created {made} and {what} modified inplace with grad mode enabled, which is "
+        "ambiguous: make the view and the change both inside that mode, or both outside; or clone "
+        "the view first."
+    )
+
+
+def check_inplace(op_name: str, target: Tensor) -> None:
+    """Refuse an in-place change that autograd can't follow, before anything is touched."""
+    recording = is_grad_enabled()
+    if target.inference and not ambient().inference:
+        raise RuntimeError(
+            f"{op_name}(): Inplace update to inference tensor outside InferenceMode is not "
+            "allowed. Clone it first to get a normal tensor."
+        )
+    array = target.array
+    if type(array) is NDARRAY:
+        if not array.flags.writeable:
+            raise RuntimeError(f"{op_name}(): the tensor's memory is read-only; clone() it first")
+        for size, stride in zip(array.shape, array.strides):
+            if stride == 0 and size > 1:
+                raise RuntimeError(
+                    f"{op_name}(): unsupported operation: more than one element of the written-to "
+                    "tensor refers to a single memory location; clone() it first"
+                )
+    if not recording:
+        return
+    extras = target.extras
+    base = None if extras is None else extras.base
+    if base is None:
+        if target.needs_grad and target.node is None:
+            raise RuntimeError(
+                f"{op_name}(): a leaf Variable that requires grad is being used in an in-place "
+                "operation. Use the out-of-place form, or change it under no_grad()."
+            )
+        return
+    assert extras is not None
+    if extras.creation != DEFAULT_VIEW and (base.needs_grad or target.needs_grad):
+        raise refusal(target, extras.creation, "is being")
+    if base.needs_grad and base.node is None:
+        raise RuntimeError(
+            f"{op_name}(): a view of a leaf Variable that requires grad is being used in an "
+            "in-place operation. Use the out-of-place form, or change it under no_grad()."
+        )
+
+
+def alias_of(tensor: Tensor, copy: bool) -> Tensor:
+    """The tensor as it is now, for a node to refer to: the tensor itself is about to change."""
+    array = backend_of(tensor.array).copy(tensor.array) if copy else tensor.array
+    before = Tensor(array)
+    before.needs_grad = tensor.needs_grad
+    before.node, before.output_number = tensor.node, tensor.output_number
+    if not copy:
+        before.extras = tensor.extras
+    if before.node is None and before.needs_grad:
+        before.node = edge_node(tensor)
+    return before
+
+
+def apply_inplace(op: "Op", values: list[Any]) -> Tensor:
+    """Run an op and put its result where its first argument is."""
+    target: Tensor = values[0]
+    if target.special:
+        answer = dispatch.override(op, values, dispatch.tensors_in(values))
+        return target.overwrite(answer, op.name + "_")
+    tensors = dispatch.tensors_in(values)
+    for tensor in tensors:
+        if tensor.extras is not None:
+            tensor.refresh()
+    check_inplace(op.name + "_", target)
+    backend = dispatch.common_backend(op, tensors)
+    if backend is not backend_of(target.array):
+        raise RuntimeError(f"{op.name}_(): the tensor to change is on another device")
+    recording = is_grad_enabled() and op.inputs and any(dispatch.needs(v) for v in values)
+    before: Tensor | None = None
+    if recording:
+        keeps = 0 in op.plan((1 << len(op.inputs)) - 1).values
+        before = alias_of(target, keeps)
+    write_result(op, values, target, backend)
+    target.counter().value += 1
+    if before is not None:
+        remember_change(op, [before if v is target else v for v in values], target)
+    if target.extras is not None and target.extras.base is not None:
+        target.extras.view_version = target.counter().value
+    return target
+
+
+def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> None:
+    """Compute an op into the memory of its first argument."""
+    arrays = dispatch.promoted(op, values, backend)
+    kind = dispatch.promotion(op, values) if op.promotes else None
+    own = from_numpy_dtype(target.array.dtype)
+    if kind is not None and not can_cast(kind, own):
+        raise RuntimeError(
+            f"{op.name}_(): result type {kind.name} can't be cast to the desired output type "
+            f"{own.name}"
+        )
+    try:
+        if op.mutate is not None and backend.mutable:
+            op.mutate(target.array, *arrays[1:])
+            return
+        if op.direct is not None and type(target.array) is NDARRAY and arrays[0] is target.array:
+            if all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :])):
+                op.direct(*arrays[: op.required], out=target.array)
+                return
+        out = dispatch.run_forward(op, backend.xp, arrays)
+    except Exception as error:
+        raise dispatch.complaint(op, arrays, error) from None
+    if isinstance(out, (tuple, list)):
+        raise RuntimeError(f"{op.name}_(): an op with several results has no in-place form")
+    out = backend.asarray(out)
+    store(op.name + "_", target, out, backend)
+
+
+def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
+    """Put values into a tensor's memory."""
+    if out.shape != target.array.shape:
+        if not dispatch.broadcasts_to(out.shape, target.array.shape):
+            raise RuntimeError(
+                f"{name}(): output with shape {list(target.array.shape)} doesn't match the "
+                f"broadcast shape {list(out.shape)}"
+            )
+    if backend.mutable:
+        target.array[...] = out
+        return
+    xp = backend.xp
+    value = xp.broadcast_to(out, target.array.shape).astype(target.array.dtype)
+    extras = target.extras
+    if extras is not None and extras.base is not None:
+        base = extras.base
+        base.array = scattered(base.array, extras.steps, value)
+    target.array = value
+
+
+def scattered(base: Any, steps: tuple[Any, ...], value: Any) -> Any:
+    """base with the part its steps show replaced by value, for arrays that can't be changed."""
+    part = replay(base, steps)
+    return base + transposed(base, steps, value - part)
+
+
+def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
+    """The adjoint of the view operations: piece in its place, zeros elsewhere.
+
+    base and piece are raw arrays, or both Tensors, which records the work.
+    """
+    recorded = isinstance(piece, TensorCore)
+    start: Any = factory.tensor(base.array if isinstance(base, TensorCore) else base)
+    start.needs_grad = True
+    before = change_grad_enabled(True)
+    try:
+        end = replay(start, steps)
+    finally:
+        change_grad_enabled(before)
+    node, number = end.node, end.output_number
+    while node is not None and node.edge_count > 0:
+        grads = [None] * node.output_count()
+        grads[number] = piece
+        piece = node.apply(grads, recorded)[0]
+        following, number = node.next0, node.nr0
+        assert following is not None
+        piece = conform(following, number, piece)
+        node = following
+    return piece
+
+
+def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
+    """The autograd half of an in-place change."""
+    if category_of(target.array.dtype) < FLOAT:
+        return
+    extras = target.extras
+    base: Any = None if extras is None else extras.base
+    if base is not None:
+        values[0].needs_grad = values[0].needs_grad or base.needs_grad
+        if values[0].needs_grad and values[0].node is None:
+            values[0].node = edge_node(target) or _Detached()
+    shown = Tensor(target.array)
+    node = dispatch.record(op, values, [shown], False)
+    if node is None:
+        return
+    counter = target.counter()
+    node.watch(0, counter)
+    node.result_version = counter.value
+    settings = ambient()
+    if settings.saved_hooks:
+        dispatch.pack_all(node, settings.saved_hooks)
+    if base is None:
+        set_history(target, node, 0)
+        return
+    assert extras is not None
+    copy = CopySlices(base, extras.steps, node)
+    set_history(base, copy, 0)
+    regenerate(target)
+
+
+class _Detached(Node):
+    """Stands for the place of a view whose base had no history; nothing arrives there."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+def set_history(tensor: Any, node: Node, output_number: int) -> None:
+    """A tensor's value now comes from `node`; retain_grad moves along, other hooks stay behind."""
+    old, old_number = tensor.node, tensor.output_number
+    tensor.node = node
+    tensor.output_number = output_number
+    tensor.needs_grad = True
+    extras = tensor.extras
+    if extras is None:
+        return
+    if extras.counter is not None:
+        node.watch(output_number, extras.counter)
+    if extras.retains_grad and old is not None and old.hooks is not None:
+        reference = old.hooks.retain.pop(old_number, None)
+        if reference is not None:
+            node.any_hooks().retain[output_number] = reference
+
+
+class CopySlices(Node):
+    """The backward of changing a view in place, as the base sees it.
+
+    Outside the view the gradient passes; inside, it goes through the step that made the change.
+    """
+
+    def __init__(self, base: TensorCore, steps: tuple[Any, ...], step: Node) -> None:
+        super().__init__(next_sequence_number())
+        self.steps = steps
+        self.step = step
+        self.describe_output(base.array)
+        self.add_edge(edge_node(base), base.output_number)
+        for following, number in step.edges()[1:]:
+            self.add_edge(following, number)
+
+    def name(self) -> str:
+        """PyTorch's name of this step."""
+        return "CopySlices"
+
+    def apply(self, grads: list[Any], create_graph: bool) -> list[Any]:
+        grad = grads[0]
+        piece = replay(grad, self.steps)
+        first = self.step.edges()[0][0]
+        if type(grad) is NDARRAY:
+            total = grad.copy()
+            results = self.step.apply([piece.copy()], False)
+            inside = results[0]
+            part = replay(total, self.steps)
+            part[...] = 0 if inside is None or first is None else inside
+            return [total, *results[1:]]
+        results = self.step.apply([piece], create_graph)
+        total = grad - transposed(grad, self.steps, piece)
+        if results[0] is not None and first is not None:
+            total = total + transposed(grad, self.steps, results[0])
+        return [total, *results[1:]]
+
+    def release(self) -> None:
+        self.step.release()
+
+
+def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
+    """Put a result into a tensor given as out=, resizing it if it has another shape."""
+    check_inplace(name, target)
+    value = result.array
+    own = from_numpy_dtype(target.array.dtype)
+    kind = from_numpy_dtype(value.dtype)
+    if not can_cast(kind, own):
+        raise RuntimeError(
+            f"{name}(): result type {kind.name} can't be cast to the desired output type {own.name}"
+        )
+    backend = backend_of(target.array)
+    if value.shape != target.array.shape:
+        target.array = backend.copy(value).astype(target.array.dtype)
+    else:
+        store(name, target, value, backend)
+    target.counter().value += 1
+    return target
+
