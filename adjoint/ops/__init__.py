@@ -16,6 +16,7 @@ from adjoint.ops import reduction as reduction
 from adjoint.ops import shape as shape
 from adjoint.ops import sorting as sorting
 from adjoint.ops import special as special
+from adjoint.ops import strided as strided
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import COMPOSITES, TABLE
 from adjoint.tensor import Tensor
