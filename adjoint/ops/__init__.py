@@ -4,6 +4,7 @@ from typing import Any
 
 from adjoint import dispatch
 from adjoint.ops import activation as activation
+from adjoint.ops import arrange as arrange
 from adjoint.ops import conversion as conversion
 from adjoint.ops import elementwise as elementwise
 from adjoint.ops import fft as fft
@@ -17,6 +18,7 @@ from adjoint.ops import shape as shape
 from adjoint.ops import sorting as sorting
 from adjoint.ops import special as special
 from adjoint.ops import strided as strided
+from adjoint.ops import writing as writing
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import COMPOSITES, TABLE
 from adjoint.tensor import Tensor
