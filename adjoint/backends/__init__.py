@@ -6,6 +6,7 @@ A forward function of the op table gets the library's namespace as `xp`: NumPy's
 
 import importlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 import numpy
@@ -13,6 +14,11 @@ import numpy
 from adjoint.device import device
 
 NDARRAY: Final = numpy.ndarray  # the one array type that has a short path
+
+
+def quiet() -> AbstractContextManager[None]:
+    """Inside, NumPy makes infinities and NaNs without a warning, as PyTorch does."""
+    return numpy.errstate(all="ignore")
 
 
 class Namespace:
