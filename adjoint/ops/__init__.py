@@ -4,6 +4,7 @@ from typing import Any
 
 from adjoint import dispatch
 from adjoint.ops import activation as activation
+from adjoint.ops import comparison as comparison
 from adjoint.ops import conversion as conversion
 from adjoint.ops import elementwise as elementwise
 from adjoint.ops import fft as fft
