@@ -4,21 +4,14 @@ from typing import Any
 
 from adjoint import dispatch
 from adjoint.ops import (
-    activation,
     comparison,
     complex_numbers,
-    conversion,
     elementwise,
-    fft,
     indexing,
-    linalg,
-    matmul,
     neural,
-    random,
     reduction,
     shape,
-    sorting,
-    special,
+    strided,
     trigonometry,
 )
 from adjoint.ops.inplace import INPLACE, InplaceOp
@@ -31,17 +24,10 @@ TABLES = (
     trigonometry,
     complex_numbers,
     shape,
+    strided,
     reduction,
     indexing,
-    conversion,
-    matmul,
-    special,
-    activation,
-    sorting,
-    linalg,
-    fft,
     neural,
-    random,
 )
 
 
