@@ -7,6 +7,7 @@ from adjoint.ops import (
     activation,
     comparison,
     conversion,
+    cumulative,
     elementwise,
     fft,
     indexing,
@@ -18,6 +19,7 @@ from adjoint.ops import (
     shape,
     sorting,
     special,
+    statistics,
 )
 from adjoint.ops.inplace import INPLACE, InplaceOp
 from adjoint.ops.op import COMPOSITES, TABLE
@@ -27,7 +29,9 @@ TABLES = (
     elementwise,
     comparison,
     shape,
+    cumulative,
     reduction,
+    statistics,
     indexing,
     conversion,
     matmul,

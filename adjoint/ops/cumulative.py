@@ -34,9 +34,7 @@ def pick_along(xp: Any, input: Any, index: Any, dim: int) -> Any:
 
 
 @linear(input=lambda grad, index, dim: pick_along(grad, index, dim), method=False)
-def place_along(
-    xp: Any, input: Any, index: Any, dim: int, size: int, distinct: bool = True
-) -> Any:
+def place_along(xp: Any, input: Any, index: Any, dim: int, size: int, distinct: bool = True) -> Any:
     """Zeros, `size` of them along dim, with input added at `index`: what picking's gradient is."""
     if input.ndim == 0:
         return input
@@ -188,7 +186,7 @@ def _running_extreme(xp: Any, input: Any, dim: int, choose: Any, wins: Any) -> t
     lengths = [1] * input.ndim
     lengths[axis] = input.shape[axis]
     places = xp.arange(input.shape[axis]).reshape(lengths)
-    new = wins(input, values) | (input != input)
+    new = wins(input, values) | xp.isnan(input)
     found = xp.broadcast_to(xp.where(new, places, 0), input.shape)
     return values, running(xp, xp.maximum, found, axis)
 

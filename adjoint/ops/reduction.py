@@ -1,15 +1,17 @@
 """Reductions: sums, products, extremes, moments, norms and softmax."""
 
+import builtins
 import math
 from typing import Any
 
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
-from adjoint.ops.cumulative import pick_along, place_along, product_of_others
-from adjoint.ops.dims import kept_shape, normal_dim, normal_dims
+from adjoint.ops.comparison import isnan, logical_not
+from adjoint.ops.cumulative import place_along, product_of_others
+from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
 from adjoint.ops.elementwise import abs as absolute
-from adjoint.ops.elementwise import conj, exp, isnan, maximum, minimum, sgn, where
+from adjoint.ops.elementwise import conj, exp, maximum, minimum, sgn, where
 from adjoint.ops.op import composite, find, general, linear
-from adjoint.ops.shape import diagonal, expand, reshape
+from adjoint.ops.shape import expand, reshape
 
 # ---- what reductions have in common ----
 
@@ -28,7 +30,7 @@ def expand_reduced(grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
 
 def reduced_count(shape: Any, dim: Any) -> int:
     """How many elements go into each reduced one."""
-    return math.prod([shape[d] for d in normal_dims(dim, len(shape))])
+    return product(shape[d] for d in normal_dims(dim, len(shape)))
 
 
 def axes_of(dim: Any, ndim: int) -> Any:
@@ -89,7 +91,7 @@ def sum(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: A
 
 
 def _mean_rule(grad: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
-    count = math.prod(input_shape) if dim is None else reduced_count(input_shape, dim)
+    count = reduced_count(input_shape, dim)
     return expand_reduced(grad / count, input_shape, dim, keepdim)
 
 
@@ -133,7 +135,7 @@ def prod(
 
 @general(
     input=lambda grad, input, dim, keepdim: (
-        expand_reduced(grad, input.shape, dim, keepdim) * (input == input)
+        expand_reduced(grad, input.shape, dim, keepdim) * logical_not(isnan(input))
     )
 )
 def nansum(
@@ -150,7 +152,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     """Mean over dim of the elements that are not NaN."""
     if dtype is None and not _is_floating(input):
         raise RuntimeError("nanmean: expected a floating-point tensor; give dtype=, or convert it")
-    return nansum(input, dim, keepdim, dtype=dtype) / sum(isnan(input) == False, dim, keepdim)  # noqa: E712
+    return nansum(input, dim, keepdim, dtype=dtype) / sum(logical_not(isnan(input)), dim, keepdim)
 
 
 def _is_floating(input: Any) -> bool:
@@ -163,21 +165,28 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     lead = input.ndim - len(sizes)
     shape = tuple(input.shape)
-    fits = lead >= 0 and [
-        n for n, wanted in zip(shape[lead:], sizes, strict=True) if wanted not in (1, n)
-    ] == []
+    fits = (
+        lead >= 0
+        and [n for n, wanted in zip(shape[lead:], sizes, strict=True) if wanted not in (1, n)] == []
+    )
     if not fits:
         raise RuntimeError(f"sum_to_size: size {list(sizes)} does not broadcast to {list(shape)}")
     dims = [i for i in range(len(shape)) if i < lead or (sizes[i - lead] == 1 and shape[i] != 1)]
     return reshape(sum(input, dims, True), sizes) if dims else input
 
 
-@composite
-def trace(input: Any) -> Any:
+@linear(input=lambda grad, input_shape: on_diagonal(grad, input_shape))
+def trace(xp: Any, input: Any) -> Any:
     """Sum of the diagonal of a matrix."""
     if input.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got a tensor with {input.ndim} dims")
-    return sum(diagonal(input))
+        raise RuntimeError(f"expected a matrix, got a tensor of {input.ndim} dimensions")
+    return xp.trace(input, dtype="int64" if input.dtype.kind in "biu" else input.dtype)
+
+
+@linear(input=lambda grad: trace(grad), method=False)
+def on_diagonal(xp: Any, input: Any, shape: Any) -> Any:
+    """A matrix with one value on its diagonal: what the gradient of trace is."""
+    return xp.eye(*shape, dtype=input.dtype) * input
 
 
 @general()
@@ -230,8 +239,7 @@ def _variance(xp: Any, input: Any, dim: Any, correction: Any, keepdim: bool) -> 
     count = reduced_count(input.shape, dim)
     centred = values - values.sum(axis=axes, keepdims=True) / count
     squares = (centred * centred.conj()).real if category_of(input.dtype) == COMPLEX else centred**2
-    divisor = count - correction
-    return squares.sum(axis=axes, keepdims=keepdim) / (divisor if divisor > 0 else 0)
+    return squares.sum(axis=axes, keepdims=keepdim) / builtins.max(count - correction, 0)
 
 
 def _variance_rule(grad: Any, input: Any, dim: Any, correction: Any) -> Any:
@@ -331,7 +339,7 @@ def _shared(grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
 
 def shared_by_equals(grad: Any, input: Any, result: Any) -> Any:
     """The gradient of one chosen element, in equal parts for all equal to it; NaNs are equal."""
-    chosen = (input == result) | ((input != input) & (result != result))
+    chosen = (input == result) | (isnan(input) & isnan(result))
     return chosen * (grad / sum(chosen))
 
 
@@ -360,7 +368,11 @@ def amin(xp: Any, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
 def aminmax(xp: Any, input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element over dim."""
     refuse_complex(input)
-    axes = tuple(range(input.ndim)) if dim is None else normal_dims(normal_dim(dim, input.ndim), input.ndim)
+    axes = (
+        tuple(range(input.ndim))
+        if dim is None
+        else normal_dims(normal_dim(dim, input.ndim), input.ndim)
+    )
     refuse_empty(input, dim)
     return input.min(axis=axes, keepdims=keepdim), input.max(axis=axes, keepdims=keepdim)
 
@@ -506,7 +518,9 @@ def _floating(input: Any, dtype: Any) -> Any:
     if dtype is not None:
         input = input.astype(as_dtype(dtype).numpy_dtype)
     if category_of(input.dtype) != FLOAT:
-        raise NotImplementedError(f"softmax of {input.dtype}: give a floating dtype=, or convert it")
+        raise NotImplementedError(
+            f"softmax of {input.dtype}: give a floating dtype=, or convert it"
+        )
     return input
 
 
@@ -607,10 +621,12 @@ def norm(
     if p == "nuc":
         dims = tuple(range(input.ndim)) if dim is None else dim
         if not isinstance(dims, (tuple, list)) or len(dims) != 2:
-            raise RuntimeError(f"norm: 'nuc' is for matrices: dim must be two dimensions, not {dim}")
+            raise RuntimeError(
+                f"norm: 'nuc' is for matrices: dim must be two dimensions, not {dim}"
+            )
         return find("linalg_matrix_norm")(input, "nuc", dims, keepdim, **options)
     if isinstance(p, str):
-        raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', not '{p}'")
+        raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', not '{p}'")  # noqa: TRY004  PyTorch's
     return p_norm(input, p, dim, keepdim, **options)
 
 
