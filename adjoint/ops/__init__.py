@@ -6,6 +6,7 @@ from adjoint import dispatch
 from adjoint.ops import (
     activation,
     comparison,
+    complex_numbers,
     conversion,
     cumulative,
     elementwise,
@@ -14,12 +15,14 @@ from adjoint.ops import (
     linalg,
     matmul,
     neural,
+    norms,
     random,
     reduction,
     shape,
     sorting,
     special,
     statistics,
+    trigonometry,
 )
 from adjoint.ops.inplace import INPLACE, InplaceOp
 from adjoint.ops.op import COMPOSITES, TABLE
@@ -28,9 +31,12 @@ from adjoint.tensor import Tensor
 TABLES = (
     elementwise,
     comparison,
+    trigonometry,
+    complex_numbers,
     shape,
     cumulative,
     reduction,
+    norms,
     statistics,
     indexing,
     conversion,

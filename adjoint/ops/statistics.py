@@ -6,9 +6,9 @@ from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.comparison import logical_xor
 from adjoint.ops.cumulative import cumsum
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import clamp, complex_valued, conj, sqrt, where
+from adjoint.ops.elementwise import clamp, complex_valued, conj, sqrt
 from adjoint.ops.op import composite, find, general
-from adjoint.ops.reduction import mean, p_norm, sum
+from adjoint.ops.reduction import mean, sum
 from adjoint.ops.shape import cat, narrow, reshape, transpose
 
 # ---- counts ----
@@ -117,23 +117,6 @@ def corrcoef(input: Any) -> Any:
         return clamp(ratio, -1, 1)
     parts = [clamp(find(part)(ratio), -1, 1) for part in ("real", "imag")]
     return find("complex")(*parts)
-
-
-# ---- norms along all dimensions but one ----
-
-
-@composite
-def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
-    if p <= 0:
-        raise RuntimeError(f"renorm: p must be positive, not {p}")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: maxnorm must be >= 0, not {maxnorm}")
-    if input.ndim < 2:
-        raise RuntimeError(f"renorm: the input needs at least 2 dimensions, got {input.ndim}")
-    place = normal_dim(dim, input.ndim)
-    norms = p_norm(input, p, [d for d in range(input.ndim) if d != place], True)
-    return input * where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
 
 
 # ---- differences and integrals ----
