@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype
-from adjoint.ops.comparison import isnan, logical_not
+from adjoint.ops.comparison import isnan, logical_and, logical_not, logical_or
 from adjoint.ops.cumulative import place_along, product_of_others
 from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
 from adjoint.ops.elementwise import abs as absolute
@@ -339,7 +339,7 @@ def _shared(grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
 
 def shared_by_equals(grad: Any, input: Any, result: Any) -> Any:
     """The gradient of one chosen element, in equal parts for all equal to it; NaNs are equal."""
-    chosen = (input == result) | (isnan(input) & isnan(result))
+    chosen = logical_or(input == result, logical_and(isnan(input), isnan(result)))
     return chosen * (grad / sum(chosen))
 
 
