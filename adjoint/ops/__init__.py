@@ -4,13 +4,19 @@ from typing import Any
 
 from adjoint import dispatch
 from adjoint.ops import (
+    activation,
     comparison,
     complex_numbers,
+    cumulative,
     elementwise,
     indexing,
     neural,
+    norms,
     reduction,
     shape,
+    sorting,
+    special,
+    statistics,
     strided,
     trigonometry,
 )
@@ -26,8 +32,14 @@ TABLES = (
     shape,
     strided,
     reduction,
+    cumulative,
     indexing,
+    special,
+    activation,
+    sorting,
     neural,
+    statistics,
+    norms,
 )
 
 
