@@ -193,14 +193,15 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     kind = None if asked.get("dtype") is None else as_dtype(asked["dtype"])
     where = None if asked.get("device") is None else device(asked["device"])
     order = asked.get("memory_format")
-    result = self
+    result: Tensor = self
     if kind is not None and kind.numpy_dtype != self.array.dtype:
         result = to_copy(result, dtype=kind, memory_format=order)
     if where is not None and not same_place(where, self.device):
         result = moved(result, where)
-    if order is not None and result is self and not is_contiguous(self, order):
-        return to_copy(self, memory_format=order)
-    return to_copy(self, memory_format=order) if result is self and asked.get("copy") else result
+    reordered = order is not None and not is_contiguous(self, order)
+    if result is self and (reordered or asked.get("copy")):
+        result = to_copy(self, memory_format=order)
+    return result
 
 
 def _converter(name: str, target: dtype | None) -> Any:
@@ -349,8 +350,9 @@ def data_ptr(self: Tensor) -> int:
 
 def _owner(array: Any) -> Any:
     """The array whose memory this one shows."""
-    while type(getattr(array, "base", None)) is type(array):
-        array = array.base
+    base = getattr(array, "base", None)
+    while type(base) is type(array):
+        array, base = base, base.base
     return array
 
 
@@ -463,7 +465,7 @@ def _float_limits(numpy_dtype: Any) -> Any:
         return numpy_backend.xp.finfo(numpy_dtype)
     import ml_dtypes
 
-    return ml_dtypes.finfo(numpy_dtype)
+    return ml_dtypes.finfo(numpy_dtype)  # type: ignore[no-untyped-call]  # it has no hints
 
 
 class finfo:
