@@ -82,10 +82,10 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
 
 def _one_ellipsis(index: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index with further Ellipses, which stand for nothing, left out."""
-    if index.count(Ellipsis) < 2:
+    places = [i for i, part in enumerate(index) if part is Ellipsis]
+    if len(places) < 2:
         return index
-    first = index.index(Ellipsis)
-    return (*index[: first + 1], *[part for part in index[first:] if part is not Ellipsis])
+    return tuple([part for i, part in enumerate(index) if i not in places[1:]])
 
 
 def _as_array(xp: Any, part: Any) -> Any:
