@@ -85,7 +85,7 @@ def logical_not(xp: Any, input: Any) -> Any:
 
 def refuse_fractions(name: str, array: Any, kinds: str = "biu") -> None:
     """Refuse a data type that has no bits to work on."""
-    if kind_of(array) not in kinds:
+    if array.dtype.kind not in kinds:
         allowed = "integers and bool" if "b" in kinds else "integers"
         raise NotImplementedError(
             f"{name}() works on {allowed}, not on {array.dtype}; convert with .to(...) first"
