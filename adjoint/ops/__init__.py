@@ -10,10 +10,7 @@ from adjoint.ops import (
     conversion,
     cumulative,
     elementwise,
-    fft,
     indexing,
-    linalg,
-    matmul,
     neural,
     norms,
     random,
@@ -22,6 +19,7 @@ from adjoint.ops import (
     sorting,
     special,
     statistics,
+    strided,
     trigonometry,
 )
 from adjoint.ops.inplace import INPLACE, InplaceOp
@@ -34,20 +32,18 @@ TABLES = (
     trigonometry,
     complex_numbers,
     shape,
-    cumulative,
+    strided,
     reduction,
-    norms,
-    statistics,
+    cumulative,
     indexing,
     conversion,
-    matmul,
     special,
     activation,
     sorting,
-    linalg,
-    fft,
     neural,
     random,
+    statistics,
+    norms,
 )
 
 
