@@ -53,8 +53,6 @@ def _flat(value: Any) -> Any:
 
 def _left_factor(grad: Any, other: Any) -> Any:
     """Gradient of the left factor of a product."""
-    if grad.ndim == 2 and other.ndim == 2:
-        return grad @ mH(other)
     if other.ndim == 1:
         return unsqueeze(grad, -1) * conj(other)
     if grad.ndim == other.ndim - 1:  # the left factor is a vector
@@ -62,24 +60,20 @@ def _left_factor(grad: Any, other: Any) -> Any:
     return grad @ mH(other)
 
 
-def _right_factor(grad: Any, input: Any, other_shape: Any) -> Any:
+def _right_factor(grad: Any, input: Any) -> Any:
     """Gradient of the right factor of a product."""
-    if input.ndim == 2 and len(other_shape) == 2:
-        return mH(input) @ grad
     if input.ndim == 1:
-        if len(other_shape) == 1:
+        if grad.ndim == 0:
             return grad * conj(input)
         return unsqueeze(conj(input), -1) * unsqueeze(grad, -2)
-    if len(other_shape) == 1:
+    if grad.ndim == input.ndim - 1:  # the right factor is a vector
         return reshape(grad, (-1,)) @ conj(_flat(input))
-    if len(other_shape) == 2:  # one matrix for all batches: one product instead of a sum of many
-        return mH(_flat(input)) @ _flat(grad)
     return mH(input) @ grad
 
 
 @multilinear(
     input=lambda grad, other: _left_factor(grad, other),
-    other=lambda grad, input, other_shape: _right_factor(grad, input, other_shape),
+    other=lambda grad, input: _right_factor(grad, input),
     node_name="MmBackward0",
 )
 def matmul(xp: Any, input: Any, other: Any) -> Any:

@@ -84,7 +84,7 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(2, 4)), mat1, mat2))
     yield Sample((rng.normal(size=4), mat1, mat2), {"beta": 0.5, "alpha": -2})
     yield Sample((rng.normal(size=()), mat1, mat2), {"alpha": 2.5})
-    yield Sample((np.full((2, 4), np.nan), mat1, mat2), {"beta": 0}, second_order=False)
+    yield Sample((np.full((2, 4), np.nan), mat1, mat2), {"beta": 0})
     complex_operands = [complex_normal(rng, 2, 2) for _ in range(3)]
     yield Sample(tuple(complex_operands), {"alpha": 1 + 2j, "beta": 0.5j})
     whole = np.arange(4).reshape(2, 2)
