@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.dispatch import holds_complex
 from adjoint.dtypes import get_default_dtype
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import complex_valued, conj
+from adjoint.ops.elementwise import conj
 from adjoint.ops.op import composite, find, linear
 
 Sizes = tuple[int, ...]
@@ -128,7 +129,7 @@ def half_to_real(xp: Any, input: Any, sizes: Sizes, dims: Sizes, norm: str) -> A
 def _prepared(input: Any, real: bool = False) -> Any:
     """input as transforms take it: integers become floats, half precision is refused."""
     kind = input.dtype.name
-    if real and complex_valued(input):
+    if real and holds_complex(input):
         raise RuntimeError(f"expected real input, got {kind}; take input.real, or use fft")
     if kind in ("float16", "bfloat16"):
         raise RuntimeError(f"no transforms of {kind}; convert with .to(adjoint.float32)")
