@@ -4,6 +4,7 @@ from collections import namedtuple
 from typing import Any
 
 from adjoint.dispatch import holds_complex
+from adjoint.ops.arrange import tril, triu
 from adjoint.ops.elementwise import choose, conj
 from adjoint.ops.linalg import (
     LinAlgError,
@@ -15,7 +16,7 @@ from adjoint.ops.linalg import (
 from adjoint.ops.matmul import mH
 from adjoint.ops.op import composite, general
 from adjoint.ops.shape import cat, narrow, unsqueeze
-from adjoint.ops.strided import diag_embed, diagonal, tril, triu
+from adjoint.ops.strided import diag_embed, diagonal
 
 
 def _main_diagonal(value: Any) -> Any:
@@ -47,12 +48,12 @@ def _differences(values: Any) -> Any:
 
 def _cholesky_rule(grad: Any, L: Any) -> Any:
     """From dL = L @ P(inverse(L) @ dA @ inverse(L)^H), P the lower half with half the diagonal."""
-    product = mH(L) @ grad
-    half = tril(product) - diag_embed(_main_diagonal(product)) / 2
     adjoint = mH(L)
-    inner = linalg_solve_triangular(adjoint, half, upper=True)
-    inner = linalg_solve_triangular(L, inner, upper=False, left=False)
-    return (inner + mH(inner)) / 2
+    product = adjoint @ grad
+    strict = tril(product, -1)
+    inner = (strict + mH(strict) + diag_embed(_main_diagonal(product))) / 2
+    inner = linalg_solve_triangular(adjoint, inner, upper=True)
+    return linalg_solve_triangular(L, inner, upper=False, left=False)
 
 
 @general(
@@ -185,7 +186,8 @@ def qr(input: Any, some: bool = True) -> Any:
 
 def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -> Any:
     inner = _quotient(mH(vectors) @ grad_vectors, _differences(values))
-    return vectors @ (inner + diag_embed(grad_values)) @ mH(vectors)
+    inner = (inner + mH(inner)) / 2 + diag_embed(grad_values)
+    return vectors @ inner @ mH(vectors)
 
 
 @general(

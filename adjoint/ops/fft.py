@@ -5,9 +5,10 @@ from typing import Any
 
 from adjoint.dispatch import holds_complex
 from adjoint.dtypes import get_default_dtype
+from adjoint.ops.arrange import roll
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise import conj
-from adjoint.ops.op import composite, find, linear
+from adjoint.ops.op import composite, linear
 
 Sizes = tuple[int, ...]
 
@@ -311,7 +312,7 @@ def _rolled(input: Any, dim: Any, forth: bool) -> Any:
     dims = [normal_dim(d, input.ndim) for d in listed]
     halves = [input.shape[d] // 2 for d in dims]
     shifts = halves if forth else [-half for half in halves]
-    return find("roll")(input, shifts, dims) if dims else input
+    return roll(input, shifts, dims) if dims else input
 
 
 @composite(method=False)

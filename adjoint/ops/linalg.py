@@ -4,6 +4,8 @@ import math
 from collections import namedtuple
 from typing import Any
 
+from adjoint.ops.arrange import tril, triu
+from adjoint.ops.complex_numbers import real
 from adjoint.ops.elementwise import conj, log, zero_of
 from adjoint.ops.matmul import mH, mT, matmul, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
@@ -17,7 +19,6 @@ from adjoint.ops.shape import (
     squeeze,
     unsqueeze,
 )
-from adjoint.ops.strided import tril, triu
 
 
 class LinAlgError(RuntimeError):
@@ -270,8 +271,7 @@ def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """The solution of A @ X = B (left) or X @ A = B, for vectors or matrices B."""
     if not is_vector(A, B):
         return solve_matrix(A, B, left)
-    dim = -1 if left else -2
-    return squeeze(solve_matrix(A, unsqueeze(B, dim), left), dim)
+    return squeeze(solve_matrix(A, unsqueeze(B, -1), left), -1)
 
 
 def _triangle(value: Any, upper: bool, unitriangular: bool) -> Any:
@@ -344,7 +344,7 @@ def linalg_lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None
     rank, values = lstsq_facts(A, rcond)
     solution = matmul(pseudo_inverse(A, None, rcond), right)
     difference = matmul(A, solution) - right
-    residuals = sum(conj(difference) * difference, -2)
+    residuals = sum(real(conj(difference) * difference), -2)
     nothing = (slice(0, 0),)
     if driver in (None, "gelsy") or A.shape[-2] <= A.shape[-1]:
         residuals = basic_index(reshape(residuals, (-1,)), nothing)

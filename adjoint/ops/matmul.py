@@ -7,9 +7,10 @@ from typing import Any
 
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise import conj
-from adjoint.ops.op import composite, find, general, multilinear
+from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reduction import sum
 from adjoint.ops.shape import expand, permute, reshape, transpose, unsqueeze
+from adjoint.ops.strided import diagonal
 
 ALIASES = {"ger": "outer"}
 
@@ -349,7 +350,7 @@ def _without_repeats(operand: Any, labels: str) -> tuple[Any, str]:
         while labels.count(label) > 1:
             first = labels.index(label)
             second = labels.index(label, first + 1)
-            operand = find("diagonal")(operand, 0, first, second)
+            operand = diagonal(operand, 0, first, second)
             labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
     return operand, labels
 

@@ -38,7 +38,7 @@ def _in_dtype(value: Any, dtype: Any) -> Any:
     """A floating-point tensor in another data type; others have no norms in any."""
     if value.dtype.category < FLOAT:
         raise RuntimeError(f"a norm is for floating and complex tensors, not {value.dtype}")
-    return value.to(dtype)
+    return value.to(as_dtype(dtype))
 
 
 def _pair_last(A: Any, first: int, second: int) -> Any:
