@@ -103,7 +103,8 @@ def _finished(array: Any, where: device, requires_grad: bool) -> Tensor:
     result = Tensor(array)
     if requires_grad:
         result.requires_grad_()
-    result.inference = is_inference_mode_enabled()
+    if is_inference_mode_enabled():
+        result.mark_inference()
     return result
 
 
@@ -233,7 +234,8 @@ def _shared(data: Any) -> Tensor | None:
     if isinstance(data, np.generic) or lookup(type(data)) is None:
         return None
     result = Tensor(data)
-    result.inference = is_inference_mode_enabled()
+    if is_inference_mode_enabled():
+        result.mark_inference()
     return result
 
 

@@ -83,6 +83,9 @@ def _of_sequence(data: Any, kind: dtype | None) -> Any:
         row = row[0]
     kinds: set[Any] = set()
     special: list[Any] = []
+    if isinstance(row, (str, bytes)):
+        kind_of_error = ValueError if shape else TypeError
+        raise kind_of_error(f"no number: {row!r}; tensors hold numbers only")
     if shape:
         _survey(data, shape, 0, kinds, special)
     else:

@@ -38,10 +38,8 @@ TABLES = (
     complex_numbers,
     shape,
     strided,
-    cumulative,
     reduction,
-    norms,
-    statistics,
+    cumulative,
     indexing,
     conversion,
     matmul,
@@ -54,6 +52,8 @@ TABLES = (
     fft,
     neural,
     random,
+    statistics,
+    norms,
 )
 
 

@@ -73,8 +73,8 @@ def _copied(xp: Any, input: Any, target: Any, order: Any) -> Any:
             raise RuntimeError(f"required rank {rank} tensor to use {order.name} format")
         inner = _copied(xp, xp.moveaxis(input, 1, -1), target, contiguous_format)
         return xp.moveaxis(inner, -1, 1)
-    # A repeated dimension has no place of its own in memory to preserve.
-    if order is contiguous_format or 0 in getattr(input, "strides", ()):
+    # A repeated dimension (of stride 0) has no place of its own in memory to preserve.
+    if order is contiguous_format or 0 in getattr(input, "strides", input.shape):
         return xp.array(input, dtype=target, order="C")
     return xp.array(input) if target is None else input.astype(target)
 
@@ -146,7 +146,8 @@ def moved(value: Any, where: device) -> Any:
     result = Tensor(_relocated(value.array, where))
     if is_grad_enabled():
         dispatch.record(transfer, [value, where, value.device], [result], False)
-    result.inference = is_inference_mode_enabled()
+    if is_inference_mode_enabled():
+        result.mark_inference()
     return result
 
 
@@ -287,7 +288,7 @@ def cuda(
 def _stride_of(array: Any) -> tuple[int, ...]:
     """The distance of neighbours along each dimension, in elements."""
     strides = getattr(array, "strides", None)
-    if strides is not None:
+    if strides is not None and array.size:
         return tuple(s // array.itemsize for s in strides)
     found: list[int] = []
     step = 1
@@ -350,7 +351,7 @@ def data_ptr(self: Tensor) -> int:
 
 def _owner(array: Any) -> Any:
     """The array whose memory this one shows."""
-    base = getattr(array, "base", None)
+    base: Any = getattr(array, "base", None)
     while type(base) is type(array):
         array, base = base, base.base
     return array

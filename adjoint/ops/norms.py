@@ -3,11 +3,12 @@
 import math
 from typing import Any
 
+from adjoint.dispatch import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise import abs as absolute
 from adjoint.ops.elementwise import sgn, where
-from adjoint.ops.op import composite, find, general
+from adjoint.ops.op import COMPOSITES, composite, general
 from adjoint.ops.reduction import kept, narrowed, reduced_count, sum, widened
 
 
@@ -77,7 +78,8 @@ def norm(
             raise RuntimeError(
                 f"norm: 'nuc' is for matrices: dim must be two dimensions, not {dim}"
             )
-        return find("linalg_matrix_norm")(input, "nuc", dims, keepdim, **options)
+        nuclear = COMPOSITES["linalg_matrix_norm"](input, "nuc", dims, keepdim)
+        return nuclear if out is None else write_out(p_norm, nuclear, out)
     if isinstance(p, str):
         raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', not '{p}'")  # noqa: TRY004  PyTorch's
     return p_norm(input, p, dim, keepdim, **options)

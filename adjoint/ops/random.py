@@ -101,7 +101,12 @@ def _coin_flips(shape: Any, p: Any, generator: Any) -> Any:
     return np.asarray(stream.draw(lambda numbers: numbers.random(shape))) < p
 
 
-@general(input=lambda grad: zeros_of(grad), name="bernoulli_input", method=False)
+@general(
+    input=lambda grad: zeros_of(grad),
+    name="bernoulli_input",
+    node_name="BernoulliBackward0",
+    method=False,
+)
 def _bernoulli_input(xp: Any, input: Any, generator: Any = None) -> Any:
     """1 with the probability each element says, else 0."""
     _require_float(input, "bernoulli")

@@ -245,7 +245,7 @@ def _between(ordered: Any, ranks: Any, interpolation: str) -> Any:
     high = pick_along(ordered, as_index(ceil(ranks)), -1)
     if interpolation == "higher":
         return high
-    weight = 0.5 if interpolation == "midpoint" else ranks - below.detach()
+    weight = 0.5 if interpolation == "midpoint" else ranks - below
     return low + weight * (high - low)
 
 
@@ -263,7 +263,7 @@ def _quantile(
         rows = permute(input, [*rest, place])
         kept = tuple(1 if d == place else n for d, n in enumerate(input.shape))
     ordered = sort(rows, -1)[0]
-    unknown = sum(isnan(ordered), -1, True)
+    unknown = sum(isnan(ordered), -1, True, dtype=input.dtype)
     last = rows.shape[-1] - 1
     if ignore_nan:
         ranks = clamp(last - unknown, min=0) * q

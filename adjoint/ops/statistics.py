@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from adjoint.dispatch import holds_complex
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.comparison import logical_xor
 from adjoint.ops.cumulative import cumsum
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import clamp, complex_valued, conj, sqrt
+from adjoint.ops.elementwise import clamp, conj, sqrt
 from adjoint.ops.op import composite, find, general
 from adjoint.ops.reduction import mean, sum
 from adjoint.ops.shape import cat, narrow, reshape, transpose
@@ -111,9 +112,9 @@ def corrcoef(input: Any) -> Any:
     if input.ndim < 2:
         return covariance / covariance
     variances = find("diagonal")(covariance)
-    deviations = sqrt(find("real")(variances) if complex_valued(variances) else variances)
+    deviations = sqrt(find("real")(variances) if holds_complex(variances) else variances)
     ratio = covariance / reshape(deviations, -1, 1) / reshape(deviations, 1, -1)
-    if not complex_valued(ratio):
+    if not holds_complex(ratio):
         return clamp(ratio, -1, 1)
     parts = [clamp(find(part)(ratio), -1, 1) for part in ("real", "imag")]
     return find("complex")(*parts)
