@@ -5,6 +5,7 @@ from typing import Any
 from adjoint import dispatch
 from adjoint.ops import (
     activation,
+    arrange,
     comparison,
     complex_numbers,
     conversion,
@@ -26,6 +27,7 @@ from adjoint.ops import (
     statistics,
     strided,
     trigonometry,
+    writing,
 )
 from adjoint.ops.inplace import INPLACE, InplaceOp
 from adjoint.ops.op import COMPOSITES, TABLE
@@ -41,6 +43,8 @@ TABLES = (
     reduction,
     cumulative,
     indexing,
+    writing,
+    arrange,
     conversion,
     matmul,
     special,
