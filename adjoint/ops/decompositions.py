@@ -272,9 +272,7 @@ def _outside(value: Any, basis: Any) -> Any:
     return value - basis @ (mH(basis) @ value)
 
 
-def _svd_rule(
-    grad_u: Any, grad_s: Any, grad_vh: Any, U: Any, S: Any, Vh: Any
-) -> Any:
+def _svd_rule(grad_u: Any, grad_s: Any, grad_vh: Any, U: Any, S: Any, Vh: Any) -> Any:
     """With P = U^H dA V: skew parts of U^H gU and V^H gV over differences of squares."""
     rows, columns, rank = U.shape[-2], Vh.shape[-1], S.shape[-1]
     U, grad_u = narrow(U, -1, 0, rank), narrow(grad_u, -1, 0, rank)
@@ -304,9 +302,7 @@ def _svd_rule(
     returns="U S Vh",
     method=False,
 )
-def linalg_svd(
-    xp: Any, A: Any, full_matrices: bool = True, *, driver: str | None = None
-) -> Any:
+def linalg_svd(xp: Any, A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """A as U @ diag(S) @ Vh, with singular values in descending order."""
     check_matrices(A, square=False)
     reason = "the matrix is not finite, or the algorithm did not converge"

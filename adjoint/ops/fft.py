@@ -94,9 +94,7 @@ def complex_transform(
 
 @linear(
     input=lambda grad, input_shape, sizes, dims, norm: _back(
-        half_to_real(
-            interior_scaled(grad, 0.5, sizes[-1], dims[-1]), sizes, dims, OPPOSITE[norm]
-        ),
+        half_to_real(interior_scaled(grad, 0.5, sizes[-1], dims[-1]), sizes, dims, OPPOSITE[norm]),
         input_shape,
         dims,
     ),
@@ -110,9 +108,7 @@ def real_to_half(xp: Any, input: Any, sizes: Sizes, dims: Sizes, norm: str) -> A
 
 @linear(
     input=lambda grad, input_shape, sizes, dims, norm: _back(
-        interior_scaled(
-            real_to_half(grad, sizes, dims, OPPOSITE[norm]), 2.0, sizes[-1], dims[-1]
-        ),
+        interior_scaled(real_to_half(grad, sizes, dims, OPPOSITE[norm]), 2.0, sizes[-1], dims[-1]),
         input_shape,
         dims,
     ),

@@ -312,9 +312,7 @@ def linalg_solve_triangular(
     if unitriangular:
         part = xp.where(xp.eye(A.shape[-1], dtype=bool), xp.asarray(1, A.dtype), part)
     part, B = _common_batch(xp, part, B)
-    X = attempt(
-        "linalg_solve_triangular", "the diagonal has a zero", xp.linalg.solve, part, B
-    )
+    X = attempt("linalg_solve_triangular", "the diagonal has a zero", xp.linalg.solve, part, B)
     return X if left else xp.swapaxes(X, -2, -1)
 
 
@@ -440,7 +438,8 @@ def matrix_power(input: Any, n: int) -> Any:
 # Numerator of the [13/13] Padé approximant of exp, and the 1-norm up to which it is exact to
 # double precision (Higham 2005).
 _PADE = [
-    math.factorial(26 - k) * math.factorial(13)
+    math.factorial(26 - k)
+    * math.factorial(13)
     / (math.factorial(26) * math.factorial(k) * math.factorial(13 - k))
     for k in range(14)
 ]
@@ -464,7 +463,7 @@ def linalg_matrix_exp(xp: Any, A: Any) -> Any:
     norm = xp.max(xp.sum(xp.abs(A), axis=-2), axis=-1)
     large = xp.isfinite(norm) & (norm > _PADE_RADIUS)
     halvings = xp.where(large, xp.ceil(xp.log2(xp.where(large, norm, 1) / _PADE_RADIUS)), 0)
-    A = A * xp.asarray(2.0**-halvings[..., None, None], A.dtype)
+    A = A * xp.asarray(2.0 ** -halvings[..., None, None], A.dtype)
     square = xp.matmul(A, A)
     power = xp.broadcast_to(xp.eye(A.shape[-1], dtype=A.dtype), A.shape)
     even, odd = power * _PADE[0], power * _PADE[1]

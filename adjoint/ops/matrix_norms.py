@@ -117,9 +117,7 @@ def linalg_cond(A: Any, p: Any = None) -> Any:
 
 
 @general(method=False)
-def rank_of(
-    xp: Any, A: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False
-) -> Any:
+def rank_of(xp: Any, A: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """How many singular values are above the tolerance."""
     check_matrices(A, square=hermitian)
     if A.size == 0:

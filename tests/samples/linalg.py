@@ -111,7 +111,9 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample((batch, B), torch=path)
     yield Sample((A, rng.normal(size=(2, 3))), {"left": False}, torch=path)
     yield Sample((complex_normal(rng, 2, 2), complex_normal(rng, 2, 1)), torch=path)
-    yield Sample((complex_normal(rng, 2, 2), complex_normal(rng, 3, 2, 2)), {"left": False}, torch=path)
+    yield Sample(
+        (complex_normal(rng, 2, 2), complex_normal(rng, 3, 2, 2)), {"left": False}, torch=path
+    )
     yield Sample((A, np.zeros((3, 0))), torch=path)
 
 
@@ -125,7 +127,9 @@ def _(rng: Generator) -> Iterator[Sample]:
                 options = {"upper": upper, "left": left, "unitriangular": unit}
                 yield Sample((A, B), options, torch=path)
     yield Sample((A, rng.normal(size=(2, 3, 1))), {"upper": True}, torch=path)
-    yield Sample((complex_normal(rng, 2, 2), complex_normal(rng, 2, 1)), {"upper": False}, torch=path)
+    yield Sample(
+        (complex_normal(rng, 2, 2), complex_normal(rng, 2, 1)), {"upper": False}, torch=path
+    )
 
 
 @samples("linalg_lstsq")
