@@ -28,7 +28,9 @@ def written(x: Any, index: Any, value: Any) -> Any:
 
 I2 = np.array([0, 2])
 GRID = np.array([[0, 1], [2, 0]])
-MASK = np.array([[True, False, True, False], [False, True, True, False], [True, True, False, False]])
+MASK = np.array(
+    [[True, False, True, False], [False, True, True, False], [True, True, False, False]]
+)
 WHOLE = slice(None)
 
 VIEWS: tuple[Any, ...] = (
