@@ -326,7 +326,7 @@ def lstsq_facts(xp: Any, A: Any, rcond: Any = None) -> Any:
     return xp.sum(kept, axis=-1, dtype="int64"), values
 
 
-Lstsq = namedtuple("linalg_lstsq", "solution residuals rank singular_values")
+linalg_lstsq_result = namedtuple("linalg_lstsq_result", "solution residuals rank singular_values")
 
 
 @composite(method=False)
@@ -350,7 +350,7 @@ def linalg_lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None
         values = basic_index(reshape(values, (-1,)), nothing)
     if driver == "gels":
         rank = basic_index(reshape(rank, (-1,)), nothing)
-    return Lstsq(squeeze(solution, -1) if vector else solution, residuals, rank, values)
+    return linalg_lstsq_result(squeeze(solution, -1) if vector else solution, residuals, rank, values)
 
 
 @composite
