@@ -7,7 +7,7 @@ from typing import Any
 from adjoint.ops.arrange import tril, triu
 from adjoint.ops.complex_numbers import real
 from adjoint.ops.elementwise import conj, log, zero_of
-from adjoint.ops.matmul import mH, mT, matmul, same_dtype, shapes_of
+from adjoint.ops.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import sum
 from adjoint.ops.shape import (
