@@ -168,7 +168,7 @@ def converted(make: Callable[[np.ndarray], Any], value: Any) -> Any:
 
 
 def raised(function: Callable[..., Any], args: Any, kwargs: Any) -> BaseException:
-    with pytest.raises(Exception) as info:  # noqa: PT011  which one is what the test compares
+    with pytest.raises(Exception) as info:
         function(*args, **kwargs)
     return info.value
 
