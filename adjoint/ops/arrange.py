@@ -210,7 +210,7 @@ def roll(xp: Any, input: Any, shifts: Any, dims: Any = ()) -> Any:
     if axes and input.ndim == 0:
         raise IndexError("a 0-d tensor has no dimension to roll along")
     if not axes:
-        return xp.roll(input, steps[0])
+        return xp.roll(input, steps[0], None)
     return xp.roll(input, steps, tuple(normal_dim(d, input.ndim) for d in axes))
 
 

@@ -10,6 +10,7 @@ from adjoint.ops.elementwise import ceil, clamp, floor, refused_derivative, roun
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import (
     chosen_along,
+    narrowed,
     refuse_complex,
     refuse_empty,
     selected,
@@ -83,7 +84,8 @@ def topk(
     else:
         found = xp.argpartition(input, max(k - 1, 0), axis=axis)[along(axis, slice(0, k))]
     order = order_along(xp, xp.take_along_axis(input, found, axis), axis, largest)
-    return chosen_along(xp, input, xp.take_along_axis(found, order, axis), axis, True)
+    index = narrowed(xp.take_along_axis(found, order, axis), "int64")
+    return chosen_along(xp, input, index, axis, True)
 
 
 # ---- elements of a given rank ----
