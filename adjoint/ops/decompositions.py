@@ -118,22 +118,18 @@ def cholesky_lower_ex(xp: Any, A: Any, check_errors: bool = False) -> Any:
     return xp.where(failed, xp.asarray(float("nan"), dtype=A.dtype), factor), info
 
 
-<<<<<<< HEAD
-cholesky_ex_result = namedtuple("cholesky_ex_result", "L info")
-=======
 class CholeskyEx(NamedTuple):
     """What cholesky_ex answers."""
 
     L: Any
     info: Any
->>>>>>> linalg
 
 
 @composite(method=False)
 def linalg_cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The Cholesky factor, and 0 for each matrix that has one; the others become NaN."""
     factor, info = cholesky_lower_ex(A, check_errors)
-    return cholesky_ex_result(mH(factor) if upper else factor, info)
+    return CholeskyEx(mH(factor) if upper else factor, info)
 
 
 # ---- QR ----
@@ -475,16 +471,12 @@ def linalg_svdvals(xp: Any, A: Any, *, driver: str | None = None) -> Any:
     return attempt("linalg_svdvals", reason, lambda: xp.linalg.svd(A, compute_uv=False))
 
 
-<<<<<<< HEAD
-svd_result = namedtuple("svd_result", "U S V")
-=======
 class Svd(NamedTuple):
     """What svd answers."""
 
     U: Any
     S: Any
     V: Any
->>>>>>> linalg
 
 
 @composite
@@ -492,5 +484,5 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """input as U @ diag(S) @ V^H; without compute_uv, U and V are zeros."""
     U, S, Vh = linalg_svd(input, not some or not compute_uv)
     if compute_uv:
-        return svd_result(U, S, mH(Vh))
-    return svd_result((U * 0).detach(), linalg_svdvals(input), (Vh * 0).detach())
+        return Svd(U, S, mH(Vh))
+    return Svd((U * 0).detach(), linalg_svdvals(input), (Vh * 0).detach())

@@ -352,9 +352,6 @@ def lstsq_facts(xp: Any, A: Any, rcond: Any = None) -> Any:
     return xp.sum(kept, axis=-1, dtype="int64"), values
 
 
-<<<<<<< HEAD
-linalg_lstsq_result = namedtuple("linalg_lstsq_result", "solution residuals rank singular_values")
-=======
 class Lstsq(NamedTuple):
     """What lstsq answers."""
 
@@ -362,7 +359,6 @@ class Lstsq(NamedTuple):
     residuals: Any
     rank: Any
     singular_values: Any
->>>>>>> linalg
 
 
 @composite(method=False)
@@ -386,7 +382,7 @@ def linalg_lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None
         values = basic_index(reshape(values, (-1,)), nothing)
     if driver == "gels":
         rank = basic_index(reshape(rank, (-1,)), nothing)
-    return linalg_lstsq_result(squeeze(solution, -1) if vector else solution, residuals, rank, values)
+    return Lstsq(squeeze(solution, -1) if vector else solution, residuals, rank, values)
 
 
 @composite
