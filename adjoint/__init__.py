@@ -468,6 +468,7 @@ from adjoint.printing import set_printoptions as set_printoptions
 
 # Packages.
 from adjoint import autograd as autograd
+from adjoint import fft as fft
 from adjoint import linalg as linalg
 from adjoint import methods as methods
 from adjoint import nn as nn

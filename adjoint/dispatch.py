@@ -332,7 +332,7 @@ def unary(op: "Op", a: Any) -> Any:
             if a.extras is not None:
                 a.refresh()
             x = a.array
-            if type(x) is NDARRAY and (not op.floats or x.dtype is F32 or x.dtype is F64):
+            if type(x) is NDARRAY and (x.dtype is F32 or x.dtype is F64):
                 out = op.direct(x)
                 if type(out) is not NDARRAY:
                     out = numpy_backend.asarray(out)
@@ -378,18 +378,16 @@ def binary(op: "Op", a: Any, b: Any) -> Any:
             x = a.array
             if type(x) is NDARRAY:
                 kind = x.dtype
-                if isinstance(b, Tensor):
+                if kind is not F32 and kind is not F64:
+                    pass
+                elif isinstance(b, Tensor):
                     if not b.slow:
                         if b.extras is not None:
                             b.refresh()
                         y = b.array
-                        if (
-                            type(y) is NDARRAY
-                            and y.dtype is kind
-                            and (kind is F32 or kind is F64 or not op.floats)
-                        ):
+                        if type(y) is NDARRAY and y.dtype is kind:
                             return short_binary(op, a, b, x, y)
-                elif (type(b) is float or type(b) is int) and (kind is F32 or kind is F64):
+                elif type(b) is float or type(b) is int:
                     return short_with_number(op, a, b, x)
     elif isinstance(b, Tensor):
         if (
@@ -706,8 +704,9 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
         return error
     given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
     kind: type[Exception] = RuntimeError
-    if isinstance(error, (TypeError, IndexError)):
-        kind = type(error)
+    for known in (TypeError, IndexError):
+        if isinstance(error, known):
+            kind = known
     text = str(error)
     if "could not be broadcast together" in text or "shape-mismatch" in text:
         text = "the shapes can't be broadcast together; sizes must be equal or 1, from the last on"

@@ -6,6 +6,10 @@ from adjoint.ops.decompositions import linalg_eig as eig
 from adjoint.ops.decompositions import linalg_eigh as eigh
 from adjoint.ops.decompositions import linalg_eigvals as eigvals
 from adjoint.ops.decompositions import linalg_eigvalsh as eigvalsh
+from adjoint.ops.decompositions import linalg_householder_product as householder_product
+from adjoint.ops.decompositions import linalg_lu as lu
+from adjoint.ops.decompositions import linalg_lu_factor as lu_factor
+from adjoint.ops.decompositions import linalg_lu_solve as lu_solve
 from adjoint.ops.decompositions import linalg_qr as qr
 from adjoint.ops.decompositions import linalg_svd as svd
 from adjoint.ops.decompositions import linalg_svdvals as svdvals
@@ -19,6 +23,7 @@ from adjoint.ops.linalg import linalg_matrix_power as matrix_power
 from adjoint.ops.linalg import linalg_pinv as pinv
 from adjoint.ops.linalg import linalg_slogdet as slogdet
 from adjoint.ops.linalg import linalg_solve as solve
+from adjoint.ops.linalg import linalg_solve_ex as solve_ex
 from adjoint.ops.linalg import linalg_solve_triangular as solve_triangular
 from adjoint.ops.linalg import linalg_tensorinv as tensorinv
 from adjoint.ops.linalg import linalg_tensorsolve as tensorsolve
@@ -43,9 +48,13 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "householder_product",
     "inv",
     "inv_ex",
     "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
     "matmul",
     "matrix_exp",
     "matrix_norm",
@@ -57,6 +66,7 @@ __all__ = [
     "qr",
     "slogdet",
     "solve",
+    "solve_ex",
     "solve_triangular",
     "svd",
     "svdvals",

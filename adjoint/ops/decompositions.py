@@ -1,7 +1,6 @@
 """Factorizations: Cholesky, QR, eigenvalues, singular values; all batched."""
 
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 from adjoint.dispatch import holds_complex
 from adjoint.ops.arrange import tril, triu
@@ -10,10 +9,11 @@ from adjoint.ops.linalg import (
     LinAlgError,
     attempt,
     check_matrices,
+    identity_like,
     linalg_solve_triangular,
     solve_matrix,
 )
-from adjoint.ops.matmul import mH
+from adjoint.ops.matmul import matmul, mH
 from adjoint.ops.op import composite, general
 from adjoint.ops.shape import cat, narrow, unsqueeze
 from adjoint.ops.strided import diag_embed, diagonal
@@ -118,7 +118,11 @@ def cholesky_lower_ex(xp: Any, A: Any, check_errors: bool = False) -> Any:
     return xp.where(failed, xp.asarray(float("nan"), dtype=A.dtype), factor), info
 
 
-CholeskyEx = namedtuple("linalg_cholesky_ex", "L info")
+class CholeskyEx(NamedTuple):
+    """What cholesky_ex answers."""
+
+    L: Any
+    info: Any
 
 
 @composite(method=False)
@@ -179,6 +183,150 @@ def linalg_qr(xp: Any, A: Any, mode: str = "reduced") -> Any:
 def qr(input: Any, some: bool = True) -> Any:
     """input as Q @ R, reduced if `some`."""
     return linalg_qr(input, "reduced" if some else "complete")
+
+
+@composite(method=False)
+def linalg_householder_product(A: Any, tau: Any) -> Any:
+    """The first columns of a product of reflections, as QR algorithms store it."""
+    rows, columns = A.shape[-2:]
+    count = tau.shape[-1]
+    if columns > rows or count > columns:
+        raise RuntimeError(
+            f"householder_product: {count} reflections of {rows} rows for {columns} columns"
+        )
+    result = identity_like(A)
+    vectors = tril(A, -1) + result
+    for i in reversed(range(count)):
+        vector = narrow(vectors, -1, i, 1)
+        factor = unsqueeze(narrow(tau, -1, i, 1), -1)
+        result = result - factor * (vector @ (mH(vector) @ result))
+    return result
+
+
+@composite
+def orgqr(input: Any, input2: Any) -> Any:
+    """See linalg.householder_product."""
+    return linalg_householder_product(input, input2)
+
+
+# ---- LU ----
+
+
+def _square_lu_part(grad_l: Any, grad_u: Any, L: Any, U: Any) -> Any:
+    """L^-H (lower half of grad_l, and upper half of grad_u) U^-H."""
+    inner = tril(grad_l, -1) + triu(grad_u)
+    inner = linalg_solve_triangular(mH(L), inner, upper=True, unitriangular=True)
+    return linalg_solve_triangular(mH(U), inner, upper=False, left=False)
+
+
+def _lu_rule(grad: Any, packed: Any, pivots: Any) -> Any:
+    """For the square part; further columns (or rows) depend on it through L (or U)."""
+    rows, columns = packed.shape[-2:]
+    rank = min(rows, columns)
+    top, left = narrow(packed, -2, 0, rank), narrow(packed, -1, 0, rank)
+    grad_top, grad_left = narrow(grad, -2, 0, rank), narrow(grad, -1, 0, rank)
+    square, grad_square = narrow(top, -1, 0, rank), narrow(grad_top, -1, 0, rank)
+    L, U = tril(square, -1) + identity_like(square), triu(square)
+    through_l, through_u = mH(L) @ tril(grad_square, -1), triu(grad_square) @ mH(U)
+    if columns > rank:
+        rest, grad_rest = (narrow(x, -1, rank, columns - rank) for x in (top, grad_top))
+        through_l = through_l - grad_rest @ mH(rest)
+        below = linalg_solve_triangular(mH(L), grad_rest, upper=True, unitriangular=True)
+        inner = cat([_square_lu_part(through_l, through_u, L, U), below], -1)
+    elif rows > rank:
+        rest, grad_rest = (narrow(x, -2, rank, rows - rank) for x in (left, grad_left))
+        through_u = through_u - mH(rest) @ grad_rest
+        beside = linalg_solve_triangular(mH(U), grad_rest, upper=False, left=False)
+        inner = cat([_square_lu_part(through_l, through_u, L, U), beside], -2)
+    else:
+        inner = _square_lu_part(through_l, through_u, L, U)
+    return permutation(pivots, packed) @ inner
+
+
+@general(method=False)
+def permutation(xp: Any, pivots: Any, packed: Any) -> Any:
+    """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
+    rows = packed.shape[-2]
+    places = xp.arange(rows)
+    order = xp.broadcast_to(places, (*pivots.shape[:-1], rows))
+    for k in range(pivots.shape[-1]):
+        order = xp.take_along_axis(order, _exchange(xp, places, k, pivots[..., k] - 1), axis=-1)
+    return xp.asarray(places[:, None] == order[..., None, :], dtype=packed.dtype)
+
+
+def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
+    """The places with k and `other` exchanged."""
+    other = other[..., None]
+    return xp.where(places == k, other, xp.where(places == other, k, places))
+
+
+@general(
+    A=lambda grad0, result0, result1: _lu_rule(grad0, result0, result1),
+    returns="LU pivots",
+    method=False,
+    node_name="LinalgLuFactorExBackward0",
+)
+def linalg_lu_factor(xp: Any, A: Any, *, pivot: bool = True) -> Any:
+    """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
+    check_matrices(A, square=False)
+    if not pivot:
+        raise RuntimeError("LU without pivoting is not implemented; leave pivot=True")
+    rows, columns = A.shape[-2:]
+    places, later = xp.arange(rows), xp.arange(columns)
+    pivots = []
+    for k in range(min(rows, columns)):
+        column = A[..., :, k]
+        sizes = xp.abs(xp.real(column)) + xp.abs(xp.imag(column))  # as LAPACK compares them
+        chosen = xp.argmax(xp.where(places >= k, sizes, -1), axis=-1)
+        pivots.append(chosen + 1)
+        A = xp.take_along_axis(A, _exchange(xp, places, k, chosen)[..., None], axis=-2)
+        divisor = A[..., k, k][..., None]
+        safe = xp.where(divisor == 0, 1, divisor)
+        factor = xp.where(places > k, A[..., :, k] / safe, 0)[..., None]
+        row = xp.where(later > k, A[..., k, :], 0)[..., None, :]
+        A = xp.where((places > k)[:, None] & (later == k), factor, A - factor * row)
+    shape = (*A.shape[:-2], len(pivots))
+    stacked = xp.stack(pivots, axis=-1) if pivots else xp.zeros(shape)
+    return A + xp.zeros_like(A), xp.asarray(stacked, dtype="int32")
+
+
+class LU(NamedTuple):
+    """What lu and lu_unpack answer."""
+
+    P: Any
+    L: Any
+    U: Any
+
+
+@composite(method=False)
+def lu_unpack(LU_data: Any, LU_pivots: Any) -> LU:
+    """The matrices P, L and U of an LU factorization."""
+    rank = min(LU_data.shape[-2:])
+    left, top = narrow(LU_data, -1, 0, rank), narrow(LU_data, -2, 0, rank)
+    return LU(permutation(LU_pivots, LU_data), tril(left, -1) + identity_like(left), triu(top))
+
+
+@composite(method=False)
+def linalg_lu(A: Any, *, pivot: bool = True) -> LU:
+    """A as P @ L @ U: a permutation, a unit lower and an upper triangular matrix."""
+    return lu_unpack(*linalg_lu_factor(A, pivot=pivot))
+
+
+@composite(method=False)
+def linalg_lu_solve(
+    LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False
+) -> Any:
+    """The solution of A @ X = B (left) or X @ A = B, with the LU factorization of A."""
+    if not left:
+        return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
+    exchange = permutation(pivots, LU)
+    if not adjoint:
+        half = matmul(mH(exchange), B)
+        half = linalg_solve_triangular(LU, half, upper=False, unitriangular=True)
+        return linalg_solve_triangular(LU, half, upper=True)
+    half = linalg_solve_triangular(mH(LU), B, upper=False)
+    half = linalg_solve_triangular(mH(LU), half, upper=True, unitriangular=True)
+    return matmul(exchange, half)
 
 
 # ---- eigenvalues ----
@@ -323,7 +471,12 @@ def linalg_svdvals(xp: Any, A: Any, *, driver: str | None = None) -> Any:
     return attempt("linalg_svdvals", reason, lambda: xp.linalg.svd(A, compute_uv=False))
 
 
-Svd = namedtuple("svd", "U S V")
+class Svd(NamedTuple):
+    """What svd answers."""
+
+    U: Any
+    S: Any
+    V: Any
 
 
 @composite

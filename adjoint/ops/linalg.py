@@ -1,13 +1,12 @@
 """Inverses, determinants, solvers and functions of square matrices, all batched."""
 
 import math
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 from adjoint.ops.arrange import tril, triu
 from adjoint.ops.complex_numbers import real
-from adjoint.ops.elementwise import conj, log, zero_of
-from adjoint.ops.matmul import mH, mT, matmul, same_dtype, shapes_of
+from adjoint.ops.elementwise import choose, conj, log, zero_of
+from adjoint.ops.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import sum
 from adjoint.ops.shape import (
@@ -274,6 +273,33 @@ def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     return squeeze(solve_matrix(A, unsqueeze(B, -1), left), -1)
 
 
+class SolveEx(NamedTuple):
+    """What solve_ex answers."""
+
+    result: Any
+    info: Any
+
+
+@general(method=False)
+def singular_info(xp: Any, A: Any) -> Any:
+    """1 for each singular matrix, 0 for the others."""
+    check_matrices(A)
+    return xp.asarray(xp.linalg.slogdet(A)[0] == 0, dtype="int32")
+
+
+@composite(method=False)
+def linalg_solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """The solution, and 0 for each matrix that has an inverse; the others' become NaN."""
+    info = singular_info(A)
+    if check_errors:
+        return SolveEx(linalg_solve(A, B, left=left), info)
+    singular = unsqueeze(unsqueeze(info, -1), -1) > 0
+    regular = choose(singular, identity_like(A), A)
+    if is_vector(A, B):
+        singular = squeeze(singular, -1)
+    return SolveEx(choose(singular, math.nan, linalg_solve(regular, B, left=left)), info)
+
+
 def _triangle(value: Any, upper: bool, unitriangular: bool) -> Any:
     """The triangle of a gradient that the matrix has."""
     if upper:
@@ -326,7 +352,13 @@ def lstsq_facts(xp: Any, A: Any, rcond: Any = None) -> Any:
     return xp.sum(kept, axis=-1, dtype="int64"), values
 
 
-Lstsq = namedtuple("linalg_lstsq", "solution residuals rank singular_values")
+class Lstsq(NamedTuple):
+    """What lstsq answers."""
+
+    solution: Any
+    residuals: Any
+    rank: Any
+    singular_values: Any
 
 
 @composite(method=False)
@@ -402,10 +434,9 @@ def linalg_tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
 
 @general(input=lambda grad: zero_of(grad), method=False)
 def identity_like(xp: Any, input: Any) -> Any:
-    """Identity matrices in the shape of input."""
-    return xp.broadcast_to(xp.eye(input.shape[-1], dtype=input.dtype), input.shape) + xp.zeros(
-        input.shape, input.dtype
-    )
+    """Matrices in the shape of input, with 1 on the diagonal and 0 elsewhere."""
+    rows, columns = input.shape[-2:]
+    return xp.zeros(input.shape, input.dtype) + xp.eye(rows, columns, dtype=input.dtype)
 
 
 @composite(method=False)

@@ -117,6 +117,16 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((A, np.zeros((3, 0))), torch=path)
 
 
+@samples("linalg_solve_ex")
+def _(rng: Generator) -> Iterator[Sample]:
+    path = "linalg.solve_ex"
+    yield Sample((rng.normal(size=(3, 3)), rng.normal(size=3)), torch=path)
+    yield Sample((rng.normal(size=(2, 3, 3)), rng.normal(size=(3, 2))), torch=path)
+    yield Sample((rng.normal(size=(2, 2)), rng.normal(size=(3, 2))), {"left": False}, torch=path)
+    zero = np.zeros((2, 2))
+    yield Sample((zero, zero), differentiate=False, compare_values=False, torch=path)
+
+
 @samples("linalg_solve_triangular")
 def _(rng: Generator) -> Iterator[Sample]:
     path = "linalg.solve_triangular"
@@ -247,6 +257,52 @@ def _(rng: Generator) -> Iterator[Sample]:
 def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(3, 2)),))
     yield Sample((rng.normal(size=(3, 2)), False), differentiate=False)
+
+
+@samples("linalg_householder_product")
+def _(rng: Generator) -> Iterator[Sample]:
+    path = "linalg.householder_product"
+    yield Sample((rng.normal(size=(3, 2)), rng.normal(size=2)), torch=path)
+    yield Sample((rng.normal(size=(2, 3, 3)), rng.normal(size=(2, 2))), torch=path)
+    yield Sample((complex_normal(rng, 3, 2), complex_normal(rng, 2)), torch=path)
+
+
+@samples("orgqr")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(3, 3)), rng.normal(size=2)))
+
+
+@samples("linalg_lu")
+def _(rng: Generator) -> Iterator[Sample]:
+    for matrix in _tall_and_wide(rng):
+        yield Sample((matrix,), torch="linalg.lu")
+    yield Sample((rng.normal(size=(2, 4, 4)),), differentiate=False, torch="linalg.lu")
+    yield Sample((np.ones((3, 3)),), differentiate=False, torch="linalg.lu")
+
+
+@samples("linalg_lu_factor")
+def _(rng: Generator) -> Iterator[Sample]:
+    for matrix in _tall_and_wide(rng):
+        yield Sample((matrix,), torch="linalg.lu_factor")
+
+
+@samples("lu_unpack")
+def _(rng: Generator) -> Iterator[Sample]:
+    pivots = np.array([3, 2], dtype="int32")
+    yield Sample((rng.normal(size=(3, 2)), pivots))
+    yield Sample((rng.normal(size=(2, 3)), np.array([2, 2], dtype="int32")))
+
+
+@samples("linalg_lu_solve")
+def _(rng: Generator) -> Iterator[Sample]:
+    pivots = np.array([3, 3, 3], dtype="int32")
+    for left in (True, False):
+        for adjoint in (True, False):
+            options = {"left": left, "adjoint": adjoint}
+            B = rng.normal(size=(3, 2) if left else (2, 3))
+            yield Sample((rng.normal(size=(3, 3)), pivots, B), options, torch="linalg.lu_solve")
+            factors = complex_normal(rng, 3, 3)
+            yield Sample((factors, pivots, B + 1j), options, torch="linalg.lu_solve")
 
 
 @samples("linalg_eigvalsh")
