@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import sys
 import sysconfig
+from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
 
 # Only these are compiled; the op tables stay interpreted, because rules are read by signature.
 COMPILED = [
@@ -20,15 +22,30 @@ COMPILED = [
     "adjoint/ops/op.py",
 ]
 
+# Asked for only where they are used: a pure build needs nothing but setuptools.
+MYPYC = ["mypy[mypyc]>=1.18", "numpy>=2.0"]
 
-def extensions() -> list:
-    """The compiled modules, or none."""
-    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
-    if os.environ.get("ADJOINT_PURE") == "1" or shutil.which(compiler) is None:
+
+def can_compile() -> bool:
+    """Whether there is a C compiler, Python's headers, and no ADJOINT_PURE=1."""
+    if os.environ.get("ADJOINT_PURE") == "1":
+        return False
+    command = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    return shutil.which(command) is not None and header.exists()
+
+
+def extensions() -> list[Extension]:
+    """The compiled modules; none while the build only asks for its requirements."""
+    if not can_compile():
         return []
-    from mypyc.build import mypycify
-
+    try:
+        from mypyc.build import mypycify
+    except ImportError:
+        print("adjoint: mypyc is not installed; without it the package is pure", file=sys.stderr)
+        return []
     return mypycify([*COMPILED, "--strict"], opt_level="3", multi_file=False)
 
 
-setup(ext_modules=extensions())
+if __name__ == "__main__":
+    setup(ext_modules=extensions(), setup_requires=MYPYC if can_compile() else [])
