@@ -1,6 +1,7 @@
 """Build the wheel: the core compiled by mypyc where a C compiler is present, pure otherwise."""
 
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -22,8 +23,30 @@ COMPILED = [
     "adjoint/ops/op.py",
 ]
 
-# Asked for only where they are used: a pure build needs nothing but setuptools.
-MYPYC = ["mypy[mypyc]>=1.18", "numpy>=2.0"]
+# Asked for only where they are used: a pure build needs nothing but setuptools. The version is
+# fixed, because the C code it writes is repaired below.
+MYPYC = ["mypy[mypyc]==2.4.*", "numpy>=2.0"]
+
+# mypyc counts the list of weak references among what an object owns, and never clears it when the
+# object dies; a weak reference then outlives its object and points at freed memory.
+WEAK_LIST = re.compile(
+    r"^.*Py_(?:VISIT|CLEAR)\(\*\(\(PyObject \*\*\)\(\(char \*\)self \+ "
+    r"sizeof\(PyObject \*\) \+ sizeof\(.*$\n",
+    re.MULTILINE,
+)
+DEALLOCATION = re.compile(r"^(.*CPy_TRASHCAN_BEGIN\(self, .*\))$", re.MULTILINE)
+CLEAR_WEAK = (
+    "if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(self))) PyObject_ClearWeakRefs((PyObject *)self);"
+)
+
+
+def repair_weak_references(source: Path) -> None:
+    """Make the C code that mypyc wrote clear weak references as CPython does."""
+    text = source.read_text()
+    text, count = DEALLOCATION.subn(rf"\1\n{CLEAR_WEAK}", WEAK_LIST.sub("", text))
+    if not count:
+        raise RuntimeError(f"{source}: mypyc writes its deallocators differently now")
+    source.write_text(text)
 
 
 def can_compile() -> bool:
@@ -44,7 +67,11 @@ def extensions() -> list[Extension]:
     except ImportError:
         print("adjoint: mypyc is not installed; without it the package is pure", file=sys.stderr)
         return []
-    return mypycify([*COMPILED, "--strict"], opt_level="3", multi_file=False)
+    built = mypycify([*COMPILED, "--strict"], opt_level="3")
+    for source in {Path(name) for extension in built for name in extension.sources}:
+        if source.name.startswith("__native"):
+            repair_weak_references(source)
+    return built
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ A forward function of the op table gets the library's namespace as `xp`: NumPy's
 
 import importlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 import numpy
@@ -13,6 +14,11 @@ import numpy
 from adjoint.device import device
 
 NDARRAY: Final = numpy.ndarray  # the one array type that has a short path
+
+
+def quiet() -> AbstractContextManager[None]:
+    """Inside, NumPy makes infinities and NaNs without a warning, as PyTorch does."""
+    return numpy.errstate(all="ignore")
 
 
 class Namespace:
@@ -23,6 +29,10 @@ class Namespace:
 
     def __init__(self, library: Any) -> None:
         self.library = library
+
+    def into(self, function: Any, target: Any, *args: Any) -> Any:
+        """function(*args), in the memory of `target`, a fresh array, where the library can."""
+        return function(*args)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.library, name)
