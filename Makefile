@@ -24,6 +24,7 @@ export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test lint test-compiled test-pure benchmark format clean
+.NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -79,7 +80,7 @@ $(VENV)/.package: $(VENV)/.created $(SOURCES) README.md LICENSE
 	rm -rf build $(VENV)/wheel
 	$(BIN)/pip wheel --no-deps --wheel-dir $(VENV)/wheel .
 	$(BIN)/pip install --force-reinstall --no-deps $(VENV)/wheel/*.whl
-	$(BIN)/pip install numpy
+	$(BIN)/pip install $(VENV)/wheel/*.whl
 	touch $@
 
 $(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml $(VENV)/.package
