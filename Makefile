@@ -55,8 +55,8 @@ test-compiled: $(TEST_STAMPS)
 	$(call pytest,compiled,ADJOINT_EXPECTED=installed,--import-mode=append)
 
 test-pure: $(TEST_STAMPS)
-	PYTHONPATH=. $(BIN)/python -c '$(TELL)'
-	$(call pytest,pure,PYTHONPATH=. ADJOINT_EXPECTED=source,-m "not slow")
+	PYTHONPATH=$(CURDIR) $(BIN)/python -c '$(TELL)'
+	$(call pytest,pure,PYTHONPATH=$(CURDIR) ADJOINT_EXPECTED=source,-m "not slow")
 
 benchmark: $(VENV)/.demo $(if $(WITH_TORCH),$(VENV)/.torch)
 	$(BIN)/python benchmarks/run.py
