@@ -6,18 +6,21 @@ from adjoint import dispatch
 from adjoint.ops import (
     activation,
     comparison,
+    complex_numbers,
     conversion,
+    cumulative,
     elementwise,
-    fft,
     indexing,
-    linalg,
-    matmul,
     neural,
+    norms,
     random,
     reduction,
     shape,
     sorting,
     special,
+    statistics,
+    strided,
+    trigonometry,
 )
 from adjoint.ops.inplace import INPLACE, InplaceOp
 from adjoint.ops.op import COMPOSITES, TABLE
@@ -26,18 +29,21 @@ from adjoint.tensor import Tensor
 TABLES = (
     elementwise,
     comparison,
+    trigonometry,
+    complex_numbers,
     shape,
+    strided,
     reduction,
+    cumulative,
     indexing,
     conversion,
-    matmul,
     special,
     activation,
     sorting,
-    linalg,
-    fft,
     neural,
     random,
+    statistics,
+    norms,
 )
 
 

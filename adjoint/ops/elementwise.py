@@ -5,20 +5,10 @@ import math
 from typing import Any
 
 from adjoint.backends import NDARRAY
+from adjoint.dispatch import holds_complex
 from adjoint.ops.comparison import isfinite, isnan
 from adjoint.ops.op import composite, elementwise, find
-from adjoint.tensor_core import TensorCore
 from adjoint.views import apply_inplace
-
-
-def complex_valued(value: Any) -> bool:
-    """Whether a Tensor, an array or a number is complex."""
-    if isinstance(value, (float, int)):
-        return False
-    if isinstance(value, TensorCore):
-        value = value.array
-    kind = getattr(value, "dtype", None)
-    return isinstance(value, complex) if kind is None else kind.kind == "c"
 
 
 @elementwise(input=lambda grad: conj_physical(grad))
@@ -30,7 +20,7 @@ def conj_physical(xp: Any, input: Any) -> Any:
 @composite
 def conj(input: Any) -> Any:
     """Complex conjugate of each element; real input is returned as it is."""
-    if not complex_valued(input):
+    if not holds_complex(input):
         return input
     return input.conjugate() if isinstance(input, complex) else conj_physical(input)
 
@@ -165,7 +155,7 @@ def _refuse_zero_divisor(other: Any) -> None:
 def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
     """The quotient rounded towards zero."""
     if input.dtype.kind == "f":
-        return xp.trunc(input / other)
+        return xp.trunc(xp.divide(input, other))
     quotient = xp.floor_divide(input, other)
     return quotient + ((quotient < 0) & (quotient * other != input)).astype(quotient.dtype)
 
@@ -208,7 +198,7 @@ def refused_derivative(name: str) -> Any:
     """The rule of an op that PyTorch records but refuses to differentiate."""
 
     def rule(grad: Any) -> Any:
-        raise NotImplementedError(f"the derivative of {name} is not implemented")
+        raise RuntimeError(f"the derivative of {name} is not implemented")
 
     return rule
 
@@ -268,19 +258,24 @@ def reciprocal(xp: Any, input: Any) -> Any:
 
 def _sgn_rule(grad: Any, input: Any, result: Any) -> Any:
     """Turning moves z / |z|, stretching does not: the part of grad along result is removed."""
-    if not complex_valued(input):
+    if not holds_complex(input):
         return zero_of(grad)
     size = abs(input)
-    across = grad - result * find("real_part")(conj(result) * grad)
+    across = grad - result * find("real")(conj(result) * grad)
     return where(size == 0, 0, across / where(size == 0, 1, size))
 
 
-@elementwise(input=_sgn_rule)
+def _sgn_tangent(args: list[Any], tangents: list[Any]) -> Any:
+    """The rule again: taking away what is along result is its own transpose."""
+    return _sgn_rule(tangents[0], args[0], sgn(args[0]))
+
+
+@elementwise(input=_sgn_rule, jvp=_sgn_tangent)
 def sgn(xp: Any, input: Any) -> Any:
     """The sign of a real number, z / |z| of a complex one; 0 at 0."""
     if input.dtype.kind == "c":
-        size = xp.abs(input)
-        return xp.where(size == 0, 0, input / xp.where(size == 0, 1, size))
+        size = xp.absolute(input)
+        return input / xp.where(size == 0, 1, size)
     return xp.positive(input) if input.dtype.kind == "u" else xp.sign(input)
 
 
@@ -378,7 +373,7 @@ def sqrt(xp: Any, input: Any) -> Any:
 )
 def rsqrt(xp: Any, input: Any) -> Any:
     """1 / sqrt(input)."""
-    return 1 / xp.sqrt(input)
+    return xp.reciprocal(xp.sqrt(input))
 
 
 def _base_rule(grad: Any, input: Any, exponent: Any) -> Any:
@@ -396,12 +391,12 @@ def _base_rule(grad: Any, input: Any, exponent: Any) -> Any:
 def _exponent_rule(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
     """result * log(input); 0 where input is 0 and the exponent is not negative."""
     if isinstance(input, (int, float, complex)) and input != 0:
-        if isinstance(input, complex) or (input < 0 and complex_valued(result)):
+        if isinstance(input, complex) or (input < 0 and holds_complex(result)):
             logarithm: Any = cmath.log(input)
         else:
             logarithm = math.log(input) if input > 0 else math.nan
         return grad * conj(result * logarithm)
-    power = find("real_part")(exponent) if complex_valued(exponent) else exponent
+    power = find("real")(exponent) if holds_complex(exponent) else exponent
     flat = (power >= 0) & (input == 0)
     return where(flat, 0, grad * conj(result * log(where(flat, 1, input))))
 
@@ -612,7 +607,7 @@ def clamp(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         raise RuntimeError("at least one of min and max must be given")
     if input.dtype.kind == "c":
-        raise RuntimeError("complex numbers have no order to clamp by")
+        raise NotImplementedError("clamp() needs an order, which complex numbers lack")
     if min is not None:
         input = xp.maximum(input, min)
     return input if max is None else xp.minimum(input, max)
