@@ -9,6 +9,7 @@ PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch==2.13.0
 WORKERS ?= 2
+ARGS ?= # more for pytest
 
 BIN := $(VENV)/bin
 SOURCES := $(shell find adjoint -name '*.py') setup.py pyproject.toml
@@ -42,7 +43,7 @@ lint: $(VENV)/.test
 # pytest's output is shown and kept, its result noted: a pipe to tee would swallow a failure.
 define pytest
 @rm -f $(VENV)/$(1).passed
-{ $(2) $(BIN)/pytest -n $(WORKERS) $(3) && touch $(VENV)/$(1).passed; } 2>&1 \
+{ $(2) $(BIN)/pytest -n $(WORKERS) $(3) $(ARGS) && touch $(VENV)/$(1).passed; } 2>&1 \
 	| tee $(VENV)/$(1).log
 @test -e $(VENV)/$(1).passed
 endef

@@ -27,6 +27,9 @@ COMPILED = [
 # fixed, because the C code it writes is repaired below.
 MYPYC = ["mypy[mypyc]==2.4.*", "numpy>=2.0"]
 
+# `make lint` is strict; a build must not fail because the types of another library have changed.
+LENIENT = ["--config-file=", "--follow-imports=silent", "--ignore-missing-imports"]
+
 # mypyc counts the list of weak references among what an object owns, and never clears it when the
 # object dies; a weak reference then outlives its object and points at freed memory.
 WEAK_LIST = re.compile(
@@ -67,7 +70,7 @@ def extensions() -> list[Extension]:
     except ImportError:
         print("adjoint: mypyc is not installed; without it the package is pure", file=sys.stderr)
         return []
-    built = mypycify([*COMPILED, "--strict"], opt_level="3")
+    built = mypycify([*LENIENT, *COMPILED], opt_level="3")
     for source in {Path(name) for extension in built for name in extension.sources}:
         if source.name.startswith("__native"):
             repair_weak_references(source)
