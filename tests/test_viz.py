@@ -75,12 +75,12 @@ def test_large_graphs_are_summarised(leaves):
     w, _ = leaves
     y = w
     for _ in range(5000):
-        y = y * w
+        y = y + w
     svg = draw_graph(y, limit=50)
     assert svg.count("<title>") == 51
     assert "4,951 more nodes" in texts(svg)
     assert "5,001 nodes, the nearest 50 drawn" in texts(svg)[-1]
-    assert "5,000 MulBackward0" in texts(svg)[-1]
+    assert "5,000 AddBackward0" in texts(svg)[-1]
 
 
 def test_saves_by_suffix(leaves, tmp_path):
@@ -151,4 +151,4 @@ def test_svg_is_the_same_each_time(leaves):
     w, b = leaves
     y = (w * b).sum()
     assert draw_graph(y) == draw_graph(y)
-    assert not re.search("nan|inf", draw_graph(y))
+    assert not re.search(r'"[^"]*\b(nan|inf)\b', draw_graph(y))
