@@ -4,7 +4,7 @@
 
 Each package has a process of its own with one thread. Within a workload they take turns, so that a
 disturbance of the machine meets all alike; gradients are compared before anything is timed. The
-figures are the best of all turns. Ratios below 1 mean that adjoint is faster.
+figures are those of the best step. Ratios below 1 mean that adjoint is faster.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -95,7 +96,7 @@ class Package:
 
 
 def measure(name: str, packages: list[Package], arguments: argparse.Namespace) -> dict[str, Any]:
-    """The best forward, backward and whole step of each package, in seconds."""
+    """The best step of each package, in seconds."""
     for package in packages:
         package.ask(work=name, to=str(arguments.scratch / f"{package.name}.npz"))
     compare(name, [arguments.scratch / f"{package.name}.npz" for package in packages])
@@ -103,13 +104,10 @@ def measure(name: str, packages: list[Package], arguments: argparse.Namespace) -
     for _ in range(arguments.rounds):
         for package in packages:
             times[package.name] += package.ask(seconds=arguments.seconds)
+    best = {package: min(steps, key=sum) for package, steps in times.items()}
     return {
-        package: {
-            "forward": min(forward for forward, _ in steps),
-            "backward": min(backward for _, backward in steps),
-            "total": min(forward + backward for forward, backward in steps),
-        }
-        for package, steps in times.items()
+        package: {"forward": forward, "backward": backward, "total": forward + backward}
+        for package, (forward, backward) in best.items()
     }
 
 
@@ -178,8 +176,6 @@ def main() -> None:
     if arguments.serve:
         serve(arguments.serve)
         return
-    import tempfile
-
     baseline = json.loads(arguments.baseline.read_text()) if arguments.baseline else {}
     installed = [name for name in PACKAGES if importlib.util.find_spec(name) is not None]
     packages = [Package(name) for name in installed]
