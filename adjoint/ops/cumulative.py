@@ -1,6 +1,6 @@
 """Results that run along one dimension, and reading and writing by index along it."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
@@ -61,11 +61,13 @@ def moved_along(xp: Any, array: Any, dim: int, step: int, fill: Any = 0) -> Any:
     return xp.concatenate(pieces if step > 0 else pieces[::-1], axis=dim)
 
 
-def running(xp: Any, combine: Callable[[Any, Any], Any], array: Any, dim: int) -> Any:
-    """All prefixes of dim combined, in as many steps as its length has bits.
+def running(xp: Any, combine: Any, array: Any, dim: int) -> Any:
+    """All prefixes of dim combined by an associative function of an earlier and a later part.
 
-    `combine(earlier, later)` must be associative.
+    NumPy's ufuncs do it in one pass; else it takes as many steps as the length has bits.
     """
+    if xp.library.__name__ == "numpy" and hasattr(combine, "accumulate"):
+        return combine.accumulate(array, axis=dim)
     step = 1
     while step < array.shape[dim]:
         head: list[Any] = [slice(None)] * array.ndim
@@ -141,10 +143,8 @@ def product_of_others(input: Any, dim: int) -> Any:
     return before * after
 
 
-def _logaddexp(xp: Any, a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b)), the larger real part taken out."""
-    if category_of(a.dtype) < COMPLEX:
-        return xp.logaddexp(a, b)
+def _complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b)), the one of larger real part taken out."""
     larger = xp.where(a.real >= b.real, a, b)
     smaller = xp.where(a.real >= b.real, b, a)
     return xp.where(xp.isinf(larger.real), larger, larger + xp.log1p(xp.exp(smaller - larger)))
@@ -169,7 +169,9 @@ def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
         )
     if input.ndim == 0:
         return input
-    return running(xp, lambda a, b: _logaddexp(xp, a, b), input, axis)
+    if category_of(input.dtype) < COMPLEX:
+        return running(xp, xp.logaddexp, input, axis)
+    return running(xp, partial(_complex_logaddexp, xp), input, axis)
 
 
 # ---- cumulative extremes ----

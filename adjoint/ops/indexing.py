@@ -206,6 +206,14 @@ def as_value(xp: Any, value: Any, kind: Any) -> Any:
     return (array.real if array.dtype.kind == "c" and kind.kind != "c" else array).astype(kind)
 
 
+def as_scalar(xp: Any, value: Any, kind: Any) -> Any:
+    """A number or 0-d array to fill an array of this data type with."""
+    number = as_value(xp, value, kind)
+    if number.ndim:
+        raise RuntimeError(f"the value must be a number or a 0-d tensor, not {number.ndim}-d")
+    return number
+
+
 def _fitted(value: Any) -> Any:
     """A value without leading dimensions of size 1, which may be more than the target has."""
     lead = 0
@@ -432,10 +440,7 @@ def check_mask(mask: Any) -> None:
 def masked_fill(xp: Any, input: Any, mask: Any, value: Any) -> Any:
     """input with value where mask is True."""
     check_mask(mask)
-    number = as_value(xp, value, input.dtype)
-    if number.ndim:
-        raise RuntimeError(f"the value must be a number or a 0-d tensor, not {number.ndim}-d")
-    return xp.where(mask, number, input)
+    return xp.where(mask, as_scalar(xp, value, input.dtype), input)
 
 
 @composite
