@@ -68,8 +68,8 @@ def test_seeds():
 
 
 def test_fork_rng():
-    expected = copy.deepcopy(adjoint.default_generator)
-    with adjoint.fork_rng():
+    expected = copy.deepcopy(adjoint.random.default_generator)
+    with adjoint.random.fork_rng():
         adjoint.manual_seed(9)
         adjoint.rand(3)
     assert adjoint.rand(3).tolist() == adjoint.rand(3, generator=expected).tolist()
