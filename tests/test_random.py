@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.random import default_generator, fork_rng
 
 
 @pytest.fixture(autouse=True)
@@ -68,8 +69,8 @@ def test_seeds():
 
 
 def test_fork_rng():
-    expected = copy.deepcopy(adjoint.random.default_generator)
-    with adjoint.random.fork_rng():
+    expected = copy.deepcopy(default_generator)
+    with fork_rng():
         adjoint.manual_seed(9)
         adjoint.rand(3)
     assert adjoint.rand(3).tolist() == adjoint.rand(3, generator=expected).tolist()
