@@ -80,9 +80,9 @@ def test_tensor_and_number(kind, number):
 def test_functions_about_types(a, b):
     theirs = [getattr(torch, kind.name) for kind in (a, b)]
     assert str(torch.promote_types(*theirs)).removeprefix("torch.") == (
-        adjoint.promote_types(a, b).name
+        dtypes.promote_types(a, b).name
     )
-    assert torch.can_cast(*theirs) == adjoint.can_cast(a, b)
+    assert torch.can_cast(*theirs) == dtypes.can_cast(a, b)
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS, ids=lambda d: d.name)
