@@ -63,6 +63,11 @@ class Backend:
         """Whether `array`, just made from `source`, is a view of it."""
         raise NotImplementedError
 
+    def same_layout(self, array: Any, like: Any) -> bool:
+        """Whether two arrays of one shape keep their elements in the same order."""
+        same: bool = array.strides == like.strides
+        return same
+
     def copy(self, array: Any) -> Any:
         """The same values in memory of their own, in order."""
         raise NotImplementedError
