@@ -59,6 +59,9 @@ class Backend:
         """The device whose own thread runs backward work on this array; None: the caller's."""
         return None
 
+    def enter_worker(self, worker: Any) -> None:
+        """Prepare the calling thread, which is to run the work of this device from now on."""
+
     def shares_memory(self, array: Any, source: Any) -> bool:
         """Whether `array`, just made from `source`, is a view of it."""
         raise NotImplementedError
@@ -119,6 +122,12 @@ def backend_of(array: Any) -> Backend:
         if found is None:
             raise TypeError(f"expected an array, got {kind.__module__}.{kind.__qualname__}")
     return found
+
+
+def enter_worker(worker: Any) -> None:
+    """Let each library prepare the thread of a device; those it does not concern do nothing."""
+    for backend in list(_by_device.values()):
+        backend.enter_worker(worker)
 
 
 def load(name: str) -> None:

@@ -14,6 +14,8 @@ import numpy as np
 from adjoint.backends import Backend, Namespace, register, register_recogniser
 from adjoint.device import device
 
+_jax: Any = jax  # for its functions without type hints
+
 
 def _is_basic(index: Any) -> bool:
     """Whether an index has only numbers, slices, None and Ellipsis, all known before running."""
@@ -126,7 +128,7 @@ def _on_host(name: str) -> Callable[..., Any]:
         def host(*given: Any) -> Any:
             return np.asarray(function(*[np.asarray(array) for array in given])).astype(dtype)
 
-        answer = jax.ShapeDtypeStruct(shape, dtype)
+        answer = _jax.ShapeDtypeStruct(shape, dtype)
         return jax.pure_callback(host, answer, *arrays, vmap_method="broadcast_all")
 
     return call
@@ -183,8 +185,7 @@ class JaxBackend(Backend):
         return array  # nobody can change it
 
     def synchronize(self) -> None:
-        for array in jax.live_arrays():
-            array.block_until_ready()
+        _jax.block_until_ready(_jax.live_arrays())
 
 
 jax_backend = JaxBackend()
