@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import adjoint.backends as backends
-from adjoint import Tensor
+from adjoint import Tensor, backends
 from adjoint.ambient import is_grad_enabled
 from adjoint.autograd import backward, grad, no_grad
 from adjoint.autograd.graph import Node, edge_node, next_sequence_number
