@@ -28,7 +28,7 @@ class Tensor(TensorCore):
         super().__init__(array)
         self.prepared = True
         if type(self) is not Tensor:
-            self.special = wants_calls(type(self))
+            self.special = self.slow = wants_calls(type(self))
 
     # ---- what it is ----
 
@@ -167,7 +167,7 @@ class Tensor(TensorCore):
         """A tensor without history on the same memory, counting versions together."""
         other = Tensor(self.array)
         other.rare().counter = self.counter()
-        other.inference = self.inference
+        other.inference = other.slow = self.inference
         return other
 
     def detach(self) -> "Tensor":

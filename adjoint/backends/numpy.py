@@ -8,8 +8,31 @@ from adjoint.backends import Backend, Namespace, register
 from adjoint.device import CPU, device
 
 
+def _quiet(function: Any) -> Any:
+    """A function whose infinities and NaNs are results, not warnings, as in PyTorch."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*args, **kwargs)
+
+    return call
+
+
+# Functions with poles, or that overflow soon. The others are called as they are: it is faster.
+_WITH_POLES = (
+    "divide", "true_divide", "floor_divide", "remainder", "fmod", "reciprocal", "power",
+    "float_power", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "sqrt", "exp",
+    "exp2", "expm1", "sinh", "cosh", "tan", "arcsin", "arccos", "arccosh", "arctanh",
+)  # fmt: skip
+
+
 class NumpyNamespace(Namespace):
     """NumPy's functions, and the few that every backend must add."""
+
+    def __init__(self, library: Any) -> None:
+        super().__init__(library)
+        for name in _WITH_POLES:
+            setattr(self, name, _quiet(getattr(library, name)))
 
     def into(self, function: Any, target: Any, *args: Any) -> Any:
         return function(*args, out=target)
