@@ -30,7 +30,7 @@ def functions(x: Any, y: Any, w: Any) -> Any:
 
 @program
 def comparison_and_choice(x: Any, y: Any, w: Any) -> Any:
-    return (x > y).where(x * w, y * 2.0) + x.maximum(y)
+    return (x * w).where(x > y, y * 2.0) + x.maximum(y)
 
 
 @program
@@ -166,7 +166,7 @@ def mlp_arrays(
 def mlp_loss(parameters: list[Any], batch: Any, targets: Any) -> Any:
     """Cross entropy of a two-layer network, from ops alone."""
     w1, b1, w2, b2 = parameters
-    logits = (batch @ w1 + b1).tanh() @ w2 + b2
+    logits = (batch @ w1 + b1).clamp(min=0.0) @ w2 + b2
     log_normalizer = logits.exp().sum(1).log()
     return (log_normalizer - (logits * targets).sum(1)).sum() / float(targets.array.shape[0])
 
