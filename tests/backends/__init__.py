@@ -1,12 +1,12 @@
 """Small programs that every backend must run alike, and a way to run one on any of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint import Tensor
-from adjoint.autograd import backward, no_grad
+from adjoint.autograd import backward, grad, no_grad
 
 Make = Callable[[Any], Any]  # a NumPy array as an array of the backend under test
 PROGRAMS: dict[str, Callable[..., Any]] = {}
@@ -177,3 +177,35 @@ def mlp_step(arrays: list[Any], batch: Any, targets: Any, rate: float = 0.5) -> 
     loss = mlp_loss(parameters, Tensor(batch), Tensor(targets))
     backward(loss)
     return [p.array - rate * p.grad.array for p in parameters], loss.array
+
+
+# ---- every op of the tables ----
+
+
+def sample_outcomes(name: str, backend: str, make: Make) -> Iterator[tuple[Any, Any]]:
+    """Pairs of arrays, another backend's and NumPy's: results and gradients on an op's samples."""
+    from adjoint.testing import (
+        as_array,
+        direction_like,
+        function_of,
+        generator,
+        open_call,
+        samples_of,
+    )
+
+    for sample in samples_of(name):
+        if backend in sample.without or not sample.compare_values:
+            continue
+        both = []
+        for convert in (make, np.array):
+            call, arrays = open_call(
+                function_of(name), sample, lambda array, convert=convert: Tensor(convert(array))
+            )
+            leaves = [Tensor(convert(a)).requires_grad_(sample.differentiate) for a in arrays]
+            results = [r for r in call(*leaves) if isinstance(r, Tensor)]
+            live = [r for r in results if r.requires_grad]
+            rng = generator(name)
+            weights = [Tensor(convert(direction_like(rng, as_array(r)))) for r in live]
+            found = grad(live, leaves, weights, materialize_grads=True) if live else ()
+            both.append([as_array(value) for value in (*results, *found)])
+        yield from zip(*both, strict=True)
