@@ -58,6 +58,11 @@ class CupyNamespace(Namespace):
         setattr(self, name, found)
         return found
 
+    def into(self, function: Any, target: Any, *args: Any) -> Any:
+        if isinstance(function, cupy.ufunc):
+            return function(*args, out=target)
+        return function(*args)
+
     def indexed(self, array: Any, index: Any) -> Any:
         """array[index]."""
         return array[index]

@@ -1,5 +1,7 @@
 """Small programs that every backend must run alike, and a way to run one on any of them."""
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -7,6 +9,7 @@ import numpy as np
 
 from adjoint import Tensor
 from adjoint.autograd import backward, grad, no_grad
+from tests import samples
 
 Make = Callable[[Any], Any]  # a NumPy array as an array of the backend under test
 PROGRAMS: dict[str, Callable[..., Any]] = {}
@@ -182,6 +185,12 @@ def mlp_step(arrays: list[Any], batch: Any, targets: Any, rate: float = 0.5) -> 
 # ---- every op of the tables ----
 
 
+def import_samples() -> None:
+    """Import the samples of all tables, which pytest's own set-up does too."""
+    for module in pkgutil.iter_modules(samples.__path__):
+        importlib.import_module(f"{samples.__name__}.{module.name}")
+
+
 def sample_outcomes(name: str, backend: str, make: Make) -> Iterator[tuple[Any, Any]]:
     """Pairs of arrays, another backend's and NumPy's: results and gradients on an op's samples."""
     from adjoint.testing import (
@@ -193,6 +202,7 @@ def sample_outcomes(name: str, backend: str, make: Make) -> Iterator[tuple[Any, 
         samples_of,
     )
 
+    import_samples()
     for sample in samples_of(name):
         if backend in sample.without or not sample.compare_values:
             continue
@@ -201,7 +211,9 @@ def sample_outcomes(name: str, backend: str, make: Make) -> Iterator[tuple[Any, 
             call, arrays = open_call(
                 function_of(name), sample, lambda array, convert=convert: Tensor(convert(array))
             )
-            leaves = [Tensor(convert(a)).requires_grad_(sample.differentiate) for a in arrays]
+            leaves = [
+                Tensor(convert(a.copy())).requires_grad_(sample.differentiate) for a in arrays
+            ]
             results = [r for r in call(*leaves) if isinstance(r, Tensor)]
             live = [r for r in results if r.requires_grad]
             rng = generator(name)
