@@ -487,6 +487,18 @@ def finish_short(
     result.needs_grad = True
 
 
+def holds_complex(value: Any) -> bool:
+    """Whether a Tensor, an array or a number is complex; rules ask it before they conjugate."""
+    if isinstance(value, TensorCore):
+        value = value.array
+    elif isinstance(value, (float, int)):
+        return False
+    kind = getattr(value, "dtype", None)
+    if kind is F32 or kind is F64:
+        return False
+    return isinstance(value, complex) if kind is None else bool(kind.kind == "c")
+
+
 def operate(op: "Op", a: Any, b: Any, other: Any) -> Any:
     """An operator of Tensor; NotImplemented if `other` is nothing it can work with."""
     if (

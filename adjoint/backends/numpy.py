@@ -109,7 +109,19 @@ class NumpyBackend(Backend):
 numpy_backend = NumpyBackend()
 register(numpy_backend, np.ndarray)
 for _scalar in (
-    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
-    np.float16, np.float32, np.float64, np.complex64, np.complex128,
+    np.bool_,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.float16,
+    np.float32,
+    np.float64,
+    np.complex64,
+    np.complex128,
 ):
     register(numpy_backend, _scalar)
