@@ -5,6 +5,7 @@ What differs from NumPy, and why, is in docs/notes/backends.md.
 
 import contextlib
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -55,8 +56,38 @@ def _fitting(values: Any, array: Any) -> Any:
     return values if dtype is None or dtype == array.dtype else values.astype(array.dtype)
 
 
+class _Function:
+    """A function of JAX that complains of shapes with a ValueError, as NumPy's do."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.function(*args, **kwargs)
+        except TypeError as error:
+            text = str(error)
+            if "incompatible shapes for broadcasting" in text:
+                raise ValueError(f"operands could not be broadcast together: {text}") from None
+            if "shape" in text or "dimension" in text:
+                raise ValueError(text) from None
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)  # add.at, maximum.accumulate
+
+
 class JaxNamespace(Namespace):
     """jax.numpy's functions, and those that NumPy has or that every backend must add."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.library, name)
+        if isinstance(found, ModuleType):  # linalg, fft
+            found = JaxNamespace(found)
+        elif callable(found) and not isinstance(found, type):
+            found = _Function(found)
+        setattr(self, name, found)
+        return found
 
     def indexed(self, array: Any, index: Any) -> Any:
         """array[index], with NumPy's grammar and errors."""

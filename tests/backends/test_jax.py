@@ -225,6 +225,14 @@ def test_a_single_number_on_the_cpu_goes_along() -> None:
     np.testing.assert_array_equal(x.grad.numpy_array(), np.full(3, 6.0))
 
 
+def test_shapes_that_do_not_fit_are_refused_as_on_numpy() -> None:
+    for make in (np.ones, jnp.ones):
+        with pytest.raises(RuntimeError, match="can't be broadcast together"):
+            Tensor(make(2)) + Tensor(make(3))
+        with pytest.raises(RuntimeError, match="matmul"):
+            Tensor(make((2, 3))) @ Tensor(make((2, 3)))
+
+
 # ---- training, compiled ----
 
 
