@@ -63,7 +63,7 @@ def versions() -> None:
 
 
 def check_each(names: list[str], check: Callable[[str], None]) -> None:
-    """Check all names; tell how many passed, and of each that failed the last line of why."""
+    """Check all names; tell how many passed, and of each that failed the reason."""
     failed = 0
     for name in names:
         try:
@@ -172,7 +172,7 @@ def time_cupy() -> None:
         state[:], loss = mlp_step(state, x, y, RATE)
         return loss
 
-    timed("adjoint on CuPy", step, lambda _: cupy.cuda.get_current_stream().synchronize())
+    timed("adjoint on CuPy", step, lambda _: cupy.cuda.Device().synchronize())
 
 
 @section("the same, adjoint under jax.jit")

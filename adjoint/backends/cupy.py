@@ -180,7 +180,7 @@ class CupyBackend(Backend):
         return array.copy(order="C")
 
     def synchronize(self) -> None:
-        cupy.cuda.get_current_stream().synchronize()
+        cupy.cuda.Device().synchronize()
 
 
 cupy_backend = CupyBackend()
