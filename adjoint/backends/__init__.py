@@ -34,6 +34,10 @@ class Namespace:
         """function(*args), in the memory of `target`, a fresh array, where the library can."""
         return function(*args)
 
+    def indexed(self, array: Any, index: Any) -> Any:
+        """array[index]; lists in the index are arrays, numbers out of range an IndexError."""
+        return array[index]
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.library, name)
         setattr(self, name, found)  # the next look-up is a plain attribute

@@ -63,10 +63,6 @@ class CupyNamespace(Namespace):
             return function(*args, out=target)
         return function(*args)
 
-    def indexed(self, array: Any, index: Any) -> Any:
-        """array[index]."""
-        return array[index]
-
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         """A copy of array with array[index] = values."""
         new = array.copy()

@@ -26,8 +26,10 @@ jnp = pytest.importorskip("jax.numpy")
 @pytest.fixture
 def wide() -> Iterator[None]:
     """JAX with its 64-bit types, for one test."""
-    with jax.enable_x64(True):
-        yield
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
 
 
 # ---- the backend itself ----
