@@ -167,10 +167,23 @@ def test_in_place_changes_leave_the_array_itself_alone() -> None:
 
 def test_writing_a_view_is_exact() -> None:
     base = Tensor(jnp.asarray([1e30, np.inf, np.nan, -2.0], dtype=jnp.float32))
-    base[:3].mul_(0.0)
-    base[1:3] = 5.0
-    base[0] = 1.0
-    np.testing.assert_array_equal(base.numpy_array(), [1.0, 5.0, 5.0, -2.0])
+    base[:2].clamp_(max=5.0)
+    np.testing.assert_array_equal(base.numpy_array(), [5.0, 5.0, np.nan, -2.0])
+
+
+def test_the_gradient_of_a_changed_view_is_exact() -> None:
+    x = Tensor(jnp.ones(2)).requires_grad_()
+    base = x * 1.0
+    base[0].mul_(2.0)
+    slope = Tensor(jnp.asarray([np.inf, np.inf]))
+    (found,) = grad((base * slope).sum(), x)
+    np.testing.assert_array_equal(found.numpy_array(), [np.inf, np.inf])
+
+
+def test_a_view_that_repeats_elements_is_not_written_to() -> None:
+    repeated = Tensor(jnp.ones((1, 3))).expand(2, 3)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        repeated.add_(1.0)
 
 
 def test_writing_a_view_of_integers() -> None:
@@ -225,6 +238,13 @@ def test_a_single_number_on_the_cpu_goes_along() -> None:
     backward((Tensor(np.asarray(3.0, np.float32)) * y).sum())
     assert isinstance(x.grad.array, jax.Array)
     np.testing.assert_array_equal(x.grad.numpy_array(), np.full(3, 6.0))
+
+
+def test_a_single_number_on_the_cpu_gets_its_gradient_there() -> None:
+    number = Tensor(np.asarray(2.0, np.float32)).requires_grad_()
+    backward((Tensor(jnp.arange(3.0)) * number).sum())
+    assert type(number.grad.array) is np.ndarray
+    assert number.grad.item() == 3.0
 
 
 def test_shapes_that_do_not_fit_are_refused_as_on_numpy() -> None:
