@@ -311,7 +311,9 @@ class CopySlices(Node):
         """PyTorch's name of this step."""
         return "CopySlices"
 
-    def apply(self, grads: list[Any], create_graph: bool) -> list[Any]:
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
         grad = grads[0]
         piece = replay(grad, self.steps)
         first = self.step.edges()[0][0]

@@ -40,11 +40,13 @@ TABLES = (
     complex_numbers,
     shape,
     strided,
+    arrange,
     reduction,
     cumulative,
+    statistics,
+    norms,
     indexing,
     writing,
-    arrange,
     conversion,
     matmul,
     special,
@@ -56,8 +58,6 @@ TABLES = (
     fft,
     neural,
     random,
-    statistics,
-    norms,
 )
 
 
