@@ -83,7 +83,7 @@ class Move(Node):
         self.describe_output(target)
         self.add_edge(edge_node(source), source.output_number)
 
-    def apply(self, grads: list[Any], create_graph: bool) -> list[Any]:
+    def apply(self, grads: list[Any], create_graph: bool, wanted: Any = None) -> list[Any]:
         return [np.asarray(grads[0]).view(self.kind)]
 
 
