@@ -184,7 +184,8 @@ class JaxBackend(Backend):
 
     def from_numpy(self, array: Any, where: device) -> Any:
         # The data type is asked for by name so that JAX warns where it has no 64-bit types.
-        return jax.device_put(jnp.asarray(array, dtype=array.dtype), self._place(where))
+        # array, not asarray: that one may go on using NumPy's memory, which can still change.
+        return jax.device_put(jnp.array(array, dtype=array.dtype), self._place(where))
 
     def _place(self, where: device) -> Any:
         """JAX's device for ours; None for its default."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adjoint
 from adjoint import Tensor
 from adjoint.autograd import backward, grad, no_grad
 from adjoint.backends import backend_for, backend_of
@@ -64,6 +65,27 @@ def test_conversion_follows_jax_and_says_so() -> None:
     with pytest.warns(UserWarning, match="float64"):
         double = backend.from_numpy(np.ones(2), device("xla"))
     assert double.dtype == np.float32
+
+
+def test_conversion_copies() -> None:
+    backend = backend_for(device("xla"))
+    for size in range(4096, 4106):
+        ours = np.zeros(size, np.float32)
+        there = backend.from_numpy(ours, device("xla"))
+        ours[0] = 1.0
+        assert float(there[0]) == 0.0
+
+
+def test_tensors_are_made_and_moved() -> None:
+    x = adjoint.tensor([1.0, 2.0], device="xla", requires_grad=True)
+    assert x.device == device("xla:0")
+    assert adjoint.zeros(2, 3, device="xla").device == x.device
+    here = x.to("cpu")
+    assert type(here.array) is np.ndarray
+    backward((here * here).sum())
+    assert isinstance(x.grad.array, jax.Array)
+    np.testing.assert_array_equal(x.grad.numpy_array(), [2.0, 4.0])
+    assert here.to("xla").device == x.device
 
 
 def test_conversion_keeps_wide_types(wide: None) -> None:
