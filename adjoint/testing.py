@@ -185,7 +185,8 @@ def open_call(
     def call(*inputs: Any) -> list[Any]:
         left = iter(inputs)
         args, kwargs = map_arrays(
-            lambda array: next(left) if is_differentiable(array) else make(array.copy()), arguments
+            lambda array: next(left) if is_differentiable(array) else make(array.copy("K")),
+            arguments,
         )
         return flatten(function(*args, **kwargs))
 
@@ -278,7 +279,7 @@ def check_vjp(
 ) -> None:
     """The gradient of a random projection of the results, against finite differences."""
     rng = np.random.default_rng(seed)
-    leaves = [Tensor(a.copy()).requires_grad_() for a in arrays]
+    leaves = [Tensor(a.copy("K")).requires_grad_() for a in arrays]
     outputs = function(*leaves)
     live = [i for i, output in enumerate(outputs) if output.requires_grad]
     if not live:
@@ -315,7 +316,7 @@ def check_second_order(
 ) -> None:
     """The gradient of the gradient, against finite differences of the gradient."""
     rng = np.random.default_rng(seed + 1)
-    outputs = function(*[Tensor(a.copy()).requires_grad_() for a in arrays])
+    outputs = function(*[Tensor(a.copy("K")).requires_grad_() for a in arrays])
     weights = [direction_like(rng, o.array) for o in outputs if o.requires_grad]
     if weights:
         pull = gradient_function(function, len(arrays))

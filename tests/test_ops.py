@@ -1,18 +1,20 @@
 """Every op and composite of the tables, on every sample, checked in every way a declaration allows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from adjoint import dispatch
 from adjoint.autograd.differentiate import grad
-from adjoint.dispatch import OpNode
-from adjoint.dtypes import dtype
+from adjoint.dtypes import category_of, dtype
 from adjoint.ops.derive import jvp
 from adjoint.ops.inplace import INPLACE
-from adjoint.ops.op import MISSING, TABLE
+from adjoint.ops.op import TABLE, Op
+from adjoint.ops.shape import expand
 from adjoint.tensor import Tensor
+from adjoint.tensor_core import TensorCore
 from adjoint.testing import (
     Sample,
     all_functions,
@@ -33,22 +35,45 @@ from adjoint.testing import (
     takes_only_tensors,
 )
 
-FUNCTIONS = all_functions()
-OPS = sorted(TABLE)
-ELEMENTWISE = [name for name in OPS if takes_only_tensors(TABLE[name])]
-IN_PLACE = sorted(INPLACE)
+every_function = pytest.mark.parametrize("name", all_functions())
+every_op = pytest.mark.parametrize("name", sorted(TABLE))
+every_inplace = pytest.mark.parametrize("name", sorted(INPLACE))
+every_elementwise = pytest.mark.parametrize(
+    "name", [name for name in sorted(TABLE) if takes_only_tensors(TABLE[name])]
+)
 
-every_function = pytest.mark.parametrize("name", FUNCTIONS)
-every_op = pytest.mark.parametrize("name", OPS)
-every_elementwise = pytest.mark.parametrize("name", ELEMENTWISE)
-every_inplace = pytest.mark.parametrize("name", IN_PLACE)
+# Their results follow from strides, so other strides give another result or an error.
+READS_STRIDES = {"as_strided", "as_strided_", "is_contiguous", "stride", "view", "view_as"}
 
-# Their results follow from strides, so other strides may give another result or an error.
-READS_STRIDES = {"as_strided", "is_contiguous", "stride", "view", "view_as"}
+# Where PyTorch keeps a function that is not torch.<name>, in the order of looking.
+NAMESPACES = ("", "special", "nn.functional", "linalg", "fft", "Tensor")
+
+
+class Case:
+    """One sample of a function; as a context it names the sample in whatever is raised inside."""
+
+    def __init__(self, name: str, number: int, sample: Sample) -> None:
+        self.name = name
+        self.sample = sample
+        self.call, self.arrays = open_call(function_of(name), sample)
+        shown = [described(a) for a in sample.args]
+        shown += [f"{k}={described(v)}" for k, v in sample.kwargs.items()]
+        self.label = f"{name}({', '.join(shown)}) [sample {number}]"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            error.add_note(f"in {self.label}")
+
+    def leaves(self) -> list[Tensor]:
+        """Fresh tensors of the differentiable arrays."""
+        return [Tensor(a.copy("K")).requires_grad_() for a in self.arrays]
 
 
 def described(value: Any) -> str:
-    """An argument of a sample, short enough for a failure's first line."""
+    """An argument of a sample, short enough for a failure's last line."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{list(value.shape)}"
     if isinstance(value, (tuple, list)):
@@ -56,66 +81,70 @@ def described(value: Any) -> str:
     return repr(value)
 
 
-def each_sample(name: str, *, differentiable: bool = False) -> Iterator[tuple[str, Sample]]:
-    """The samples of a function; what fails inside the loop's body names the sample."""
+def cases(name: str) -> Iterator[Case]:
+    """All samples of a function."""
     for number, sample in enumerate(samples_of(name)):
-        if differentiable and not (sample.differentiate and sample.compare_values):
-            continue
-        shown = [described(a) for a in sample.args]
-        shown += [f"{k}={described(v)}" for k, v in sample.kwargs.items()]
-        yield f"{name}({', '.join(shown)}) [sample {number}]", sample
+        yield Case(name, number, sample)
 
 
-class Naming:
-    """Adds the sample to whatever is raised while it is checked."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if error is not None:
-            error.add_note(f"in {self.label}")
+def differentiable_cases(name: str) -> Iterator[Case]:
+    """Those whose derivative is defined and unique."""
+    for case in cases(name):
+        if case.sample.differentiate and case.sample.compare_values:
+            yield case
 
 
-def leaves_of(arrays: list[Any]) -> list[Tensor]:
-    """Fresh tensors that require grad."""
-    return [Tensor(a.copy()).requires_grad_() for a in arrays]
-
-
-def opened(name: str, sample: Sample) -> tuple[Callable[..., list[Any]], list[Any]]:
-    """A sample as a function of its differentiable arrays."""
-    return open_call(function_of(name), sample)
+def gradients(
+    outputs: list[Any], leaves: list[Tensor], label: str, create_graph: bool = False
+) -> list[Any]:
+    """The gradients of one random projection of all outputs that have any; zeros for None."""
+    rng = generator(label)
+    live = [o for o in outputs if isinstance(o, Tensor) and o.requires_grad]
+    if not live or not leaves:
+        return []
+    weights = [Tensor(direction_like(rng, o.array)) for o in live]
+    found = grad(live, leaves, weights, create_graph=create_graph, allow_unused=True)
+    return [
+        np.zeros_like(leaf.array) if g is None else as_array(g) for g, leaf in zip(found, leaves)
+    ]
 
 
 def test_every_op_has_samples() -> None:
     """Nothing enters the tables untested."""
-    assert [name for name in FUNCTIONS if not samples_of(name)] == []
+    assert [name for name in all_functions() if not samples_of(name)] == []
 
 
 # ---- against PyTorch ----
 
 
-def oracle(torch: Any, name: str, sample: Sample) -> tuple[Callable[..., list[Any]], list[Any]]:
-    """The same sample as a call of PyTorch."""
-    function: Any = sample.torch or name
-    if isinstance(function, str):
-        path, function = function, torch
+def counterpart(torch: Any, name: str, sample: Sample) -> Any:
+    """PyTorch's function for a sample; the test is skipped for a helper op that has none."""
+    if callable(sample.torch):
+        return sample.torch
+    paths = [sample.torch] if sample.torch else [f"{n}.{name}".strip(".") for n in NAMESPACES]
+    for path in paths:
+        found: Any = torch
         for part in path.split("."):
-            function = getattr(function, part)
+            found = getattr(found, part, None)
+        if found is not None:
+            return found
+    if name in TABLE and not TABLE[name].method:
+        pytest.skip(f"{name} is a helper without a counterpart in PyTorch")
+    raise AssertionError(f"PyTorch has no {name}; name its counterpart in Sample(torch=...)")
+
+
+def oracle(torch: Any, name: str, sample: Sample) -> Any:
+    """A sample as a call of PyTorch, a function of the differentiable arrays alone."""
+    function = counterpart(torch, name, sample)
+
+    def translated(value: Any) -> Any:
+        return getattr(torch, value.name) if isinstance(value, dtype) else value
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(translated(torch, a) for a in args)
-        return function(*args, **{k: translated(torch, v) for k, v in kwargs.items()})
+        named = {k: translated(v) for k, v in kwargs.items()}
+        return function(*[translated(a) for a in args], **named)
 
-    return open_call(call, sample, torch.tensor)
-
-
-def translated(torch: Any, value: Any) -> Any:
-    """An argument that is no array, as PyTorch takes it."""
-    return getattr(torch, value.name) if isinstance(value, dtype) else value
+    return open_call(call, sample, torch.tensor)[0]
 
 
 def oracle_array(value: Any) -> Any:
@@ -123,66 +152,106 @@ def oracle_array(value: Any) -> Any:
     return value.detach().resolve_conj().resolve_neg().numpy()
 
 
-def cast(array: Any, single: bool) -> Any:
-    """The array, in single precision if asked for."""
-    if not single or not is_differentiable(array):
-        return array
+def single(array: Any) -> Any:
+    """A differentiable array in single precision."""
     return array.astype(np.complex64 if array.dtype.kind == "c" else np.float32)
 
 
 @every_function
-@pytest.mark.parametrize("single", [False, True], ids=["float64", "float32"])
-def test_forward(torch: Any, name: str, single: bool) -> None:
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_forward(torch: Any, name: str, precision: str) -> None:
     """Values, data types, shapes and requires_grad are PyTorch's; float32 stays float32."""
-    for label, sample in each_sample(name):
-        with Naming(label):
-            call, arrays = opened(name, sample)
-            arrays = [cast(a, single) for a in arrays]
-            theirs, _ = oracle(torch, name, sample)
+    for case in cases(name):
+        with case:
+            sample = case.sample
+            arrays = case.arrays if precision == "double" else [single(a) for a in case.arrays]
+            theirs = oracle(torch, name, sample)
             wanted = sample.differentiate
-            ours = call(*[Tensor(a.copy()).requires_grad_(wanted) for a in arrays])
+            ours = case.call(*[Tensor(a.copy("K")).requires_grad_(wanted) for a in arrays])
             expected = theirs(*[torch.tensor(a).requires_grad_(wanted) for a in arrays])
-            assert len(ours) == len(expected), f"{len(ours)} results, expected {len(expected)}"
-            for a, b in zip(ours, expected, strict=True):
+            assert len(ours) == len(flatten(expected))
+            for a, b in zip(ours, flatten(expected), strict=True):
                 if not isinstance(b, torch.Tensor):
                     assert a == b
                     continue
                 value = oracle_array(b)
                 assert a.array.dtype == value.dtype, f"{a.array.dtype}, expected {value.dtype}"
                 assert a.array.shape == value.shape, f"{a.array.shape}, expected {value.shape}"
-                assert a.requires_grad == b.requires_grad, "requires_grad"
-                if sample.compare_values and not single:
+                assert a.requires_grad == b.requires_grad, f"requires_grad, not {b.requires_grad}"
+                if sample.compare_values and precision == "double":
                     assert_close(a, value, 1e-6, 1e-8)
 
 
 @every_function
 def test_gradient(torch: Any, name: str) -> None:
-    """First-order gradients, and which inputs have none, are PyTorch's."""
-    for label, sample in each_sample(name, differentiable=True):
-        with Naming(label):
-            call, arrays = opened(name, sample)
-            theirs, _ = oracle(torch, name, sample)
-            leaves = leaves_of(arrays)
-            twins = [torch.tensor(a).requires_grad_() for a in arrays]
-            pairs = [
-                (a, b)
-                for a, b in zip(call(*leaves), theirs(*twins), strict=True)
-                if isinstance(b, torch.Tensor) and b.requires_grad
-            ]
-            if not pairs:
+    """First-order gradients are PyTorch's."""
+    for case in differentiable_cases(name):
+        with case:
+            theirs = oracle(torch, name, case.sample)
+            leaves = case.leaves()
+            twins = [torch.tensor(a).requires_grad_() for a in case.arrays]
+            outputs, expected = case.call(*leaves), theirs(*twins)
+            live = [t for t in expected if isinstance(t, torch.Tensor) and t.requires_grad]
+            if not live:
                 continue
-            rng = generator(label)
-            weights = [direction_like(rng, a.array) for a, _ in pairs]
-            ours = grad(
-                [a for a, _ in pairs], leaves, [Tensor(w) for w in weights], allow_unused=True
-            )
-            expected = torch.autograd.grad(
-                [b for _, b in pairs], twins, [torch.tensor(w) for w in weights], allow_unused=True
-            )
-            for i, (a, b, array) in enumerate(zip(ours, expected, arrays, strict=True)):
-                a = np.zeros_like(array) if a is None else a
-                b = np.zeros_like(array) if b is None else oracle_array(b)
-                assert_close(a, b, 1e-6, 1e-8, f"gradient of array {i}")
+            ours = gradients(outputs, leaves, case.label)
+            rng = generator(case.label)
+            weights = [torch.tensor(direction_like(rng, oracle_array(t))) for t in live]
+            found = torch.autograd.grad(live, twins, weights, allow_unused=True)
+            for a, b, twin in zip(ours, found, twins, strict=True):
+                assert_close(
+                    a, oracle_array(torch.zeros_like(twin) if b is None else b), 1e-6, 1e-8
+                )
+
+
+def mixtures(name: str) -> list[tuple[Any, ...]]:
+    """Arguments of an elementwise op that need type promotion."""
+    op, rng = TABLE[name], generator(name)
+
+    def of(kind: Any, *shape: int) -> Any:
+        return np.asarray(np.ceil(draw(rng, shape, op.domain))).astype(kind)
+
+    if op.required == 1:
+        return [(of(k, 2),) for k in (bool, np.uint8, np.int32, np.int64, np.float32, np.float16)]
+    rest = op.required - 2
+    pairs: list[tuple[Any, Any]] = [
+        (of(np.float32, 2), of(np.float64, 2)),
+        (of(np.float32, 2), of(np.float64)),
+        (of(np.float64), of(np.float32, 2)),
+        (of(np.int64, 2), of(np.float32)),
+        (of(np.int64), of(np.float32, 2)),
+        (of(np.int32, 2), of(np.int64, 2)),
+        (of(np.int32, 2), of(np.int64)),
+        (of(bool, 2), of(bool, 2)),
+        (of(np.uint8, 2), of(np.int8, 2)),
+        (of(np.complex64, 2), of(np.float64, 2)),
+        (of(np.float32, 2), of(np.complex128)),
+        (of(np.float32, 2), 1),
+        (of(np.int64, 2), 1.5),
+        (of(np.int32, 2), True),
+        (of(np.float16, 2), 1.5),
+        (1.5, of(np.int64, 2)),
+    ]
+    return [(a, b, *[b] * rest) for a, b in pairs]
+
+
+@every_elementwise
+def test_promotion(torch: Any, name: str) -> None:
+    """Where PyTorch accepts a mixture of data types, the result's data type is PyTorch's."""
+    path = next((s.torch for s in samples_of(name) if s.torch is not None), None)
+    if callable(path):
+        path = None
+    for number, args in enumerate(mixtures(name)):
+        sample = Sample(args, torch=path)
+        function = counterpart(torch, name, sample)
+        try:
+            expected = function(*map_arrays(torch.tensor, args))
+        except (TypeError, RuntimeError, NotImplementedError):
+            continue
+        with Case(name, number, sample), np.errstate(all="ignore"):
+            result = function_of(name)(*map_arrays(Tensor, args))
+            for a, b in zip(flatten(result), flatten(expected), strict=True):
+                assert a.dtype.name == str(b.dtype).removeprefix("torch.")
 
 
 # ---- against finite differences ----
@@ -190,57 +259,262 @@ def test_gradient(torch: Any, name: str) -> None:
 
 @every_function
 def test_rules(name: str) -> None:
-    """The gradient agrees with finite differences, along one random direction."""
-    for label, sample in each_sample(name, differentiable=True):
-        with Naming(label):
-            call, arrays = opened(name, sample)
-            check_vjp(call, arrays, msg=label)
+    """The gradient agrees with finite differences."""
+    for case in differentiable_cases(name):
+        with case:
+            check_vjp(case.call, case.arrays)
 
 
 @every_function
 def test_second_order(name: str) -> None:
     """The gradient of the gradient agrees with finite differences of the gradient."""
-    for label, sample in each_sample(name, differentiable=True):
-        if sample.second_order:
-            with Naming(label):
-                call, arrays = opened(name, sample)
-                check_second_order(call, arrays, msg=label)
+    for case in differentiable_cases(name):
+        if case.sample.second_order:
+            with case:
+                check_second_order(case.call, case.arrays)
+
+
+def tangent_of(rng: np.random.Generator, value: Any) -> Any:
+    """A random direction for each differentiable array of an argument; None without any."""
+    if isinstance(value, (tuple, list)):
+        found = [tangent_of(rng, element) for element in value]
+        return None if all(t is None for t in found) else found
+    if isinstance(value, np.ndarray) and is_differentiable(value):
+        return direction_like(rng, value)
+    return None
 
 
 @every_op
 def test_jvp(name: str) -> None:
     """The forward derivative that follows from the family agrees with finite differences."""
     op = TABLE[name]
-    for label, sample in each_sample(name, differentiable=True):
-        with Naming(label):
-            rng = generator(label)
-            call, arrays = opened(name, sample)
-            directions = [direction_like(rng, a) for a in arrays]
-            left = iter(directions)
-
-            def tangent(value: Any, left: Iterator[Any] = left) -> Any:
-                """The direction of a differentiable array, None for all else."""
-                if isinstance(value, (tuple, list)):
-                    found = [tangent(v) for v in value]
-                    return found if any(t is not None for t in found) else None
-                floating = isinstance(value, np.ndarray) and is_differentiable(value)
-                return Tensor(next(left)) if floating else None
-
-            bound = op.bind(sample.args, dict(sample.kwargs))
-            args = map_arrays(lambda a: Tensor(a.copy()), bound)
-            tangents = [tangent(value) for value in bound]
-            for i, given in enumerate(tangents):
+    for case in differentiable_cases(name):
+        with case:
+            rng = generator(case.label)
+            bound = op.bind(case.sample.args, dict(case.sample.kwargs))
+            tangents = [tangent_of(rng, value) for value in bound]
+            directions: list[Any] = []
+            for i, tangent in enumerate(tangents):
+                flat = [t for t in flatten(tangent) if t is not None]
+                directions += flat if i in op.inputs else [np.zeros_like(t) for t in flat]
                 if i not in op.inputs:
-                    assert given is None, f"{op.parameters[i]} is floating but has no rule"
-            pushed = flatten(jvp(op, args, tangents)) if any(map(bool_of, tangents)) else []
-            numeric = numeric_jvp(call, arrays, directions)
-            for ours, theirs in zip(pushed, numeric, strict=False):
+                    tangents[i] = None
+            if all(t is None for t in tangents):
+                continue
+            call, arrays = open_call(lambda *v: dispatch.apply(op, list(v)), Sample(tuple(bound)))
+            args = [map_arrays(lambda a: Tensor(a.copy("K")), value) for value in bound]
+            pushed = flatten(jvp(op, args, [map_arrays(Tensor, t) for t in tangents]))
+            for ours, theirs in zip(pushed, numeric_jvp(call, arrays, directions), strict=True):
                 if theirs is not None:
                     ours = np.zeros_like(theirs) if ours is None else ours
                     size = max(1.0, float(np.abs(theirs).max(initial=0)))
-                    assert_close(ours, theirs, 1e-5, 1e-6 * size, "tangent")
+                    assert_close(ours, theirs, 1e-5, 1e-6 * size)
 
 
-def bool_of(tangent: Any) -> bool:
-    """Whether an argument has a tangent."""
-    return tangent is not None
+# ---- one path against another ----
+
+
+def promotes_nothing(op: Op, bound: list[Any]) -> bool:
+    """Whether the arguments have one data type already, so that raw arrays give the same."""
+    kinds = {v.dtype for i in op.promotes for v in flatten(bound[i]) if isinstance(v, np.ndarray)}
+    return len(kinds) <= 1 and not (op.floats and any(kind.kind not in "fc" for kind in kinds))
+
+
+@every_op
+def test_raw_arrays(name: str) -> None:
+    """An op called on arrays, as rules do, answers arrays with the values Tensors give."""
+    op = TABLE[name]
+    for case in cases(name):
+        bound = op.bind(case.sample.args, dict(case.sample.kwargs))
+        if not case.sample.compare_values or not promotes_nothing(op, bound):
+            continue
+        with case:
+            expected = case.call(*[Tensor(a) for a in case.arrays])
+            raw = flatten(dispatch.apply(op, map_arrays(lambda a: a.copy("K"), bound)))
+            for a, b in zip(raw, expected, strict=True):
+                assert not isinstance(a, Tensor)
+                if isinstance(b, Tensor):
+                    assert_close(a, b, 1e-12, 1e-12)
+
+
+@every_function
+def test_both_worlds_of_a_rule(name: str) -> None:
+    """Gradients on raw arrays and on Tensors are equal."""
+    for case in differentiable_cases(name):
+        with case:
+            leaves = case.leaves()
+            plain = gradients(case.call(*leaves), leaves, case.label)
+            recorded = gradients(case.call(*leaves), leaves, case.label, create_graph=True)
+            for a, b in zip(plain, recorded, strict=True):
+                assert_close(a, b, 1e-9, 1e-9)
+
+
+def spaced(array: Any) -> Any:
+    """The same values at every other place of memory."""
+    return np.repeat(array, 2, axis=-1)[..., ::2] if array.ndim else array
+
+
+def turned(array: Any) -> Any:
+    """The same values with the first dimension innermost."""
+    return np.array(array, order="F")
+
+
+@every_function
+@pytest.mark.parametrize("layout", [spaced, turned])
+def test_layouts(name: str, layout: Any) -> None:
+    """Memory that is not contiguous gives the same values and gradients."""
+    if name in READS_STRIDES:
+        pytest.skip("its result follows from strides")
+    for case in cases(name):
+        if not case.sample.compare_values:
+            continue
+        with case:
+            leaves = case.leaves()
+            others = [Tensor(layout(a)).requires_grad_() for a in case.arrays]
+            expected, outputs = case.call(*leaves), case.call(*others)
+            for a, b in zip(outputs, expected, strict=True):
+                if isinstance(b, Tensor):
+                    assert_close(a, b, 1e-9, 1e-9)
+            if case.sample.differentiate:
+                found = gradients(outputs, others, case.label)
+                for a, b in zip(found, gradients(expected, leaves, case.label), strict=True):
+                    assert_close(a, b, 1e-9, 1e-9)
+
+
+# ---- in place ----
+
+
+def inplace_cases(name: str) -> Iterator[tuple[Case, list[Any]]]:
+    """The samples of an in-place form with their arguments, the target being an array."""
+    op = INPLACE[name].op
+    for case in cases(op.name):
+        bound = op.bind(case.sample.args, dict(case.sample.kwargs))
+        if isinstance(bound[0], np.ndarray) and case.sample.compare_values:
+            yield case, bound
+
+
+@every_inplace
+def test_inplace(name: str) -> None:
+    """The in-place form gives the values and gradients of the other, or refuses what can't fit."""
+    inplace = INPLACE[name]
+    op = inplace.op
+    for case, bound in inplace_cases(name):
+        with case:
+            needed = case.sample.differentiate and is_differentiable(bound[0])
+            first, second = ([*map_arrays(lambda a: Tensor(a.copy()), bound)] for _ in range(2))
+            leaves = [first[0], second[0]]
+            if needed:
+                first[0], second[0] = (leaf.requires_grad_() * 1 for leaf in leaves)
+            expected = dispatch.apply(op, first)
+            target = second[0]
+            version = target._version
+            if isinstance(expected, tuple):
+                continue
+            loses = category_of(expected.array.dtype) > category_of(target.array.dtype)
+            if loses or expected.array.shape != target.array.shape:
+                with pytest.raises(RuntimeError):
+                    call_inplace(inplace, second)
+                continue
+            assert call_inplace(inplace, second) is target
+            assert target._version == version + 1
+            assert_close(target, expected.array.astype(target.array.dtype), 1e-12, 1e-12)
+            if needed and expected.requires_grad:
+                a = gradients([target], leaves[1:], case.label)
+                b = gradients([expected], leaves[:1], case.label)
+                assert_close(a[0], b[0], 1e-12, 1e-12)
+
+
+def call_inplace(inplace: Any, values: list[Any]) -> Any:
+    """An in-place form, called with arguments in the order of the parameters."""
+    op = inplace.op
+    if op.star >= 0:
+        return inplace(*values[: op.star], *values[op.star])
+    named = dict(zip(op.parameters[op.positional :], values[op.positional :]))
+    return inplace(*values[: op.positional], **named)
+
+
+@every_inplace
+def test_inplace_refusals(name: str) -> None:
+    """No in-place form changes a leaf that requires grad, or memory that several elements share."""
+    inplace = INPLACE[name]
+    for case, bound in inplace_cases(name):
+        if not bound[0].size:
+            continue
+        with case:
+            values = map_arrays(lambda a: Tensor(a.copy()), bound)
+            if is_differentiable(bound[0]):
+                values[0].requires_grad_()
+                with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+                    call_inplace(inplace, values)
+                assert_close(values[0], bound[0], 0, 0)
+                values[0].requires_grad_(False)
+            values[0] = expand(values[0], (2, *bound[0].shape))
+            with pytest.raises(RuntimeError):
+                call_inplace(inplace, values)
+        return
+
+
+@every_inplace
+def test_inplace_names(torch: Any, name: str) -> None:
+    """PyTorch's tensors have every in-place method that ours have."""
+    if INPLACE[name].op.method:
+        assert hasattr(torch.Tensor, name), f"declare {name[:-1]} with inplace=False"
+
+
+# ---- what is kept for backward ----
+
+
+def names_in_rules(op: Op, wanted: list[bool]) -> set[str]:
+    """The parameter names of the rules that will run."""
+    rules = [rule for rule, active in zip(op.rules, wanted) if active] + [op.joint]
+    codes = [rule.function.__code__ for rule in rules if rule is not None]
+    return {name for code in codes for name in code.co_varnames[: code.co_argcount]}
+
+
+@every_op
+def test_saved(name: str) -> None:
+    """A node keeps the tensors that its active rules name, and nothing else."""
+    op = TABLE[name]
+    for case in differentiable_cases(name):
+        bound = op.bind(case.sample.args, dict(case.sample.kwargs))
+        floating = [
+            i
+            for i in op.inputs
+            if any(isinstance(v, np.ndarray) and is_differentiable(v) for v in flatten(bound[i]))
+        ]
+        for active in [floating, *[[i] for i in floating if len(floating) > 1]]:
+            with case:
+                values = map_arrays(Tensor, bound)
+                for i in active:
+                    for tensor in flatten(values[i]):
+                        if isinstance(tensor, Tensor) and is_differentiable(tensor.array):
+                            tensor.requires_grad_()
+                results = flatten(call_bound(op, values))
+                nodes = [r.node for r in results if r.node is not None]
+                if not nodes:
+                    continue
+                named = names_in_rules(op, [i in active for i in op.inputs])
+                for i, value in enumerate(values):
+                    if any(isinstance(v, Tensor) for v in flatten(value)):
+                        kept = kept_argument(nodes[0], i)
+                        assert kept == (op.parameters[i] in named), (
+                            f"keeps {op.parameters[i]}: {kept}"
+                        )
+                keeps_result = any(n.startswith("result") for n in named)
+                assert (nodes[0].result is not None) == keeps_result, "keeps the result"
+
+
+def call_bound(op: Op, values: list[Any]) -> Any:
+    """An op called with all its arguments, by the short path where that is what users get."""
+    if op.fast_arity == op.required and all(
+        a is b for a, b in zip(values[op.required :], op.defaults[op.required :])
+    ):
+        return op(*values[: op.required])
+    return dispatch.apply(op, values)
+
+
+def kept_argument(node: Any, index: int) -> bool:
+    """Whether a node holds the tensor given for a parameter."""
+    places = (node.saved0, node.saved1) if node.values is None else node.values
+    kept = places[index] if index < len(places) else None
+    return any(isinstance(value, TensorCore) for value in flatten(kept))
