@@ -24,6 +24,10 @@ class Namespace:
     def __init__(self, library: Any) -> None:
         self.library = library
 
+    def into(self, function: Any, target: Any, *args: Any) -> Any:
+        """function(*args), in the memory of `target`, a fresh array, where the library can."""
+        return function(*args)
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.library, name)
         setattr(self, name, found)  # the next look-up is a plain attribute

@@ -11,6 +11,9 @@ from adjoint.device import CPU, device
 class NumpyNamespace(Namespace):
     """NumPy's functions, and the few that every backend must add."""
 
+    def into(self, function: Any, target: Any, *args: Any) -> Any:
+        return function(*args, out=target)
+
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         """A copy of array with array[index] = values."""
         new = np.array(array)

@@ -3,39 +3,87 @@
 from typing import Any
 
 from adjoint import dispatch
-from adjoint.ops import activation as activation
-from adjoint.ops import conversion as conversion
-from adjoint.ops import elementwise as elementwise
-from adjoint.ops import fft as fft
-from adjoint.ops import indexing as indexing
-from adjoint.ops import linalg as linalg
-from adjoint.ops import matmul as matmul
-from adjoint.ops import neural as neural
-from adjoint.ops import random as random
-from adjoint.ops import reduction as reduction
-from adjoint.ops import shape as shape
-from adjoint.ops import sorting as sorting
-from adjoint.ops import special as special
-from adjoint.ops.inplace import INPLACE
+from adjoint.ops import (
+    activation,
+    conversion,
+    elementwise,
+    fft,
+    indexing,
+    linalg,
+    matmul,
+    neural,
+    random,
+    reduction,
+    shape,
+    sorting,
+    special,
+)
+from adjoint.ops.inplace import INPLACE, InplaceOp
 from adjoint.ops.op import COMPOSITES, TABLE
 from adjoint.tensor import Tensor
 
+TABLES = (
+    elementwise,
+    shape,
+    reduction,
+    indexing,
+    conversion,
+    matmul,
+    special,
+    activation,
+    sorting,
+    linalg,
+    fft,
+    neural,
+    random,
+)
+
+
+def _aliases() -> dict[str, str]:
+    """Second names of ops, from the tables."""
+    found: dict[str, str] = {}
+    for table in TABLES:
+        found.update(getattr(table, "ALIASES", {}))
+    return found
+
+
+ALIASES = _aliases()
+
+
+def find_function(name: str) -> Any:
+    """The op, in-place op or composite with this public name, or None."""
+    name = ALIASES.get(name, name)
+    if name.endswith("_") and name[:-1] in ALIASES:
+        name = ALIASES[name[:-1]] + "_"
+    return TABLE.get(name) or INPLACE.get(name) or COMPOSITES.get(name)
+
+
+def _is_method(function: Any) -> bool:
+    if isinstance(function, InplaceOp):
+        return function.op.method
+    return bool(getattr(function, "method", None) or getattr(function, "is_method", False))
+
 
 def attach() -> None:
-    """Give Tensor its methods and operators."""
-    for name, op in TABLE.items():
-        _attach(name, op, op.method)
-    for name, inplace in INPLACE.items():
-        _attach(name, inplace, inplace.op.method)
-    for name, function in COMPOSITES.items():
-        _attach(name, function, function.is_method)
+    """Give Tensor its methods, properties and operators."""
+    names = [*TABLE, *INPLACE, *COMPOSITES, *ALIASES]
+    names += [f"{alias}_" for alias, name in ALIASES.items() if f"{name}_" in INPLACE]
+    for name in names:
+        function = find_function(name)
+        if _is_method(function):
+            setattr(Tensor, name, function)
+        if hasattr(dispatch.operators, name):
+            setattr(dispatch.operators, name, function)
 
 
-def _attach(name: str, op: Any, method: bool) -> None:
-    if method:
-        setattr(Tensor, name, op)
-    if hasattr(dispatch.operators, name):
-        setattr(dispatch.operators, name, op)
+def attach_all(home: Any) -> None:
+    """Give Tensor the methods and properties that a module outside the tables declares."""
+    for name, function in getattr(home, "METHODS", {}).items():
+        setattr(Tensor, name, function)
+    for name, function in getattr(home, "PROPERTIES", {}).items():
+        setattr(Tensor, name, property(function))
 
 
 attach()
+for _table in TABLES:
+    attach_all(_table)
