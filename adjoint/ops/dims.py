@@ -1,4 +1,4 @@
-"""Dimensions as users give them, and what reductions and views do with them."""
+"""Dimensions, sizes and positions as users give them."""
 
 import operator
 from collections.abc import Sequence
@@ -25,13 +25,69 @@ def normal_dims(dim: Any, ndim: int) -> tuple[int, ...]:
         return (normal_dim(dim, ndim),) if ndim else ()
     if not dim:
         return tuple(range(ndim))
-    dims = tuple(normal_dim(d, ndim) for d in dim)
-    if len(set(dims)) < len(dims):
-        raise RuntimeError(f"a dimension appears multiple times in the list of dims {tuple(dim)}")
+    dims = distinct_dims(dim, ndim)
     return dims if ndim else ()
+
+
+def distinct_dims(dims: Any, ndim: int) -> tuple[int, ...]:
+    """The given dimensions counted from the front; a RuntimeError if one comes twice."""
+    found = tuple(normal_dim(d, ndim) for d in dims)
+    if len(set(found)) < len(found):
+        raise RuntimeError(f"a dimension appears multiple times in the list of dims {tuple(dims)}")
+    return found
 
 
 def kept_shape(shape: Sequence[int], dim: Any) -> tuple[int, ...]:
     """The shape after reducing dim with keepdim=True."""
     reduced = normal_dims(dim, len(shape))
     return tuple(1 if i in reduced else n for i, n in enumerate(shape))
+
+
+def along(dim: int, part: Any) -> tuple[Any, ...]:
+    """The index that applies `part` to dimension dim and takes all of those before it."""
+    return (slice(None),) * dim + (part,)
+
+
+def product(sizes: Any) -> int:
+    """How many elements these sizes make."""
+    total = 1
+    for n in sizes:
+        total *= int(n)
+    return total
+
+
+def resolved(shape: Any, size: int) -> tuple[int, ...]:
+    """A requested shape with its -1 filled in."""
+    sizes = tuple(operator.index(n) for n in shape)
+    for n in sizes:
+        if n < -1:
+            raise RuntimeError(f"invalid shape dimension {n}")
+    if sizes.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    known = product(n for n in sizes if n != -1)
+    if -1 in sizes:
+        if known == 0 and size == 0:
+            raise RuntimeError(
+                f"cannot reshape a tensor of 0 elements into shape {list(sizes)} because the "
+                "unspecified dimension size -1 can be any value"
+            )
+        if known == 0 or size % known:
+            raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {size}")
+        return tuple(size // known if n == -1 else n for n in sizes)
+    if known != size:
+        raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {size}")
+    return sizes
+
+
+def check_positions(xp: Any, index: Any, size: int, error: type[Exception] = RuntimeError) -> None:
+    """Refuse positions outside 0 … size - 1.
+
+    Only where reading the values costs nothing: on a GPU it would stop the queue, and a traced
+    array has none.
+    """
+    if xp.library.__name__ != "numpy" or not index.size:
+        return
+    low, high = index.min(), index.max()
+    if low < 0 or high >= size:
+        worst = low if low < 0 else high
+        raise error(f"index {worst} is out of bounds for a dimension of size {size}")
