@@ -149,7 +149,7 @@ def oracle(torch: Any, name: str, sample: Sample) -> Any:
 
 def oracle_array(value: Any) -> Any:
     """A tensor of PyTorch as a NumPy array."""
-    return value.detach().resolve_conj().resolve_neg().numpy()
+    return value.detach().numpy(force=True)
 
 
 def single(array: Any) -> Any:
