@@ -8,7 +8,6 @@ except ImportError:  # only mypyc reads it; at run time there is nothing to do
         return lambda kind: kind
 
 
-
 class WeakBase:
     """A class compiled below this one has `__dict__` and can be weakly referenced."""
 

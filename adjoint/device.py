@@ -40,9 +40,7 @@ class device:  # noqa: N801  PyTorch's spelling
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, device) and self.type == other.type and self.index == other.index
-        )
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
 
     def __hash__(self) -> int:
         return hash((self.type, self.index))

@@ -315,7 +315,7 @@ class OpNode(Node):
 def unary(op: "Op", a: Any) -> Any:
     """An op of one input, on a NumPy tensor with nothing unusual active."""
     if isinstance(a, Tensor):
-        if switchboard.unusual == 0 and not a.special:
+        if switchboard.unusual == 0 and not a.slow:
             if a.extras is not None:
                 a.refresh()
             x = a.array
@@ -359,14 +359,14 @@ def record_one(op: "Op", a: Tensor, result: Tensor, out: Any) -> None:
 def binary(op: "Op", a: Any, b: Any) -> Any:
     """An op of two inputs, on NumPy tensors of one type, or one and a Python number."""
     if isinstance(a, Tensor):
-        if switchboard.unusual == 0 and not a.special:
+        if switchboard.unusual == 0 and not a.slow:
             if a.extras is not None:
                 a.refresh()
             x = a.array
             if type(x) is NDARRAY:
                 kind = x.dtype
                 if isinstance(b, Tensor):
-                    if not b.special:
+                    if not b.slow:
                         if b.extras is not None:
                             b.refresh()
                         y = b.array
@@ -381,7 +381,7 @@ def binary(op: "Op", a: Any, b: Any) -> Any:
     elif isinstance(b, Tensor):
         if (
             switchboard.unusual == 0
-            and not b.special
+            and not b.slow
             and b.extras is None
             and (type(a) is float or type(a) is int)
         ):
@@ -485,6 +485,18 @@ def finish_short(
     node.array_type = NDARRAY
     result.node = node
     result.needs_grad = True
+
+
+def holds_complex(value: Any) -> bool:
+    """Whether a Tensor, an array or a number is complex; rules ask it before they conjugate."""
+    if isinstance(value, TensorCore):
+        value = value.array
+    elif isinstance(value, (float, int)):
+        return False
+    kind = getattr(value, "dtype", None)
+    if kind is F32 or kind is F64:
+        return False
+    return isinstance(value, complex) if kind is None else bool(kind.kind == "c")
 
 
 def operate(op: "Op", a: Any, b: Any, other: Any) -> Any:
@@ -726,7 +738,7 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
             pack_all(node, settings.saved_hooks)
     if settings is not None and settings.inference:
         for result in results:
-            result.inference = True
+            result.mark_inference()
     if op.view:
         link_views(op, values, results, backend, settings)
     if not isinstance(out, (tuple, list)):
@@ -870,6 +882,6 @@ def link_views(
             extras.creation = MULTI_OUTPUT_VIEW
         elif above is not None and is_view:
             extras.creation = above.creation
-        result.inference = source.inference
+        result.inference = result.slow = source.inference
         if result.node is None and category_of(result.array.dtype) >= FLOAT:
             result.needs_grad = source.needs_grad  # made under no_grad: its own leaf, as in PyTorch

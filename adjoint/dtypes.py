@@ -161,7 +161,9 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     if a.category != b.category:
         low, high = (a, b) if a.category < b.category else (b, a)
         if high.category == COMPLEX and low.category == FLOAT:
-            return from_numpy_dtype(np.promote_types(low.to_complex().numpy_dtype, high.numpy_dtype))
+            return from_numpy_dtype(
+                np.promote_types(low.to_complex().numpy_dtype, high.numpy_dtype)
+            )
         return high
     if a.category == FLOAT:
         if a.itemsize == 2 and b.itemsize == 2:
@@ -169,7 +171,9 @@ def promote_types(a: dtype, b: dtype) -> dtype:
         return a if a.itemsize > b.itemsize else b
     promoted = np.promote_types(a.numpy_dtype, b.numpy_dtype)
     if a.category == INTEGER and promoted.kind == "f":
-        raise TypeError(f"promote_types: no integer type holds both {a!r} and {b!r}; cast one first")
+        raise TypeError(
+            f"promote_types: no integer type holds both {a!r} and {b!r}; cast one first"
+        )
     return from_numpy_dtype(promoted)
 
 

@@ -28,7 +28,7 @@ class Tensor(TensorCore):
         super().__init__(array)
         self.prepared = True
         if type(self) is not Tensor:
-            self.special = wants_calls(type(self))
+            self.special = self.slow = wants_calls(type(self))
 
     # ---- what it is ----
 
@@ -167,7 +167,7 @@ class Tensor(TensorCore):
         """A tensor without history on the same memory, counting versions together."""
         other = Tensor(self.array)
         other.rare().counter = self.counter()
-        other.inference = self.inference
+        other.inference = other.slow = self.inference
         return other
 
     def detach(self) -> "Tensor":
@@ -197,7 +197,9 @@ class Tensor(TensorCore):
         if not isinstance(value, Tensor):
             raise TypeError(f"data must be set to a Tensor, got {type(value).__name__}")
         if category_of(value.array.dtype) < FLOAT and self.needs_grad:
-            raise RuntimeError("data set to a tensor that requires gradients must be floating point")
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point"
+            )
         self.array = value.array
 
     # ---- hooks ----
@@ -223,7 +225,9 @@ class Tensor(TensorCore):
         if not self.needs_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.node is not None:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
         extras = self.rare()
         if extras.post_accumulate is None:
             extras.post_accumulate = HookTable()
@@ -250,7 +254,9 @@ class Tensor(TensorCore):
         """The engine's answer to retain_grad."""
         old = self.gradient
         if old is None:
-            self.gradient = grad if grad.needs_grad else Tensor(backend_of(grad.array).copy(grad.array))
+            self.gradient = (
+                grad if grad.needs_grad else Tensor(backend_of(grad.array).copy(grad.array))
+            )
         else:
             self.gradient = old + grad
 

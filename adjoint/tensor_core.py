@@ -56,6 +56,12 @@ class TensorCore(WeakBase):
         self.extras: Extras | None = None
         self.special = False  # a subclass that wants to see calls for itself
         self.inference = False
+        self.slow = False  # special or inference: calls must take the general path
+
+    def mark_inference(self) -> None:
+        """It was made in inference mode."""
+        self.inference = True
+        self.slow = True
 
     def rare(self) -> Extras:
         """The record of rare state, made if there is none."""

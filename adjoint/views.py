@@ -349,4 +349,3 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
         store(name, target, value, backend)
     target.counter().value += 1
     return target
-

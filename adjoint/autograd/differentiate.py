@@ -198,9 +198,10 @@ def _delete_grad(self: Tensor) -> None:
 
 
 _backward_method.__name__ = "backward"
+_grad: Any = Tensor.grad
 
 METHODS = {
     "backward": _backward_method,
     # A compiled property can't have a deleter, so that `del x.grad` works only through this one.
-    "grad": property(Tensor.grad.__get__, Tensor.grad.__set__, _delete_grad),
+    "grad": property(_grad.__get__, _grad.__set__, _delete_grad),
 }

@@ -16,7 +16,7 @@ from typing import Any, Final
 from adjoint.ambient import change_grad_enabled, is_grad_enabled
 from adjoint.autograd.graph import LAST, AccumulateGrad, Node, conform
 from adjoint.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks, wrapped
-from adjoint.backends import NDARRAY, backend_of
+from adjoint.backends import NDARRAY, backend_of, quiet
 from adjoint.tensor_core import TensorCore, factory, raw
 
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
@@ -490,10 +490,11 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
             for root, number, grad in zip(roots, numbers, grads):
                 if task.needed is None or root in task.reached:
                     deliver(task, root, number, grad, grad)
-            if task.workers is not None:
-                task.workers.run()
-            else:
-                drain(task)
+            with quiet():
+                if task.workers is not None:
+                    task.workers.run()
+                else:
+                    drain(task)
             commit(task)
         except BaseException as error:
             roll_back(task)

@@ -20,9 +20,7 @@ class DeviceThread:
         self.ready: list[tuple[Node, int, Workers]] = []
         self.count = 0
         self.condition = threading.Condition()
-        threading.Thread(
-            target=self.loop, daemon=True, name=f"adjoint-backward-{device}"
-        ).start()
+        threading.Thread(target=self.loop, daemon=True, name=f"adjoint-backward-{device}").start()
 
     def submit(self, node: Node, workers: "Workers") -> None:
         """Hand over a node that is ready."""

@@ -6,13 +6,19 @@ A forward function of the op table gets the library's namespace as `xp`: NumPy's
 
 import importlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
-import numpy
+import numpy as np
 
 from adjoint.device import device
 
-NDARRAY: Final = numpy.ndarray  # the one array type that has a short path
+NDARRAY: Final = np.ndarray  # the one array type that has a short path
+
+
+def quiet() -> AbstractContextManager[None]:
+    """Inside, NumPy makes infinities and NaNs without a warning, as PyTorch does."""
+    return np.errstate(all="ignore")
 
 
 class Namespace:

@@ -8,8 +8,31 @@ from adjoint.backends import Backend, Namespace, register
 from adjoint.device import CPU, device
 
 
+def _quiet(function: Any) -> Any:
+    """A function whose infinities and NaNs are results, not warnings, as in PyTorch."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*args, **kwargs)
+
+    return call
+
+
+# Functions with poles, or that overflow soon. The others are called as they are: it is faster.
+_WITH_POLES = (
+    "divide", "true_divide", "floor_divide", "remainder", "fmod", "reciprocal", "power",
+    "float_power", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "sqrt", "exp",
+    "exp2", "expm1", "sinh", "cosh", "tan", "arcsin", "arccos", "arccosh", "arctanh",
+)  # fmt: skip
+
+
 class NumpyNamespace(Namespace):
     """NumPy's functions, and the few that every backend must add."""
+
+    def __init__(self, library: Any) -> None:
+        super().__init__(library)
+        for name in _WITH_POLES:
+            setattr(self, name, _quiet(getattr(library, name)))
 
     def into(self, function: Any, target: Any, *args: Any) -> Any:
         return function(*args, out=target)
@@ -86,7 +109,19 @@ class NumpyBackend(Backend):
 numpy_backend = NumpyBackend()
 register(numpy_backend, np.ndarray)
 for _scalar in (
-    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
-    np.float16, np.float32, np.float64, np.complex64, np.complex128,
+    np.bool_,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.float16,
+    np.float32,
+    np.float64,
+    np.complex64,
+    np.complex128,
 ):
     register(numpy_backend, _scalar)

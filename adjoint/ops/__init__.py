@@ -5,6 +5,7 @@ from typing import Any
 from adjoint import dispatch
 from adjoint.ops import (
     activation,
+    comparison,
     conversion,
     elementwise,
     fft,
@@ -24,6 +25,7 @@ from adjoint.tensor import Tensor
 
 TABLES = (
     elementwise,
+    comparison,
     shape,
     reduction,
     indexing,

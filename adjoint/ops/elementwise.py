@@ -1,26 +1,138 @@
-"""Elementwise ops: arithmetic, functions of one number, comparison, choice."""
+"""Elementwise ops: arithmetic, powers, exponentials, rounding, extremes, choice."""
 
+import cmath
+import math
 from typing import Any
 
-from adjoint.ops.op import elementwise
+from adjoint.backends import NDARRAY
+from adjoint.ops.comparison import isfinite, isnan
+from adjoint.ops.op import composite, elementwise, find
+from adjoint.tensor_core import TensorCore
+from adjoint.views import apply_inplace
+
+
+def complex_valued(value: Any) -> bool:
+    """Whether a Tensor, an array or a number is complex."""
+    if isinstance(value, (float, int)):
+        return False
+    if isinstance(value, TensorCore):
+        value = value.array
+    kind = getattr(value, "dtype", None)
+    return isinstance(value, complex) if kind is None else kind.kind == "c"
+
+
+@elementwise(input=lambda grad: conj_physical(grad))
+def conj_physical(xp: Any, input: Any) -> Any:
+    """Complex conjugate of each element."""
+    return xp.conjugate(input)
+
+
+@composite
+def conj(input: Any) -> Any:
+    """Complex conjugate of each element; real input is returned as it is."""
+    if not complex_valued(input):
+        return input
+    return input.conjugate() if isinstance(input, complex) else conj_physical(input)
+
+
+@composite
+def resolve_conj(input: Any) -> Any:
+    """The input itself: conjugation is never postponed."""
+    return input
+
+
+@composite
+def resolve_neg(input: Any) -> Any:
+    """The input itself: negation is never postponed."""
+    return input
+
+
+@elementwise(input=lambda grad: zero_of(grad), method=False, inplace=False)
+def zero_of(xp: Any, input: Any) -> Any:
+    """Zeros in the form of input: the gradient of what is constant almost everywhere."""
+    return xp.zeros_like(input)
+
+
+# ---- choice ----
+
+
+class MethodOrder:
+    """A function that, as a method, takes the tensor as its second argument."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.__name__: str = function.__name__
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            return self
+        return lambda first, *rest, **kwargs: self.function(first, instance, *rest, **kwargs)
+
+
+@elementwise(
+    input=lambda grad, condition: choose(condition, grad, 0),
+    other=lambda grad, condition: choose(condition, 0, grad),
+    promotes="input other",
+    inplace=False,
+    method=False,
+    node_name="WhereBackward0",
+)
+def choose(xp: Any, condition: Any, input: Any, other: Any) -> Any:
+    """input where condition holds, other elsewhere."""
+    if condition.dtype.kind != "b":
+        raise RuntimeError(
+            f"expected condition to be a boolean tensor, got {condition.dtype}; compare first, "
+            "as in where(condition != 0, ...)"
+        )
+    return xp.where(condition, input, other)
+
+
+@composite
+@MethodOrder
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """input where condition holds, other elsewhere; alone, the indices where condition holds."""
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    return choose(condition, input, other)
+
+
+# ---- arithmetic ----
+
+
+def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
+    """other * alpha in other's data type."""
+    scaled = xp.multiply(other, alpha)
+    if isinstance(alpha, (float, complex)) and scaled.dtype.kind != other.dtype.kind:
+        raise RuntimeError(f"alpha={alpha} does not fit {other.dtype}; convert the tensors first")
+    return scaled.astype(other.dtype)
 
 
 @elementwise(
     input=lambda grad: grad,
-    other=lambda grad, alpha: grad if alpha == 1 else grad * alpha,
+    other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha),
 )
 def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input + alpha * other."""
-    return xp.add(input, other if alpha == 1 else xp.multiply(other, alpha))
+    return xp.add(input, other if alpha == 1 else _scaled(xp, other, alpha))
 
 
 @elementwise(
     input=lambda grad: grad,
-    other=lambda grad, alpha: -grad if alpha == 1 else -grad * alpha,
+    other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
 )
 def sub(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""
-    return xp.subtract(input, other if alpha == 1 else xp.multiply(other, alpha))
+    return xp.subtract(input, other if alpha == 1 else _scaled(xp, other, alpha))
+
+
+@composite(method=False)
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """other - alpha * input."""
+    return sub(other, input, alpha=alpha)
 
 
 @elementwise(
@@ -32,23 +144,525 @@ def mul(xp: Any, input: Any, other: Any) -> Any:
     return xp.multiply(input, other)
 
 
+@elementwise(
+    input=lambda grad, other: grad / conj(other),
+    other=lambda grad, input, other: -grad * conj(input / other / other),
+    floats=True,
+    node_name="DivBackward0",
+    domain=(0.5, 3.0),
+)
+def true_divide(xp: Any, input: Any, other: Any) -> Any:
+    """input / other."""
+    return xp.divide(input, other)
+
+
+def _refuse_zero_divisor(other: Any) -> None:
+    """Integers have no value for x / 0; on the CPU, as in PyTorch, that is an error."""
+    if type(other) is NDARRAY and other.dtype.kind in "iub" and not other.all():
+        raise RuntimeError("ZeroDivisionError: an integer division by zero")
+
+
+def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
+    """The quotient rounded towards zero."""
+    if input.dtype.kind == "f":
+        return xp.trunc(input / other)
+    quotient = xp.floor_divide(input, other)
+    return quotient + ((quotient < 0) & (quotient * other != input)).astype(quotient.dtype)
+
+
+@elementwise(
+    input=lambda grad: zero_of(grad),
+    other=lambda grad: zero_of(grad),
+    method=False,
+    node_name="DivBackward1",
+    domain=(0.5, 3.0),
+)
+def rounded_divide(xp: Any, input: Any, other: Any, rounding_mode: str = "trunc") -> Any:
+    """input / other, rounded towards zero ("trunc") or downwards ("floor")."""
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(f"rounding_mode must be None, 'trunc' or 'floor', got {rounding_mode!r}")
+    _refuse_zero_divisor(other)
+    if rounding_mode == "floor":
+        return xp.floor_divide(input, other)
+    return _truncated_quotient(xp, input, other)
+
+
+@composite
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+    """input / other; with rounding_mode "trunc" or "floor", the quotient as a whole number."""
+    target = {} if out is None else {"out": out}
+    if rounding_mode is None:
+        return true_divide(input, other, **target)
+    return rounded_divide(input, other, rounding_mode, **target)
+
+
+@composite
+def div_(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """In-place form of div."""
+    if rounding_mode is None:
+        return apply_inplace(true_divide, [input, other])
+    return apply_inplace(rounded_divide, [input, other, rounding_mode])
+
+
+def refused_derivative(name: str) -> Any:
+    """The rule of an op that PyTorch records but refuses to differentiate."""
+
+    def rule(grad: Any) -> Any:
+        raise NotImplementedError(f"the derivative of {name} is not implemented")
+
+    return rule
+
+
+@elementwise(
+    input=refused_derivative("floor_divide"),
+    other=refused_derivative("floor_divide"),
+    domain=(0.5, 3.0),
+)
+def floor_divide(xp: Any, input: Any, other: Any) -> Any:
+    """input / other, rounded downwards."""
+    _refuse_zero_divisor(other)
+    return xp.floor_divide(input, other)
+
+
+@elementwise(
+    input=lambda grad: grad,
+    other=lambda grad, input, other: -grad * rounded_divide(input, other, "floor"),
+    domain=(0.5, 3.0),
+)
+def remainder(xp: Any, input: Any, other: Any) -> Any:
+    """What division leaves over, with the sign of other."""
+    _refuse_zero_divisor(other)
+    return xp.remainder(input, other)
+
+
+@elementwise(
+    input=lambda grad: grad,
+    other=lambda grad, input, other: -grad * rounded_divide(input, other, "trunc"),
+    domain=(0.5, 3.0),
+)
+def fmod(xp: Any, input: Any, other: Any) -> Any:
+    """What division leaves over, with the sign of input."""
+    _refuse_zero_divisor(other)
+    return xp.fmod(input, other)
+
+
 @elementwise(input=lambda grad: -grad)
 def neg(xp: Any, input: Any) -> Any:
     """-input."""
     return xp.negative(input)
 
 
-@elementwise(input=lambda grad, result: grad * (1 - result * result), floats=True)
-def tanh(xp: Any, input: Any) -> Any:
-    """Hyperbolic tangent."""
-    return xp.tanh(input)
+@elementwise(input=lambda grad: grad, inplace=False)
+def positive(xp: Any, input: Any) -> Any:
+    """+input."""
+    return xp.positive(input)
 
 
-@elementwise(input=lambda grad, result: grad * result, floats=True)
+@elementwise(
+    input=lambda grad, result: -grad * conj(result * result), floats=True, domain=(0.5, 3.0)
+)
+def reciprocal(xp: Any, input: Any) -> Any:
+    """1 / input."""
+    return xp.reciprocal(input)
+
+
+def _sgn_rule(grad: Any, input: Any, result: Any) -> Any:
+    """Turning moves z / |z|, stretching does not: the part of grad along result is removed."""
+    if not complex_valued(input):
+        return zero_of(grad)
+    size = abs(input)
+    across = grad - result * find("real_part")(conj(result) * grad)
+    return where(size == 0, 0, across / where(size == 0, 1, size))
+
+
+@elementwise(input=_sgn_rule)
+def sgn(xp: Any, input: Any) -> Any:
+    """The sign of a real number, z / |z| of a complex one; 0 at 0."""
+    if input.dtype.kind == "c":
+        size = xp.abs(input)
+        return xp.where(size == 0, 0, input / xp.where(size == 0, 1, size))
+    return xp.positive(input) if input.dtype.kind == "u" else xp.sign(input)
+
+
+@elementwise(input=lambda grad: zero_of(grad))
+def sign(xp: Any, input: Any) -> Any:
+    """-1, 0 or 1."""
+    if input.dtype.kind == "c":
+        raise RuntimeError("sign is not defined for complex numbers; use sgn")
+    return xp.array(input) if input.dtype.kind == "b" else xp.sign(input)
+
+
+@elementwise(input=lambda grad, input: grad * sgn(input), domain=(0.5, 3.0))
+def abs(xp: Any, input: Any) -> Any:
+    """Absolute value, or modulus."""
+    return xp.absolute(input)
+
+
+@elementwise(
+    input=lambda grad, input, result: grad * sign(input) * sign(result),
+    other=lambda grad: zero_of(grad),
+    floats=True,
+)
+def copysign(xp: Any, input: Any, other: Any) -> Any:
+    """|input| with the sign of other."""
+    return xp.copysign(input, other)
+
+
+def _lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
+    """Counted from the nearer end, so that both ends are met exactly."""
+    span = end - input
+    if isinstance(weight, (int, float)):
+        return input + weight * span if weight < 0.5 else end - (1 - weight) * span
+    return xp.where(xp.absolute(weight) < 0.5, input + weight * span, end - (1 - weight) * span)
+
+
+@elementwise(
+    input=lambda grad, weight: grad * (1 - conj(weight)),
+    end=lambda grad, weight: grad * conj(weight),
+    weight=lambda grad, input, end: grad * conj(end - input),
+    promotes="input end",
+)
+def lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
+    """input + weight * (end - input)."""
+    if input.dtype.kind in "iub":
+        raise NotImplementedError(f"lerp() needs floating point numbers, got {input.dtype}")
+    return _lerp(xp, input, end, weight)
+
+
+@elementwise(
+    input=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * conj(tensor2 * value),
+    tensor2=lambda grad, tensor1, value: grad * conj(tensor1 * value),
+)
+def addcmul(xp: Any, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value * tensor1 * tensor2."""
+    product = xp.multiply(tensor1, tensor2)
+    return xp.add(input, product if value == 1 else _scaled(xp, product, value))
+
+
+@elementwise(
+    input=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * conj(value / tensor2),
+    tensor2=lambda grad, tensor1, tensor2, value: (
+        -grad * conj(value * (tensor1 / tensor2) / tensor2)
+    ),
+    domain=(0.5, 3.0),
+)
+def addcdiv(xp: Any, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value * tensor1 / tensor2."""
+    if tensor1.dtype.kind in "iub":
+        raise RuntimeError("addcdiv does not divide integers; convert with .to(...) first")
+    quotient = xp.divide(tensor1, tensor2)
+    return xp.add(input, quotient if value == 1 else _scaled(xp, quotient, value))
+
+
+# ---- powers, exponentials and logarithms ----
+
+
+@elementwise(input=lambda grad, input: grad * (2 * conj(input)))
+def square(xp: Any, input: Any) -> Any:
+    """input * input."""
+    return xp.square(input)
+
+
+@elementwise(input=lambda grad, result: grad / (2 * conj(result)), floats=True, domain=(0.5, 3.0))
+def sqrt(xp: Any, input: Any) -> Any:
+    """Square root."""
+    return xp.sqrt(input)
+
+
+@elementwise(
+    input=lambda grad, result: grad * (-0.5 * conj(result * result * result)),
+    floats=True,
+    domain=(0.5, 3.0),
+)
+def rsqrt(xp: Any, input: Any) -> Any:
+    """1 / sqrt(input)."""
+    return 1 / xp.sqrt(input)
+
+
+def _base_rule(grad: Any, input: Any, exponent: Any) -> Any:
+    """exponent * input ** (exponent - 1); 0 for exponent 0, also where input is 0."""
+    if isinstance(exponent, (int, float, complex)):
+        if exponent == 2:
+            return grad * (2 * conj(input))
+        if exponent == 0:
+            return zero_of(grad)
+        return grad * conj(exponent * input ** (exponent - 1))
+    slope = exponent * input ** (exponent - 1)
+    return where(exponent == 0, 0, grad * conj(slope))
+
+
+def _exponent_rule(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
+    """result * log(input); 0 where input is 0 and the exponent is not negative."""
+    if isinstance(input, (int, float, complex)) and input != 0:
+        if isinstance(input, complex) or (input < 0 and complex_valued(result)):
+            logarithm: Any = cmath.log(input)
+        else:
+            logarithm = math.log(input) if input > 0 else math.nan
+        return grad * conj(result * logarithm)
+    power = find("real_part")(exponent) if complex_valued(exponent) else exponent
+    flat = (power >= 0) & (input == 0)
+    return where(flat, 0, grad * conj(result * log(where(flat, 1, input))))
+
+
+@elementwise(input=_base_rule, exponent=_exponent_rule, domain=(0.5, 3.0))
+def pow(xp: Any, input: Any, exponent: Any) -> Any:
+    """input to the power of exponent."""
+    return xp.power(input, exponent)
+
+
+@elementwise(input=_base_rule, exponent=_exponent_rule, domain=(0.5, 3.0), node_name="PowBackward1")
+def float_power(xp: Any, input: Any, exponent: Any) -> Any:
+    """input to the power of exponent, in double precision."""
+    double = "complex128" if input.dtype.kind == "c" else "float64"
+    return xp.power(input.astype(double), exponent.astype(double))
+
+
+@elementwise(input=lambda grad, result: grad * conj(result), floats=True)
 def exp(xp: Any, input: Any) -> Any:
     """e to the power of each element."""
     return xp.exp(input)
 
 
-def conj(value: Any) -> Any:
-    return value
+_LOG_2 = math.log(2)
+_LOG_10 = math.log(10)
+
+
+@elementwise(input=lambda grad, result: grad * (conj(result) * _LOG_2), floats=True)
+def exp2(xp: Any, input: Any) -> Any:
+    """2 to the power of each element."""
+    return xp.exp(input * _LOG_2) if input.dtype.kind == "c" else xp.exp2(input)
+
+
+@elementwise(input=lambda grad, result: grad * (conj(result) + 1), floats=True)
+def expm1(xp: Any, input: Any) -> Any:
+    """exp(input) - 1, exact for small elements."""
+    return xp.expm1(input)
+
+
+@elementwise(input=lambda grad, input: grad / conj(input), floats=True, domain=(0.5, 3.0))
+def log(xp: Any, input: Any) -> Any:
+    """Natural logarithm."""
+    return xp.log(input)
+
+
+@elementwise(
+    input=lambda grad, input: grad / (conj(input) * _LOG_2), floats=True, domain=(0.5, 3.0)
+)
+def log2(xp: Any, input: Any) -> Any:
+    """Logarithm to base 2."""
+    return xp.log2(input)
+
+
+@elementwise(
+    input=lambda grad, input: grad / (conj(input) * _LOG_10), floats=True, domain=(0.5, 3.0)
+)
+def log10(xp: Any, input: Any) -> Any:
+    """Logarithm to base 10."""
+    return xp.log10(input)
+
+
+@elementwise(input=lambda grad, input: grad / (conj(input) + 1), floats=True, domain=(-0.5, 3.0))
+def log1p(xp: Any, input: Any) -> Any:
+    """log(1 + input), exact for small elements."""
+    return xp.log1p(input)
+
+
+@elementwise(
+    input=lambda grad, input, other: grad / (1 + exp(other - input)),
+    other=lambda grad, input, other: grad / (1 + exp(input - other)),
+    floats=True,
+    inplace=False,
+)
+def logaddexp(xp: Any, input: Any, other: Any) -> Any:
+    """log(exp(input) + exp(other)), without overflow."""
+    return xp.logaddexp(input, other)
+
+
+@elementwise(
+    input=lambda grad, input, other: grad / (1 + exp2(other - input)),
+    other=lambda grad, input, other: grad / (1 + exp2(input - other)),
+    floats=True,
+    inplace=False,
+)
+def logaddexp2(xp: Any, input: Any, other: Any) -> Any:
+    """log2(2 ** input + 2 ** other), without overflow."""
+    return xp.logaddexp2(input, other)
+
+
+@composite
+def ldexp(input: Any, other: Any) -> Any:
+    """input * 2 ** other."""
+    return mul(input, pow(2.0, other))
+
+
+@composite
+def ldexp_(input: Any, other: Any) -> Any:
+    """In-place form of ldexp."""
+    return apply_inplace(mul, [input, pow(2.0, other)])
+
+
+# ---- rounding ----
+
+
+@elementwise(input=lambda grad: zero_of(grad), domain=(0.1, 0.9))
+def floor(xp: Any, input: Any) -> Any:
+    """The largest whole number that is not above the element."""
+    return xp.floor(input) if input.dtype.kind == "f" else xp.array(input)
+
+
+@elementwise(input=lambda grad: zero_of(grad), domain=(0.1, 0.9))
+def ceil(xp: Any, input: Any) -> Any:
+    """The smallest whole number that is not below the element."""
+    return xp.ceil(input) if input.dtype.kind == "f" else xp.array(input)
+
+
+@elementwise(input=lambda grad: zero_of(grad), domain=(0.1, 0.9))
+def trunc(xp: Any, input: Any) -> Any:
+    """The whole number without the fraction."""
+    return xp.trunc(input) if input.dtype.kind == "f" else xp.array(input)
+
+
+@elementwise(input=lambda grad: zero_of(grad), domain=(0.1, 0.4))
+def round(xp: Any, input: Any, *, decimals: int = 0) -> Any:
+    """The nearest number with `decimals` decimals; halves go to the even one."""
+    return xp.round(input, decimals) if input.dtype.kind == "f" else xp.array(input)
+
+
+@elementwise(input=lambda grad: grad, domain=(0.1, 0.9))
+def frac(xp: Any, input: Any) -> Any:
+    """The fraction, with the sign of the element."""
+    if input.dtype.kind != "f":
+        raise NotImplementedError(f"frac() needs floating point numbers, got {input.dtype}")
+    return input - xp.trunc(input)
+
+
+# ---- extremes and bounds ----
+
+
+@elementwise(
+    input=lambda grad, input, other: where(input == other, grad / 2, where(input < other, 0, grad)),
+    other=lambda grad, input, other: where(input == other, grad / 2, where(input > other, 0, grad)),
+    inplace=False,
+)
+def maximum(xp: Any, input: Any, other: Any) -> Any:
+    """The larger element, nan if either is nan; equal ones share the gradient."""
+    return xp.maximum(input, other)
+
+
+@elementwise(
+    input=lambda grad, input, other: where(input == other, grad / 2, where(input > other, 0, grad)),
+    other=lambda grad, input, other: where(input == other, grad / 2, where(input < other, 0, grad)),
+    inplace=False,
+)
+def minimum(xp: Any, input: Any, other: Any) -> Any:
+    """The smaller element, nan if either is nan; equal ones share the gradient."""
+    return xp.minimum(input, other)
+
+
+@elementwise(
+    input=lambda grad, input, other: where((input >= other) | isnan(other), grad, 0),
+    other=lambda grad, input, other: where((input >= other) | isnan(other), 0, grad),
+    inplace=False,
+)
+def fmax(xp: Any, input: Any, other: Any) -> Any:
+    """The larger element; a nan gives way to a number."""
+    return xp.fmax(input, other)
+
+
+@elementwise(
+    input=lambda grad, input, other: where((input <= other) | isnan(other), grad, 0),
+    other=lambda grad, input, other: where((input <= other) | isnan(other), 0, grad),
+    inplace=False,
+)
+def fmin(xp: Any, input: Any, other: Any) -> Any:
+    """The smaller element; a nan gives way to a number."""
+    return xp.fmin(input, other)
+
+
+def _clamp_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
+    """The gradient passes where the element lies within the bounds, or on them."""
+    if max is None:
+        return where(input >= min, grad, 0)
+    if min is None:
+        return where(input <= max, grad, 0)
+    return where((input >= min) & (input <= max), grad, 0)
+
+
+def _lower_bound_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
+    below = input < min
+    return where(below if max is None else below & (min < max), grad, 0)
+
+
+def _upper_bound_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
+    above = input > max
+    return where(above if min is None else above | (max < min), grad, 0)
+
+
+@elementwise(
+    input=_clamp_rule,
+    min=_lower_bound_rule,
+    max=_upper_bound_rule,
+    promotes="input min max",
+    node_name="ClampBackward1",
+)
+def clamp(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
+    """input, but at least min and at most max."""
+    if min is None and max is None:
+        raise RuntimeError("at least one of min and max must be given")
+    if input.dtype.kind == "c":
+        raise RuntimeError("complex numbers have no order to clamp by")
+    if min is not None:
+        input = xp.maximum(input, min)
+    return input if max is None else xp.minimum(input, max)
+
+
+@elementwise(
+    input=lambda grad, input, min: where(input >= min, grad, 0),
+    min=lambda grad, input, min: where(input < min, grad, 0),
+)
+def clamp_min(xp: Any, input: Any, min: Any) -> Any:
+    """input, but at least min."""
+    return xp.maximum(input, min)
+
+
+@elementwise(
+    input=lambda grad, input, max: where(input <= max, grad, 0),
+    max=lambda grad, input, max: where(input > max, grad, 0),
+)
+def clamp_max(xp: Any, input: Any, max: Any) -> Any:
+    """input, but at most max."""
+    return xp.minimum(input, max)
+
+
+@elementwise(input=lambda grad, input: where(isfinite(input), grad, 0))
+def nan_to_num(
+    xp: Any, input: Any, nan: float | None = None, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """input with nan replaced by a number, infinities by numbers or the largest finite ones."""
+    return xp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+@elementwise(
+    input=refused_derivative("heaviside"), values=refused_derivative("heaviside"), promotes=""
+)
+def heaviside(xp: Any, input: Any, values: Any) -> Any:
+    """0 below 0, 1 above, values at 0."""
+    if input.dtype != values.dtype:
+        raise RuntimeError("input and values must have one data type; convert one with .to(...)")
+    return xp.where(input == 0, values, (input > 0).astype(input.dtype))
+
+
+ALIASES = {
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "divide_": "div_",
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "negative": "neg",
+    "absolute": "abs",
+    "fix": "trunc",
+    "clip": "clamp",
+}

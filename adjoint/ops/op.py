@@ -7,7 +7,7 @@ the derivatives (docs/adding_an_op.md). All signatures are resolved here, once, 
 from collections import namedtuple
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Final
+from typing import Any, Final, TypeVar, overload
 
 import adjoint.dispatch as dispatch
 from adjoint.backends.numpy import numpy_backend
@@ -26,6 +26,8 @@ WITH_FIRST: Final = 2
 WITH_SECOND: Final = 3
 WITH_BOTH: Final = 4
 GENERAL: Final = 5
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "self": "input", "x": "input"}
 
@@ -327,7 +329,8 @@ def _finish(op: Op) -> None:
     if op.joint is not None or op.view or op.outputs is not None:
         return
     plain = all(
-        kind in (GRAD, RESULT) or (kind == VALUE and (index < 2 or op.defaults[index] is not MISSING))
+        kind in (GRAD, RESULT)
+        or (kind == VALUE and (index < 2 or op.defaults[index] is not MISSING))
         for rule in op.rules
         if rule is not None
         for kind, index in rule.sources
@@ -363,11 +366,23 @@ def general(**options: Any) -> Callable[[Any], Op]:
     return declare("general", options)
 
 
+@overload
+def composite(function: Function) -> Function: ...
+
+
+@overload
+def composite(*, method: bool) -> Callable[[Function], Function]: ...
+
+
 def composite(function: Any = None, *, method: bool = True) -> Any:
     """A public function made of ops; it needs no rule, since each step has its own."""
     if function is None:
-        return lambda made: composite(made, method=method)
-    name = function.__name__.rstrip("_") if not method else function.__name__
+        return lambda made: _register_composite(made, method)
+    return _register_composite(function, method)
+
+
+def _register_composite(function: Any, method: bool) -> Any:
+    name: str = function.__name__
     if name in COMPOSITES or name in TABLE:
         raise TypeError(f"{name} is declared twice")
     COMPOSITES[name] = function

@@ -1,0 +1,1 @@
+"""The functions of networks, under PyTorch's names."""
