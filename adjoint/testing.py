@@ -7,7 +7,7 @@ differentiated unless `differentiate` says otherwise.
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -67,16 +67,12 @@ def generator(name: str) -> np.random.Generator:
 
 
 def samples_of(name: str) -> list[Sample]:
-    """The automatic samples of an op, then those registered for it.
-
-    Where no registered sample is differentiated, the automatic ones are not either.
-    """
-    given = list(SAMPLES[name](generator(name))) if name in SAMPLES else []
+    """The automatic samples of an op, then those registered for it."""
     op = TABLE.get(name)
-    automatic = [] if op is None else automatic_samples(op)
-    if given and not any(sample.differentiate for sample in given):
-        automatic = [replace(sample, differentiate=False) for sample in automatic]
-    return automatic + given
+    found = [] if op is None else automatic_samples(op)
+    if name in SAMPLES:
+        found.extend(SAMPLES[name](generator(name)))
+    return found
 
 
 def takes_only_tensors(op: Op) -> bool:
@@ -95,18 +91,29 @@ def automatic_samples(op: Op) -> list[Sample]:
     if not takes_only_tensors(op):
         return []
     rng = generator(op.name)
+    count = op.required
+    probe = [Tensor(draw(rng, (1,), op.domain)).requires_grad_() for _ in range(count)]
     try:
-        op(*[Tensor(draw(rng, (1,), op.domain)) for _ in range(op.required)])
+        result = op(*probe)
     except RuntimeError:  # clamp, for one, needs one of its optional arguments
         return []
-    layouts: list[list[tuple[int, ...]]] = [[(2, 3)] * op.required, [()] * op.required]
-    layouts.append([(0, 3)] * op.required)
-    if op.required > 1:
-        layouts.append([(3, 1), (4,), (1,), (2, 1, 1)][: op.required])
-    found = [Sample(tuple(draw(rng, s, op.domain) for s in shapes)) for shapes in layouts]
-    turned = tuple(draw(rng, (3, 2), op.domain).T for _ in range(op.required))
-    found.append(Sample(turned))
-    return found
+    layouts: list[list[tuple[int, ...]]] = [[(2, 3)] * count, [()] * count, [(0, 3)] * count]
+    if count > 1:
+        layouts.append([(3, 1), (4,), (1,), (2, 1, 1)][:count])
+    calls = [tuple(draw(rng, shape, op.domain) for shape in shapes) for shapes in layouts]
+    calls.append(tuple(draw(rng, (3, 2), op.domain).T for _ in range(count)))
+    derivable = not refuses_derivative(result, probe)
+    return [Sample(args, differentiate=derivable) for args in calls]
+
+
+def refuses_derivative(result: Any, inputs: list[Tensor]) -> bool:
+    """Whether an op takes inputs that require grad, but says that it has no derivative."""
+    live = [output for output in flatten(result) if output.requires_grad]
+    try:
+        grad(live, inputs, live, allow_unused=True)
+    except (NotImplementedError, RuntimeError) as error:
+        return "not implemented" in str(error)
+    return False
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], domain: Any = None) -> Any:
@@ -239,6 +246,7 @@ def assert_close(
 
 STEP = 1e-6
 KINK = 1e-2  # slopes to both sides that differ by more are no rounding error and no curvature
+JUMP = 1e4  # a slope beyond this is no slope
 TensorFunction = Callable[..., Sequence[Any]]
 
 
@@ -269,7 +277,7 @@ def numeric_jvp(
 
     def at(distance: float) -> list[Any]:
         moved = [Tensor(a + distance * d) for a, d in zip(arrays, directions)]
-        return [as_array(r) if is_differentiable(r.array) else None for r in function(*moved)]
+        return [as_array(r) if is_floating(r) else None for r in function(*moved)]
 
     behind, here, ahead = at(-step), at(0.0), at(step)
     changes: list[Any] = []
@@ -278,12 +286,19 @@ def numeric_jvp(
             changes.append(None)
             continue
         with np.errstate(all="ignore"):
-            slopes = ((middle - left) / step, (right - middle) / step)
-            kink = np.abs(slopes[1] - slopes[0]) / (1 + np.abs(slopes[0]) + np.abs(middle))
-        if not np.all(kink < KINK):
+            scale = step * (1 + np.abs(middle))
+            before, after = (middle - left) / scale, (right - middle) / scale
+            steep = np.maximum(np.abs(before), np.abs(after))
+            smooth = (steep < JUMP) & (np.abs(after - before) < KINK * (1 + steep))
+        if not np.all(smooth):
             return None
         changes.append((right - left) / (2 * step))
     return changes
+
+
+def is_floating(result: Any) -> bool:
+    """Whether a result is a tensor that could have a derivative."""
+    return isinstance(result, Tensor) and is_differentiable(result.array)
 
 
 def inner(a: Any, b: Any) -> float:
@@ -303,7 +318,7 @@ def check_vjp(
     rng = np.random.default_rng(seed)
     leaves = [Tensor(a.copy("K")).requires_grad_() for a in arrays]
     outputs = function(*leaves)
-    live = [i for i, output in enumerate(outputs) if output.requires_grad]
+    live = [i for i, o in enumerate(outputs) if is_floating(o) and o.requires_grad]
     if not live:
         return
     weights = [direction_like(rng, outputs[i].array) for i in live]
@@ -328,7 +343,7 @@ def gradient_function(function: TensorFunction, count: int) -> TensorFunction:
 
     def pull(*values: Any) -> list[Any]:
         inputs = [v if v.requires_grad else v.requires_grad_() for v in values[:count]]
-        outputs = [output for output in function(*inputs) if output.requires_grad]
+        outputs = [o for o in function(*inputs) if is_floating(o) and o.requires_grad]
         found = grad(outputs, inputs, values[count:], create_graph=True, allow_unused=True)
         return [Tensor(np.zeros_like(v.array)) if g is None else g for g, v in zip(found, inputs)]
 
@@ -341,7 +356,8 @@ def check_second_order(
     """The gradient of the gradient, against finite differences of the gradient."""
     rng = np.random.default_rng(seed + 1)
     outputs = function(*[Tensor(a.copy("K")).requires_grad_() for a in arrays])
-    weights = [direction_like(rng, o.array) for o in outputs if o.requires_grad]
+    live = [o for o in outputs if is_floating(o) and o.requires_grad]
+    weights = [direction_like(rng, o.array) for o in live]
     if weights:
         pull = gradient_function(function, len(arrays))
         check_vjp(pull, [*arrays, *weights], seed, 1e-4, 1e-5, f"{msg}, second order")
