@@ -6,6 +6,7 @@ from adjoint import dispatch
 from adjoint.ops import (
     activation,
     comparison,
+    complex_numbers,
     conversion,
     elementwise,
     fft,
@@ -18,6 +19,7 @@ from adjoint.ops import (
     shape,
     sorting,
     special,
+    trigonometry,
 )
 from adjoint.ops.inplace import INPLACE, InplaceOp
 from adjoint.ops.op import COMPOSITES, TABLE
@@ -26,6 +28,8 @@ from adjoint.tensor import Tensor
 TABLES = (
     elementwise,
     comparison,
+    trigonometry,
+    complex_numbers,
     shape,
     reduction,
     indexing,

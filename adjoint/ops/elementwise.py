@@ -165,7 +165,7 @@ def _refuse_zero_divisor(other: Any) -> None:
 def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
     """The quotient rounded towards zero."""
     if input.dtype.kind == "f":
-        return xp.trunc(input / other)
+        return xp.trunc(xp.divide(input, other))
     quotient = xp.floor_divide(input, other)
     return quotient + ((quotient < 0) & (quotient * other != input)).astype(quotient.dtype)
 
@@ -208,7 +208,7 @@ def refused_derivative(name: str) -> Any:
     """The rule of an op that PyTorch records but refuses to differentiate."""
 
     def rule(grad: Any) -> Any:
-        raise NotImplementedError(f"the derivative of {name} is not implemented")
+        raise RuntimeError(f"the derivative of {name} is not implemented")
 
     return rule
 
@@ -271,16 +271,21 @@ def _sgn_rule(grad: Any, input: Any, result: Any) -> Any:
     if not complex_valued(input):
         return zero_of(grad)
     size = abs(input)
-    across = grad - result * find("real_part")(conj(result) * grad)
+    across = grad - result * find("real")(conj(result) * grad)
     return where(size == 0, 0, across / where(size == 0, 1, size))
 
 
-@elementwise(input=_sgn_rule)
+def _sgn_tangent(args: list[Any], tangents: list[Any]) -> Any:
+    """The rule again: taking away what is along result is its own transpose."""
+    return _sgn_rule(tangents[0], args[0], sgn(args[0]))
+
+
+@elementwise(input=_sgn_rule, jvp=_sgn_tangent)
 def sgn(xp: Any, input: Any) -> Any:
     """The sign of a real number, z / |z| of a complex one; 0 at 0."""
     if input.dtype.kind == "c":
-        size = xp.abs(input)
-        return xp.where(size == 0, 0, input / xp.where(size == 0, 1, size))
+        size = xp.absolute(input)
+        return input / xp.where(size == 0, 1, size)
     return xp.positive(input) if input.dtype.kind == "u" else xp.sign(input)
 
 
@@ -378,7 +383,7 @@ def sqrt(xp: Any, input: Any) -> Any:
 )
 def rsqrt(xp: Any, input: Any) -> Any:
     """1 / sqrt(input)."""
-    return 1 / xp.sqrt(input)
+    return xp.reciprocal(xp.sqrt(input))
 
 
 def _base_rule(grad: Any, input: Any, exponent: Any) -> Any:
@@ -401,7 +406,7 @@ def _exponent_rule(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
         else:
             logarithm = math.log(input) if input > 0 else math.nan
         return grad * conj(result * logarithm)
-    power = find("real_part")(exponent) if complex_valued(exponent) else exponent
+    power = find("real")(exponent) if complex_valued(exponent) else exponent
     flat = (power >= 0) & (input == 0)
     return where(flat, 0, grad * conj(result * log(where(flat, 1, input))))
 
@@ -612,7 +617,7 @@ def clamp(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         raise RuntimeError("at least one of min and max must be given")
     if input.dtype.kind == "c":
-        raise RuntimeError("complex numbers have no order to clamp by")
+        raise NotImplementedError("clamp() needs an order, which complex numbers lack")
     if min is not None:
         input = xp.maximum(input, min)
     return input if max is None else xp.minimum(input, max)

@@ -1,0 +1,94 @@
+"""Complex numbers: their parts, angles, and the real pairs they are made of."""
+
+import math
+from typing import Any
+
+from adjoint.ops.elementwise import complex_valued, conj, mul, where, zero_of
+from adjoint.ops.op import composite, elementwise, linear
+from adjoint.ops.trigonometry import cos, sin
+
+
+@linear(input=lambda grad: grad, view=True, method=False)
+def real(xp: Any, input: Any) -> Any:
+    """The real parts, as a view."""
+    return xp.real(input)
+
+
+@linear(input=lambda grad: grad * 1j, view=True, method=False)
+def imag(xp: Any, input: Any) -> Any:
+    """The imaginary parts, as a view."""
+    if input.dtype.kind != "c":
+        raise RuntimeError(f"imag is for complex tensors, not for {input.dtype}")
+    return xp.imag(input)
+
+
+_PARTS_OF = {"complex64": "float32", "complex128": "float64"}
+_COMPLEX_OF = {parts: whole for whole, parts in _PARTS_OF.items()}
+
+
+@linear(input=lambda grad: view_as_complex(grad), view=True, method=False)
+def view_as_real(xp: Any, input: Any) -> Any:
+    """A view of complex numbers as pairs of reals in a new last dimension."""
+    if input.dtype.kind != "c":
+        raise RuntimeError(f"view_as_real is for complex tensors, not for {input.dtype}")
+    return input[..., None].view(_PARTS_OF[input.dtype.name])
+
+
+@linear(input=lambda grad: view_as_real(grad), view=True, method=False)
+def view_as_complex(xp: Any, input: Any) -> Any:
+    """A view of pairs of reals in the last dimension as complex numbers."""
+    if input.dtype.name not in _COMPLEX_OF:
+        raise RuntimeError(f"view_as_complex is for float32 and float64, not for {input.dtype}")
+    if not input.ndim or input.shape[-1] != 2:
+        raise RuntimeError(
+            f"the last dimension must have size 2, for real and imaginary part, got shape "
+            f"{list(input.shape)}"
+        )
+    return input.view(_COMPLEX_OF[input.dtype.name])[..., 0]
+
+
+def _angle_rule(grad: Any, input: Any) -> Any:
+    """A real number's angle stays; a complex one's turns across z, the slower the larger |z|."""
+    if not complex_valued(input):
+        return zero_of(grad)
+    squared = real(input * conj(input))
+    return where(squared == 0, 0, grad * (1j * input / where(squared == 0, 1, squared)))
+
+
+@elementwise(input=_angle_rule, floats=True, inplace=False, domain=(0.5, 3.0))
+def angle(xp: Any, input: Any) -> Any:
+    """The argument of complex numbers; of real ones π if negative, else 0."""
+    if input.dtype.kind == "c":
+        return xp.arctan2(xp.imag(input), xp.real(input))
+    return xp.where(xp.isnan(input), input, (input < 0).astype(input.dtype) * math.pi)
+
+
+@elementwise(
+    real=lambda grad: grad,
+    imag=lambda grad: grad * -1j,
+    promotes="",
+    method=False,
+    inplace=False,
+    name="complex",
+)
+def complex_(xp: Any, real: Any, imag: Any) -> Any:
+    """Complex numbers from real and imaginary parts."""
+    if real.dtype != imag.dtype or real.dtype.name not in _COMPLEX_OF:
+        raise RuntimeError(
+            f"real and imag must both be float32 or both float64, got {real.dtype} and {imag.dtype}"
+        )
+    pairs = xp.stack(xp.broadcast_arrays(real, imag), axis=-1)
+    return pairs.view(_COMPLEX_OF[real.dtype.name])[..., 0]
+
+
+@composite(method=False)
+def polar(abs: Any, angle: Any) -> Any:
+    """Complex numbers from modulus and angle."""
+    if abs.dtype is not angle.dtype:
+        raise RuntimeError(
+            f"abs and angle must have one data type, got {abs.dtype} and {angle.dtype}"
+        )
+    return complex_(mul(abs, cos(angle)), mul(abs, sin(angle)))
+
+
+PROPERTIES = {"real": real, "imag": imag}
