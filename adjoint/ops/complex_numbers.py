@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from adjoint.ops.elementwise import complex_valued, conj, mul, where, zero_of
+from adjoint.dispatch import holds_complex
+from adjoint.ops.elementwise import conj, mul, where, zero_of
 from adjoint.ops.op import composite, elementwise, linear
 from adjoint.ops.trigonometry import cos, sin
 
@@ -49,7 +50,7 @@ def view_as_complex(xp: Any, input: Any) -> Any:
 
 def _angle_rule(grad: Any, input: Any) -> Any:
     """A real number's angle stays; a complex one's turns across z, the slower the larger |z|."""
-    if not complex_valued(input):
+    if not holds_complex(input):
         return zero_of(grad)
     squared = real(input * conj(input))
     return where(squared == 0, 0, grad * (1j * input / where(squared == 0, 1, squared)))

@@ -91,3 +91,19 @@ def check_positions(xp: Any, index: Any, size: int, error: type[Exception] = Run
     if low < 0 or high >= size:
         worst = low if low < 0 else high
         raise error(f"index {worst} is out of bounds for a dimension of size {size}")
+
+
+def broadcast_shape(*shapes: Any) -> tuple[int, ...]:
+    """The shape that arrays of these shapes have together."""
+    ndim = max((len(shape) for shape in shapes), default=0)
+    sizes = [1] * ndim
+    for shape in shapes:
+        for d, n in enumerate(shape, ndim - len(shape)):
+            if sizes[d] == 1:
+                sizes[d] = n
+            elif n not in (1, sizes[d]):
+                raise RuntimeError(
+                    f"the shapes {', '.join(str(list(s)) for s in shapes)} can't be broadcast "
+                    f"together: dimension {d} has sizes {sizes[d]} and {n}"
+                )
+    return tuple(sizes)

@@ -5,20 +5,10 @@ import math
 from typing import Any
 
 from adjoint.backends import NDARRAY
+from adjoint.dispatch import holds_complex
 from adjoint.ops.comparison import isfinite, isnan
 from adjoint.ops.op import composite, elementwise, find
-from adjoint.tensor_core import TensorCore
 from adjoint.views import apply_inplace
-
-
-def complex_valued(value: Any) -> bool:
-    """Whether a Tensor, an array or a number is complex."""
-    if isinstance(value, (float, int)):
-        return False
-    if isinstance(value, TensorCore):
-        value = value.array
-    kind = getattr(value, "dtype", None)
-    return isinstance(value, complex) if kind is None else kind.kind == "c"
 
 
 @elementwise(input=lambda grad: conj_physical(grad))
@@ -30,7 +20,7 @@ def conj_physical(xp: Any, input: Any) -> Any:
 @composite
 def conj(input: Any) -> Any:
     """Complex conjugate of each element; real input is returned as it is."""
-    if not complex_valued(input):
+    if not holds_complex(input):
         return input
     return input.conjugate() if isinstance(input, complex) else conj_physical(input)
 
@@ -268,7 +258,7 @@ def reciprocal(xp: Any, input: Any) -> Any:
 
 def _sgn_rule(grad: Any, input: Any, result: Any) -> Any:
     """Turning moves z / |z|, stretching does not: the part of grad along result is removed."""
-    if not complex_valued(input):
+    if not holds_complex(input):
         return zero_of(grad)
     size = abs(input)
     across = grad - result * find("real")(conj(result) * grad)
@@ -401,12 +391,12 @@ def _base_rule(grad: Any, input: Any, exponent: Any) -> Any:
 def _exponent_rule(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
     """result * log(input); 0 where input is 0 and the exponent is not negative."""
     if isinstance(input, (int, float, complex)) and input != 0:
-        if isinstance(input, complex) or (input < 0 and complex_valued(result)):
+        if isinstance(input, complex) or (input < 0 and holds_complex(result)):
             logarithm: Any = cmath.log(input)
         else:
             logarithm = math.log(input) if input > 0 else math.nan
         return grad * conj(result * logarithm)
-    power = find("real")(exponent) if complex_valued(exponent) else exponent
+    power = find("real")(exponent) if holds_complex(exponent) else exponent
     flat = (power >= 0) & (input == 0)
     return where(flat, 0, grad * conj(result * log(where(flat, 1, input))))
 

@@ -1,111 +1,335 @@
-"""Indexing: reading and writing by position, mask and index tensor."""
+"""Indexing: x[...] and x[...] = value, by position, slice, mask and index tensor.
 
+An index is first made plain: a tuple of ints, slices, None, Ellipsis, bools, arrays and lists. Its
+ints and slices are a view; arrays, masks and lists then pick elements of that view, so that (as
+in PyTorch, and not in NumPy) an int next to an index tensor does not change where dimensions go.
+"""
+
+import operator
 from typing import Any
 
-from adjoint.ops.dims import along, check_positions, normal_dim, product
+from adjoint.backends import backend_of, lookup
+from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.op import composite, general, linear
-from adjoint.ops.shape import basic_index, expand, flatten, reshape
+from adjoint.ops.shape import basic_index, basic_place, expand, flatten, reshape, select, unbind
+from adjoint.tensor import Tensor
+from adjoint.views import apply_inplace
+
+# ---- what an index means ----
 
 
-def _is_basic(index: Any) -> bool:
-    """Whether an index consists of ints, slices, None and Ellipsis: a view."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(
-        part is None
-        or part is Ellipsis
-        or isinstance(part, slice)
-        or (isinstance(part, int) and not isinstance(part, bool))
-        for part in parts
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    """The parts of an index; a list with parts of its own counts as a tuple, as in PyTorch."""
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and any(
+        part is None or part is Ellipsis or isinstance(part, (slice, list, tuple, Tensor))
+        for part in index
+    ):
+        return tuple(index)
+    return (index,)
+
+
+def _plain_slice(part: slice) -> slice:
+    bounds = [None if b is None else operator.index(b) for b in (part.start, part.stop, part.step)]
+    if bounds[2] is not None and bounds[2] < 1:
+        raise ValueError(f"the step of a slice must be positive, got {bounds[2]}; flip() reverses")
+    return slice(*bounds)
+
+
+def _plain_part(part: Any) -> Any:
+    """One part of an index: int, slice, None, Ellipsis, bool, array, Tensor or list."""
+    if part is None or part is Ellipsis or isinstance(part, (bool, int, list)):
+        return part
+    if isinstance(part, slice):
+        return _plain_slice(part)
+    array = part.array if isinstance(part, Tensor) else part
+    if lookup(type(array)) is not None:
+        kind = array.dtype.kind
+        if kind not in "biu":
+            raise IndexError(
+                f"tensors used as indices must be of an integer type or bool, got {array.dtype}"
+            )
+        if array.ndim == 0 and kind != "b" and backend_of(array).mutable:
+            return int(array)  # a traced array has no value; it stays, and picks like a tensor
+        return part
+    if isinstance(part, (tuple, range)):
+        return list(part)
+    if isinstance(part, str):
+        raise TypeError("a str can't be an index")
+    if hasattr(part, "__index__"):
+        return operator.index(part)
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), None, bools and integer or bool tensors are "
+        f"valid indices (got {type(part).__name__})"
     )
 
 
-def _complete(index: Any) -> Any:
-    """An index under which NumPy answers a view even for a single element."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
+def plain_index(index: Any) -> tuple[Any, ...]:
+    """The parts of an index as the ops of this table take them."""
+    return tuple([_plain_part(part) for part in _as_tuple(index)])
 
 
-@linear(input=lambda grad, input_shape, index: place(grad, input_shape, index), view=True)
-def getitem(xp: Any, input: Any, index: Any) -> Any:
-    """input[index]."""
-    if _is_basic(index):
-        return input[_complete(index)]
-    return input[index]
+def _is_simple(part: Any) -> bool:
+    """Whether a part is none of array, Tensor and list."""
+    return part is None or part is Ellipsis or isinstance(part, (int, slice))
 
 
-@linear(input=lambda grad, index: getitem(grad, index), method=False)
-def place(xp: Any, input: Any, shape: Any, index: Any) -> Any:
-    """Zeros of `shape` with input added at index: what getitem's gradient is."""
-    zeros = xp.zeros(shape, input.dtype)
-    if _is_basic(index):
-        return xp.updated(zeros, index, input)
-    return xp.added_at(zeros, index, input)
+def _is_basic(index: tuple[Any, ...]) -> bool:
+    """Whether a plain index gives a view."""
+    return all(_is_simple(part) and not isinstance(part, bool) for part in index)
 
 
-def _write(array: Any, index: Any, value: Any) -> None:
-    array[index] = value
+def _one_ellipsis(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The index with further Ellipses, which stand for nothing, left out."""
+    if index.count(Ellipsis) < 2:
+        return index
+    first = index.index(Ellipsis)
+    return (*index[: first + 1], *[part for part in index[first:] if part is not Ellipsis])
+
+
+def _as_array(xp: Any, part: Any) -> Any:
+    """An array to index with: lists become arrays, and uint8 is an old spelling of bool."""
+    array = xp.asarray(part)
+    if array.size == 0 and isinstance(part, list):
+        return array.astype("int64")
+    if array.dtype.kind not in "biu":
+        raise IndexError(f"indices must be integers or bools, got {array.dtype}")
+    return array.astype(bool) if array.dtype == "uint8" else array
+
+
+def _consumed(part: Any) -> int:
+    """How many dimensions one part of an index takes."""
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    if isinstance(part, (int, slice)) or part.dtype.kind != "b":
+        return 1
+    ndim: int = part.ndim
+    return ndim
+
+
+def _divide(xp: Any, ndim: int, index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """A plain index as a view, and what picks from that view."""
+    parts = [part if _is_simple(part) else _as_array(xp, part) for part in index]
+    taken = sum(_consumed(part) for part in parts)
+    if taken > ndim:
+        raise IndexError(f"too many indices for a tensor of dimension {ndim}")
+    basic: list[Any] = []
+    picks: list[Any] = []
+    whole = slice(None)
+    for part in parts:
+        if part is Ellipsis:
+            basic.extend([whole] * (ndim - taken))
+            picks.extend([whole] * (ndim - taken))
+        elif part is None or isinstance(part, slice):
+            basic.append(part)
+            picks.append(whole)
+        elif isinstance(part, bool):
+            picks.append(part)
+        elif isinstance(part, int):
+            basic.append(part)
+        else:
+            basic.extend([whole] * _consumed(part))
+            picks.append(part)
+    return tuple(basic), tuple(picks)
+
+
+def _is_whole(basic: tuple[Any, ...]) -> bool:
+    return all(isinstance(part, slice) and part == slice(None) for part in basic)
+
+
+# ---- reading ----
+
+
+@composite(method=False)
+def getitem(input: Any, index: Any) -> Any:
+    """input[index]: a view by ints, slices, None and Ellipsis, else a copy."""
+    if type(index) is int:
+        return select(input, 0, index)
+    parts = plain_index(index)
+    if _is_basic(parts):
+        return basic_index(input, _one_ellipsis(parts))
+    return pick(input, _one_ellipsis(parts))
 
 
 @linear(
-    input=lambda grad, index: setitem(grad, index, 0),
-    value=lambda grad, index: getitem(grad, index),
-    mutate=_write,
-    inplace=True,
+    input=lambda grad, input_shape, index: place(grad, input_shape, index),
     method=False,
+    node_name="IndexBackward0",
+)
+def pick(xp: Any, input: Any, index: Any) -> Any:
+    """A copy of what a plain index with arrays, masks or lists names."""
+    basic, picks = _divide(xp, input.ndim, index)
+    return (input if _is_whole(basic) else input[basic])[picks]
+
+
+def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
+    """array with values added at the places that picks names, repeated places counted."""
+    if len(picks) == 1 and not isinstance(picks[0], (bool, slice)) and picks[0].dtype.kind == "b":
+        return xp.updated(array, picks, array[picks] + values)  # a mask names no place twice
+    # One flat index over the leading dimensions is the fastest way to add where places repeat.
+    depth = sum(_consumed(part) for part in picks)
+    lead, rest = array.shape[:depth], array.shape[depth:]
+    places = xp.asarray(xp.arange(product(lead)).reshape(lead)[picks])
+    values = xp.broadcast_to(values, (*places.shape, *rest)).reshape(-1)
+    if rest:
+        inner = product(rest)
+        places = places.reshape(-1, 1) * inner + xp.arange(inner)
+    flat = xp.added_at(array.reshape(-1), places.reshape(-1), values)
+    return flat.reshape(array.shape)
+
+
+@linear(
+    input=lambda grad, index: pick(grad, index),
+    method=False,
+    node_name="IndexBackward0",
+)
+def place(xp: Any, input: Any, shape: Any, index: Any) -> Any:
+    """Zeros of `shape` with input added where a plain index names: the gradient of pick."""
+    basic, picks = _divide(xp, len(shape), index)
+    zeros = xp.zeros(tuple(shape), input.dtype)
+    if _is_whole(basic):
+        return _added(xp, zeros, picks, input)
+    return xp.updated(zeros, basic, _added(xp, zeros[basic], picks, input))
+
+
+# ---- writing ----
+
+
+def as_value(xp: Any, value: Any, kind: Any) -> Any:
+    """A number or array as an array of the data type it is written into."""
+    if isinstance(value, complex) and kind.kind != "c":
+        raise RuntimeError(f"a complex number can't be written into a tensor of {kind}")
+    array = xp.asarray(value)
+    if array.dtype == kind:
+        return array
+    return (array.real if array.dtype.kind == "c" and kind.kind != "c" else array).astype(kind)
+
+
+def _fitted(value: Any) -> Any:
+    """A value without leading dimensions of size 1, which may be more than the target has."""
+    lead = 0
+    while lead < value.ndim and value.shape[lead] == 1:
+        lead += 1
+    return value.reshape(value.shape[lead:])
+
+
+def of_value(grad: Any, shape: Any) -> Any:
+    """The gradient of what was written, with the leading dimensions of size 1 it had."""
+    extra = len(shape) - grad.ndim
+    return reshape(grad, (1,) * extra + tuple(grad.shape)) if extra > 0 else grad
+
+
+def _write(array: Any, index: Any, value: Any) -> None:
+    """The in-place form of setitem for arrays that can be changed."""
+    xp = backend_of(array).xp
+    basic, picks = _divide(xp, array.ndim, index)
+    shown = array[(*basic, Ellipsis)]
+    shown[picks or ...] = _fitted(as_value(xp, value, array.dtype))
+
+
+@general(
+    input=lambda grad, index: setitem(grad, index, 0),
+    value=lambda grad, index, value_shape: of_value(getitem(grad, index), value_shape),
+    mutate=_write,
+    method=False,
+    node_name="IndexPutBackward0",
 )
 def setitem(xp: Any, input: Any, index: Any, value: Any) -> Any:
-    """input with input[index] = value."""
-    return xp.updated(input, index, value)
+    """A copy of input with value at a plain index."""
+    basic, picks = _divide(xp, input.ndim, index)
+    value = _fitted(as_value(xp, value, input.dtype))
+    if all(isinstance(part, slice) for part in picks):
+        return xp.updated(input, basic, value)
+    if _is_whole(basic):
+        return xp.updated(input, picks, value)
+    return xp.updated(input, basic, xp.updated(input[basic], picks, value))
+
+
+@composite
+def setitem_(input: Any, index: Any, value: Any) -> Any:
+    """input[index] = value, in place."""
+    if not isinstance(value, (Tensor, bool, int, float, complex)) and lookup(type(value)) is None:
+        raise TypeError(
+            f"can't assign a {type(value).__name__} to a tensor; make it a tensor first"
+        )
+    return apply_inplace(setitem, [input, _one_ellipsis(plain_index(index)), value])
+
+
+def _accumulate_or_write(array: Any, indices: Any, values: Any, accumulate: bool = False) -> None:
+    if accumulate:
+        array[...] = index_put.forward(backend_of(array).xp, array, indices, values, True)
+    else:
+        _write(array, tuple(indices), values)
+
+
+@general(
+    input=lambda grad, indices, accumulate: (
+        grad if accumulate else setitem(grad, tuple(indices), 0)
+    ),
+    values=lambda grad, indices, values_shape: of_value(
+        getitem(grad, tuple(indices)), values_shape
+    ),
+    mutate=_accumulate_or_write,
+    inplace=True,
+)
+def index_put(xp: Any, input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """input with values written, or added, where the tensors of indices name."""
+    if not accumulate:
+        return setitem.forward(xp, input, tuple(indices), values)
+    picks = _divide(xp, input.ndim, tuple(indices))[1]
+    return _added(xp, input, picks, as_value(xp, values, input.dtype))
 
 
 # ---- along one dimension ----
 
 
-def _lifted(array: Any) -> Any:
+def lifted(array: Any) -> Any:
     """A 0-d array as one of one element, which is how these ops see it."""
     return array.reshape(1) if array.ndim == 0 else array
 
 
-def _positions(xp: Any, shape: Any, dim: int, index: Any) -> Any:
-    """Where the elements an index tensor names along dim lie in a flattened array of `shape`."""
+def positions_along(xp: Any, shape: Any, dim: int, index: Any) -> Any:
+    """Where what an index tensor names along dim lies in a flattened array of `shape`."""
     check_positions(xp, index, shape[dim])
-    total: Any = 0
-    for d, n in enumerate(shape):
-        step = product(shape[d + 1 :])
-        if d == dim:
-            total = total + index.astype("int64") * step
-        else:
+    total: Any = index.astype("int64") * product(shape[dim + 1 :])
+    for d in range(len(shape)):
+        if d != dim:
             across = (1,) * d + (-1,) + (1,) * (len(shape) - d - 1)
-            total = total + xp.arange(index.shape[d]).reshape(across) * step
+            total = total + xp.arange(index.shape[d]).reshape(across) * product(shape[d + 1 :])
     return total
 
 
-def _check_index(input: Any, dim: int, index: Any, whole: Any) -> None:
-    """Refuse an index tensor that does not fit: integers, and no larger than `whole` around dim."""
+def check_index(whole: Any, dim: int, index: Any, source: Any = None) -> None:
+    """Refuse an index tensor that does not fit the tensor, or the source of what is written."""
     if index.dtype.kind not in "iu":
-        raise RuntimeError(f"expected an index tensor of int64, got {index.dtype}")
-    if index.ndim != input.ndim:
-        raise RuntimeError(
-            f"index must have as many dimensions as the tensor, {input.ndim}, but has {index.ndim}"
-        )
-    for d, n in enumerate(index.shape):
-        if d != dim and n > whole.shape[d]:
+        raise RuntimeError(f"expected an index tensor of int64 or int32, got {index.dtype}")
+    for other in (whole, source):
+        if other is not None and index.ndim != other.ndim:
             raise RuntimeError(
-                f"index of shape {list(index.shape)} exceeds {list(whole.shape)} apart from "
-                f"dimension {dim}"
+                f"the index tensor must have as many dimensions as the others, {other.ndim}, but "
+                f"has {index.ndim}"
+            )
+    for d, n in enumerate(index.shape):
+        if (d != dim and n > whole.shape[d]) or (source is not None and n > source.shape[d]):
+            raise RuntimeError(
+                f"an index of shape {list(index.shape)} must be no larger than the tensor, "
+                f"{list(whole.shape)}, apart from dimension {dim}"
+                + ("" if source is None else f", and than the source, {list(source.shape)}")
             )
 
 
 @linear(input=lambda grad, input_shape, dim, index: spread(grad, input_shape, dim, index))
 def gather(xp: Any, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """The elements that index names along dim, one for each of its elements."""
-    whole, chosen = _lifted(input), _lifted(index)
-    place = normal_dim(dim, input.ndim)
-    if not chosen.size:
+    axis = normal_dim(dim, input.ndim)
+    if not index.size:
         return xp.zeros(index.shape, input.dtype)
-    _check_index(whole, place, chosen, whole)
-    positions = _positions(xp, whole.shape, place, chosen)
-    return xp.take(whole.reshape(-1), positions).reshape(index.shape)
+    whole, chosen = lifted(input), lifted(index)
+    check_index(whole, axis, chosen)
+    return xp.take(whole.reshape(-1), positions_along(xp, whole.shape, axis, chosen)).reshape(
+        index.shape
+    )
 
 
 @linear(
@@ -115,49 +339,64 @@ def gather(xp: Any, input: Any, dim: int, index: Any, *, sparse_grad: bool = Fal
 )
 def spread(xp: Any, input: Any, shape: Any, dim: int, index: Any) -> Any:
     """Zeros of `shape` with input added where index names along dim: the gradient of gather."""
-    return _scatter_added(xp, xp.zeros(shape, input.dtype), dim, index, input)
+    return _scatter_added(xp, xp.zeros(tuple(shape), input.dtype), dim, index, input)
 
 
 def _scatter_added(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
-    """input with src added where index names along dim."""
-    whole, chosen, values = _lifted(input), _lifted(index), _lifted(src)
-    place = normal_dim(dim, input.ndim)
-    if not chosen.size:
+    axis = normal_dim(dim, input.ndim)
+    if not index.size:
         return xp.array(input)
-    _check_index(whole, place, chosen, whole)
-    positions = _positions(xp, whole.shape, place, chosen)
-    part = values[tuple(slice(n) for n in chosen.shape)]
-    added = xp.added_at(whole.reshape(-1), positions.reshape(-1), part.reshape(-1))
-    return added.reshape(input.shape)
+    whole, chosen, values = lifted(input), lifted(index), lifted(src)
+    check_index(whole, axis, chosen, values)
+    places = positions_along(xp, whole.shape, axis, chosen).reshape(-1)
+    part = values[tuple(slice(n) for n in chosen.shape)].reshape(-1)
+    return xp.added_at(whole.reshape(-1), places, part).reshape(input.shape)
+
+
+def of_source(grad: Any, shape: Any) -> Any:
+    """The gradient of a source of which only the corner of the index's shape was used."""
+    if tuple(grad.shape) == tuple(shape):
+        return grad
+    return basic_place(grad, shape, tuple(slice(n) for n in grad.shape))
+
+
+def same_dtype(name: str, input: Any, source: Any) -> None:
+    """Refuse a source of another data type, which PyTorch does not cast either."""
+    if input.dtype != source.dtype:
+        raise RuntimeError(f"{name} of {source.dtype} for a tensor of {input.dtype}; cast it first")
 
 
 @linear(
     input=lambda grad: grad,
-    src=lambda grad, dim, index, src_shape: _of_source(gather(grad, dim, index), src_shape),
+    src=lambda grad, dim, index, src_shape: of_source(gather(grad, dim, index), src_shape),
     inplace=True,
 )
 def scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
     """input with the elements of src added where index names along dim."""
+    same_dtype("src", input, src)
     return _scatter_added(xp, input, dim, index, src)
 
 
-def _of_source(grad: Any, shape: Any) -> Any:
-    """The gradient of a source of which only the corner of the index's shape was used."""
-    if tuple(grad.shape) == tuple(shape):
-        return grad
-    return place(grad, shape, tuple(slice(n) for n in grad.shape))
+def _unselected(grad: Any, shape: Any, dim: int, index: Any) -> Any:
+    """The gradient of index_select; a 0-d tensor had one element to select."""
+    if not len(shape):
+        return reshape(grad, ())
+    return place(grad, shape, along(dim % len(shape), reshape(index, (-1,))))
 
 
-@linear(
-    input=lambda grad, input_shape, dim, index: place(
-        grad, input_shape, along(dim % max(len(input_shape), 1), index)
-    )
-)
+@linear(input=lambda grad, input_shape, dim, index: _unselected(grad, input_shape, dim, index))
 def index_select(xp: Any, input: Any, dim: int, index: Any) -> Any:
     """The slices of dimension dim that the 1-d tensor index names."""
     axis = normal_dim(dim, input.ndim)
-    check_positions(xp, index, _lifted(input).shape[axis], IndexError)
-    return xp.take(_lifted(input), _lifted(index), axis=axis)
+    if index.ndim > 1:
+        raise IndexError(f"the index must be 1-d, not {index.ndim}-d")
+    if index.dtype.kind not in "iu":
+        raise RuntimeError(f"expected an index tensor of int64 or int32, got {index.dtype}")
+    if input.ndim == 0 and index.size != 1:
+        raise RuntimeError(f"a 0-d tensor has one element to select, not {index.size}")
+    check_positions(xp, index, lifted(input).shape[axis], IndexError)
+    found = xp.take(lifted(input), lifted(index), axis=axis)
+    return found if input.ndim else found.reshape(())
 
 
 @composite
@@ -176,13 +415,80 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     return gather(expand(input, wide), axis, expand(indices, wide))
 
 
-@linear(
+# ---- by mask ----
+
+
+def check_mask(mask: Any) -> None:
+    """Refuse a mask that is not bool."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"expected a mask of bool, got {mask.dtype}; compare it, e.g. mask != 0")
+
+
+@general(
     input=lambda grad, mask: masked_fill(grad, mask, 0),
     value=lambda grad, mask: masked_fill(grad, ~mask, 0),
     inplace=True,
 )
 def masked_fill(xp: Any, input: Any, mask: Any, value: Any) -> Any:
     """input with value where mask is True."""
-    if mask.dtype.kind != "b":
-        raise RuntimeError(f"expected mask to be a bool tensor, got {mask.dtype}")
-    return xp.where(mask, xp.asarray(value, dtype=input.dtype), input)
+    check_mask(mask)
+    number = as_value(xp, value, input.dtype)
+    if number.ndim:
+        raise RuntimeError(f"the value must be a number or a 0-d tensor, not {number.ndim}-d")
+    return xp.where(mask, number, input)
+
+
+@composite
+def masked_select(input: Any, mask: Any) -> Any:
+    """The elements where mask is True, in one dimension."""
+    check_mask(getattr(mask, "array", mask))
+    shape = broadcast_shape(input.shape, mask.shape)
+    return reshape(pick(expand(input, shape), (expand(mask, shape),)), (-1,))
+
+
+@composite
+def take(input: Any, index: Any) -> Any:
+    """The elements of the flattened tensor that index names."""
+    if getattr(index, "array", index).dtype.kind not in "iu":
+        raise RuntimeError("take(): expected an index tensor of int64")
+    return pick(reshape(input, (-1,)), (index,))
+
+
+# ---- positions ----
+
+
+@general(method=False)
+def nonzero_positions(xp: Any, input: Any) -> Any:
+    """A row of indices for each element that is not zero."""
+    found = xp.nonzero(lifted(input))
+    rows = xp.stack(found, axis=1).astype("int64")
+    return rows if input.ndim else rows[:, :0]
+
+
+@composite
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
+    if not as_tuple:
+        return nonzero_positions(input)
+    return tuple(unbind(nonzero_positions(input if input.ndim else reshape(input, (1,))), 1))
+
+
+@composite
+def argwhere(input: Any) -> Any:
+    """A row of indices for each element that is not zero."""
+    return nonzero_positions(input)
+
+
+@general(method=False)
+def one_hot(xp: Any, tensor: Any, num_classes: int = -1) -> Any:
+    """For each class number a row of zeros with a one at that place."""
+    if tensor.dtype != "int64":
+        raise RuntimeError(f"expected class numbers of int64, got {tensor.dtype}")
+    if num_classes == -1:
+        if not tensor.size:
+            raise RuntimeError("can't tell the number of classes from an empty tensor")
+        num_classes = int(tensor.max()) + 1
+    if num_classes < 1:
+        raise RuntimeError(f"the number of classes must be positive, got {num_classes}")
+    check_positions(xp, tensor, num_classes)
+    return (xp.expand_dims(tensor, -1) == xp.arange(num_classes)).astype("int64")

@@ -1,9 +1,17 @@
-"""Views and rearrangements: the same elements in another shape or order."""
+"""Views: the same memory in another shape, order or extent; and cat, stack and flip.
+
+On NumPy a view shares memory; everywhere it is a pure function of its arguments, because a change
+of the base replays it. Views by strides are in strided.py, further copies in arrange.py.
+"""
 
 from typing import Any
 
-from adjoint.ops.dims import along, distinct_dims, normal_dim, resolved
-from adjoint.ops.op import composite, linear
+from adjoint.dtypes import dtype as data_type
+from adjoint.ops.dims import along, broadcast_shape, distinct_dims, normal_dim, product, resolved
+from adjoint.ops.elementwise import conj
+from adjoint.ops.op import composite, general, linear
+
+# ---- another shape ----
 
 
 @linear(
@@ -16,10 +24,63 @@ def reshape(xp: Any, input: Any, *shape: Any) -> Any:
     return xp.reshape(input, resolved(shape, input.size))
 
 
-@linear(input=lambda grad, input_shape: reshape(grad, input_shape), view=True)
-def view(xp: Any, input: Any, *shape: Any) -> Any:
+@linear(
+    input=lambda grad, input_shape: reshape(grad, input_shape),
+    view=True,
+    method=False,
+    node_name="ViewBackward0",
+)
+def view_shape(xp: Any, input: Any, *shape: Any) -> Any:
     """The same memory in another shape."""
-    return xp.reshaped_view(input, resolved(shape, input.size))
+    sizes = resolved(shape, input.size)
+    try:
+        return xp.reshaped_view(input, sizes)
+    except ValueError:
+        raise RuntimeError(
+            f"memory in this order can't be seen as shape {list(sizes)}; use reshape, which copies"
+        ) from None
+
+
+@general(view=True, method=False)
+def view_dtype(xp: Any, input: Any, dtype: Any) -> Any:
+    """The bytes of input read as another data type; the last dimension grows or shrinks."""
+    before, after = input.dtype.itemsize, dtype.numpy_dtype.itemsize
+    if before != after and input.ndim == 0:
+        raise RuntimeError("a 0-d tensor can't be viewed as a data type of another size")
+    if after > before and input.shape[-1] * before % after:
+        raise RuntimeError(
+            f"the last dimension, {input.shape[-1]} elements of {before} bytes, is no multiple of "
+            f"{after} bytes"
+        )
+    return input.view(dtype.numpy_dtype)
+
+
+@composite
+def view(input: Any, *shape: Any, dtype: Any = None) -> Any:
+    """The same memory in another shape, or read as another data type."""
+    if dtype is not None:
+        return view_dtype(input, dtype)
+    if len(shape) == 1 and isinstance(shape[0], data_type):
+        return view_dtype(input, shape[0])
+    return view_shape(input, *shape)
+
+
+@composite
+def view_as(input: Any, other: Any) -> Any:
+    """The same memory in the shape of other."""
+    return view_shape(input, other.shape)
+
+
+@composite
+def reshape_as(input: Any, other: Any) -> Any:
+    """The same elements in the shape of other."""
+    return reshape(input, other.shape)
+
+
+@composite
+def ravel(input: Any) -> Any:
+    """All elements in one dimension."""
+    return reshape(input, (-1,)) if product(input.shape) else reshape(input, (0,))
 
 
 @composite
@@ -29,13 +90,21 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         return reshape(input, (1,))
     first, last = normal_dim(start_dim, input.ndim), normal_dim(end_dim, input.ndim)
     if first > last:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+        raise RuntimeError("flatten(): start_dim cannot come after end_dim")
     if first == last:
         return input
-    middle = 1
-    for n in input.shape[first : last + 1]:
-        middle *= n
+    middle = product(input.shape[first : last + 1])
     return reshape(input, (*input.shape[:first], middle, *input.shape[last + 1 :]))
+
+
+@composite
+def unflatten(input: Any, dim: int, sizes: Any) -> Any:
+    """Dimension dim split into several of the given sizes, one of which may be -1."""
+    place = normal_dim(dim, input.ndim)
+    if not len(sizes):
+        raise RuntimeError("unflatten(): sizes must be non-empty")
+    parts = resolved(sizes, input.shape[place] if input.ndim else 1)
+    return view_shape(input, (*input.shape[:place], *parts, *input.shape[place + 1 :]))
 
 
 @linear(input=lambda grad, input_shape: reshape(grad, input_shape), view=True)
@@ -56,11 +125,22 @@ def unsqueeze(xp: Any, input: Any, dim: int) -> Any:
     return xp.expand_dims(input, normal_dim(dim, input.ndim + 1))
 
 
+# ---- another order ----
+
+
 @linear(input=lambda grad, dim0, dim1: transpose(grad, dim0, dim1), view=True)
 def transpose(xp: Any, input: Any, dim0: int, dim1: int) -> Any:
     """A view with two dimensions exchanged."""
     first, second = normal_dim(dim0, input.ndim), normal_dim(dim1, input.ndim)
     return xp.swapaxes(input, first, second) if input.ndim else input[...]
+
+
+@linear(input=lambda grad: t(grad), view=True)
+def t(xp: Any, input: Any) -> Any:
+    """A view of a matrix with its two dimensions exchanged; vectors stay as they are."""
+    if input.ndim > 2:
+        raise RuntimeError(f"expected at most 2 dimensions, got {input.ndim}; use transpose")
+    return xp.swapaxes(input, 0, 1) if input.ndim == 2 else input[...]
 
 
 def _undo(dims: Any) -> list[int]:
@@ -81,7 +161,53 @@ def permute(xp: Any, input: Any, *dims: Any) -> Any:
     return xp.transpose(input, distinct_dims(dims, input.ndim))
 
 
-def _writable(shown: Any, source: Any) -> Any:
+@composite
+def movedim(input: Any, source: Any, destination: Any) -> Any:
+    """A view with the dimensions of source moved to those of destination, the others in order."""
+    sources = source if isinstance(source, (tuple, list)) else (source,)
+    targets = destination if isinstance(destination, (tuple, list)) else (destination,)
+    if len(sources) != len(targets):
+        raise RuntimeError(
+            f"movedim(): {len(sources)} source dimensions, but {len(targets)} destinations"
+        )
+    order = dict(
+        zip(distinct_dims(targets, input.ndim), distinct_dims(sources, input.ndim), strict=True)
+    )
+    rest = iter([d for d in range(input.ndim) if d not in order.values()])
+    return permute(input, [order[d] if d in order else next(rest) for d in range(input.ndim)])
+
+
+def _reversed(input: Any) -> Any:
+    """A view with the dimensions in reverse order: Tensor.T."""
+    return permute(input, tuple(range(input.ndim))[::-1])
+
+
+def _matrix_transposed(input: Any) -> Any:
+    """A view with the last two dimensions exchanged: Tensor.mT."""
+    if input.ndim == 1:
+        raise RuntimeError("Tensor.mT is for matrices and batches of matrices, this one is 1-d")
+    return transpose(input, -2, -1) if input.ndim else input
+
+
+@composite
+def adjoint(input: Any) -> Any:
+    """The conjugate transpose of a matrix, or of each matrix of a batch."""
+    if input.ndim == 1:
+        raise RuntimeError("adjoint(): matrices and batches of matrices have one, this one is 1-d")
+    return conj(_matrix_transposed(input))
+
+
+def _hermitian(input: Any) -> Any:
+    """The conjugate transpose of one matrix: Tensor.H."""
+    if input.ndim not in (0, 2):
+        raise RuntimeError(f"Tensor.H is for matrices, this one is {input.ndim}-d; use .mH")
+    return adjoint(input)
+
+
+# ---- another extent ----
+
+
+def writable(shown: Any, source: Any) -> Any:
     """A view that may be written where its source may: NumPy protects some kinds of views."""
     if not getattr(getattr(shown, "flags", None), "writeable", True) and source.flags.writeable:
         shown.flags.writeable = True
@@ -104,7 +230,26 @@ def expand(xp: Any, input: Any, *size: Any, implicit: bool = False) -> Any:
         if n != -1 and own not in (None, 1, n):
             raise RuntimeError(f"a dimension of size {own} can't be expanded to {n}")
         sizes.append(own if n == -1 else n)
-    return _writable(xp.broadcast_to(input, tuple(sizes)), input)
+    return writable(xp.broadcast_to(input, tuple(sizes)), input)
+
+
+@composite
+def expand_as(input: Any, other: Any) -> Any:
+    """A view that repeats to the shape of other."""
+    return expand(input, other.shape)
+
+
+@composite
+def broadcast_to(input: Any, size: Any) -> Any:
+    """A view that repeats to a shape."""
+    return expand(input, tuple(size))
+
+
+@composite(method=False)
+def broadcast_tensors(*tensors: Any) -> Any:
+    """The tensors as views of the one shape they broadcast to."""
+    shape = broadcast_shape(*[tensor.shape for tensor in tensors])
+    return tuple(expand(tensor, shape) for tensor in tensors)
 
 
 @linear(
@@ -114,8 +259,8 @@ def expand(xp: Any, input: Any, *size: Any, implicit: bool = False) -> Any:
     node_name="SliceBackward0",
 )
 def basic_index(xp: Any, input: Any, index: Any) -> Any:
-    """A view by ints, slices with positive steps, None and Ellipsis."""
-    return input[(*index, Ellipsis) if Ellipsis not in index else index]
+    """A view by a tuple of ints, slices, None and at most one Ellipsis."""
+    return input[index if Ellipsis in index else (*index, Ellipsis)]
 
 
 @linear(
@@ -125,14 +270,37 @@ def basic_index(xp: Any, input: Any, index: Any) -> Any:
 )
 def basic_place(xp: Any, input: Any, shape: Any, index: Any) -> Any:
     """Zeros of `shape` with input at a basic index: the gradient of basic_index."""
-    return xp.updated(xp.zeros(shape, input.dtype), index, input)
+    return xp.updated(xp.zeros(tuple(shape), input.dtype), index, input)
+
+
+def _at(dim: int, shape: Any, index: int) -> tuple[Any, ...]:
+    return along(dim % len(shape), index)
+
+
+@linear(
+    input=lambda grad, input_shape, dim, index: basic_place(
+        grad, input_shape, _at(dim, input_shape, index)
+    ),
+    view=True,
+)
+def select(xp: Any, input: Any, dim: int, index: int) -> Any:
+    """A view of one index along dim, without that dimension."""
+    if input.ndim == 0:
+        raise IndexError("a 0-d tensor has no dimension to index; item() is its value")
+    place, position = normal_dim(dim, input.ndim), int(index)
+    size = input.shape[place]
+    if not -size <= position < size:
+        raise IndexError(
+            f"index {position} is out of bounds for dimension {place} with size {size}"
+        )
+    return input[(*along(place, position), Ellipsis)]
 
 
 @composite
 def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     """A view of `length` elements of dimension dim from start on."""
     if input.ndim == 0:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+        raise RuntimeError("narrow(): a 0-d tensor has no dimension to narrow")
     place, first = normal_dim(dim, input.ndim), int(start)
     size = input.shape[place]
     if length < 0:
@@ -147,13 +315,119 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     return basic_index(input, along(place, slice(first, first + length)))
 
 
+# ---- in pieces ----
+
+
 @linear(input=lambda grads, dim: stack(list(grads), dim), view=True)
 def unbind(xp: Any, input: Any, dim: int = 0) -> Any:
     """A tuple of views, one for each index along dim."""
     if input.ndim == 0:
-        raise RuntimeError("a 0-d tensor has no dimension to unbind")
+        raise IndexError("a 0-d tensor has no dimension to unbind")
     moved = xp.moveaxis(input, normal_dim(dim, input.ndim), 0)
     return tuple(moved[i, ...] for i in range(moved.shape[0]))
+
+
+@linear(input=lambda grads, dim: cat(list(grads), dim), view=True, node_name="SplitBackward0")
+def split_with_sizes(xp: Any, input: Any, split_sizes: Any, dim: int = 0) -> Any:
+    """A tuple of views of the given lengths, one after the other along dim."""
+    if input.ndim == 0:
+        raise RuntimeError("a 0-d tensor has no dimension to split")
+    place = normal_dim(dim, input.ndim)
+    if any(n < 0 for n in split_sizes) or sum(split_sizes) != input.shape[place]:
+        raise RuntimeError(
+            f"the sizes {list(split_sizes)} must be non-negative and sum to {input.shape[place]}, "
+            f"the size of dimension {place}"
+        )
+    starts = [sum(split_sizes[:i]) for i in range(len(split_sizes))]
+    return tuple(
+        input[along(place, slice(start, start + length))]
+        for start, length in zip(starts, split_sizes, strict=True)
+    )
+
+
+def _length(name: str, input: Any, dim: int) -> int:
+    """The size of the dimension that is to be split."""
+    if input.ndim == 0:
+        raise RuntimeError(f"{name}(): a 0-d tensor has no dimension to split")
+    length: int = input.shape[normal_dim(dim, input.ndim)]
+    return length
+
+
+def _equal_sizes(length: int, size: int) -> list[int]:
+    """Pieces of `size`, the last one smaller; one empty piece of nothing."""
+    return [min(size, length - start) for start in range(0, length, size)] if length else [0]
+
+
+@composite
+def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
+    """A tuple of views of one length, or of the given lengths, along dim."""
+    length = _length("split", tensor, dim)
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return split_with_sizes(tensor, tuple(int(n) for n in split_size_or_sections), dim)
+    size = int(split_size_or_sections)
+    if size < 0 or (size == 0 and length):
+        raise RuntimeError(f"split(): the size of a piece must be positive, got {size}")
+    return split_with_sizes(tensor, _equal_sizes(length, max(size, 1)), dim)
+
+
+@composite
+def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
+    """A tuple of at most `chunks` views along dim, all of one length but the last."""
+    length = _length("chunk", input, dim)
+    if chunks < 1:
+        raise RuntimeError(f"chunk(): chunks must be positive, got {chunks}")
+    sizes = _equal_sizes(length, -(-length // chunks)) if length else [0] * chunks
+    return split_with_sizes(input, sizes, dim)
+
+
+@composite
+def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
+    """A tuple of views along dim: as many as said, of nearly one length, or cut at indices."""
+    length = _length("tensor_split", input, dim)
+    place = normal_dim(dim, input.ndim)
+    cuts = indices_or_sections
+    if not isinstance(cuts, (tuple, list, int)):
+        cuts = cuts.tolist()
+    if isinstance(cuts, int):
+        if cuts < 1:
+            raise RuntimeError(f"tensor_split(): needs at least one section, got {cuts}")
+        small, larger = divmod(length, cuts)
+        cuts = [i * small + min(i, larger) for i in range(1, cuts)]
+    parts = [slice(a, b) for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
+    return tuple(basic_index(input, along(place, part)) for part in parts)
+
+
+def _split_evenly(name: str, input: Any, cuts: Any, dim: int, least: int) -> Any:
+    """hsplit, vsplit and dsplit: tensor_split along dim, which the sections must divide."""
+    if input.ndim < least:
+        raise RuntimeError(f"{name}(): needs at least {least} dimensions, got {input.ndim}")
+    if isinstance(cuts, int) and (cuts < 1 or input.shape[dim] % cuts):
+        raise RuntimeError(
+            f"{name}(): dimension {dim} of size {input.shape[dim]} can't be divided into {cuts} "
+            "equal sections; tensor_split can"
+        )
+    return tensor_split(input, cuts, dim)
+
+
+@composite
+def hsplit(input: Any, indices_or_sections: Any) -> Any:
+    """tensor_split by columns: along dimension 1, or 0 of a vector."""
+    return _split_evenly("hsplit", input, indices_or_sections, min(input.ndim - 1, 1), 1)
+
+
+@composite
+def vsplit(input: Any, indices_or_sections: Any) -> Any:
+    """tensor_split by rows: along dimension 0."""
+    return _split_evenly("vsplit", input, indices_or_sections, 0, 2)
+
+
+@composite
+def dsplit(input: Any, indices_or_sections: Any) -> Any:
+    """tensor_split by depth: along dimension 2."""
+    return _split_evenly("dsplit", input, indices_or_sections, 2, 3)
+
+
+# ---- copies that others build on ----
 
 
 def _cat_pieces(grad: Any, shapes: Any, dim: int) -> list[Any]:
@@ -171,11 +445,10 @@ def _cat_pieces(grad: Any, shapes: Any, dim: int) -> list[Any]:
 @linear(
     tensors=lambda grad, tensors_shape, dim: _cat_pieces(grad, tensors_shape, dim),
     promotes="tensors",
+    method=False,
 )
 def cat(xp: Any, tensors: Any, dim: int = 0) -> Any:
     """The tensors one after the other along dim; 1-d empty tensors fit anywhere."""
-    if not tensors:
-        raise RuntimeError("expected a non-empty list of Tensors")
     if any(tensor.ndim == 0 for tensor in tensors):
         raise RuntimeError("a 0-d tensor cannot be concatenated; use stack, or reshape it to (1,)")
     parts = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)
@@ -191,11 +464,9 @@ def cat(xp: Any, tensors: Any, dim: int = 0) -> Any:
     return xp.concatenate(parts, axis=place)
 
 
-@linear(tensors=lambda grad, dim: list(unbind(grad, dim)), promotes="tensors")
+@linear(tensors=lambda grad, dim: list(unbind(grad, dim)), promotes="tensors", method=False)
 def stack(xp: Any, tensors: Any, dim: int = 0) -> Any:
     """The tensors side by side along a new dimension."""
-    if not tensors:
-        raise RuntimeError("expected a non-empty list of Tensors")
     for tensor in tensors:
         if tensor.shape != tensors[0].shape:
             raise RuntimeError(
@@ -210,3 +481,14 @@ def flip(xp: Any, input: Any, *dims: Any) -> Any:
     """A copy with the order of elements reversed along dims."""
     axes = distinct_dims(dims, input.ndim)
     return xp.array(xp.flip(input, axes) if input.ndim else input)
+
+
+ALIASES = {
+    "concat": "cat",
+    "concatenate": "cat",
+    "moveaxis": "movedim",
+    "swapaxes": "transpose",
+    "swapdims": "transpose",
+}
+
+PROPERTIES = {"T": _reversed, "mT": _matrix_transposed, "H": _hermitian, "mH": adjoint}

@@ -1,1 +1,349 @@
 """Special functions, with SciPy's kernels where it is installed."""
+
+import math
+from typing import Any
+
+from adjoint.ops.elementwise import (
+    MethodOrder,
+    add,
+    conj,
+    exp,
+    log,
+    log1p,
+    refused_derivative,
+    sgn,
+    sub,
+    where,
+)
+from adjoint.ops.op import composite, elementwise
+from adjoint.ops.trigonometry import cos, sin
+from adjoint.views import apply_inplace
+
+_ROOT_PI = math.sqrt(math.pi)
+_ROOT_2 = math.sqrt(2)
+_ROOT_2_PI = math.sqrt(2 * math.pi)
+
+
+def error_function(xp: Any, name: str, input: Any) -> Any:
+    """erf or erfc; without SciPy from Python's math, exact but one element at a time."""
+    try:
+        return xp.special(name)(input)
+    except ImportError:
+        return xp.vectorize(getattr(math, name), otypes="d")(input).astype(input.dtype)
+
+
+@elementwise(input=lambda grad, input: grad * (exp(-(input * input)) * (2 / _ROOT_PI)), floats=True)
+def erf(xp: Any, input: Any) -> Any:
+    """The error function."""
+    return error_function(xp, "erf", input)
+
+
+@elementwise(
+    input=lambda grad, input: grad * (exp(-(input * input)) * (-2 / _ROOT_PI)), floats=True
+)
+def erfc(xp: Any, input: Any) -> Any:
+    """1 - erf(input), exact for large elements."""
+    return error_function(xp, "erfc", input)
+
+
+def _erfinv_rule(grad: Any, input: Any) -> Any:
+    result = erfinv(input)
+    return grad * (exp(result * result) * (_ROOT_PI / 2))
+
+
+@elementwise(input=_erfinv_rule, floats=True, domain=(-0.9, 0.9))
+def erfinv(xp: Any, input: Any) -> Any:
+    """The inverse of erf."""
+    return xp.special("erfinv")(input)
+
+
+@elementwise(
+    input=lambda grad, input, result: grad * (2 * (input * result) - 2 / _ROOT_PI),
+    floats=True,
+    method=False,
+    inplace=False,
+    node_name="SpecialErfcxBackward0",
+)
+def erfcx(xp: Any, input: Any) -> Any:
+    """exp(input²) * erfc(input), without overflow."""
+    return xp.special("erfcx")(input)
+
+
+# ---- the normal distribution ----
+
+
+def _normal_density(input: Any) -> Any:
+    return exp(input * input * -0.5) / _ROOT_2_PI
+
+
+@elementwise(
+    input=lambda grad, input: grad * _normal_density(input),
+    floats=True,
+    method=False,
+    inplace=False,
+    node_name="SpecialNdtrBackward0",
+)
+def ndtr(xp: Any, input: Any) -> Any:
+    """The part of a standard normal distribution below each element."""
+    return error_function(xp, "erfc", input * (-1 / _ROOT_2)) * 0.5
+
+
+@elementwise(
+    input=lambda grad, result: grad * (exp(result * result * 0.5) * _ROOT_2_PI),
+    floats=True,
+    method=False,
+    inplace=False,
+    domain=(0.1, 0.9),
+    node_name="SpecialNdtriBackward0",
+)
+def ndtri(xp: Any, input: Any) -> Any:
+    """The inverse of ndtr."""
+    return xp.special("ndtri")(input)
+
+
+@elementwise(
+    input=lambda grad, input: grad * (math.sqrt(2 / math.pi) / erfcx(input * (-1 / _ROOT_2))),
+    floats=True,
+    method=False,
+    inplace=False,
+    node_name="SpecialLogNdtrBackward0",
+)
+def log_ndtr(xp: Any, input: Any) -> Any:
+    """log(ndtr(input)), exact for small elements."""
+    return xp.special("log_ndtr")(input)
+
+
+# ---- the gamma function and its derivatives ----
+
+
+@elementwise(input=lambda grad, input: grad * digamma(input), floats=True, domain=(0.5, 3.0))
+def lgamma(xp: Any, input: Any) -> Any:
+    """Logarithm of the absolute value of the gamma function."""
+    return xp.special("gammaln")(input)
+
+
+@elementwise(
+    input=lambda grad, input: grad * polygamma_of_order(input, 1), floats=True, domain=(0.5, 3.0)
+)
+def digamma(xp: Any, input: Any) -> Any:
+    """The derivative of lgamma."""
+    return xp.special("digamma")(input)
+
+
+@elementwise(
+    input=lambda grad, input, n: grad * polygamma_of_order(input, n + 1),
+    floats=True,
+    promotes="input",
+    method=False,
+    domain=(0.5, 3.0),
+    node_name="PolygammaBackward0",
+)
+def polygamma_of_order(xp: Any, input: Any, n: int) -> Any:
+    """The derivative of order n of digamma."""
+    if n < 0:
+        raise RuntimeError(f"polygamma is not defined for the order {n}; it must not be negative")
+    if n == 0:
+        return xp.special("digamma")(input)
+    factor = math.factorial(n) * (-1.0) ** (n + 1)
+    return factor * xp.special("zeta")(n + 1.0, input)
+
+
+@composite
+@MethodOrder
+def polygamma(n: int, input: Any) -> Any:
+    """The derivative of order n of digamma."""
+    return polygamma_of_order(input, n)
+
+
+@composite
+def polygamma_(input: Any, n: int) -> Any:
+    """In-place form of polygamma."""
+    return apply_inplace(polygamma_of_order, [input, n])
+
+
+@composite
+def mvlgamma(input: Any, p: int) -> Any:
+    """Logarithm of the gamma function of p dimensions."""
+    if p < 1:
+        raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
+    total = lgamma(input)
+    for j in range(1, p):
+        total = add(total, lgamma(sub(input, j / 2)))
+    return add(total, p * (p - 1) / 4 * math.log(math.pi))
+
+
+@elementwise(
+    input=refused_derivative("zeta by its first argument"),
+    other=lambda grad, input, other: -grad * (input * zeta(input + 1, other)),
+    floats=True,
+    method=False,
+    inplace=False,
+    domain=(1.5, 3.0),
+    node_name="SpecialZetaBackward0",
+)
+def zeta(xp: Any, input: Any, other: Any) -> Any:
+    """Hurwitz's zeta function: the sum of (k + other) ** -input over k = 0, 1, ..."""
+    return xp.special("zeta")(input, other)
+
+
+# ---- logarithms with a removable singularity ----
+
+
+def _xlogy_rule(grad: Any, input: Any, other: Any) -> Any:
+    """log(other); 0 where input is 0 and there is no logarithm."""
+    flat = (input == 0) & (other <= 0)
+    return where(flat, 0, grad * log(where(flat, 1, other)))
+
+
+def _xlog1py_rule(grad: Any, input: Any, other: Any) -> Any:
+    """log1p(other); 0 where input is 0 and there is no logarithm."""
+    flat = (input == 0) & (other <= -1)
+    return where(flat, 0, grad * log1p(where(flat, 0, other)))
+
+
+def _times_log(xp: Any, input: Any, logarithm: Any) -> Any:
+    """input * logarithm, 0 where input is 0, nan where the logarithm's argument is."""
+    return xp.where((input == 0) & ~xp.isnan(logarithm), 0, input * logarithm)
+
+
+@elementwise(
+    input=_xlogy_rule,
+    other=lambda grad, input, other: grad * (input / other),
+    floats=True,
+    domain=(0.5, 3.0),
+)
+def xlogy(xp: Any, input: Any, other: Any) -> Any:
+    """input * log(other), and 0 where input is 0."""
+    size = xp.where((input == 0) & (other <= 0), 1, other)
+    return _times_log(xp, input, xp.log(size))
+
+
+@elementwise(
+    input=_xlog1py_rule,
+    other=lambda grad, input, other: grad * (input / (other + 1)),
+    floats=True,
+    method=False,
+    inplace=False,
+    domain=(0.5, 3.0),
+    node_name="SpecialXlog1PyBackward0",
+)
+def xlog1py(xp: Any, input: Any, other: Any) -> Any:
+    """input * log1p(other), and 0 where input is 0."""
+    size = xp.where((input == 0) & (other <= -1), 0, other)
+    return _times_log(xp, input, xp.log1p(size))
+
+
+@elementwise(
+    input=lambda grad, input: grad * (-log(input) - 1),
+    floats=True,
+    method=False,
+    inplace=False,
+    domain=(0.5, 3.0),
+    node_name="SpecialEntrBackward0",
+)
+def entr(xp: Any, input: Any) -> Any:
+    """-input * log(input); 0 at 0, and negative infinity below."""
+    positive = xp.where(input > 0, input, 1)
+    entropy = xp.where(input < 0, -math.inf, -(positive * xp.log(positive)))
+    return xp.where(xp.isnan(input), input, entropy)
+
+
+def _logit_rule(grad: Any, input: Any, eps: float | None) -> Any:
+    """1 / (p (1 - p)) inside the bounds; outside 0 with eps, and undefined without."""
+    low = 0.0 if eps is None else eps
+    inside = (input >= low) & (input <= 1 - low)
+    chance = where(inside, input, 0.5)
+    return where(inside, grad / (chance * (1 - chance)), math.nan if eps is None else 0)
+
+
+@elementwise(input=_logit_rule, floats=True, domain=(0.1, 0.9))
+def logit(xp: Any, input: Any, eps: float | None = None) -> Any:
+    """log(p / (1 - p)), the inverse of sigmoid; with eps, p is kept in [eps, 1 - eps]."""
+    if eps is not None:
+        input = xp.clip(input, eps, 1 - eps)
+    return xp.log(xp.divide(input, 1 - input))
+
+
+# ---- oscillation and Bessel functions ----
+
+
+def _sinc_rule(grad: Any, input: Any) -> Any:
+    """(cos πx - sinc x) / x; 0 at 0."""
+    flat = input == 0
+    x = where(flat, 1, input) * math.pi
+    slope = (x * cos(x) - sin(x)) / (x * x) * math.pi
+    return where(flat, 0, grad * conj(slope))
+
+
+@elementwise(input=_sinc_rule, floats=True, domain=(0.2, 3.0))
+def sinc(xp: Any, input: Any) -> Any:
+    """sin(πx) / (πx), and 1 at 0."""
+    return xp.sinc(input)
+
+
+@elementwise(input=lambda grad, input: grad * i1(input), floats=True)
+def i0(xp: Any, input: Any) -> Any:
+    """Modified Bessel function of order 0."""
+    return xp.special("i0")(input)
+
+
+@elementwise(
+    input=lambda grad, input, result: grad * (i1e(input) - sgn(input) * result),
+    floats=True,
+    method=False,
+    inplace=False,
+    node_name="SpecialI0EBackward0",
+)
+def i0e(xp: Any, input: Any) -> Any:
+    """exp(-|input|) * i0(input), without overflow."""
+    return xp.special("i0e")(input)
+
+
+def _i1_rule(grad: Any, input: Any, result: Any) -> Any:
+    x = where(input == 0, 1, input)
+    return grad * where(input == 0, 0.5, i0(input) - result / x)
+
+
+@elementwise(
+    input=_i1_rule, floats=True, method=False, inplace=False, node_name="SpecialI1Backward0"
+)
+def i1(xp: Any, input: Any) -> Any:
+    """Modified Bessel function of order 1."""
+    return xp.special("i1")(input)
+
+
+def _i1e_rule(grad: Any, input: Any, result: Any) -> Any:
+    x = where(input == 0, 1, input)
+    return grad * where(input == 0, 0.5, i0e(input) - result * (sgn(input) + 1 / x))
+
+
+@elementwise(
+    input=_i1e_rule, floats=True, method=False, inplace=False, node_name="SpecialI1EBackward0"
+)
+def i1e(xp: Any, input: Any) -> Any:
+    """exp(-|input|) * i1(input), without overflow."""
+    return xp.special("i1e")(input)
+
+
+@elementwise(floats=True, method=False, inplace=False)
+def bessel_j0(xp: Any, input: Any) -> Any:
+    """Bessel function of the first kind of order 0; as in PyTorch, without a derivative."""
+    return xp.special("j0")(input)
+
+
+@elementwise(floats=True, method=False, inplace=False)
+def bessel_j1(xp: Any, input: Any) -> Any:
+    """Bessel function of the first kind of order 1; as in PyTorch, without a derivative."""
+    return xp.special("j1")(input)
+
+
+@elementwise(floats=True, method=False, inplace=False)
+def bessel_y0(xp: Any, input: Any) -> Any:
+    """Bessel function of the second kind of order 0; as in PyTorch, without a derivative."""
+    return xp.special("y0")(input)
+
+
+@elementwise(floats=True, method=False, inplace=False)
+def bessel_y1(xp: Any, input: Any) -> Any:
+    """Bessel function of the second kind of order 1; as in PyTorch, without a derivative."""
+    return xp.special("y1")(input)
