@@ -186,20 +186,23 @@ class OpNode(Node):
 
     # -- the general path --
 
-    def apply(self, grads: list[Any], create_graph: bool) -> list[Any]:
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
         """See Node; the rules of all inputs that need a gradient."""
         if self.released:
             raise freed(self.name())
+        active = self.active(wanted)
         if self.outputs is not None:
             grads = self.materialised(grads, create_graph)
         op = self.op
         if op.joint is not None:
-            answers = list(self.call(op.joint, grads, create_graph))
+            answers = list(self.call(op.joint, grads, create_graph, active))
         else:
             answers = []
             for i, rule in enumerate(op.rules):
-                wanted = rule is not None and self.wants(i)
-                answers.append(self.call(rule, grads, create_graph) if wanted else None)
+                runs = rule is not None and active[i]
+                answers.append(self.call(rule, grads, create_graph, active) if runs else None)
         if self.values is None:
             return answers[: self.edge_count]
         flat: list[Any] = []
@@ -211,11 +214,21 @@ class OpNode(Node):
                 flat.extend([None] * width if answer is None else answer)
         return flat
 
-    def wants(self, index: int) -> bool:
-        """Whether the input at this place of op.inputs needs a gradient."""
-        if self.needs is not None:
-            return self.needs[index]
-        return (self.next0 if index == 0 else self.next1) is not None
+    def active(self, wanted: list[bool] | None) -> list[bool]:
+        """For each of op.inputs whether its rule must run."""
+        found: list[bool] = []
+        edge = 0
+        for i, parameter in enumerate(self.op.inputs):
+            if self.needs is not None:
+                runs = self.needs[i]
+            else:
+                runs = (self.next0 if i == 0 else self.next1) is not None
+            width = 1 if self.values is None else abs(self.width(parameter))
+            if wanted is not None and not any(wanted[edge : edge + width]):
+                runs = False
+            found.append(runs)
+            edge += width
+        return found
 
     def width(self, parameter: int) -> int:
         """How many edges a parameter has: -1 for a single tensor, else the length of its list."""
@@ -236,7 +249,7 @@ class OpNode(Node):
             full.append(grad)
         return full
 
-    def call(self, rule: Any, grads: list[Any], create_graph: bool) -> Any:
+    def call(self, rule: Any, grads: list[Any], create_graph: bool, active: list[bool]) -> Any:
         """A rule, its arguments looked up by where they come from."""
         args: list[Any] = []
         for kind, index in rule.sources:
@@ -251,7 +264,7 @@ class OpNode(Node):
                 assert self.shapes is not None
                 args.append(self.shapes[index])
             else:
-                args.append(tuple(self.wants(i) for i in range(len(self.op.inputs))))
+                args.append(tuple(active))
         return rule.function(*args)
 
     def result_value(self, index: int, create_graph: bool) -> Any:
@@ -315,11 +328,11 @@ class OpNode(Node):
 def unary(op: "Op", a: Any) -> Any:
     """An op of one input, on a NumPy tensor with nothing unusual active."""
     if isinstance(a, Tensor):
-        if switchboard.unusual == 0 and not a.slow:
+        if switchboard.unusual == 0 and not a.slow and op.fast_arity == 1:
             if a.extras is not None:
                 a.refresh()
             x = a.array
-            if type(x) is NDARRAY and (not op.floats or x.dtype is F32 or x.dtype is F64):
+            if type(x) is NDARRAY and (x.dtype is F32 or x.dtype is F64):
                 out = op.direct(x)
                 if type(out) is not NDARRAY:
                     out = numpy_backend.asarray(out)
@@ -327,7 +340,7 @@ def unary(op: "Op", a: Any) -> Any:
                 if a.needs_grad and op.rule0 is not None:
                     record_one(op, a, result, out)
                 return result
-    elif type(a) is NDARRAY:
+    elif type(a) is NDARRAY and op.fast_arity == 1:
         return op.direct(a)
     return apply(op, [a, *op.defaults[1:]])
 
@@ -359,36 +372,35 @@ def record_one(op: "Op", a: Tensor, result: Tensor, out: Any) -> None:
 def binary(op: "Op", a: Any, b: Any) -> Any:
     """An op of two inputs, on NumPy tensors of one type, or one and a Python number."""
     if isinstance(a, Tensor):
-        if switchboard.unusual == 0 and not a.slow:
+        if switchboard.unusual == 0 and not a.slow and op.fast_arity == 2:
             if a.extras is not None:
                 a.refresh()
             x = a.array
             if type(x) is NDARRAY:
                 kind = x.dtype
-                if isinstance(b, Tensor):
+                if kind is not F32 and kind is not F64:
+                    pass
+                elif isinstance(b, Tensor):
                     if not b.slow:
                         if b.extras is not None:
                             b.refresh()
                         y = b.array
-                        if (
-                            type(y) is NDARRAY
-                            and y.dtype is kind
-                            and (kind is F32 or kind is F64 or not op.floats)
-                        ):
+                        if type(y) is NDARRAY and y.dtype is kind:
                             return short_binary(op, a, b, x, y)
-                elif (type(b) is float or type(b) is int) and (kind is F32 or kind is F64):
+                elif type(b) is float or type(b) is int:
                     return short_with_number(op, a, b, x)
     elif isinstance(b, Tensor):
         if (
             switchboard.unusual == 0
             and not b.slow
+            and op.fast_arity == 2
             and b.extras is None
             and (type(a) is float or type(a) is int)
         ):
             y = b.array
             if type(y) is NDARRAY and (y.dtype is F32 or y.dtype is F64):
                 return short_from_number(op, a, b, y)
-    elif type(a) is NDARRAY and op.direct is not None:
+    elif type(a) is NDARRAY and op.fast_arity == 2:
         return op.direct(a, b)
     return apply(op, [a, b, *op.defaults[2:]])
 
@@ -692,8 +704,9 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
         return error
     given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
     kind: type[Exception] = RuntimeError
-    if isinstance(error, (TypeError, IndexError)):
-        kind = type(error)
+    for known in (TypeError, IndexError):
+        if isinstance(error, known):
+            kind = known
     text = str(error)
     if "could not be broadcast together" in text or "shape-mismatch" in text:
         text = "the shapes can't be broadcast together; sizes must be equal or 1, from the last on"

@@ -471,6 +471,8 @@ class Tensor(TensorCore):
         return dispatch.unary(dispatch.operators.abs, self)
 
     def __invert__(self) -> Any:
+        if category_of(self.array.dtype) >= FLOAT:
+            raise TypeError(f"~ is defined on integer and boolean tensors, not {self.dtype.name}")
         return dispatch.operators.bitwise_not(self)
 
     def __getitem__(self, index: Any) -> Any:

@@ -147,9 +147,9 @@ def apply_inplace(op: "Op", values: list[Any]) -> Tensor:
     backend = dispatch.common_backend(op, tensors)
     if backend is not backend_of(target.array):
         raise RuntimeError(f"{op.name}_(): the tensor to change is on another device")
-    recording = is_grad_enabled() and op.inputs and any(dispatch.needs(v) for v in values)
+    recording = is_grad_enabled() and any(dispatch.needs(v) for v in values)
     before: Tensor | None = None
-    if recording:
+    if recording and (op.inputs or target.needs_grad):
         keeps = 0 in op.plan((1 << len(op.inputs)) - 1).values
         before = alias_of(target, keeps)
     write_result(op, values, target, backend)
@@ -249,16 +249,9 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
         values[0].needs_grad = values[0].needs_grad or base.needs_grad
         if values[0].needs_grad and values[0].node is None:
             values[0].node = edge_node(target) or _Detached()
-    shown = Tensor(target.array)
-    node = dispatch.record(op, values, [shown], False)
+    node: Node | None = recorded_change(op, values, target)
     if node is None:
         return
-    counter = target.counter()
-    node.watch(0, counter)
-    node.result_version = counter.value
-    settings = ambient()
-    if settings.saved_hooks:
-        dispatch.pack_all(node, settings.saved_hooks)
     if base is None:
         set_history(target, node, 0)
         return
@@ -266,6 +259,36 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
     copy = CopySlices(base, extras.steps, node)
     set_history(base, copy, 0)
     regenerate(target)
+
+
+def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
+    """The node of an in-place change of `target`; None if nothing needs a gradient."""
+    if not op.inputs:
+        return Forgotten(values[0])
+    node = dispatch.record(op, values, [Tensor(target.array)], False)
+    if node is None:
+        return None
+    counter = target.counter()
+    node.watch(0, counter)
+    node.result_version = counter.value
+    settings = ambient()
+    if settings.saved_hooks:
+        dispatch.pack_all(node, settings.saved_hooks)
+    return node
+
+
+class Forgotten(Node):
+    """The backward of an in-place change that has no derivative, such as `eq_`: zeros."""
+
+    def __init__(self, before: Tensor) -> None:
+        super().__init__(next_sequence_number())
+        self.describe_output(before.array)
+        self.add_edge(edge_node(before), before.output_number)
+
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
+        return [backend_of(self.array_type).xp.zeros(self.shape, self.dtype)]
 
 
 class _Detached(Node):
@@ -311,7 +334,9 @@ class CopySlices(Node):
         """PyTorch's name of this step."""
         return "CopySlices"
 
-    def apply(self, grads: list[Any], create_graph: bool) -> list[Any]:
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
         grad = grads[0]
         piece = replay(grad, self.steps)
         first = self.step.edges()[0][0]

@@ -205,13 +205,20 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     else:
         if not task.create_graph:
             grads = [raw(g) for g in grads]
-        results = fit(task, node, node.apply(grads, task.create_graph))
+        results = fit(task, node, node.apply(grads, task.create_graph, followed(task, node)))
     if hooks is not None and hooks.post:
         task.enter_user_code()
         results = run_post_hooks(hooks.post, results, grads)
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, results, grads)
+
+
+def followed(task: GraphTask, node: Node) -> list[bool] | None:
+    """Which edges of a node this pass follows; None for all."""
+    if task.needed is None:
+        return None
+    return [following is not None and following in task.reached for following, _ in node.edges()]
 
 
 def all_none(grads: list[Any]) -> bool:
@@ -231,7 +238,7 @@ def fit(task: GraphTask, node: Node, results: list[Any]) -> list[Any]:
         )
     fitted: list[Any] = []
     for (following, number), result in zip(edges, results):
-        if result is None or following is None:
+        if result is None or following is None or (task.needed and following not in task.reached):
             fitted.append(None)
         else:
             fitted.append(conform(following, number, result))

@@ -83,10 +83,13 @@ class Node(WeakBase):
         """The gradient for the second edge; simple nodes only."""
         raise NotImplementedError
 
-    def apply(self, grads: list[Any], create_graph: bool) -> list[Any]:
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
         """The gradients of all edges from those of all outputs.
 
         Raw arrays come and go; with `create_graph` they are Tensors, and the work is recorded.
+        Edges that `wanted` leaves out are not followed in this pass; their answer may be None.
         """
         raise NotImplementedError
 
@@ -183,7 +186,9 @@ class AccumulateGrad(Node):
         if extras is not None and extras.hooks is not None:
             self.any_hooks().tensor[0] = extras.hooks
 
-    def apply(self, grads: list[Any], create_graph: bool) -> list[Any]:
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
         """Nothing flows on from a leaf."""
         return []
 

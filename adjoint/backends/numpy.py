@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register
 from adjoint.device import CPU, device
 
@@ -108,20 +109,5 @@ class NumpyBackend(Backend):
 
 numpy_backend = NumpyBackend()
 register(numpy_backend, np.ndarray)
-for _scalar in (
-    np.bool_,
-    np.int8,
-    np.int16,
-    np.int32,
-    np.int64,
-    np.uint8,
-    np.uint16,
-    np.uint32,
-    np.uint64,
-    np.float16,
-    np.float32,
-    np.float64,
-    np.complex64,
-    np.complex128,
-):
-    register(numpy_backend, _scalar)
+for _dtype in dtypes.ALL:
+    register(numpy_backend, _dtype.numpy_dtype.type)

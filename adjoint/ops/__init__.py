@@ -5,12 +5,18 @@ from typing import Any
 from adjoint import dispatch
 from adjoint.ops import (
     activation,
+    arrange,
     comparison,
     complex_numbers,
     conversion,
     cumulative,
+    decompositions,
     elementwise,
+    fft,
     indexing,
+    linalg,
+    matmul,
+    matrix_norms,
     neural,
     norms,
     random,
@@ -21,6 +27,7 @@ from adjoint.ops import (
     statistics,
     strided,
     trigonometry,
+    writing,
 )
 from adjoint.ops.inplace import INPLACE, InplaceOp
 from adjoint.ops.op import COMPOSITES, TABLE
@@ -33,17 +40,24 @@ TABLES = (
     complex_numbers,
     shape,
     strided,
+    arrange,
     reduction,
     cumulative,
+    statistics,
+    norms,
     indexing,
+    writing,
     conversion,
+    matmul,
     special,
     activation,
     sorting,
+    linalg,
+    decompositions,
+    matrix_norms,
+    fft,
     neural,
     random,
-    statistics,
-    norms,
 )
 
 

@@ -5,6 +5,20 @@ from typing import Any
 from adjoint.ops.op import composite, elementwise
 
 
+def kind_of(value: Any) -> str:
+    """The kind of an array's data type ("b", "i", "u", "f", "c"); "" if value is no array."""
+    data_type = getattr(value, "dtype", None)
+    return "" if data_type is None else str(data_type.kind)
+
+
+def refuse_complex(name: str, value: Any) -> None:
+    """Refuse complex numbers, which have no order."""
+    if kind_of(value) == "c":
+        raise NotImplementedError(
+            f"{name}() needs an order, which complex numbers lack; look at abs(), .real or .imag"
+        )
+
+
 @elementwise()
 def eq(xp: Any, input: Any, other: Any) -> Any:
     """input == other."""
@@ -20,24 +34,28 @@ def ne(xp: Any, input: Any, other: Any) -> Any:
 @elementwise()
 def lt(xp: Any, input: Any, other: Any) -> Any:
     """input < other."""
+    refuse_complex("lt", input)
     return xp.less(input, other)
 
 
 @elementwise()
 def le(xp: Any, input: Any, other: Any) -> Any:
     """input <= other."""
+    refuse_complex("le", input)
     return xp.less_equal(input, other)
 
 
 @elementwise()
 def gt(xp: Any, input: Any, other: Any) -> Any:
     """input > other."""
+    refuse_complex("gt", input)
     return xp.greater(input, other)
 
 
 @elementwise()
 def ge(xp: Any, input: Any, other: Any) -> Any:
     """input >= other."""
+    refuse_complex("ge", input)
     return xp.greater_equal(input, other)
 
 
@@ -148,22 +166,17 @@ def isfinite(xp: Any, input: Any) -> Any:
     return xp.isfinite(input)
 
 
-def _refuse_complex(name: str, array: Any) -> None:
-    if array.dtype.kind == "c":
-        raise RuntimeError(f"{name} is not defined for complex numbers; look at .real and .imag")
-
-
 @elementwise(inplace=False)
 def isposinf(xp: Any, input: Any) -> Any:
     """Whether the element is positive infinity."""
-    _refuse_complex("isposinf", input)
+    refuse_complex("isposinf", input)
     return xp.logical_and(xp.isinf(input), input > 0)
 
 
 @elementwise(inplace=False)
 def isneginf(xp: Any, input: Any) -> Any:
     """Whether the element is negative infinity."""
-    _refuse_complex("isneginf", input)
+    refuse_complex("isneginf", input)
     return xp.logical_and(xp.isinf(input), input < 0)
 
 
@@ -178,7 +191,7 @@ def isreal(xp: Any, input: Any) -> Any:
 @elementwise(inplace=False)
 def signbit(xp: Any, input: Any) -> Any:
     """Whether the sign is set; true of -0.0."""
-    return xp.signbit(input) if input.dtype.kind == "f" else input < 0
+    return input < 0 if input.dtype.kind in "biu" else xp.signbit(input)
 
 
 @elementwise(inplace=False)

@@ -92,6 +92,12 @@ def to_copy(xp: Any, input: Any, *, dtype: Any = None, memory_format: Any = None
     return _copied(xp, input, target, memory_format)
 
 
+@linear(input=lambda grad: grad, view=True, method=False)
+def alias(xp: Any, input: Any) -> Any:
+    """The same memory as another tensor."""
+    return input[...]
+
+
 @linear(input=lambda grad: zeros_of(grad), method=False)
 def zeros_of(xp: Any, input: Any) -> Any:
     """Zeros shaped as input: the gradient of what is overwritten."""

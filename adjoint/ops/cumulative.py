@@ -1,6 +1,6 @@
 """Results that run along one dimension, and reading and writing by index along it."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
@@ -8,6 +8,24 @@ from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise import conj, exp, where
 from adjoint.ops.op import general, linear
 from adjoint.ops.shape import flip
+
+# ---- the types of sums ----
+
+
+def is_half(kind: Any) -> bool:
+    """Whether a type is floating with two bytes: too short to gather sums in."""
+    return bool(kind.itemsize == 2 and category_of(kind) == FLOAT)
+
+
+def widened(input: Any) -> Any:
+    """The input in the type in which sums of it are gathered."""
+    return input.astype("float32") if is_half(input.dtype) else input
+
+
+def narrowed(value: Any, kind: Any) -> Any:
+    """A result in the type it should have."""
+    return value if value.dtype == kind else value.astype(kind)
+
 
 # ---- reading and writing along a dimension ----
 
@@ -61,11 +79,13 @@ def moved_along(xp: Any, array: Any, dim: int, step: int, fill: Any = 0) -> Any:
     return xp.concatenate(pieces if step > 0 else pieces[::-1], axis=dim)
 
 
-def running(xp: Any, combine: Callable[[Any, Any], Any], array: Any, dim: int) -> Any:
-    """All prefixes of dim combined, in as many steps as its length has bits.
+def running(xp: Any, combine: Any, array: Any, dim: int) -> Any:
+    """All prefixes of dim combined by an associative function of an earlier and a later part.
 
-    `combine(earlier, later)` must be associative.
+    NumPy's ufuncs do it in one pass; else it takes as many steps as the length has bits.
     """
+    if xp.library.__name__ == "numpy" and hasattr(combine, "accumulate"):
+        return combine.accumulate(array, axis=dim)
     step = 1
     while step < array.shape[dim]:
         head: list[Any] = [slice(None)] * array.ndim
@@ -115,7 +135,10 @@ def cumsum(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Sums of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
     input = _cast(input, dtype)
-    return xp.cumsum(input, axis=axis, dtype=input.dtype) if input.ndim else input
+    if input.ndim == 0:
+        return input
+    values = widened(input)
+    return narrowed(xp.cumsum(values, axis=axis, dtype=values.dtype), input.dtype)
 
 
 def _cumprod_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
@@ -131,7 +154,10 @@ def cumprod(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Products of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
     input = _cast(input, dtype)
-    return xp.cumprod(input, axis=axis, dtype=input.dtype) if input.ndim else input
+    if input.ndim == 0:
+        return input
+    values = widened(input)
+    return narrowed(xp.cumprod(values, axis=axis, dtype=values.dtype), input.dtype)
 
 
 def product_of_others(input: Any, dim: int) -> Any:
@@ -141,10 +167,8 @@ def product_of_others(input: Any, dim: int) -> Any:
     return before * after
 
 
-def _logaddexp(xp: Any, a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b)), the larger real part taken out."""
-    if category_of(a.dtype) < COMPLEX:
-        return xp.logaddexp(a, b)
+def _complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b)), the one of larger real part taken out."""
     larger = xp.where(a.real >= b.real, a, b)
     smaller = xp.where(a.real >= b.real, b, a)
     return xp.where(xp.isinf(larger.real), larger, larger + xp.log1p(xp.exp(smaller - larger)))
@@ -169,7 +193,9 @@ def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
         )
     if input.ndim == 0:
         return input
-    return running(xp, lambda a, b: _logaddexp(xp, a, b), input, axis)
+    if category_of(input.dtype) < COMPLEX:
+        return narrowed(running(xp, xp.logaddexp, widened(input), axis), input.dtype)
+    return running(xp, partial(_complex_logaddexp, xp), input, axis)
 
 
 # ---- cumulative extremes ----

@@ -22,7 +22,8 @@ def normal_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     if dim is None:
         return tuple(range(ndim))
     if not isinstance(dim, Sequence):
-        return (normal_dim(dim, ndim),) if ndim else ()
+        number = normal_dim(dim, ndim)
+        return (number,) if ndim else ()
     if not dim:
         return tuple(range(ndim))
     dims = distinct_dims(dim, ndim)

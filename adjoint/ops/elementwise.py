@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.backends import NDARRAY
 from adjoint.dispatch import holds_complex
-from adjoint.ops.comparison import isfinite, isnan
+from adjoint.ops.comparison import isfinite, isnan, kind_of, refuse_complex
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.views import apply_inplace
 
@@ -116,6 +116,8 @@ def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
 )
 def sub(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""
+    if kind_of(input) == "b":
+        raise RuntimeError("bool tensors can't be subtracted; use ^ or logical_xor")
     return xp.subtract(input, other if alpha == 1 else _scaled(xp, other, alpha))
 
 
@@ -154,7 +156,7 @@ def _refuse_zero_divisor(other: Any) -> None:
 
 def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
     """The quotient rounded towards zero."""
-    if input.dtype.kind == "f":
+    if input.dtype.kind not in "biu":
         return xp.trunc(xp.divide(input, other))
     quotient = xp.floor_divide(input, other)
     return quotient + ((quotient < 0) & (quotient * other != input)).astype(quotient.dtype)
@@ -169,12 +171,16 @@ def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
 )
 def rounded_divide(xp: Any, input: Any, other: Any, rounding_mode: str = "trunc") -> Any:
     """input / other, rounded towards zero ("trunc") or downwards ("floor")."""
-    if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(f"rounding_mode must be None, 'trunc' or 'floor', got {rounding_mode!r}")
     _refuse_zero_divisor(other)
     if rounding_mode == "floor":
         return xp.floor_divide(input, other)
     return _truncated_quotient(xp, input, other)
+
+
+def _rounding(mode: str) -> str:
+    if mode not in ("trunc", "floor"):
+        raise RuntimeError(f"div(): rounding_mode must be None, 'trunc' or 'floor', got {mode!r}")
+    return mode
 
 
 @composite
@@ -183,7 +189,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     target = {} if out is None else {"out": out}
     if rounding_mode is None:
         return true_divide(input, other, **target)
-    return rounded_divide(input, other, rounding_mode, **target)
+    return rounded_divide(input, other, _rounding(rounding_mode), **target)
 
 
 @composite
@@ -191,7 +197,7 @@ def div_(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """In-place form of div."""
     if rounding_mode is None:
         return apply_inplace(true_divide, [input, other])
-    return apply_inplace(rounded_divide, [input, other, rounding_mode])
+    return apply_inplace(rounded_divide, [input, other, _rounding(rounding_mode)])
 
 
 def refused_derivative(name: str) -> Any:
@@ -239,12 +245,16 @@ def fmod(xp: Any, input: Any, other: Any) -> Any:
 @elementwise(input=lambda grad: -grad)
 def neg(xp: Any, input: Any) -> Any:
     """-input."""
+    if kind_of(input) == "b":
+        raise RuntimeError("bool tensors have no negative; use ~ or logical_not")
     return xp.negative(input)
 
 
 @elementwise(input=lambda grad: grad, inplace=False)
 def positive(xp: Any, input: Any) -> Any:
     """+input."""
+    if kind_of(input) == "b":
+        raise RuntimeError("bool tensors have no +; convert with .to(...) first")
     return xp.positive(input)
 
 
@@ -282,8 +292,7 @@ def sgn(xp: Any, input: Any) -> Any:
 @elementwise(input=lambda grad: zero_of(grad))
 def sign(xp: Any, input: Any) -> Any:
     """-1, 0 or 1."""
-    if input.dtype.kind == "c":
-        raise RuntimeError("sign is not defined for complex numbers; use sgn")
+    refuse_complex("sign", input)
     return xp.array(input) if input.dtype.kind == "b" else xp.sign(input)
 
 
@@ -401,9 +410,22 @@ def _exponent_rule(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
     return where(flat, 0, grad * conj(result * log(where(flat, 1, input))))
 
 
+def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:
+    """A power of integers; one below 1 is rounded towards 0."""
+    if exponent.ndim == 0 and type(exponent) is NDARRAY and exponent < 0:
+        raise RuntimeError("integers to negative integer powers are fractions; convert to float")
+    result = xp.power(input, xp.maximum(exponent, 0))
+    odd = xp.where(exponent % 2 == 0, 1, input)
+    return xp.where(exponent < 0, xp.where(xp.absolute(input) == 1, odd, 0), result)
+
+
 @elementwise(input=_base_rule, exponent=_exponent_rule, domain=(0.5, 3.0))
 def pow(xp: Any, input: Any, exponent: Any) -> Any:
     """input to the power of exponent."""
+    if kind_of(exponent) == "b":
+        raise NotImplementedError("pow() has no bool powers; convert with .to(...) first")
+    if kind_of(exponent) == "i":
+        return _whole_power(xp, input, exponent)
     return xp.power(input, exponent)
 
 
@@ -504,31 +526,31 @@ def ldexp_(input: Any, other: Any) -> Any:
 @elementwise(input=lambda grad: zero_of(grad), domain=(0.1, 0.9))
 def floor(xp: Any, input: Any) -> Any:
     """The largest whole number that is not above the element."""
-    return xp.floor(input) if input.dtype.kind == "f" else xp.array(input)
+    return xp.array(input) if input.dtype.kind in "iu" else xp.floor(input)
 
 
 @elementwise(input=lambda grad: zero_of(grad), domain=(0.1, 0.9))
 def ceil(xp: Any, input: Any) -> Any:
     """The smallest whole number that is not below the element."""
-    return xp.ceil(input) if input.dtype.kind == "f" else xp.array(input)
+    return xp.array(input) if input.dtype.kind in "iu" else xp.ceil(input)
 
 
 @elementwise(input=lambda grad: zero_of(grad), domain=(0.1, 0.9))
 def trunc(xp: Any, input: Any) -> Any:
     """The whole number without the fraction."""
-    return xp.trunc(input) if input.dtype.kind == "f" else xp.array(input)
+    return xp.array(input) if input.dtype.kind in "iu" else xp.trunc(input)
 
 
 @elementwise(input=lambda grad: zero_of(grad), domain=(0.1, 0.4))
 def round(xp: Any, input: Any, *, decimals: int = 0) -> Any:
     """The nearest number with `decimals` decimals; halves go to the even one."""
-    return xp.round(input, decimals) if input.dtype.kind == "f" else xp.array(input)
+    return xp.array(input) if input.dtype.kind in "iu" else xp.round(input, decimals)
 
 
 @elementwise(input=lambda grad: grad, domain=(0.1, 0.9))
 def frac(xp: Any, input: Any) -> Any:
     """The fraction, with the sign of the element."""
-    if input.dtype.kind != "f":
+    if input.dtype.kind in "biu":
         raise NotImplementedError(f"frac() needs floating point numbers, got {input.dtype}")
     return input - xp.trunc(input)
 
@@ -543,6 +565,7 @@ def frac(xp: Any, input: Any) -> Any:
 )
 def maximum(xp: Any, input: Any, other: Any) -> Any:
     """The larger element, nan if either is nan; equal ones share the gradient."""
+    refuse_complex("maximum", input)
     return xp.maximum(input, other)
 
 
@@ -553,6 +576,7 @@ def maximum(xp: Any, input: Any, other: Any) -> Any:
 )
 def minimum(xp: Any, input: Any, other: Any) -> Any:
     """The smaller element, nan if either is nan; equal ones share the gradient."""
+    refuse_complex("minimum", input)
     return xp.minimum(input, other)
 
 
@@ -563,6 +587,7 @@ def minimum(xp: Any, input: Any, other: Any) -> Any:
 )
 def fmax(xp: Any, input: Any, other: Any) -> Any:
     """The larger element; a nan gives way to a number."""
+    refuse_complex("fmax", input)
     return xp.fmax(input, other)
 
 
@@ -573,6 +598,7 @@ def fmax(xp: Any, input: Any, other: Any) -> Any:
 )
 def fmin(xp: Any, input: Any, other: Any) -> Any:
     """The smaller element; a nan gives way to a number."""
+    refuse_complex("fmin", input)
     return xp.fmin(input, other)
 
 
@@ -606,8 +632,7 @@ def clamp(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
     """input, but at least min and at most max."""
     if min is None and max is None:
         raise RuntimeError("at least one of min and max must be given")
-    if input.dtype.kind == "c":
-        raise NotImplementedError("clamp() needs an order, which complex numbers lack")
+    refuse_complex("clamp", input)
     if min is not None:
         input = xp.maximum(input, min)
     return input if max is None else xp.minimum(input, max)

@@ -1,1 +1,361 @@
-"""Single ops for what networks do most: linear, softmax, losses."""
+"""What networks do most: linear maps, losses, normalisation, attention, windows over images."""
+
+from typing import Any
+
+from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops.arrange import pad, repeat_interleave
+from adjoint.ops.elementwise import add, conj, div, mul, rsqrt, sub, where
+from adjoint.ops.indexing import getitem
+from adjoint.ops.matmul import einsum, matmul, tensordot
+from adjoint.ops.op import composite, find, general
+from adjoint.ops.reduction import log_softmax, max_dim, mean, softmax, sum, var
+from adjoint.ops.shape import flatten, permute, reshape, transpose
+from adjoint.ops.strided import unfold
+
+# ---- linear ----
+
+
+def _rows(x: Any) -> Any:
+    """All leading dimensions as one."""
+    return x if x.ndim == 2 else reshape(x, (-1, x.shape[-1]))
+
+
+def _linear_weight(grad: Any, input: Any) -> Any:
+    return matmul(transpose(_rows(grad), 0, 1), conj(_rows(input)))
+
+
+@general(
+    input=lambda grad, weight: matmul(grad, conj(weight)),
+    weight=_linear_weight,
+    bias=lambda grad: sum(grad, tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad,
+    jvp=lambda args, tangents: _linear_jvp(*args, *tangents),
+    method=False,
+)
+def linear(xp: Any, input: Any, weight: Any, bias: Any = None) -> Any:
+    """input @ weight.T + bias."""
+    if input.dtype != weight.dtype or (bias is not None and bias.dtype != weight.dtype):
+        raise RuntimeError("input, weight and bias must have the same dtype")
+    if input.shape[-1] != weight.shape[-1]:
+        raise RuntimeError(
+            f"the last dimension of input, {input.shape[-1]}, must be that of weight, "
+            f"{weight.shape[-1]}"
+        )
+    out = xp.matmul(input, weight.T)
+    return out if bias is None else xp.into(xp.add, out, out, bias)
+
+
+def _linear_jvp(input: Any, weight: Any, bias: Any, *tangents: Any) -> Any:
+    """Linear in each argument but bias, which is only added."""
+    along_input, along_weight, along_bias = tangents
+    parts = []
+    if along_input is not None:
+        parts.append(linear(along_input, weight))
+    if along_weight is not None:
+        parts.append(linear(input, along_weight))
+    total = parts[0] if len(parts) == 1 else add(*parts) if parts else None
+    if along_bias is None:
+        return total
+    return along_bias + (0 * linear(input, weight) if total is None else total)
+
+
+# ---- losses ----
+
+
+def _reduced(loss: Any, reduction: str, count: Any = None) -> Any:
+    """A loss per element as its mean, its sum, or as it is."""
+    if reduction == "mean":
+        return mean(loss) if count is None else div(sum(loss), count)
+    if reduction == "sum":
+        return sum(loss)
+    if reduction == "none":
+        return loss
+    raise ValueError(f"{reduction!r} is not a valid value for reduction: 'none', 'mean' or 'sum'")
+
+
+def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
+    """The indices of the target classes, classes in dimension 1, and which targets count."""
+    classes = input.shape[1]
+    counted = target != ignore_index
+    outside = counted & ((target < 0) | (target >= classes))
+    if not hasattr(outside, "aval") and bool(xp.any(outside)):
+        wrong = target[outside].reshape(-1)[0]
+        raise IndexError(f"Target {int(wrong)} is out of bounds for {classes} classes")
+    safe = xp.where(counted, target, 0)
+    return safe, counted
+
+
+def _open_index(xp: Any, target: Any, safe: Any) -> tuple[Any, ...]:
+    """An index that takes for each target the element of its class."""
+    grid = xp.meshgrid(*(xp.arange(n) for n in target.shape), indexing="ij", sparse=True)
+    return (grid[0], safe, *grid[1:])
+
+
+@general(
+    input=lambda grad, input_shape, target, ignore_index: _spread_losses(
+        grad, target, input_shape, ignore_index
+    ),
+    method=False,
+)
+def picked_losses(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
+    """-input at the target class of each sample; 0 where the target is ignored."""
+    safe, counted = _pick(xp, input, target, ignore_index)
+    picked = input[_open_index(xp, target, safe)]
+    return xp.negative(picked * counted.astype(picked.dtype))
+
+
+def _spread_losses(grad: Any, target: Any, shape: Any, ignore_index: int) -> Any:
+    return spread_losses(grad, target, tuple(shape), ignore_index)
+
+
+@general(
+    input=lambda grad, target, ignore_index: picked_losses(grad, target, ignore_index),
+    method=False,
+)
+def spread_losses(xp: Any, input: Any, target: Any, shape: Any, ignore_index: int = -100) -> Any:
+    """Zeros of `shape` with -input at the target classes: the gradient of picked_losses."""
+    safe, counted = _pick(xp, xp.zeros((1, shape[1]), "bool"), target, ignore_index)
+    zeros = xp.zeros(shape, input.dtype)
+    values = xp.negative(input * counted.astype(input.dtype))
+    return xp.updated(zeros, _open_index(xp, target, safe), values)
+
+
+@composite(method=False)
+def nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The negative log likelihood of the target classes, given log-probabilities."""
+    if input.ndim == 1:
+        one = nll_loss(
+            reshape(input, (1, -1)),
+            reshape(target, (1,)),
+            weight,
+            None,
+            ignore_index,
+            None,
+            reduction,
+        )
+        return reshape(one, ()) if reduction == "none" else one
+    if input.shape[0] != target.shape[0] or tuple(input.shape[2:]) != tuple(target.shape[1:]):
+        raise ValueError(
+            f"Expected input and target to agree but for the class dimension, got shapes "
+            f"{tuple(input.shape)} and {tuple(target.shape)}"
+        )
+    losses = picked_losses(input, target, ignore_index)
+    kept = target != ignore_index
+    if weight is None:
+        count = None if ignore_index < 0 and reduction != "mean" else sum(kept)
+    else:
+        counted = getitem(weight, where(kept, target, 0)) * kept
+        losses, count = mul(losses, counted), sum(counted)
+    return _reduced(losses, reduction, count if reduction == "mean" else None)
+
+
+@composite(method=False)
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """The cross entropy of softmax(input) against class numbers or class probabilities."""
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0 and 1, got {label_smoothing}")
+    dim = 0 if input.ndim == 1 else 1
+    logs = log_softmax(input, dim)
+    if category_of(target.array.dtype) >= FLOAT:
+        return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, dim)
+    loss = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
+    if label_smoothing == 0:
+        return loss
+    smooth = _smoothing_loss(logs, target, weight, ignore_index, reduction, dim)
+    return loss * (1 - label_smoothing) + smooth * (label_smoothing / input.shape[dim])
+
+
+def _along(weight: Any, dim: int, ndim: int) -> Any:
+    """A weight per class, aligned with dimension dim."""
+    return reshape(weight, [-1 if i == dim else 1 for i in range(ndim)])
+
+
+def _soft_cross_entropy(
+    logs: Any, target: Any, weight: Any, reduction: str, label_smoothing: float, dim: int
+) -> Any:
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / logs.shape[dim]
+    product = logs * target if weight is None else logs * target * _along(weight, dim, logs.ndim)
+    losses = -sum(product, dim)
+    return (
+        div(sum(losses), max(1, losses.numel()))
+        if reduction == "mean"
+        else _reduced(losses, reduction)
+    )
+
+
+def _smoothing_loss(
+    logs: Any, target: Any, weight: Any, ignore_index: int, reduction: str, dim: int
+) -> Any:
+    """The cross entropy against the uniform distribution, as label smoothing mixes it in."""
+    kept = target != ignore_index
+    weighted = logs if weight is None else logs * _along(weight, dim, logs.ndim)
+    losses = -sum(weighted, dim) * kept
+    if reduction != "mean":
+        return _reduced(losses, reduction)
+    if weight is None:
+        return div(sum(losses), sum(kept))
+    return div(sum(losses), sum(getitem(weight, where(kept, target, 0)) * kept))
+
+
+@composite(method=False)
+def mse_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """The squared difference."""
+    difference = input - target
+    return _reduced(difference * difference, reduction)
+
+
+# ---- normalisation and attention ----
+
+
+@composite(method=False)
+def layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """input with mean 0 and variance 1 over its last dimensions, scaled and shifted."""
+    if tuple(input.shape[-len(normalized_shape) :]) != tuple(normalized_shape):
+        raise RuntimeError(
+            f"normalized_shape {list(normalized_shape)} is not the end of input's shape "
+            f"{list(input.shape)}"
+        )
+    dims = tuple(range(-len(normalized_shape), 0))
+    centred = sub(input, mean(input, dims, keepdim=True))
+    normal = mul(centred, rsqrt(var(input, dims, correction=0, keepdim=True) + eps))
+    if weight is not None:
+        normal = mul(normal, weight)
+    return normal if bias is None else add(normal, bias)
+
+
+@composite(method=False)
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """softmax(query @ key.T * scale + mask) @ value."""
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("give attn_mask or is_causal=True, not both")
+    if enable_gqa:
+        repeats = query.shape[-3] // key.shape[-3]
+        key, value = (repeat_interleave(heads, repeats, -3) for heads in (key, value))
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    scores = matmul(query, transpose(key, -2, -1)) * factor
+    if is_causal:
+        attn_mask = lower_mask(scores, *scores.shape[-2:])
+    if attn_mask is not None:
+        if category_of(attn_mask.array.dtype) < FLOAT:
+            scores = where(attn_mask, scores, float("-inf"))
+        else:
+            scores = scores + attn_mask
+    weights = softmax(scores, -1)
+    if dropout_p:
+        weights = find("dropout")(weights, dropout_p, True)
+    return matmul(weights, value)
+
+
+@general(method=False)
+def lower_mask(xp: Any, like: Any, rows: int, columns: int) -> Any:
+    """A lower triangle of True on the device of `like`."""
+    return xp.tril(xp.ones((rows, columns), "bool"))
+
+
+# ---- windows over images ----
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else (int(value[0]), int(value[1]))
+
+
+def _windows(input: Any, kernel: Any, stride: Any, dilation: Any) -> Any:
+    """(N, C, rows, columns, kernel rows, kernel columns) of an image batch."""
+    reach = [dilation[i] * (kernel[i] - 1) + 1 for i in range(2)]
+    windows = unfold(unfold(input, 2, reach[0], stride[0]), 3, reach[1], stride[1])
+    if dilation == (1, 1):
+        return windows
+    every = (Ellipsis, slice(None, None, dilation[0]), slice(None, None, dilation[1]))
+    return getitem(windows, every)
+
+
+@composite(method=False)
+def conv2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    """The cross-correlation of a batch of images with a bank of filters."""
+    stride, dilation = _pair(stride), _pair(dilation)
+    if input.ndim == 3:
+        batch = reshape(input, (1, *input.shape))
+        one = conv2d(batch, weight, bias, stride, padding, dilation, groups)
+        return reshape(one, tuple(one.shape[1:]))
+    if input.shape[1] != weight.shape[1] * groups:
+        raise RuntimeError(
+            f"conv2d: weight of shape {list(weight.shape)} with groups={groups} expects "
+            f"{weight.shape[1] * groups} channels, but input has {input.shape[1]}"
+        )
+    kernel = (weight.shape[2], weight.shape[3])
+    if padding == "same":
+        spare = [dilation[i] * (kernel[i] - 1) for i in (1, 0)]
+        sides = [n for s in spare for n in (s // 2, s - s // 2)]
+    else:
+        rows, columns = (0, 0) if padding == "valid" else _pair(padding)
+        sides = [columns, columns, rows, rows]
+    windows = _windows(pad(input, sides) if any(sides) else input, kernel, stride, dilation)
+    if groups == 1:
+        out = permute(tensordot(windows, weight, ([1, 4, 5], [1, 2, 3])), 0, 3, 1, 2)
+    else:
+        shape = tuple(windows.shape)
+        grouped = reshape(windows, (shape[0], groups, shape[1] // groups, *shape[2:]))
+        banks = reshape(weight, (groups, weight.shape[0] // groups, *weight.shape[1:]))
+        out = einsum("ngchwij,gocij->ngohw", grouped, banks)
+        out = reshape(out, (shape[0], weight.shape[0], shape[2], shape[3]))
+    return out if bias is None else add(out, reshape(bias, (1, -1, 1, 1)))
+
+
+@composite(method=False)
+def max_pool2d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The greatest element of each window."""
+    if ceil_mode or return_indices:
+        raise NotImplementedError("max_pool2d: ceil_mode and return_indices are not supported yet")
+    kernel, dilation = _pair(kernel_size), _pair(dilation)
+    stride = kernel if stride is None or stride == [] else _pair(stride)
+    rows, columns = _pair(padding)
+    if rows or columns:
+        input = pad(input, [columns, columns, rows, rows], value=float("-inf"))
+    windows = _windows(input, kernel, stride, dilation)
+    return max_dim(flatten(windows, 4, 5), -1)[0]

@@ -4,14 +4,22 @@ import builtins
 import math
 from typing import Any
 
-from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype
+from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype, int64
 from adjoint.ops.comparison import isnan, logical_and, logical_not, logical_or
-from adjoint.ops.cumulative import place_along, product_of_others
+from adjoint.ops.cumulative import (
+    is_half,
+    narrowed,
+    place_along,
+    product_of_others,
+    widened,
+)
 from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
 from adjoint.ops.elementwise import abs as absolute
 from adjoint.ops.elementwise import conj, exp, maximum, minimum, where
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.shape import expand, reshape
+
+INT64 = int64.numpy_dtype
 
 # ---- what reductions have in common ----
 
@@ -36,21 +44,6 @@ def reduced_count(shape: Any, dim: Any) -> int:
 def axes_of(dim: Any, ndim: int) -> Any:
     """The axes to reduce as array libraries take them."""
     return None if dim is None else normal_dims(dim, ndim)
-
-
-def wide(kind: Any) -> Any:
-    """The type in which sums are gathered: float32 for the floating types of two bytes."""
-    return "float32" if kind.itemsize == 2 and category_of(kind) == FLOAT else kind
-
-
-def widened(input: Any) -> Any:
-    """The input in the type in which sums of it are gathered."""
-    return input.astype("float32") if wide(input.dtype) is not input.dtype else input
-
-
-def narrowed(value: Any, kind: Any) -> Any:
-    """A result in the type it should have."""
-    return value if value.dtype == kind else value.astype(kind)
 
 
 def refuse_empty(input: Any, dim: Any, error: type[Exception] = RuntimeError) -> None:
@@ -83,11 +76,11 @@ def sum(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: A
         kind = as_dtype(dtype).numpy_dtype
         input = input.astype(kind)
     elif kind.kind in "biu":
-        kind = "int64"
+        kind = INT64
     axes = None if dim is None else normal_dims(dim, input.ndim)
-    if kind == "int64" or kind.itemsize != 2:
-        return input.sum(axis=axes, dtype=kind, keepdims=keepdim)
-    return input.sum(axis=axes, dtype=wide(kind), keepdims=keepdim).astype(kind)
+    if is_half(kind):
+        return input.sum(axis=axes, dtype="float32", keepdims=keepdim).astype(kind)
+    return input.sum(axis=axes, dtype=kind, keepdims=keepdim)
 
 
 def _mean_rule(grad: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
@@ -105,8 +98,7 @@ def mean(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: 
         raise RuntimeError(f"the mean of {kind} is no {kind}: give dtype=, or convert the input")
     if dim is None and kind.itemsize != 2:
         return input.sum(keepdims=keepdim) / input.size
-    axes = normal_dims(dim, input.ndim)
-    total = input.sum(axis=axes, dtype=wide(kind), keepdims=keepdim)
+    total = widened(input).sum(axis=normal_dims(dim, input.ndim), keepdims=keepdim)
     return narrowed(total / reduced_count(input.shape, dim), kind)
 
 
@@ -128,7 +120,7 @@ def prod(
         kind = as_dtype(dtype).numpy_dtype
         input = input.astype(kind)
     elif kind.kind in "biu":
-        kind = "int64"
+        kind = INT64
     axes = None if dim is None or input.ndim == 0 else normal_dim(dim, input.ndim)
     return xp.prod(input, axis=axes, dtype=kind, keepdims=keepdim)
 
@@ -165,9 +157,8 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     lead = input.ndim - len(sizes)
     shape = tuple(input.shape)
-    fits = (
-        lead >= 0
-        and [n for n, wanted in zip(shape[lead:], sizes, strict=True) if wanted not in (1, n)] == []
+    fits = lead >= 0 and builtins.all(
+        wanted in (1, n) for wanted, n in zip(sizes, shape[lead:], strict=True)
     )
     if not fits:
         raise RuntimeError(f"sum_to_size: size {list(sizes)} does not broadcast to {list(shape)}")
@@ -180,7 +171,7 @@ def trace(xp: Any, input: Any) -> Any:
     """Sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise RuntimeError(f"expected a matrix, got a tensor of {input.ndim} dimensions")
-    return xp.trace(input, dtype="int64" if input.dtype.kind in "biu" else input.dtype)
+    return xp.trace(input, dtype=INT64 if input.dtype.kind in "biu" else input.dtype)
 
 
 @linear(input=lambda grad: trace(grad), method=False)

@@ -4,8 +4,8 @@ from typing import Any
 
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.comparison import isnan
-from adjoint.ops.cumulative import moved_along, pick_along, place_along, running
-from adjoint.ops.dims import check_positions, normal_dim
+from adjoint.ops.cumulative import moved_along, narrowed, pick_along, place_along, running
+from adjoint.ops.dims import along, check_positions, normal_dim
 from adjoint.ops.elementwise import ceil, clamp, floor, refused_derivative, round, where
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import (
@@ -75,9 +75,16 @@ def topk(
         raise RuntimeError(f"k={k} is out of range for a dimension of size {length}")
     if input.ndim == 0:
         return input, xp.zeros((), "int64")
-    order = order_along(xp, input, axis, largest)
-    first = order[(slice(None),) * axis + (slice(0, k),)]
-    return chosen_along(xp, input, first, axis, True)
+    if length == 0:
+        return input, xp.zeros(input.shape, "int64")
+    if largest:
+        start = min(length - k, length - 1)
+        found = xp.argpartition(input, start, axis=axis)[along(axis, slice(length - k, None))]
+    else:
+        found = xp.argpartition(input, max(k - 1, 0), axis=axis)[along(axis, slice(0, k))]
+    order = order_along(xp, xp.take_along_axis(input, found, axis), axis, largest)
+    index = narrowed(xp.take_along_axis(found, order, axis), "int64")
+    return chosen_along(xp, input, index, axis, True)
 
 
 # ---- elements of a given rank ----

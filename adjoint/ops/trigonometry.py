@@ -77,7 +77,7 @@ def atan2(xp: Any, input: Any, other: Any) -> Any:
 )
 def hypot(xp: Any, input: Any, other: Any) -> Any:
     """sqrt(input² + other²), without overflow."""
-    if input.dtype.kind != "f":
+    if input.dtype.kind in "biu":
         raise NotImplementedError(f"hypot() needs floating point numbers, got {input.dtype}")
     return xp.hypot(input, other)
 

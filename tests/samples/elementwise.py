@@ -163,9 +163,9 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
         for mode in ("trunc", "floor"):
             yield Sample((x, -y), {"rounding_mode": mode})
     whole = (np.array([7, -7, 6, -6, 0]), np.array([2, 2, -4, -3, 5]))
-    for mode in (None, "trunc", "floor"):
-        yield Sample(whole, {"rounding_mode": mode})
-        yield Sample((np.array([7.5, -7.5]), 2), {"rounding_mode": mode})
+    for choice in (None, "trunc", "floor"):
+        yield Sample(whole, {"rounding_mode": choice})
+        yield Sample((np.array([7.5, -7.5]), 2), {"rounding_mode": choice})
 
 
 def _rounded(input: Any, other: Any, mode: str) -> Any:
@@ -182,10 +182,10 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 def _(rng: np.random.Generator) -> Iterator[Sample]:
     x = rng.normal(size=(2, 3))
     for mode in (None, "trunc", "floor"):
-        options = {"rounding_mode": mode}
-        yield Sample((x, x[0] + 2), options, differentiate=False, torch="Tensor.div_")
-    options = {"rounding_mode": "floor"}
-    yield Sample((np.array([5]), 2), options, differentiate=False, torch="Tensor.div_")
+        given: dict[str, Any] = {"rounding_mode": mode}
+        yield Sample((x, x[0] + 2), given, differentiate=False, torch="Tensor.div_")
+    given = {"rounding_mode": "floor"}
+    yield Sample((np.array([5]), 2), given, differentiate=False, torch="Tensor.div_")
 
 
 @samples("ldexp_")
@@ -249,6 +249,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((_complex(rng, 2, 2), _complex(rng, 2)))
     yield Sample((x, np.array([1, 2, 3])))
     yield Sample((np.array([1, 2, 3]), np.array([1, 2, 0])))
+    yield Sample((np.array([1, -1, -1, 2, 0, -3]), np.array([[-2], [-3]], dtype="int32")))
     yield Sample((np.array([1, 2, 3]), 2))
     yield Sample((np.array([1, 2, 3]), 0.5))
     yield Sample((2, np.array([1, 2, 3])))
@@ -488,4 +489,6 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample((x, y))
     x = rng.uniform(0.5, 2.0, size=2).astype("float32")
     yield Sample((x, x), second_order=False)
-    yield Sample((np.array([np.inf, 1.0]), np.array([2.0, np.nan])), differentiate=False)
+    reason = {"jax": "computes real + 1j * imag, where one infinity makes the other nan"}
+    values = (np.array([np.inf, 1.0]), np.array([2.0, np.nan]))
+    yield Sample(values, differentiate=False, without=reason)

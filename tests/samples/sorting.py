@@ -57,7 +57,11 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x, 3), {"largest": False})
     yield Sample((x, 4, -1, True, True))
     yield Sample((x, 0))
+    yield Sample((x, 0, 0, False))
+    yield Sample((np.zeros((2, 0)), 0))
+    yield Sample((np.zeros((0, 2)), 1))
     yield Sample((np.array([1.0, math.nan, 3, 2]), 2))
+    yield Sample((np.array([1.0, math.nan, 3, 2]), 4, 0, False))
     yield Sample((rng.normal(size=()), 1))
     yield Sample((np.array([3, 1, 2]), 2))
 

@@ -1,0 +1,202 @@
+"""What is refused: both libraries raise, and of the same kind."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+import adjoint.fft
+import adjoint.linalg
+from adjoint.autograd.differentiate import grad
+from adjoint.ops import find_function
+from adjoint.tensor import Tensor
+
+torch = pytest.importorskip("torch")
+
+SQUARE = np.eye(3)
+TALL = np.ones((4, 3))
+ZERO = np.zeros((2, 2))
+WHOLE = np.ones((2, 2), dtype="int64")
+SINGLE = np.ones((3, 3), dtype="float32")
+VECTOR = np.ones(3)
+
+# name, arguments, keywords
+CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("matmul", (TALL, TALL), {}),
+    ("matmul", (SQUARE, SINGLE), {}),
+    ("matmul", (np.array(1.0), SQUARE), {}),
+    ("mm", (SQUARE, VECTOR), {}),
+    ("mm", (SQUARE, TALL), {}),
+    ("mm", (SQUARE, SINGLE), {}),
+    ("bmm", (SQUARE, SQUARE), {}),
+    ("bmm", (np.ones((2, 3, 4)), np.ones((3, 4, 2))), {}),
+    ("mv", (TALL, np.ones(4)), {}),
+    ("mv", (TALL, TALL), {}),
+    ("dot", (VECTOR, SQUARE), {}),
+    ("dot", (VECTOR, np.ones(2)), {}),
+    ("dot", (VECTOR, VECTOR.astype("float32")), {}),
+    ("vdot", (VECTOR, np.ones(2)), {}),
+    ("outer", (VECTOR, SQUARE), {}),
+    ("inner", (TALL, np.ones(4)), {}),
+    ("addmm", (np.ones(2), SQUARE, SQUARE), {}),
+    ("addmm", (SINGLE, SQUARE, SQUARE), {}),
+    ("addmm", (SQUARE, SQUARE, TALL), {}),
+    ("addmv", (VECTOR, TALL, VECTOR), {}),
+    ("baddbmm", (SQUARE, np.ones((2, 3, 3)), np.ones((4, 3, 3))), {}),
+    ("addr", (SQUARE, SQUARE, VECTOR), {}),
+    ("einsum", ("ij,jk", SQUARE, TALL), {}),
+    ("einsum", ("ij,jk", SQUARE, SINGLE), {}),
+    ("einsum", ("ij", VECTOR), {}),
+    ("einsum", ("ij->ik", SQUARE), {}),
+    ("einsum", ("i->ii", VECTOR), {}),
+    ("einsum", ("ij,j->", SQUARE), {}),
+    ("einsum", ("i.j->i", SQUARE), {}),
+    ("einsum", ("ij->i->j", SQUARE), {}),
+    ("einsum", ("a1", SQUARE), {}),
+    ("einsum", ("ij",), {}),
+    ("tensordot", (SQUARE, SQUARE, 3), {}),
+    ("tensordot", (TALL, SQUARE, ([0], [0])), {}),
+    ("cross", (ZERO, ZERO), {}),
+    ("cross", (VECTOR, SQUARE), {}),
+    ("linalg.cross", (TALL.T, TALL.T), {}),
+    ("linalg.vecdot", (VECTOR, VECTOR.astype("float32")), {}),
+    ("linalg.multi_dot", ([SQUARE],), {}),
+    ("linalg.multi_dot", ([SQUARE, TALL],), {}),
+    ("chain_matmul", (SQUARE, VECTOR), {}),
+    ("cdist", (SQUARE, ZERO), {}),
+    ("linalg.inv", (TALL,), {}),
+    ("linalg.inv", (VECTOR,), {}),
+    ("linalg.inv", (WHOLE,), {}),
+    ("linalg.inv", (SQUARE.astype("float16"),), {}),
+    ("linalg.inv", (ZERO,), {}),
+    ("inverse", (ZERO,), {}),
+    ("linalg.inv_ex", (ZERO,), {"check_errors": True}),
+    ("linalg.det", (TALL,), {}),
+    ("linalg.det", (WHOLE,), {}),
+    ("linalg.slogdet", (TALL,), {}),
+    ("logdet", (TALL,), {}),
+    ("linalg.solve", (ZERO, ZERO), {}),
+    ("linalg.solve", (TALL, TALL), {}),
+    ("linalg.solve", (SQUARE, ZERO), {}),
+    ("linalg.solve", (SQUARE, ZERO), {"left": False}),
+    ("linalg.solve", (SQUARE, SINGLE), {}),
+    ("linalg.solve_triangular", (SQUARE, VECTOR), {"upper": True}),
+    ("linalg.lstsq", (TALL, np.ones((5, 2))), {}),
+    ("linalg.lstsq", (TALL, TALL.astype("float32")), {}),
+    ("linalg.lstsq", (TALL, TALL), {"driver": "other"}),
+    ("linalg.cholesky", (-SQUARE,), {}),
+    ("linalg.cholesky", (TALL,), {}),
+    ("linalg.cholesky_ex", (-SQUARE,), {"check_errors": True}),
+    ("linalg.qr", (TALL, "other"), {}),
+    ("linalg.qr", (VECTOR,), {}),
+    ("linalg.eigh", (TALL,), {}),
+    ("linalg.eigh", (SQUARE, "X"), {}),
+    ("linalg.eigvalsh", (TALL,), {}),
+    ("linalg.eig", (TALL,), {}),
+    ("linalg.eig", (np.full((2, 2), np.nan),), {}),
+    ("linalg.svd", (VECTOR,), {}),
+    ("linalg.svd", (np.full((2, 2), np.nan),), {}),
+    ("linalg.norm", (VECTOR, "fro"), {}),
+    ("linalg.norm", (np.ones((2, 2, 2)), 2), {}),
+    ("linalg.norm", (WHOLE,), {}),
+    ("linalg.norm", (SQUARE, "other"), {}),
+    ("linalg.matrix_norm", (SQUARE, 3), {}),
+    ("linalg.matrix_norm", (VECTOR,), {}),
+    ("linalg.matrix_norm", (SQUARE,), {"dim": (0, 0)}),
+    ("linalg.vector_norm", (WHOLE,), {}),
+    ("linalg.vector_norm", (SQUARE, "other"), {}),
+    ("linalg.vector_norm", (np.ones(0), np.inf), {}),
+    ("linalg.vector_norm", (np.ones((0, 2)), -1, 0), {}),
+    ("linalg.cond", (TALL, 1), {}),
+    ("linalg.matrix_rank", (VECTOR,), {}),
+    ("linalg.matrix_rank", (TALL,), {"hermitian": True}),
+    ("linalg.matrix_exp", (TALL,), {}),
+    ("linalg.matrix_exp", (WHOLE,), {}),
+    ("linalg.matrix_power", (TALL, 2), {}),
+    ("linalg.matrix_power", (SQUARE, 1.5), {}),
+    ("linalg.matrix_power", (ZERO, -1), {}),
+    ("linalg.tensorinv", (np.ones((2, 3, 6)),), {"ind": 1}),
+    ("linalg.tensorinv", (np.ones((2, 3, 6)),), {"ind": 0}),
+    ("linalg.pinv", (WHOLE,), {}),
+    ("fft.fft", (SQUARE, 0), {}),
+    ("fft.fft", (SQUARE, -1), {}),
+    ("fft.fft", (SQUARE,), {"dim": 2}),
+    ("fft.fft", (SQUARE,), {"norm": "other"}),
+    ("fft.fft", (np.array(1.0),), {}),
+    ("fft.fft", (SQUARE.astype("float16"),), {}),
+    ("fft.rfft", (SQUARE.astype("complex128"),), {}),
+    ("fft.ihfft", (SQUARE.astype("complex128"),), {}),
+    ("fft.irfft", (np.ones((3, 1)),), {}),
+    ("fft.fft2", (VECTOR,), {}),
+    ("fft.fft2", (SQUARE, (2,)), {}),
+    ("fft.fftn", (SQUARE,), {"dim": (0, 0)}),
+    ("fft.fftn", (SQUARE, (3, 3, 3)), {}),
+    ("fft.rfftn", (SQUARE,), {"dim": ()}),
+    ("fft.fftfreq", (-1,), {}),
+]
+
+
+def ours(name: str) -> Callable[..., Any]:
+    """adjoint's function with this path."""
+    home, _, last = name.rpartition(".")
+    if home:
+        found: Any = getattr(getattr(adjoint, home), last)
+    else:
+        found = find_function(name)
+    assert callable(found)
+    return found
+
+
+def theirs(name: str) -> Callable[..., Any]:
+    """PyTorch's function with this path."""
+    found: Any = torch
+    for part in name.split("."):
+        found = getattr(found, part)
+    assert callable(found)
+    return found
+
+
+def converted(make: Callable[[np.ndarray], Any], value: Any) -> Any:
+    """Arguments with tensors in the place of arrays."""
+    if isinstance(value, np.ndarray):
+        return make(value)
+    if isinstance(value, list):
+        return [converted(make, element) for element in value]
+    return value
+
+
+def raised(function: Callable[..., Any], args: Any, kwargs: Any) -> BaseException:
+    with pytest.raises(Exception) as info:
+        function(*args, **kwargs)
+    return info.value
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs"), CALLS)
+@pytest.mark.filterwarnings("ignore")
+def test_same_kind_of_error(name: str, args: Any, kwargs: Any) -> None:
+    expected = raised(theirs(name), [converted(torch.tensor, a) for a in args], kwargs)
+    got = raised(ours(name), [converted(lambda a: Tensor(a.copy()), a) for a in args], kwargs)
+    if isinstance(expected, torch.linalg.LinAlgError):
+        assert isinstance(got, adjoint.linalg.LinAlgError)
+    else:
+        assert type(got) in (type(expected), adjoint.linalg.LinAlgError), got
+        assert isinstance(got, type(expected))
+
+
+def test_shape_errors_name_both_shapes() -> None:
+    for name in ("matmul", "mm"):
+        with pytest.raises(RuntimeError) as info:
+            ours(name)(Tensor(np.ones((2, 3))), Tensor(np.ones((4, 5))))
+        message = str(info.value)
+        assert "2, 3" in message
+        assert "4, 5" in message
+
+
+def test_qr_without_derivative() -> None:
+    A = Tensor(np.random.default_rng(0).normal(size=(3, 2))).requires_grad_()
+    for mode, names in (("complete", "complete"), ("r", "'r'")):
+        R = adjoint.linalg.qr(A, mode).R
+        with pytest.raises(RuntimeError, match=names):
+            grad([R.sum()], [A])
