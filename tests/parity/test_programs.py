@@ -317,6 +317,20 @@ def test_indexing(torch: Any, leaves: Any, program: Program) -> None:
 
 
 @relaxed
+@example(  # a view of a leaf, made and left behind in no_grad
+    [((2, 3), True)],
+    [
+        ("within", "no_grad", (), [("call", 0, "flatten", ()), ("call", 0, "neg_", ())]),
+        ("call", 2, "add", (2.0,)),
+    ],
+)
+@example(  # the same in inference mode
+    [((2, 3), True)],
+    [
+        ("within", "inference_mode", (True,), [("call", 0, "t", ()), ("call", 0, "neg_", ())]),
+        ("call", 2, "add", (2.0,)),
+    ],
+)
 @given(leaves=leaves, program=st.recursive(st.lists(steps, min_size=1, max_size=3), nested))
 def test_modes(torch: Any, leaves: Any, program: Program) -> None:
     """Grad modes nested in one another around views, changes and arithmetic."""
