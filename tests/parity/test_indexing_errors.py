@@ -154,7 +154,7 @@ def outcome(expression: str, scope: dict[str, Any]) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if " = " in expression:
-                exec(expression, scope)
+                exec(expression, scope)  # noqa: S102  an assignment is no expression
                 return plain(scope[expression.partition("[")[0]])
             return plain(eval(expression, scope))
     except Exception as error:  # noqa: BLE001  its type is what is asked for
