@@ -407,9 +407,23 @@ def _in_layout_of(like: Any, array: Any) -> Any:
     return array.copy(order="F")
 
 
+def check_leaf(leaf: TensorCore, grad: Any) -> None:
+    """Refuse a gradient that can't be added to the one there is, before any is written."""
+    old = leaf.gradient
+    if old is not None and old.array.shape != raw(grad).shape:
+        raise RuntimeError(
+            f"a leaf of shape {tuple(leaf.array.shape)} has a .grad of shape "
+            f"{tuple(old.array.shape)}, to which this one can't be added; was its data replaced? "
+            "Set .grad to None before backward."
+        )
+
+
 def commit(task: GraphTask) -> None:
     """The pass has succeeded: write the gradients of all leaves."""
     leaves = task.leaves
+    task.current = None
+    for node, grad, _ in leaves:
+        check_leaf(node.variable, grad)
     nested = task.parent is not None
     with _locks.accumulate:
         while leaves:
@@ -535,6 +549,7 @@ def explain(task: GraphTask, error: BaseException) -> None:
     """Say in a note which step of the backward failed."""
     node = task.current
     if node is None:
+        error.add_note("when the gradients were to be added to the leaves; no .grad was changed")
         return
     shape = node.shape if node.outputs is None else [output[0] for output in node.outputs]
     error.add_note(
