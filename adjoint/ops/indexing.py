@@ -60,8 +60,8 @@ def _plain_part(part: Any) -> Any:
     if hasattr(part, "__index__"):
         return operator.index(part)
     raise IndexError(
-        "only integers, slices (`:`), ellipsis (`...`), None, bools and integer or bool tensors are "
-        f"valid indices (got {type(part).__name__})"
+        "only integers, slices (`:`), ellipsis (`...`), None, bools and integer or bool tensors "
+        f"are valid indices (got {type(part).__name__})"
     )
 
 
@@ -160,7 +160,7 @@ def getitem(input: Any, index: Any) -> Any:
 def pick(xp: Any, input: Any, index: Any) -> Any:
     """A copy of what a plain index with arrays, masks or lists names."""
     basic, picks = _divide(xp, input.ndim, index)
-    return (input if _is_whole(basic) else input[basic])[picks]
+    return (input if _is_whole(basic) else xp.indexed(input, basic))[picks]
 
 
 def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
@@ -261,7 +261,24 @@ def setitem_(input: Any, index: Any, value: Any) -> Any:
         raise TypeError(
             f"can't assign a {type(value).__name__} to a tensor; make it a tensor first"
         )
-    return apply_inplace(setitem, [input, _one_ellipsis(plain_index(index)), value])
+    parts = _one_ellipsis(plain_index(index))
+    if _is_basic(parts):
+        _check_numbers(input.shape, parts)
+    return apply_inplace(setitem, [input, parts, value])
+
+
+def _check_numbers(shape: Any, index: tuple[Any, ...]) -> None:
+    """Refuse ints out of range, before it is asked whether the tensor may be changed at all."""
+    taken = sum(_consumed(part) for part in index)
+    if taken > len(shape):
+        raise IndexError(f"too many indices for a tensor of dimension {len(shape)}")
+    dim = 0
+    for part in index:
+        if type(part) is int and not -shape[dim] <= part < shape[dim]:
+            raise IndexError(
+                f"index {part} is out of bounds for dimension {dim} with size {shape[dim]}"
+            )
+        dim += len(shape) - taken if part is Ellipsis else _consumed(part)
 
 
 def same_dtype(name: str, input: Any, source: Any) -> None:

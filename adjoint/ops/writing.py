@@ -88,14 +88,14 @@ def scatter(
 
 
 def combined_at(xp: Any, name: str, array: Any, index: Any, values: Any) -> Any:
-    """A copy of array in which `name` (add, multiply, maximum, minimum) takes values in at index."""
-    own = getattr(xp, "combined_at", None)  # a library whose functions have no `at` brings its own
-    if own is not None:
-        return own(name, array, index, values)
+    """A copy of array, with values taken in at index by add, multiply, maximum or minimum."""
     if name == "add":
         return xp.added_at(array, index, values)
+    function = getattr(xp, name)
+    if not backend_of(array).mutable:
+        return function.at(array, index, values, inplace=False)
     new = xp.array(array)
-    getattr(xp, name).at(new, index, values)
+    function.at(new, index, values)
     return new
 
 
@@ -227,7 +227,7 @@ def _neutral(xp: Any, reduce: str, kind: Any) -> Any:
 
 
 def _check_slices(input: Any, dim: int, index: Any, source: Any, counting: type[Exception]) -> int:
-    """Refuse what does not fit for index_add and index_copy; the dimension counted from the front."""
+    """The dimension counted from the front, after refusing what index_add and _copy can't take."""
     axis = normal_dim(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError(f"the index must be 1-d, not {index.ndim}-d")

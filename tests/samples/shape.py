@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+import adjoint
 from adjoint.testing import Sample, samples
 
 Rng = np.random.Generator
@@ -13,6 +14,14 @@ Rng = np.random.Generator
 def method(name: str) -> Callable[..., Any]:
     """PyTorch's function, for those that exist only as a method."""
     return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
+
+
+def added(x: Any, shape: Any, index: Any) -> Any:
+    """Zeros with x added at an index, in PyTorch's words."""
+    count = int(np.prod(shape))
+    places = (x.new_ones(count).cumsum(0).long() - 1).reshape(shape)[index]
+    whole = x.new_zeros(count).index_add(0, places.reshape(-1), x.reshape(-1))
+    return whole.reshape(shape)
 
 
 def complex_normal(rng: Rng, shape: tuple[int, ...]) -> Any:
@@ -452,3 +461,78 @@ def _(rng: Rng) -> Iterator[Sample]:
     yield Sample((x, 1), {"increasing": True}, differentiate=False)
     yield Sample((x, 0), differentiate=False)
     yield Sample((np.arange(4),))
+
+
+# ---- helpers, which PyTorch has no name for ----
+
+
+@samples("view_shape")
+def _(rng: Rng) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(3, 4)), (2, 6)), torch="Tensor.view")
+
+
+@samples("view_dtype")
+def _(rng: Rng) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 4)).astype(np.float32)
+    yield Sample((x, adjoint.int32), torch="Tensor.view", differentiate=False)
+    yield Sample((x, adjoint.int64), torch="Tensor.view", differentiate=False)
+
+
+@samples("basic_index")
+def _(rng: Rng) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(3, 4)), (1,)), torch=method("__getitem__"))
+    yield Sample((rng.normal(size=(3, 4)), (slice(1, None), None, 2)), torch=method("__getitem__"))
+
+
+@samples("basic_place")
+def _(rng: Rng) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(2, 1)), (3, 4), (slice(1, None), None, 2)), torch=added)
+
+
+@samples("diagonal_place")
+def _(rng: Rng) -> Iterator[Sample]:
+    def placed(x: Any, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
+        return x.new_zeros(shape).diagonal_scatter(x, offset, dim1, dim2)
+
+    yield Sample((rng.normal(size=(2, 3)), (4, 2, 3), -1, 0, 2), torch=placed)
+
+
+@samples("strided_view")
+def _(rng: Rng) -> Iterator[Sample]:
+    def viewed(x: Any, size: Any, stride: Any, offset: int, source: Any) -> Any:
+        return x.as_strided(size, stride, offset)
+
+    x = rng.normal(size=(3, 4))
+    yield Sample((x, (3, 3), (1, 1), 2, ((3, 4), (4, 1), 0)), torch=viewed)
+
+
+@samples("through_memory")
+def _(rng: Rng) -> Iterator[Sample]:
+    def read(x: Any, source: Any, target: Any, mean: str) -> Any:
+        return x.as_strided(*target)
+
+    whole = ((3, 4), (4, 1), 0)
+    yield Sample((rng.normal(size=(3, 4)), whole, ((3, 3), (1, 1), 2), "source"), torch=read)
+
+
+@samples("folded")
+def _(rng: Rng) -> Iterator[Sample]:
+    def folded(x: Any, shape: Any, dimension: int, size: int, step: int) -> Any:
+        whole = x.new_zeros(shape)
+        for i in range(x.shape[dimension]):
+            part = whole.narrow(dimension, i * step, size)
+            whole = whole.slice_scatter(
+                part + x.select(dimension, i).movedim(-1, dimension),
+                dimension,
+                i * step,
+                i * step + size,
+            )
+        return whole
+
+    yield Sample((rng.normal(size=(2, 3, 3)), (2, 5), 1, 3, 1), torch=folded)
+    yield Sample((rng.normal(size=(2, 2, 2)), (2, 4), 1, 2, 2), torch=folded)
+
+
+@samples("repeated_index")
+def _(rng: Rng) -> Iterator[Sample]:
+    yield Sample((np.array([1, 0, 2]),), torch="repeat_interleave")
