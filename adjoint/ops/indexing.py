@@ -80,11 +80,24 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
     return all(_is_simple(part) and not isinstance(part, bool) for part in index)
 
 
-def _one_ellipsis(index: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The index with further Ellipses, which stand for nothing, left out."""
+def _consumed(part: Any) -> int:
+    """How many dimensions one part of an index takes."""
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    if isinstance(part, (int, slice, list)) or part.dtype.kind != "b":
+        return 1
+    ndim: int = part.ndim
+    return ndim
+
+
+def _one_ellipsis(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
+    """The index with at most one Ellipsis; a second one stands for nothing, and ends the index."""
     places = [i for i, part in enumerate(index) if part is Ellipsis]
     if len(places) < 2:
         return index
+    ended = all(part is Ellipsis for part in index[places[1] :])
+    if not ended and sum(_consumed(getattr(part, "array", part)) for part in index) < ndim:
+        raise IndexError("nothing can follow a second Ellipsis")
     return tuple([part for i, part in enumerate(index) if i not in places[1:]])
 
 
@@ -96,16 +109,6 @@ def _as_array(xp: Any, part: Any) -> Any:
     if array.dtype.kind not in "biu":
         raise IndexError(f"indices must be integers or bools, got {array.dtype}")
     return array.astype(bool) if array.dtype == "uint8" else array
-
-
-def _consumed(part: Any) -> int:
-    """How many dimensions one part of an index takes."""
-    if part is None or part is Ellipsis or isinstance(part, bool):
-        return 0
-    if isinstance(part, (int, slice)) or part.dtype.kind != "b":
-        return 1
-    ndim: int = part.ndim
-    return ndim
 
 
 def _divide(xp: Any, ndim: int, index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -148,8 +151,8 @@ def getitem(input: Any, index: Any) -> Any:
     if len(parts) == 1 and type(parts[0]) is int:
         return select(input, 0, parts[0])
     if _is_basic(parts):
-        return basic_index(input, _one_ellipsis(parts))
-    return pick(input, _one_ellipsis(parts))
+        return basic_index(input, _one_ellipsis(parts, input.ndim))
+    return pick(input, _one_ellipsis(parts, input.ndim))
 
 
 @linear(
@@ -261,7 +264,7 @@ def setitem_(input: Any, index: Any, value: Any) -> Any:
         raise TypeError(
             f"can't assign a {type(value).__name__} to a tensor; make it a tensor first"
         )
-    parts = _one_ellipsis(plain_index(index))
+    parts = _one_ellipsis(plain_index(index), input.ndim)
     if _is_basic(parts):
         _check_numbers(input.shape, parts)
     return apply_inplace(setitem, [input, parts, value])
