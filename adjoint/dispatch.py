@@ -6,7 +6,7 @@ nothing unusual active; everything else goes through `apply`.
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.ambient import ambient, switchboard
+from adjoint.ambient import ambient, overrides_enabled, switchboard
 from adjoint.autograd.graph import Node, accumulator_of, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
 from adjoint.backends import NDARRAY, Backend, backend_of, lookup
@@ -66,6 +66,7 @@ class Operators:
         self.positive: Any = None
         self.unbind: Any = None
         self.from_data: Any = None
+        self.as_subclass: Any = None
         self.add_: Any = None
         self.sub_: Any = None
         self.mul_: Any = None
@@ -566,8 +567,8 @@ def apply(op: "Op", values: list[Any]) -> Any:
     if not tensors:
         return apply_raw(op, values)
     for tensor in tensors:
-        if tensor.special:
-            return override(op, values, tensors)
+        if tensor.special and overrides_enabled():
+            return override(op, op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
     backend = common_backend(op, tensors)
@@ -602,8 +603,8 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
     )
 
 
-def override(op: "Op", values: list[Any], tensors: list[Tensor]) -> Any:
-    """Let a subclass handle the call."""
+def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) -> Any:
+    """Let a subclass handle the call of `function`, which is op or its in-place form."""
     kinds = tuple(dict.fromkeys(type(t) for t in tensors))
     kwargs = dict(zip(op.parameters, values))
     args = tuple(kwargs.pop(name) for name in op.parameters[: op.required])
@@ -613,11 +614,11 @@ def override(op: "Op", values: list[Any], tensors: list[Tensor]) -> Any:
     for tensor in tensors:
         if tensor.special:
             handler: Any = type(tensor).__torch_function__  # type: ignore[attr-defined]  # subclass
-            answer = handler(op, kinds, args, kwargs)
+            answer = handler(function, kinds, args, kwargs)
             if answer is not NotImplemented:
                 return answer
     names = ", ".join(k.__name__ for k in kinds)
-    raise TypeError(f"no implementation of {op.name} for the types {names}")
+    raise TypeError(f"no implementation of {function.__name__} for the types {names}")
 
 
 def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
@@ -742,7 +743,8 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
     results: list[Tensor] = []
     for array in outs:
         if type(array) is not backend.array_type:
-            array = backend.asarray(array)
+            own = lookup(type(array))
+            array = (backend if own is None else own).asarray(array)
         results.append(Tensor(array))
     recording = settings is None or settings.grad_enabled
     if recording and op.inputs:

@@ -7,7 +7,12 @@ base gets a new node and each view replays those operations to find its own (doc
 from typing import TYPE_CHECKING, Any
 
 import adjoint.dispatch as dispatch
-from adjoint.ambient import ambient, change_grad_enabled, is_grad_enabled
+from adjoint.ambient import (
+    ambient,
+    change_grad_enabled,
+    is_grad_enabled,
+    overrides_enabled,
+)
 from adjoint.autograd.graph import Node, conform, edge_node, next_sequence_number
 from adjoint.backends import NDARRAY, backend_of
 from adjoint.dtypes import FLOAT, can_cast, category_of, from_numpy_dtype
@@ -133,14 +138,13 @@ def alias_of(tensor: Tensor, copy: bool) -> Tensor:
     return before
 
 
-def apply_inplace(op: "Op", values: list[Any]) -> Tensor:
-    """Run an op and put its result where its first argument is."""
+def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
+    """Run an op and put its result where its first argument is; subclasses see `function`."""
     target: Tensor = values[0]
-    if target.special:
-        answer = dispatch.override(op, values, dispatch.tensors_in(values))
-        return target.overwrite(answer, op.name + "_")
     tensors = dispatch.tensors_in(values)
     for tensor in tensors:
+        if tensor.special and overrides_enabled():
+            return dispatch.override(op, function or op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
     check_inplace(op.name + "_", target)
