@@ -67,6 +67,7 @@ class Operators:
         self.unbind: Any = None
         self.from_data: Any = None
         self.as_subclass: Any = None
+        self.beside_device: Any = None
         self.add_: Any = None
         self.sub_: Any = None
         self.mul_: Any = None
@@ -572,6 +573,8 @@ def apply(op: "Op", values: list[Any]) -> Any:
         if tensor.extras is not None:
             tensor.refresh()
     backend = common_backend(op, tensors)
+    if backend is not numpy_backend:
+        values = beside(values, tensors, backend)
     arrays = promoted(op, values, backend)
     try:
         out = run_forward(op, backend.xp, arrays)
@@ -637,6 +640,18 @@ def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
                 "move one with .to(...)"
             )
     return backend
+
+
+def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[Any]:
+    """The arguments with single numbers of the CPU on the device of the others; recorded."""
+    for tensor in tensors:
+        if backend_of(tensor.array) is backend:
+            where = backend.device(tensor.array)
+            break
+    return [
+        operators.beside_device(v, where) if isinstance(v, Tensor) and type(v.array) is NDARRAY else v
+        for v in values
+    ]
 
 
 def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:

@@ -147,9 +147,7 @@ def as_dtype(value: Any) -> dtype:
     """A dtype from ours, NumPy's, or Python's bool, int, float, complex."""
     if isinstance(value, dtype):
         return value
-    if value in if bfloat16 is not None:
-    _COMPLEX_OF[bfloat16] = complex64
-_PYTHON_TYPES:
+    if value in _PYTHON_TYPES:
         found: dtype = _PYTHON_TYPES[value]
         return found
     return from_numpy_dtype(np.dtype(value))

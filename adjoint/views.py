@@ -15,6 +15,7 @@ from adjoint.ambient import (
 )
 from adjoint.autograd.graph import Node, conform, edge_node, next_sequence_number
 from adjoint.backends import NDARRAY, backend_of
+from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, can_cast, category_of, from_numpy_dtype
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
@@ -95,9 +96,13 @@ def check_inplace(op_name: str, target: Tensor) -> None:
             "allowed. Clone it first to get a normal tensor."
         )
     array = target.array
-    if type(array) is NDARRAY:
-        if not array.flags.writeable:
-            raise RuntimeError(f"{op_name}(): the tensor's memory is read-only; clone() it first")
+    if type(array) is NDARRAY and not array.flags.writeable:
+        raise RuntimeError(f"{op_name}(): the tensor's memory is read-only; clone() it first")
+    if not backend_of(array).mutable and target.extras is not None:
+        if target.extras.base is not None:  # its strides are those that NumPy would give it
+            shadow = numpy_backend.xp.zeros(target.extras.base.array.shape, "bool")
+            array = replay(shadow, target.extras.steps)
+    if hasattr(array, "strides"):
         for size, stride in zip(array.shape, array.strides):
             if stride == 0 and size > 1:
                 raise RuntimeError(
@@ -214,8 +219,12 @@ def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
 
 def scattered(base: Any, steps: tuple[Any, ...], value: Any) -> Any:
     """base with the part its steps show replaced by value, for arrays that can't be changed."""
-    part = replay(base, steps)
-    return base + transposed(base, steps, value - part)
+    xp = backend_of(base).xp
+    if value.dtype != base.dtype:  # the real or imaginary part of a complex base
+        return base + transposed(base, steps, value - replay(base, steps))
+    places = replay(xp.arange(base.size).reshape(base.shape), steps)
+    flat = xp.updated(base.reshape(-1), places.reshape(-1), value.reshape(-1))
+    return flat.reshape(base.shape)
 
 
 def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
@@ -344,7 +353,13 @@ class CopySlices(Node):
         grad = grads[0]
         piece = replay(grad, self.steps)
         first = self.step.edges()[0][0]
-        if type(grad) is NDARRAY:
+        if not isinstance(grad, TensorCore) and not backend_of(grad).mutable:
+            results = self.step.apply([piece], False)
+            inside = results[0]
+            if inside is None or first is None:
+                inside = backend_of(grad).xp.zeros(piece.shape, piece.dtype)
+            return [scattered(grad, self.steps, inside), *results[1:]]
+        if not isinstance(grad, TensorCore):
             total = grad.copy()
             results = self.step.apply([piece.copy()], False)
             inside = results[0]
