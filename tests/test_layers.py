@@ -13,13 +13,13 @@ ROOT = Path(adjoint.__file__).parent
 # From the bottom up. A module may import its own layer and those below; a package stands for the
 # modules in it that are not named themselves.
 LAYERS = [
-    ["_base", "ambient", "backends", "device", "dtypes", "size", "tensor_core", "version"],
+    ["_base", "ambient", "backends", "device", "dtypes", "size", "tensor_core"],
     ["autograd.hooks"],
     ["autograd.graph", "autograd.saved_tensors"],
     ["autograd.engine", "autograd.workers"],
     ["dispatch", "ops.op", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
-    ["autograd", "fft", "func", "library", "linalg", "methods", "ops.derive", "special"],
+    ["autograd", "fft", "func", "library", "linalg", "methods", "ops.derive", "special", "version"],
     ["distributed", "nn", "optim", "testing", "utils"],
     ["cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names
