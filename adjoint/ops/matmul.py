@@ -31,7 +31,10 @@ def shapes_of(*values: Any) -> str:
 
 
 def same_dtype(*values: Any) -> None:
-    """Refuse operands of different data types; what has none is no operand."""
+    """Refuse operands of different data types.
+
+    Values without one pass, so that the trial call which finds the short path does too.
+    """
     kinds = [kind for value in values if (kind := getattr(value, "dtype", None)) is not None]
     if any(kind != kinds[0] for kind in kinds):
         names = " and ".join(getattr(kind, "name", str(kind)) for kind in kinds)
@@ -40,8 +43,9 @@ def same_dtype(*values: Any) -> None:
 
 def _matrices(*values: Any, ndim: int = 2) -> None:
     """Refuse anything but operands with `ndim` dimensions."""
-    if any(value.ndim != ndim for value in values):
-        raise RuntimeError(f"expected {ndim}-d operands, got shapes {shapes_of(*values)}")
+    for value in values:
+        if value.ndim != ndim:
+            raise RuntimeError(f"expected {ndim}-d operands, got shapes {shapes_of(*values)}")
 
 
 def _flat(value: Any) -> Any:
