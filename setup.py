@@ -3,10 +3,11 @@
 import os
 import re
 import shutil
+import sys
 import sysconfig
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
 
 # Only these are compiled; the op tables stay interpreted, because rules are read by signature.
 COMPILED = [
@@ -22,6 +23,12 @@ COMPILED = [
     "adjoint/ops/op.py",
 ]
 
+# Asked for only where they are used: a pure build needs nothing but setuptools. The version is
+# fixed, because the C code it writes is repaired below.
+MYPYC = ["mypy[mypyc]==2.4.*", "numpy>=2.0"]
+
+# `make lint` is strict; a build must not fail because the types of another library have changed.
+LENIENT = ["--config-file=", "--follow-imports=silent", "--ignore-missing-imports"]
 
 # mypyc counts the list of weak references among what an object owns, and never clears it when the
 # object dies; a weak reference then outlives its object and points at freed memory.
@@ -45,18 +52,30 @@ def repair_weak_references(source: Path) -> None:
     source.write_text(text)
 
 
-def extensions() -> list:
-    """The compiled modules, or none."""
-    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
-    if os.environ.get("ADJOINT_PURE") == "1" or shutil.which(compiler) is None:
-        return []
-    from mypyc.build import mypycify
+def can_compile() -> bool:
+    """Whether there is a C compiler, Python's headers, and no ADJOINT_PURE=1."""
+    if os.environ.get("ADJOINT_PURE") == "1":
+        return False
+    command = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    return shutil.which(command) is not None and header.exists()
 
-    built = mypycify([*COMPILED, "--strict"], opt_level="3")
+
+def extensions() -> list[Extension]:
+    """The compiled modules; none while the build only asks for its requirements."""
+    if not can_compile():
+        return []
+    try:
+        from mypyc.build import mypycify
+    except ImportError:
+        print("adjoint: mypyc is not installed; without it the package is pure", file=sys.stderr)
+        return []
+    built = mypycify([*LENIENT, *COMPILED], opt_level="3")
     for source in {Path(name) for extension in built for name in extension.sources}:
         if source.name.startswith("__native"):
             repair_weak_references(source)
     return built
 
 
-setup(ext_modules=extensions())
+if __name__ == "__main__":
+    setup(ext_modules=extensions(), setup_requires=MYPYC if can_compile() else [])

@@ -6,7 +6,7 @@ nothing unusual active; everything else goes through `apply`.
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.ambient import ambient, switchboard
+from adjoint.ambient import ambient, overrides_enabled, switchboard
 from adjoint.autograd.graph import Node, accumulator_of, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
 from adjoint.backends import NDARRAY, Backend, backend_of, lookup
@@ -66,6 +66,8 @@ class Operators:
         self.positive: Any = None
         self.unbind: Any = None
         self.from_data: Any = None
+        self.as_subclass: Any = None
+        self.beside_device: Any = None
         self.add_: Any = None
         self.sub_: Any = None
         self.mul_: Any = None
@@ -332,7 +334,7 @@ def unary(op: "Op", a: Any) -> Any:
             if a.extras is not None:
                 a.refresh()
             x = a.array
-            if type(x) is NDARRAY and (not op.floats or x.dtype is F32 or x.dtype is F64):
+            if type(x) is NDARRAY and (x.dtype is F32 or x.dtype is F64):
                 out = op.direct(x)
                 if type(out) is not NDARRAY:
                     out = numpy_backend.asarray(out)
@@ -378,18 +380,16 @@ def binary(op: "Op", a: Any, b: Any) -> Any:
             x = a.array
             if type(x) is NDARRAY:
                 kind = x.dtype
-                if isinstance(b, Tensor):
+                if kind is not F32 and kind is not F64:
+                    pass
+                elif isinstance(b, Tensor):
                     if not b.slow:
                         if b.extras is not None:
                             b.refresh()
                         y = b.array
-                        if (
-                            type(y) is NDARRAY
-                            and y.dtype is kind
-                            and (kind is F32 or kind is F64 or not op.floats)
-                        ):
+                        if type(y) is NDARRAY and y.dtype is kind:
                             return short_binary(op, a, b, x, y)
-                elif (type(b) is float or type(b) is int) and (kind is F32 or kind is F64):
+                elif type(b) is float or type(b) is int:
                     return short_with_number(op, a, b, x)
     elif isinstance(b, Tensor):
         if (
@@ -568,11 +568,13 @@ def apply(op: "Op", values: list[Any]) -> Any:
     if not tensors:
         return apply_raw(op, values)
     for tensor in tensors:
-        if tensor.special:
-            return override(op, values, tensors)
+        if tensor.special and overrides_enabled():
+            return override(op, op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
     backend = common_backend(op, tensors)
+    if backend is not numpy_backend:
+        values = beside(values, tensors, backend)
     arrays = promoted(op, values, backend)
     try:
         out = run_forward(op, backend.xp, arrays)
@@ -604,8 +606,8 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
     )
 
 
-def override(op: "Op", values: list[Any], tensors: list[Tensor]) -> Any:
-    """Let a subclass handle the call."""
+def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) -> Any:
+    """Let a subclass handle the call of `function`, which is op or its in-place form."""
     kinds = tuple(dict.fromkeys(type(t) for t in tensors))
     kwargs = dict(zip(op.parameters, values))
     args = tuple(kwargs.pop(name) for name in op.parameters[: op.required])
@@ -615,11 +617,11 @@ def override(op: "Op", values: list[Any], tensors: list[Tensor]) -> Any:
     for tensor in tensors:
         if tensor.special:
             handler: Any = type(tensor).__torch_function__  # type: ignore[attr-defined]  # subclass
-            answer = handler(op, kinds, args, kwargs)
+            answer = handler(function, kinds, args, kwargs)
             if answer is not NotImplemented:
                 return answer
     names = ", ".join(k.__name__ for k in kinds)
-    raise TypeError(f"no implementation of {op.name} for the types {names}")
+    raise TypeError(f"no implementation of {function.__name__} for the types {names}")
 
 
 def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
@@ -638,6 +640,18 @@ def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
                 "move one with .to(...)"
             )
     return backend
+
+
+def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[Any]:
+    """The arguments with single numbers of the CPU on the device of the others; recorded."""
+    for tensor in tensors:
+        if backend_of(tensor.array) is backend:
+            where = backend.device(tensor.array)
+            break
+    return [
+        operators.beside_device(v, where) if isinstance(v, Tensor) and type(v.array) is NDARRAY else v
+        for v in values
+    ]
 
 
 def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:
@@ -706,8 +720,9 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
         return error
     given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
     kind: type[Exception] = RuntimeError
-    if isinstance(error, (TypeError, IndexError)):
-        kind = type(error)
+    for known in (TypeError, IndexError):
+        if isinstance(error, known):
+            kind = known
     text = str(error)
     if "could not be broadcast together" in text or "shape-mismatch" in text:
         text = "the shapes can't be broadcast together; sizes must be equal or 1, from the last on"
@@ -743,7 +758,8 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
     results: list[Tensor] = []
     for array in outs:
         if type(array) is not backend.array_type:
-            array = backend.asarray(array)
+            own = lookup(type(array))
+            array = (backend if own is None else own).asarray(array)
         results.append(Tensor(array))
     recording = settings is None or settings.grad_enabled
     if recording and op.inputs:

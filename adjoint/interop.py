@@ -184,7 +184,6 @@ FUNCTIONS = {
     "ravel": "ravel",
     "real": "real",
     "reshape": "reshape",
-    "roll": "roll",
     "squeeze": "squeeze",
     "stack": "stack",
     "sum": "sum",
@@ -269,6 +268,10 @@ def _sort(a: Any, axis: int = -1) -> Any:
     return find_function("sort")(a, axis)[0]
 
 
+def _roll(a: Any, shift: Any, axis: Any = ()) -> Any:
+    return find_function("roll")(a, shift, () if axis is None else axis)
+
+
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return find_function("tensordot")(a, b, axes)
 
@@ -284,6 +287,7 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "ndim": lambda a: a.ndim,
     "ones_like": lambda a: ones_like(a),
     "repeat": _repeat,
+    "roll": _roll,
     "shape": lambda a: tuple(a.shape),
     "size": lambda a: int(a.array.size),
     "sort": _sort,

@@ -16,13 +16,15 @@ from adjoint.subclass import make_subclass
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import TensorCore
 
-# What autograd keeps in a tensor, which is no attribute of the user's.
-_INNER = {*vars(TensorCore(None)), "prepared"}
+# What autograd keeps in a tensor, which is no attribute of the user's. A compiled tensor keeps it
+# apart, and has no dictionary before the user sets something.
+_INNER = {*getattr(TensorCore(None), "__dict__", {}), "prepared"}
 
 
 def _attributes(self: Tensor) -> dict[str, Any]:
     """What the user has set on a tensor."""
-    return {name: value for name, value in vars(self).items() if name not in _INNER}
+    attributes: dict[str, Any] = getattr(self, "__dict__", {})
+    return {name: value for name, value in attributes.items() if name not in _INNER}
 
 
 def _made(kind: Any, array: Any, requires_grad: bool) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from adjoint._base import HookTable, mypyc_attr
+from adjoint.ambient import is_inference_mode_enabled
 from adjoint.autograd.graph import Node, accumulator_of
 from adjoint.autograd.hooks import RemovableHandle, register
 from adjoint.backends import NDARRAY, backend_of, lookup
@@ -111,7 +112,7 @@ class Tensor(TensorCore):
                 "only Tensors of floating point and complex dtype can require gradients; this one "
                 f"is {self.dtype.name}: convert it with .to(adjoint.float32) first"
             )
-        if requires_grad and self.inference:
+        if requires_grad and self.inference and not is_inference_mode_enabled():
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed; clone() it first"
@@ -173,7 +174,8 @@ class Tensor(TensorCore):
     def detach(self) -> "Tensor":
         """The same values without history; in-place changes to either are seen by both."""
         self.up_to_date()
-        return self.shared()
+        plain = self.shared()
+        return dispatch.operators.as_subclass(plain, type(self)) if self.special else plain
 
     def detach_(self) -> "Tensor":
         """Forget how it was made; it becomes a leaf."""
@@ -471,6 +473,8 @@ class Tensor(TensorCore):
         return dispatch.unary(dispatch.operators.abs, self)
 
     def __invert__(self) -> Any:
+        if category_of(self.array.dtype) >= FLOAT:
+            raise TypeError(f"~ is defined on integer and boolean tensors, not {self.dtype.name}")
         return dispatch.operators.bitwise_not(self)
 
     def __getitem__(self, index: Any) -> Any:
@@ -538,8 +542,9 @@ class Tensor(TensorCore):
 
 def legacy_array(value: Any, sizes: tuple[Any, ...]) -> Any:
     """The array of Tensor(value): an array of some library, data, or sizes."""
-    if lookup(type(value)) is not None and not sizes:
-        return value
+    backend = lookup(type(value))
+    if backend is not None and not sizes:
+        return backend.asarray(value)
     return dispatch.operators.from_data(value, sizes)
 
 

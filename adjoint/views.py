@@ -7,9 +7,15 @@ base gets a new node and each view replays those operations to find its own (doc
 from typing import TYPE_CHECKING, Any
 
 import adjoint.dispatch as dispatch
-from adjoint.ambient import ambient, change_grad_enabled, is_grad_enabled
+from adjoint.ambient import (
+    ambient,
+    change_grad_enabled,
+    is_grad_enabled,
+    overrides_enabled,
+)
 from adjoint.autograd.graph import Node, conform, edge_node, next_sequence_number
 from adjoint.backends import NDARRAY, backend_of
+from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, can_cast, category_of, from_numpy_dtype
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
@@ -90,9 +96,13 @@ def check_inplace(op_name: str, target: Tensor) -> None:
             "allowed. Clone it first to get a normal tensor."
         )
     array = target.array
-    if type(array) is NDARRAY:
-        if not array.flags.writeable:
-            raise RuntimeError(f"{op_name}(): the tensor's memory is read-only; clone() it first")
+    if type(array) is NDARRAY and not array.flags.writeable:
+        raise RuntimeError(f"{op_name}(): the tensor's memory is read-only; clone() it first")
+    if not backend_of(array).mutable and target.extras is not None:
+        if target.extras.base is not None:  # its strides are those that NumPy would give it
+            shadow = numpy_backend.xp.zeros(target.extras.base.array.shape, "bool")
+            array = replay(shadow, target.extras.steps)
+    if hasattr(array, "strides"):
         for size, stride in zip(array.shape, array.strides):
             if stride == 0 and size > 1:
                 raise RuntimeError(
@@ -133,23 +143,22 @@ def alias_of(tensor: Tensor, copy: bool) -> Tensor:
     return before
 
 
-def apply_inplace(op: "Op", values: list[Any]) -> Tensor:
-    """Run an op and put its result where its first argument is."""
+def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
+    """Run an op and put its result where its first argument is; subclasses see `function`."""
     target: Tensor = values[0]
-    if target.special:
-        answer = dispatch.override(op, values, dispatch.tensors_in(values))
-        return target.overwrite(answer, op.name + "_")
     tensors = dispatch.tensors_in(values)
     for tensor in tensors:
+        if tensor.special and overrides_enabled():
+            return dispatch.override(op, function or op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
     check_inplace(op.name + "_", target)
     backend = dispatch.common_backend(op, tensors)
     if backend is not backend_of(target.array):
         raise RuntimeError(f"{op.name}_(): the tensor to change is on another device")
-    recording = is_grad_enabled() and op.inputs and any(dispatch.needs(v) for v in values)
+    recording = is_grad_enabled() and any(dispatch.needs(v) for v in values)
     before: Tensor | None = None
-    if recording:
+    if recording and (op.inputs or target.needs_grad):
         keeps = 0 in op.plan((1 << len(op.inputs)) - 1).values
         before = alias_of(target, keeps)
     write_result(op, values, target, backend)
@@ -210,8 +219,12 @@ def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
 
 def scattered(base: Any, steps: tuple[Any, ...], value: Any) -> Any:
     """base with the part its steps show replaced by value, for arrays that can't be changed."""
-    part = replay(base, steps)
-    return base + transposed(base, steps, value - part)
+    xp = backend_of(base).xp
+    if value.dtype != base.dtype:  # the real or imaginary part of a complex base
+        return base + transposed(base, steps, value - replay(base, steps))
+    places = replay(xp.arange(base.size).reshape(base.shape), steps)
+    flat = xp.updated(base.reshape(-1), places.reshape(-1), value.reshape(-1))
+    return flat.reshape(base.shape)
 
 
 def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
@@ -249,16 +262,9 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
         values[0].needs_grad = values[0].needs_grad or base.needs_grad
         if values[0].needs_grad and values[0].node is None:
             values[0].node = edge_node(target) or _Detached()
-    shown = Tensor(target.array)
-    node = dispatch.record(op, values, [shown], False)
+    node: Node | None = recorded_change(op, values, target)
     if node is None:
         return
-    counter = target.counter()
-    node.watch(0, counter)
-    node.result_version = counter.value
-    settings = ambient()
-    if settings.saved_hooks:
-        dispatch.pack_all(node, settings.saved_hooks)
     if base is None:
         set_history(target, node, 0)
         return
@@ -266,6 +272,36 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
     copy = CopySlices(base, extras.steps, node)
     set_history(base, copy, 0)
     regenerate(target)
+
+
+def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
+    """The node of an in-place change of `target`; None if nothing needs a gradient."""
+    if not op.inputs:
+        return Forgotten(values[0])
+    node = dispatch.record(op, values, [Tensor(target.array)], False)
+    if node is None:
+        return None
+    counter = target.counter()
+    node.watch(0, counter)
+    node.result_version = counter.value
+    settings = ambient()
+    if settings.saved_hooks:
+        dispatch.pack_all(node, settings.saved_hooks)
+    return node
+
+
+class Forgotten(Node):
+    """The backward of an in-place change that has no derivative, such as `eq_`: zeros."""
+
+    def __init__(self, before: Tensor) -> None:
+        super().__init__(next_sequence_number())
+        self.describe_output(before.array)
+        self.add_edge(edge_node(before), before.output_number)
+
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
+        return [backend_of(self.array_type).xp.zeros(self.shape, self.dtype)]
 
 
 class _Detached(Node):
@@ -317,7 +353,13 @@ class CopySlices(Node):
         grad = grads[0]
         piece = replay(grad, self.steps)
         first = self.step.edges()[0][0]
-        if type(grad) is NDARRAY:
+        if not isinstance(grad, TensorCore) and not backend_of(grad).mutable:
+            results = self.step.apply([piece], False)
+            inside = results[0]
+            if inside is None or first is None:
+                inside = backend_of(grad).xp.zeros(piece.shape, piece.dtype)
+            return [scattered(grad, self.steps, inside), *results[1:]]
+        if not isinstance(grad, TensorCore):
             total = grad.copy()
             results = self.step.apply([piece.copy()], False)
             inside = results[0]

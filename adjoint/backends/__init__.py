@@ -34,6 +34,10 @@ class Namespace:
         """function(*args), in the memory of `target`, a fresh array, where the library can."""
         return function(*args)
 
+    def indexed(self, array: Any, index: Any) -> Any:
+        """array[index]; lists in the index are arrays, numbers out of range an IndexError."""
+        return array[index]
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.library, name)
         setattr(self, name, found)  # the next look-up is a plain attribute
@@ -69,9 +73,17 @@ class Backend:
         """The device whose own thread runs backward work on this array; None: the caller's."""
         return None
 
+    def enter_worker(self, worker: Any) -> None:
+        """Prepare the calling thread, which is to run the work of this device from now on."""
+
     def shares_memory(self, array: Any, source: Any) -> bool:
         """Whether `array`, just made from `source`, is a view of it."""
         raise NotImplementedError
+
+    def same_layout(self, array: Any, like: Any) -> bool:
+        """Whether two arrays of one shape keep their elements in the same order."""
+        same: bool = array.strides == like.strides
+        return same
 
     def copy(self, array: Any) -> Any:
         """The same values in memory of their own, in order."""
@@ -124,6 +136,12 @@ def backend_of(array: Any) -> Backend:
         if found is None:
             raise TypeError(f"expected an array, got {kind.__module__}.{kind.__qualname__}")
     return found
+
+
+def enter_worker(worker: Any) -> None:
+    """Let each library prepare the thread of a device; those it does not concern do nothing."""
+    for backend in list(_by_device.values()):
+        backend.enter_worker(worker)
 
 
 def load(name: str) -> None:

@@ -9,6 +9,24 @@ from adjoint.ops.elementwise import conj, exp, where
 from adjoint.ops.op import general, linear
 from adjoint.ops.shape import flip
 
+# ---- the types of sums ----
+
+
+def is_half(kind: Any) -> bool:
+    """Whether a type is floating with two bytes: too short to gather sums in."""
+    return bool(kind.itemsize == 2 and category_of(kind) == FLOAT)
+
+
+def widened(input: Any) -> Any:
+    """The input in the type in which sums of it are gathered."""
+    return input.astype("float32") if is_half(input.dtype) else input
+
+
+def narrowed(value: Any, kind: Any) -> Any:
+    """A result in the type it should have."""
+    return value if value.dtype == kind else value.astype(kind)
+
+
 # ---- reading and writing along a dimension ----
 
 
@@ -117,7 +135,10 @@ def cumsum(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Sums of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
     input = _cast(input, dtype)
-    return xp.cumsum(input, axis=axis, dtype=input.dtype) if input.ndim else input
+    if input.ndim == 0:
+        return input
+    values = widened(input)
+    return narrowed(xp.cumsum(values, axis=axis, dtype=values.dtype), input.dtype)
 
 
 def _cumprod_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
@@ -133,7 +154,10 @@ def cumprod(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Products of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
     input = _cast(input, dtype)
-    return xp.cumprod(input, axis=axis, dtype=input.dtype) if input.ndim else input
+    if input.ndim == 0:
+        return input
+    values = widened(input)
+    return narrowed(xp.cumprod(values, axis=axis, dtype=values.dtype), input.dtype)
 
 
 def product_of_others(input: Any, dim: int) -> Any:
@@ -170,7 +194,7 @@ def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
     if input.ndim == 0:
         return input
     if category_of(input.dtype) < COMPLEX:
-        return running(xp, xp.logaddexp, input, axis)
+        return narrowed(running(xp, xp.logaddexp, widened(input), axis), input.dtype)
     return running(xp, partial(_complex_logaddexp, xp), input, axis)
 
 

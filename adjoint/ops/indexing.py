@@ -82,10 +82,10 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
 
 def _one_ellipsis(index: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index with further Ellipses, which stand for nothing, left out."""
-    if index.count(Ellipsis) < 2:
+    places = [i for i, part in enumerate(index) if part is Ellipsis]
+    if len(places) < 2:
         return index
-    first = index.index(Ellipsis)
-    return (*index[: first + 1], *[part for part in index[first:] if part is not Ellipsis])
+    return tuple([part for i, part in enumerate(index) if i not in places[1:]])
 
 
 def _as_array(xp: Any, part: Any) -> Any:
@@ -144,9 +144,9 @@ def _is_whole(basic: tuple[Any, ...]) -> bool:
 @composite(method=False)
 def getitem(input: Any, index: Any) -> Any:
     """input[index]: a view by ints, slices, None and Ellipsis, else a copy."""
-    if type(index) is int:
-        return select(input, 0, index)
     parts = plain_index(index)
+    if len(parts) == 1 and type(parts[0]) is int:
+        return select(input, 0, parts[0])
     if _is_basic(parts):
         return basic_index(input, _one_ellipsis(parts))
     return pick(input, _one_ellipsis(parts))
@@ -264,10 +264,19 @@ def setitem_(input: Any, index: Any, value: Any) -> Any:
     return apply_inplace(setitem, [input, _one_ellipsis(plain_index(index)), value])
 
 
+def same_dtype(name: str, input: Any, source: Any) -> None:
+    """Refuse a source of another data type, which PyTorch does not cast either."""
+    if not hasattr(source, "dtype"):
+        raise TypeError(f"{name} must be a tensor, not {type(source).__name__}")
+    if input.dtype != source.dtype:
+        raise RuntimeError(f"{name} of {source.dtype} for a tensor of {input.dtype}; cast it first")
+
+
 def _accumulate_or_write(array: Any, indices: Any, values: Any, accumulate: bool = False) -> None:
     if accumulate:
         array[...] = index_put.forward(backend_of(array).xp, array, indices, values, True)
     else:
+        same_dtype("values", array, values)
         _write(array, tuple(indices), values)
 
 
@@ -283,10 +292,11 @@ def _accumulate_or_write(array: Any, indices: Any, values: Any, accumulate: bool
 )
 def index_put(xp: Any, input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """input with values written, or added, where the tensors of indices name."""
+    same_dtype("values", input, values)
     if not accumulate:
         return setitem.forward(xp, input, tuple(indices), values)
     picks = _divide(xp, input.ndim, tuple(indices))[1]
-    return _added(xp, input, picks, as_value(xp, values, input.dtype))
+    return _added(xp, input, picks, values)
 
 
 # ---- along one dimension ----
@@ -366,12 +376,6 @@ def of_source(grad: Any, shape: Any) -> Any:
     if tuple(grad.shape) == tuple(shape):
         return grad
     return basic_place(grad, shape, tuple(slice(n) for n in grad.shape))
-
-
-def same_dtype(name: str, input: Any, source: Any) -> None:
-    """Refuse a source of another data type, which PyTorch does not cast either."""
-    if input.dtype != source.dtype:
-        raise RuntimeError(f"{name} of {source.dtype} for a tensor of {input.dtype}; cast it first")
 
 
 @linear(

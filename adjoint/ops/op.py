@@ -208,9 +208,16 @@ class _Probe:
         return call
 
 
+class _Token:
+    """Stands for an argument of a forward that is tried out; a look inside ends the trial."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise LookupError(name)
+
+
 def _direct(op: Op) -> Any:
     """NumPy's function, if forward with its defaults does nothing but call it."""
-    tokens: list[Any] = [object() for default in op.defaults if default is MISSING]
+    tokens: list[Any] = [_Token() for default in op.defaults if default is MISSING]
     if not tokens or len(tokens) > 2:
         return None
     probe = _Probe()

@@ -6,7 +6,13 @@ from typing import Any
 
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype, int64
 from adjoint.ops.comparison import isnan, logical_and, logical_not, logical_or
-from adjoint.ops.cumulative import place_along, product_of_others
+from adjoint.ops.cumulative import (
+    is_half,
+    narrowed,
+    place_along,
+    product_of_others,
+    widened,
+)
 from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
 from adjoint.ops.elementwise import abs as absolute
 from adjoint.ops.elementwise import conj, exp, maximum, minimum, where
@@ -38,21 +44,6 @@ def reduced_count(shape: Any, dim: Any) -> int:
 def axes_of(dim: Any, ndim: int) -> Any:
     """The axes to reduce as array libraries take them."""
     return None if dim is None else normal_dims(dim, ndim)
-
-
-def is_half(kind: Any) -> bool:
-    """Whether a type is floating with two bytes: too short to gather sums in."""
-    return bool(kind.itemsize == 2 and category_of(kind) == FLOAT)
-
-
-def widened(input: Any) -> Any:
-    """The input in the type in which sums of it are gathered."""
-    return input.astype("float32") if is_half(input.dtype) else input
-
-
-def narrowed(value: Any, kind: Any) -> Any:
-    """A result in the type it should have."""
-    return value if value.dtype == kind else value.astype(kind)
 
 
 def refuse_empty(input: Any, dim: Any, error: type[Exception] = RuntimeError) -> None:

@@ -449,6 +449,8 @@ def _cat_pieces(grad: Any, shapes: Any, dim: int) -> list[Any]:
 )
 def cat(xp: Any, tensors: Any, dim: int = 0) -> Any:
     """The tensors one after the other along dim; 1-d empty tensors fit anywhere."""
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError("expected a tuple or list of tensors, got one tensor")
     if any(tensor.ndim == 0 for tensor in tensors):
         raise RuntimeError("a 0-d tensor cannot be concatenated; use stack, or reshape it to (1,)")
     parts = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)

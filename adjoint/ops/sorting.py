@@ -4,13 +4,12 @@ from typing import Any
 
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.comparison import isnan
-from adjoint.ops.cumulative import moved_along, pick_along, place_along, running
+from adjoint.ops.cumulative import moved_along, narrowed, pick_along, place_along, running
 from adjoint.ops.dims import along, check_positions, normal_dim
 from adjoint.ops.elementwise import ceil, clamp, floor, refused_derivative, round, where
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import (
     chosen_along,
-    narrowed,
     refuse_complex,
     refuse_empty,
     selected,

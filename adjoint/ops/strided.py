@@ -108,7 +108,7 @@ def _extent(sizes: Any, strides: Any) -> int:
     """How many elements a pattern spans, from its first on."""
     if 0 in sizes:
         return 0
-    return 1 + sum((n - 1) * s for n, s in zip(sizes, strides))
+    return 1 + sum((int(n) - 1) * int(s) for n, s in zip(sizes, strides))
 
 
 def _memory_positions(xp: Any, sizes: Any, strides: Any, offset: int) -> Any:

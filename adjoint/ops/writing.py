@@ -135,7 +135,7 @@ def _product_gradients(
     others = scatter_reduce(safe_input, dim, index, filled, "prod", include_self=include_self)
     alone = gather(grad * others, dim, index)
     usual = gather(grad * result, dim, index) / filled
-    only = zero & (zeros == 1)
+    only = masked_fill(zero, zeros != 1, False)
     return grad_input, masked_fill(alone, ~only, 0) + masked_fill(usual, only, 0)
 
 

@@ -489,4 +489,6 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample((x, y))
     x = rng.uniform(0.5, 2.0, size=2).astype("float32")
     yield Sample((x, x), second_order=False)
-    yield Sample((np.array([np.inf, 1.0]), np.array([2.0, np.nan])), differentiate=False)
+    reason = {"jax": "computes real + 1j * imag, where one infinity makes the other nan"}
+    values = (np.array([np.inf, 1.0]), np.array([2.0, np.nan]))
+    yield Sample(values, differentiate=False, without=reason)

@@ -41,9 +41,7 @@ def _(rng: Rng) -> Iterator[Sample]:
 
 @samples("view_as", "reshape_as")
 def _(rng: Rng) -> Iterator[Sample]:
-    yield Sample(
-        (rng.normal(size=(3, 4)), np.zeros((2, 6), np.int64)), torch=method("reshape_as")
-    )
+    yield Sample((rng.normal(size=(3, 4)), np.zeros((2, 6), np.int64)), torch=method("reshape_as"))
 
 
 @samples("flatten")

@@ -1,0 +1,183 @@
+"""CuPy: arrays on NVIDIA and AMD GPUs; backward work on each GPU has a thread of its own.
+
+What differs from NumPy, and why, is in docs/notes/backends.md.
+"""
+
+import contextlib
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+import numpy as np
+
+from adjoint.backends import Backend, Namespace, register
+from adjoint.device import device
+
+
+def _on_host(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A NumPy function on CuPy arrays, for what CuPy lacks: there and back through main memory."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _to_device(
+            function(*map(_to_host, args), **{k: _to_host(kwargs[k]) for k in kwargs})
+        )
+
+    return call
+
+
+def _to_host(value: Any) -> Any:
+    """An argument with CuPy's arrays as NumPy's, in lists too."""
+    if isinstance(value, cupy.ndarray):
+        return cupy.asnumpy(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)([_to_host(element) for element in value])
+    return value
+
+
+def _to_device(value: Any) -> Any:
+    """A result with NumPy's arrays as CuPy's; several results as a tuple."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return cupy.asarray(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(_to_device(element) for element in value)
+    return value
+
+
+class CupyNamespace(Namespace):
+    """CuPy's functions; those it lacks run in NumPy, and those every backend must add."""
+
+    def __init__(self, library: Any, fallback: Any) -> None:
+        super().__init__(library)
+        self.fallback = fallback  # NumPy's module of the same name
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.library, name, None)
+        if found is None:
+            found = _on_host(getattr(self.fallback, name))
+        setattr(self, name, found)
+        return found
+
+    def into(self, function: Any, target: Any, *args: Any) -> Any:
+        if isinstance(function, cupy.ufunc):
+            return function(*args, out=target)
+        return function(*args)
+
+    def updated(self, array: Any, index: Any, values: Any) -> Any:
+        """A copy of array with array[index] = values."""
+        new = array.copy()
+        new[index] = values
+        return new
+
+    def added_at(self, array: Any, index: Any, values: Any) -> Any:
+        """A copy of array with values added at index, repeated places counted."""
+        dtype = array.dtype
+        values = cupy.asarray(values, dtype=dtype)
+        if dtype.kind == "c":  # the GPU adds single numbers atomically, so a pair goes in two steps
+            new = array.copy()
+            new.real[...] = self.added_at(array.real, index, values.real)
+            new.imag[...] = self.added_at(array.imag, index, values.imag)
+            return new
+        if dtype.kind == "f" or dtype in (np.int32, np.uint32, np.uint64):
+            new = array.copy()
+            cupy.add.at(new, index, values)
+            return new
+        # Two's complement: the sum of signed numbers is that of the same bits without a sign.
+        wide = array.astype(np.int64).view(np.uint64)
+        cupy.add.at(wide, index, values.astype(np.int64).view(np.uint64))
+        return wide.view(np.int64).astype(dtype)
+
+    def reshaped_view(self, array: Any, shape: Any) -> Any:
+        """array as another shape without a copy; ValueError if that can't be."""
+        new = cupy.reshape(array, shape)
+        if new.data.mem is not array.data.mem:
+            raise ValueError(f"no view of shape {tuple(shape)} without a copy")
+        return new
+
+    def strided(self, array: Any, shape: Any, strides: Any, offset: int) -> Any:
+        """A view of array's memory with strides and offset counted in elements."""
+        owner = array if array.base is None else array.base
+        size = array.dtype.itemsize
+        return cupy.ndarray(
+            tuple(shape),
+            array.dtype,
+            memptr=owner.data + offset * size,
+            strides=tuple(step * size for step in strides),
+        )
+
+    def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
+        """NumPy's sort; CuPy has one algorithm, which is stable."""
+        return cupy.sort(array, axis=axis)
+
+    def argsort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
+        """NumPy's argsort; CuPy has one algorithm, which is stable."""
+        return cupy.argsort(array, axis=axis)
+
+    def errstate(self, **settings: str) -> Any:
+        """A context that changes nothing: a GPU never warns of what an element became."""
+        return contextlib.nullcontext()
+
+    def special(self, name: str) -> Callable[..., Any]:
+        """A function of scipy.special: CuPy's own, else SciPy's, by way of main memory."""
+        from adjoint.backends.numpy import numpy_backend
+
+        found = getattr(importlib.import_module("cupyx.scipy.special"), name, None)
+        return _on_host(numpy_backend.xp.special(name)) if found is None else found
+
+
+class CupyBackend(Backend):
+    """Arrays on GPUs."""
+
+    name = "cupy"
+    device_type = "cuda"
+    array_type = cupy.ndarray
+    xp = CupyNamespace(cupy, np)
+
+    def __init__(self) -> None:
+        for part in ("linalg", "fft"):
+            inner = CupyNamespace(getattr(cupy, part), getattr(np, part))
+            setattr(self.xp, part, inner)
+
+    def asarray(self, value: Any, numpy_dtype: Any = None) -> Any:
+        if isinstance(value, (bool, int, float, complex)):
+            # Filled on the device: a number sent there as an array would wait for a copy.
+            return cupy.full(
+                (), value, np.asarray(value).dtype if numpy_dtype is None else numpy_dtype
+            )
+        return cupy.asarray(value, dtype=numpy_dtype)
+
+    def to_numpy(self, array: Any) -> Any:
+        return cupy.asnumpy(array)
+
+    def from_numpy(self, array: Any, where: device) -> Any:
+        if where.index is None:
+            return cupy.asarray(array)
+        count = cupy.cuda.runtime.getDeviceCount()
+        if where.index >= count:
+            raise RuntimeError(f"device {where}: CUDA has {count} devices here")
+        with cupy.cuda.Device(where.index):
+            return cupy.asarray(array)
+
+    def device(self, array: Any) -> device:
+        return device("cuda", array.device.id)
+
+    def worker(self, array: Any) -> Any:
+        return f"cuda:{array.device.id}"
+
+    def enter_worker(self, worker: Any) -> None:
+        if isinstance(worker, str) and worker.startswith("cuda:"):
+            cupy.cuda.Device(int(worker.removeprefix("cuda:"))).use()
+
+    def shares_memory(self, array: Any, source: Any) -> bool:
+        same: bool = array.data.mem is source.data.mem  # one object for each piece of memory
+        return same
+
+    def copy(self, array: Any) -> Any:
+        return array.copy(order="C")
+
+    def synchronize(self) -> None:
+        cupy.cuda.Device().synchronize()
+
+
+cupy_backend = CupyBackend()
+register(cupy_backend, cupy.ndarray)

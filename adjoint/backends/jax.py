@@ -1,0 +1,234 @@
+"""JAX: arrays that never change, on any device XLA compiles for; under `jax.jit`, its tracers.
+
+What differs from NumPy, and why, is in docs/notes/backends.md.
+"""
+
+import contextlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from adjoint.backends import Backend, Namespace, register, register_recogniser
+from adjoint.device import device
+
+_jax: Any = jax  # for its functions without type hints
+
+
+def _is_basic(index: Any) -> bool:
+    """Whether an index has only numbers, slices, None and Ellipsis, all known before running."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(
+        part is None
+        or part is Ellipsis
+        or isinstance(part, slice)
+        or (isinstance(part, (int, np.integer)) and not isinstance(part, bool))
+        for part in parts
+    )
+
+
+def _readable(array: Any, index: Any) -> Any:
+    """An index in JAX's grammar: lists as arrays; IndexError for numbers out of range.
+
+    JAX itself moves a number that is out of range to the edge, or drops what is written there.
+    """
+    if _is_basic(index):
+        np.broadcast_to(np.False_, array.shape)[index]  # NumPy's check, on one byte of memory
+        return index
+    if isinstance(index, tuple):
+        return tuple(_listed(part) for part in index)
+    return _listed(index)
+
+
+def _listed(part: Any) -> Any:
+    """A list in an index as an array, with integers for an empty one."""
+    if not isinstance(part, list):
+        return part
+    return np.asarray(part) if part else np.zeros(0, np.int32)
+
+
+def _fitting(values: Any, array: Any) -> Any:
+    """Values to be written into array, in its data type, as NumPy would cast them."""
+    dtype = getattr(values, "dtype", None)
+    return values if dtype is None or dtype == array.dtype else values.astype(array.dtype)
+
+
+class _Function:
+    """A function of JAX that complains of shapes with a ValueError, as NumPy's do."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.function(*args, **kwargs)
+        except TypeError as error:
+            text = str(error)
+            if "incompatible shapes for broadcasting" in text:
+                raise ValueError(f"operands could not be broadcast together: {text}") from None
+            if "shape" in text or "dimension" in text:
+                raise ValueError(text) from None
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)  # add.at, maximum.accumulate
+
+
+class JaxNamespace(Namespace):
+    """jax.numpy's functions, and those that NumPy has or that every backend must add."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.library, name)
+        if isinstance(found, ModuleType):  # linalg, fft
+            found = JaxNamespace(found)
+        elif callable(found) and not isinstance(found, type):
+            found = _Function(found)
+        setattr(self, name, found)
+        return found
+
+    def indexed(self, array: Any, index: Any) -> Any:
+        """array[index], with NumPy's grammar and errors."""
+        return array[_readable(array, index)]
+
+    def updated(self, array: Any, index: Any, values: Any) -> Any:
+        """array with array[index] = values."""
+        return array.at[_readable(array, index)].set(_fitting(values, array))
+
+    def added_at(self, array: Any, index: Any, values: Any) -> Any:
+        """array with values added at index, repeated places counted."""
+        return array.at[_readable(array, index)].add(_fitting(values, array))
+
+    def reshaped_view(self, array: Any, shape: Any) -> Any:
+        """array as another shape; always possible, since JAX has no strides."""
+        return jnp.reshape(array, shape)
+
+    def strided(self, array: Any, shape: Any, strides: Any, offset: int) -> Any:
+        """array's elements, counted in order, picked by strides and offset."""
+        last = offset + sum((n - 1) * step for n, step in zip(shape, strides))
+        if 0 not in shape and last >= array.size:
+            raise RuntimeError(
+                f"sizes {list(shape)}, strides {list(strides)} and offset {offset} reach element "
+                f"{last}, but the array has {array.size}"
+            )
+        places = jnp.full((1,) * len(shape), offset)
+        for axis, (n, step) in enumerate(zip(shape, strides)):
+            along = [1] * len(shape)
+            along[axis] = n
+            places = places + step * jnp.arange(n).reshape(along)
+        return jnp.take(array.reshape(-1), places)
+
+    def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
+        """NumPy's sort; JAX has one algorithm, which is stable."""
+        return jnp.sort(array, axis=axis)
+
+    def argsort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
+        """NumPy's argsort; JAX has one algorithm, which is stable."""
+        return jnp.argsort(array, axis=axis)
+
+    def ascontiguousarray(self, array: Any) -> Any:
+        """array itself, which has no other order."""
+        return jnp.asarray(array)
+
+    def errstate(self, **settings: str) -> Any:
+        """A context that changes nothing: JAX never warns of what an element became."""
+        return contextlib.nullcontext()
+
+    def special(self, name: str) -> Callable[..., Any]:
+        """A function under scipy.special's name: JAX's own, else SciPy's, called on the host."""
+        import jax.scipy.special
+
+        found = getattr(jax.scipy.special, name, None) or getattr(jnp, name, None)
+        return _on_host(name) if found is None else found
+
+
+def _on_host(name: str) -> Callable[..., Any]:
+    """An elementwise function of scipy.special that compiled code calls back for."""
+    from adjoint.backends.numpy import numpy_backend
+
+    function = numpy_backend.xp.special(name)
+
+    def call(*arrays: Any) -> Any:
+        dtype = jnp.result_type(*arrays)
+        if not jnp.issubdtype(dtype, jnp.inexact):
+            dtype = jnp.result_type(float)
+        shape = jnp.broadcast_shapes(*[jnp.shape(array) for array in arrays])
+
+        def host(*given: Any) -> Any:
+            return np.asarray(function(*[np.asarray(array) for array in given])).astype(dtype)
+
+        answer = _jax.ShapeDtypeStruct(shape, dtype)
+        return jax.pure_callback(host, answer, *arrays, vmap_method="broadcast_all")
+
+    return call
+
+
+class JaxBackend(Backend):
+    """Arrays of XLA: CPUs, GPUs or TPUs, whichever JAX was installed for."""
+
+    name = "jax"
+    device_type = "xla"
+    array_type = type(jnp.zeros(()))
+    mutable = False
+    xp = JaxNamespace(jnp)
+
+    def asarray(self, value: Any, numpy_dtype: Any = None) -> Any:
+        if numpy_dtype is None and isinstance(value, jax.Array):
+            return value
+        return jnp.asarray(value, dtype=numpy_dtype)
+
+    def to_numpy(self, array: Any) -> Any:
+        return np.array(array)  # a copy, because JAX's own memory is read-only
+
+    def from_numpy(self, array: Any, where: device) -> Any:
+        # The data type is asked for by name so that JAX warns where it has no 64-bit types.
+        # array, not asarray: that one may go on using NumPy's memory, which can still change.
+        return jax.device_put(jnp.array(array, dtype=array.dtype), self._place(where))
+
+    def _place(self, where: device) -> Any:
+        """JAX's device for ours; None for its default."""
+        if where.index is None:
+            return None
+        known = jax.local_devices()
+        if where.index >= len(known):
+            raise RuntimeError(f"device {where}: JAX has {len(known)} devices here")
+        return known[where.index]
+
+    def device(self, array: Any) -> device:
+        if isinstance(array, jax.core.Tracer):
+            return device("xla")  # not placed yet: whoever runs the compiled code decides
+        places = array.devices()
+        if len(places) != 1:
+            return device("xla")  # spread over several
+        (place,) = places
+        return device("xla", jax.local_devices().index(place))
+
+    def shares_memory(self, array: Any, source: Any) -> bool:
+        """True: nothing shows in memory, so a view operation's result counts as a view always."""
+        return True
+
+    def same_layout(self, array: Any, like: Any) -> bool:
+        """True: JAX's arrays have no strides."""
+        return True
+
+    def copy(self, array: Any) -> Any:
+        return array  # nobody can change it
+
+    def synchronize(self) -> None:
+        _jax.block_until_ready(_jax.live_arrays())
+
+
+jax_backend = JaxBackend()
+register(jax_backend, JaxBackend.array_type)
+
+
+def _recognise(kind: Any) -> Backend | None:
+    """Tracers are arrays: what runs on them is what gets compiled."""
+    if isinstance(kind, type) and issubclass(kind, (jax.core.Tracer, jax.Array)):
+        return jax_backend
+    return None
+
+
+register_recogniser(_recognise)

@@ -1,0 +1,4 @@
+"""Pictures of what autograd recorded."""
+
+from adjoint.viz.graph import draw_graph as draw_graph
+from adjoint.viz.graph import graph_dot as graph_dot

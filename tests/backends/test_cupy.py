@@ -1,0 +1,203 @@
+"""The CuPy backend, where there is a GPU: NumPy's values and gradients, on the device's thread."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from adjoint import Tensor
+from adjoint.autograd import backward, grad, no_grad
+from adjoint.backends import backend_for, backend_of
+from adjoint.device import device
+from adjoint.testing import all_functions
+from tests.backends import PROGRAMS, assert_alike, mlp_arrays, mlp_step, run, sample_outcomes
+
+
+def gpu_count() -> int:
+    """How many GPUs can be used; none where the driver is missing."""
+    try:
+        count: int = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return 0
+    return count
+
+
+pytestmark = pytest.mark.skipif(gpu_count() == 0, reason="CuPy finds no GPU")
+second_gpu = pytest.mark.skipif(gpu_count() < 2, reason="needs two GPUs")
+
+
+def leaf(*values: float) -> Tensor:
+    """A leaf on the GPU."""
+    return Tensor(cupy.asarray(values, dtype=np.float32)).requires_grad_()
+
+
+# ---- the backend itself ----
+
+
+def test_arrays_belong_to_it() -> None:
+    x = leaf(1.0, 2.0)
+    assert backend_of(x.array) is backend_for(device("cuda"))
+    assert x.device == device("cuda", 0)
+    there = backend_for(device("cuda")).from_numpy(np.arange(3.0), device("cuda:0"))
+    assert there.dtype == np.float64
+    np.testing.assert_array_equal(backend_of(there).to_numpy(there), [0, 1, 2])
+    with pytest.raises(RuntimeError, match="cuda:99"):
+        backend_for(device("cuda")).from_numpy(np.ones(2), device("cuda:99"))
+
+
+def test_views_are_known_by_their_memory() -> None:
+    backend = backend_for(device("cuda"))
+    x = cupy.arange(12.0).reshape(3, 4)
+    for view in (x[1], x.T, x[::2, 1:], x.reshape(4, 3), cupy.broadcast_to(x, (2, 3, 4)), x):
+        assert backend.shares_memory(view, x)
+    for other in (x + 0, x.copy(), x[cupy.asarray([0, 1])], x.T.reshape(2, 6), x.sum()):
+        assert not backend.shares_memory(other, x)
+    assert backend.xp.reshaped_view(x, (2, 6)).shape == (2, 6)
+    with pytest.raises(ValueError, match="without a copy"):
+        backend.xp.reshaped_view(x.T, (2, 6))
+    strided = backend.xp.strided(x[1], (2, 3), (1, 4), 1)
+    assert backend.shares_memory(strided, x)
+    np.testing.assert_array_equal(cupy.asnumpy(strided), [[1, 5, 9], [2, 6, 10]])
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "complex64", "complex128"]
+    + ["int8", "int16", "int32", "int64", "uint8", "bool"],
+)  # fmt: skip
+def test_repeated_places_are_counted(dtype: str) -> None:
+    xp = backend_for(device("cuda")).xp
+    ours = np.zeros(4, dtype)
+    values = np.asarray([1, 1, 0, 1]).astype(dtype)
+    index = np.asarray([0, 0, 1, 3])
+    got = xp.added_at(cupy.asarray(ours), cupy.asarray(index), cupy.asarray(values))
+    np.add.at(ours, index, values)
+    assert got.dtype == ours.dtype
+    np.testing.assert_array_equal(cupy.asnumpy(got), ours)
+
+
+def test_what_cupy_lacks_runs_in_numpy() -> None:
+    special = pytest.importorskip("scipy.special")
+    xp = backend_for(device("cuda")).xp
+    x = np.linspace(0.5, 2.0, 5)
+    for name in ("gammaln", "k0", "hyp0f1"):
+        arguments = (1.5, x) if name == "hyp0f1" else (x,)
+        there = [cupy.asarray(a) for a in arguments]
+        got = xp.special(name)(*there)
+        assert isinstance(got, cupy.ndarray)
+        np.testing.assert_allclose(cupy.asnumpy(got), getattr(special, name)(*arguments))
+    matrix = np.asarray([[2.0, 1.0], [0.5, 3.0]])
+    values, vectors = xp.linalg.eig(cupy.asarray(matrix))
+    rebuilt = (
+        cupy.asnumpy(vectors) @ np.diag(cupy.asnumpy(values)) @ np.linalg.inv(cupy.asnumpy(vectors))
+    )
+    np.testing.assert_allclose(rebuilt, matrix, atol=1e-12)
+
+
+# ---- programs ----
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_agree_with_numpy(name: str) -> None:
+    assert_alike(run(name, cupy.asarray), run(name, np.array))
+
+
+@pytest.mark.parametrize("name", all_functions())
+def test_ops_agree_with_numpy(name: str) -> None:
+    for got, expected in sample_outcomes(name, "cupy", cupy.asarray):
+        np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_a_saved_tensor_that_was_changed_is_refused() -> None:
+    y = leaf(1.0, 2.0) * 1.0
+    z = y * y
+    y.add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        backward(z.sum())
+
+
+def test_in_place_changes_reach_the_array_itself() -> None:
+    array = cupy.zeros((2, 3))
+    x = Tensor(array)
+    with no_grad():
+        x[1].add_(2.0)
+    np.testing.assert_array_equal(cupy.asnumpy(array), [[0, 0, 0], [2, 2, 2]])
+
+
+def test_training_agrees_with_numpy() -> None:
+    plain, batch, targets = mlp_arrays(dtype=np.float64)
+    there = [cupy.asarray(p) for p in plain]
+    x, y = cupy.asarray(batch), cupy.asarray(targets)
+    losses = []
+    for _ in range(6):
+        plain, plain_loss = mlp_step(plain, batch, targets)
+        there, loss = mlp_step(there, x, y)
+        np.testing.assert_allclose(float(loss), float(plain_loss), rtol=1e-9)
+        losses.append(float(loss))
+    for got, expected in zip(there, plain):
+        np.testing.assert_allclose(cupy.asnumpy(got), expected, rtol=1e-8, atol=1e-10)
+    assert losses[-1] < losses[0] * 0.9
+
+
+# ---- threads and errors ----
+
+
+def test_backward_runs_on_the_devices_thread() -> None:
+    seen: list[Any] = []
+    y = leaf(1.0, 2.0) * 3.0
+    y.register_hook(lambda _: seen.append((threading.current_thread(), cupy.cuda.Device().id)))
+    backward(y.sum())
+    (thread, current) = seen[0]
+    assert thread.name == "adjoint-backward-cuda:0"
+    assert thread.daemon
+    assert current == 0
+
+
+def failing(error: Exception) -> Callable[[Any], None]:
+    """A hook that raises."""
+
+    def hook(_: Any) -> None:
+        raise error
+
+    return hook
+
+
+def test_an_exception_on_the_thread_reaches_the_caller() -> None:
+    error = ValueError("no")
+    x = leaf(1.0, 2.0)
+    y = x * 3.0
+    y.register_hook(failing(error))
+    with pytest.raises(ValueError, match="no") as caught:
+        backward(y.sum())
+    assert caught.value is error
+    assert any("MulBackward0" in note for note in error.__notes__)
+    assert x.grad is None
+
+
+def test_devices_do_not_mix() -> None:
+    x, y = leaf(1.0, 2.0), Tensor(np.ones(2, np.float32))
+    for left, right in ((x, y), (y, x)):
+        with pytest.raises(RuntimeError, match="same device"):
+            left * right
+
+
+def test_a_single_number_on_the_cpu_goes_along() -> None:
+    x = leaf(1.0, 2.0)
+    backward((x * Tensor(np.asarray(2.0, np.float32))).sum())
+    np.testing.assert_array_equal(x.grad.numpy_array(), [2.0, 2.0])
+
+
+@second_gpu
+def test_work_stays_on_the_second_gpu() -> None:
+    seen: list[int] = []
+    with cupy.cuda.Device(1):
+        x = leaf(1.0, 2.0)
+        y = x * x
+        loss = y.sum()
+    y.register_hook(lambda _: seen.append(cupy.cuda.Device().id))
+    (found,) = grad(loss, x)
+    assert seen == [1]
+    assert found.device == device("cuda:1")

@@ -1,0 +1,38 @@
+"""Samples for the generated tests, PyTorch as the oracle, and hypothesis' settings."""
+
+import importlib
+import os
+import pkgutil
+from typing import Any
+
+import hypothesis
+import pytest
+
+import tests.samples
+
+NO_ORACLE = "PyTorch, the oracle, is not installed"
+
+for _module in pkgutil.iter_modules(tests.samples.__path__):
+    importlib.import_module(f"tests.samples.{_module.name}")
+
+hypothesis.settings.register_profile("local", deadline=None, max_examples=100)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=200, derandomize=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session")
+def torch() -> Any:
+    """PyTorch, on one thread; tests that ask it are skipped where it is missing."""
+    try:
+        module = importlib.import_module("torch")
+    except ImportError:
+        pytest.skip(NO_ORACLE)
+    module.set_num_threads(1)
+    return module
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how much was not compared with PyTorch, so that a green run can't hide it."""
+    skipped = [r for r in terminalreporter.getreports("skipped") if NO_ORACLE in str(r.longrepr)]
+    if skipped:
+        terminalreporter.write_line(f"{len(skipped)} parity tests skipped: {NO_ORACLE}")

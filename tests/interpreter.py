@@ -1,0 +1,26 @@
+"""A fresh Python for what must not share this process: pages, examples, imports."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import adjoint
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def fresh_python(*arguments, cwd):
+    """Run Python with the adjoint that is tested here; what it printed, unless it failed."""
+    home = str(Path(adjoint.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": home},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout

@@ -1,0 +1,116 @@
+"""Imports of the package point one way, and array libraries are imported in few places."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import adjoint
+
+ROOT = Path(adjoint.__file__).parent
+
+# From the bottom up. A module may import its own layer and those below; a package stands for the
+# modules in it that are not named themselves.
+LAYERS = [
+    ["_base", "ambient", "backends", "device", "dtypes", "size", "tensor_core"],
+    ["autograd.hooks"],
+    ["autograd.graph", "autograd.saved_tensors"],
+    ["autograd.engine", "autograd.workers"],
+    ["dispatch", "ops.op", "tensor", "views"],
+    ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
+    ["autograd", "fft", "func", "library", "linalg", "methods", "ops.derive", "special"],
+    ["distributed", "nn", "optim", "testing", "utils"],
+    ["cli", "compat", "viz"],
+    [""],  # adjoint itself, which only gathers public names
+]
+RANK = {f"adjoint.{name}".strip("."): rank for rank, names in enumerate(LAYERS) for name in names}
+
+# What may import which array library, and why.
+LIBRARIES = {"numpy", "scipy", "ml_dtypes", "cupy", "jax", "torch"}
+EXCEPTIONS = {
+    "adjoint.dtypes": ({"numpy", "ml_dtypes"}, "our data types are named after NumPy's"),
+    "adjoint.testing": ({"numpy"}, "samples are NumPy arrays, whatever the backend"),
+    "adjoint.ops.conversion": ({"ml_dtypes"}, "it knows the limits of bfloat16"),
+}
+
+
+def modules() -> list[str]:
+    """Every module of the package."""
+    found = []
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = ["adjoint", *path.relative_to(ROOT).with_suffix("").parts]
+        found.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    return found
+
+
+MODULES = modules()
+every_module = pytest.mark.parametrize("module", MODULES)
+
+
+def tree_of(module: str) -> ast.Module:
+    """A module's source, parsed."""
+    path = ROOT.joinpath(*module.split(".")[1:])
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(source.read_text(encoding="utf-8"))
+
+
+def statements(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The import statements that run, wherever they stand: not those for type checkers."""
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        return
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield node
+    for child in ast.iter_child_nodes(node):
+        yield from statements(child)
+
+
+def imports(module: str) -> Iterator[tuple[int, str]]:
+    """The line and the full name of each module that a module imports."""
+    for statement in statements(tree_of(module)):
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                yield statement.lineno, alias.name
+            continue
+        assert statement.level == 0, f"{module}:{statement.lineno}: a relative import"
+        source = statement.module or ""
+        for alias in statement.names:
+            inner = f"{source}.{alias.name}"
+            yield statement.lineno, inner if inner in MODULES else source
+
+
+def rank_of(module: str) -> int:
+    """The layer of a module, or of the nearest package around it that has one."""
+    name = module
+    while name not in RANK:
+        assert "." in name, f"{module} has no layer: give it one in LAYERS"
+        name = name.rpartition(".")[0]
+    assert name != "adjoint" or module == "adjoint", f"{module} has no layer: give it one in LAYERS"
+    return RANK[name]
+
+
+@every_module
+def test_imports_point_down(module: str) -> None:
+    """A module imports nothing that lies above it."""
+    for line, name in imports(module):
+        if name.partition(".")[0] == "adjoint":
+            assert rank_of(name) <= rank_of(module), f"{module}:{line} imports {name} from above"
+
+
+@every_module
+def test_array_libraries_stay_behind_backends(module: str) -> None:
+    """NumPy, CuPy and JAX are for the backends; PyTorch is for nothing but tests."""
+    allowed, _ = EXCEPTIONS.get(module, (set(), ""))
+    for line, name in imports(module):
+        library = name.partition(".")[0]
+        assert library != "torch", f"{module}:{line} imports PyTorch"
+        if library in LIBRARIES and not module.startswith("adjoint.backends"):
+            assert library in allowed, f"{module}:{line} imports {library}"
+
+
+def test_lists_are_up_to_date() -> None:
+    """Every exception is still made use of."""
+    for module, (allowed, reason) in EXCEPTIONS.items():
+        if module in MODULES:
+            used = {name.partition(".")[0] for _, name in imports(module)} & LIBRARIES
+            assert allowed <= used, f"{module} no longer imports {allowed - used} ({reason})"

@@ -1,0 +1,101 @@
+"""What is installed is what was meant: its build, files and version, and nothing else loaded."""
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import sysconfig
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import adjoint
+from tests.interpreter import ROOT, fresh_python
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXPECTED = os.environ.get("ADJOINT_EXPECTED")  # "installed" or "source"; see the Makefile
+HOME = Path(adjoint.__file__).parent
+
+
+def build_script():
+    spec = importlib.util.spec_from_file_location("adjoint_setup", ROOT / "setup.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(EXPECTED is None, reason="ADJOINT_EXPECTED is not set")
+def test_the_build_under_test_is_the_expected_one():
+    print(adjoint.__file__, "compiled:", adjoint.__compiled__)
+    if EXPECTED == "source":
+        assert HOME.parent == ROOT
+        assert not adjoint.__compiled__
+    else:
+        assert HOME.parent in (
+            Path(sysconfig.get_path("purelib")),
+            Path(sysconfig.get_path("platlib")),
+        )
+        assert adjoint.__compiled__ == build_script().can_compile()
+
+
+def test_compiled_says_how_the_core_was_loaded():
+    engine = importlib.util.find_spec("adjoint.autograd.engine")
+    assert adjoint.__compiled__ == (not engine.origin.endswith(".py"))
+
+
+@pytest.mark.skipif(EXPECTED != "installed", reason="the package under test is not installed")
+def test_wheel_holds_sources_and_compiled_modules():
+    files = {str(file) for file in importlib.metadata.files("adjoint")}
+    sources = {str(path.relative_to(ROOT)) for path in (ROOT / "adjoint").rglob("*.py")}
+    assert sources <= files
+    assert "adjoint/py.typed" in files
+    if adjoint.__compiled__:
+        suffix = sysconfig.get_config_var("EXT_SUFFIX")
+        for name in build_script().COMPILED:
+            assert name.removesuffix(".py") + suffix in files
+    assert not [file for file in files if file.startswith(("tests/", "examples/", "benchmarks/"))]
+
+
+@pytest.mark.skipif(EXPECTED != "installed", reason="the package under test is not installed")
+def test_version_is_that_of_pyproject():
+    assert adjoint.__version__ == importlib.metadata.version("adjoint") == PROJECT["version"]
+
+
+def test_changelog_begins_with_this_version():
+    assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_extras_are_those_the_readme_names():
+    extras = PROJECT["optional-dependencies"]
+    readme = (ROOT / "README.md").read_text()
+    for name in ("gpu", "xla", "mpi", "scipy", "safetensors", "viz", "all"):
+        assert name in extras
+        assert f"`[{name}]`" in readme
+    assert PROJECT["dependencies"] == ["numpy>=2.0"]
+
+
+def test_compiled_modules_exist_and_are_typed():
+    for name in build_script().COMPILED:
+        assert (ROOT / name).exists()
+    assert (ROOT / "adjoint" / "py.typed").exists()
+
+
+def test_adjoint_pure_forces_a_pure_build(monkeypatch):
+    monkeypatch.setenv("ADJOINT_PURE", "1")
+    script = build_script()
+    assert not script.can_compile()
+    assert script.extensions() == []
+
+
+def test_a_missing_compiler_makes_a_pure_build(monkeypatch):
+    monkeypatch.delenv("ADJOINT_PURE", raising=False)
+    monkeypatch.setenv("CC", "no-such-compiler --flag")
+    assert not build_script().can_compile()
+
+
+def test_import_loads_no_optional_library(tmp_path):
+    program = "import adjoint, json, sys; print(json.dumps(list(sys.modules)))"
+    loaded = json.loads(fresh_python("-c", program, cwd=tmp_path))
+    for name in ("torch", "jax", "cupy", "scipy", "matplotlib", "mypy", "importlib.metadata"):
+        assert name not in loaded

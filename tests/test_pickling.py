@@ -1,0 +1,108 @@
+"""Pickles and copies."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import adjoint
+
+
+class Special(adjoint.Tensor):
+    """A subclass that pickle can find."""
+
+
+def round_trip(value):
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickle(protocol):
+    x = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = pickle.loads(pickle.dumps(x, protocol))
+    assert y.tolist() == x.tolist()
+    assert y.requires_grad and y.is_leaf
+    assert y.dtype is x.dtype
+
+
+@pytest.mark.parametrize("kind", adjoint.dtypes.ALL, ids=str)
+def test_every_data_type(kind):
+    x = adjoint.ones(2, dtype=kind)
+    assert round_trip(x).dtype is kind
+    assert round_trip(kind) is kind
+
+
+def test_history_is_not_pickled():
+    x = adjoint.ones(2, requires_grad=True)
+    y = round_trip(x * 2)
+    assert y.is_leaf and y.requires_grad
+    x.grad = adjoint.ones(2)
+    assert round_trip(x).grad is None
+
+
+def test_a_view_is_stored_alone():
+    base = adjoint.zeros(1000, 1000)
+    assert len(pickle.dumps(base[0, :3])) < 2000
+
+
+def test_attributes_and_class_are_kept():
+    x = adjoint.tensor([1.0]).as_subclass(Special)
+    x.note = "mine"
+    for y in (round_trip(x), copy.copy(x), copy.deepcopy(x)):
+        assert type(y) is Special
+        assert y.note == "mine"
+
+
+def test_hooks_are_missed():
+    x = adjoint.ones(2, requires_grad=True)
+    x.register_hook(lambda grad: grad)
+    with pytest.warns(UserWarning, match="will not be serialized"):
+        pickle.dumps(x)
+    y = adjoint.ones(2, requires_grad=True)
+
+    def dispensable(grad):
+        return grad
+
+    dispensable.__torch_unserializable__ = True
+    y.register_hook(dispensable)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pickle.dumps(y)
+
+
+def test_copy_shares_memory():
+    x = adjoint.ones(2, requires_grad=True)
+    y = copy.copy(x)
+    assert y is not x
+    assert y.data_ptr() == x.data_ptr()
+    assert y.requires_grad
+
+
+def test_deepcopy():
+    x = adjoint.ones(2, requires_grad=True)
+    x.grad = adjoint.full((2,), 3.0)
+    first, second = copy.deepcopy([x, x])
+    assert first is second
+    assert first.data_ptr() != x.data_ptr()
+    assert first.requires_grad
+    assert first.grad.tolist() == [3, 3]
+    assert first.grad is not x.grad
+
+
+def test_deepcopy_keeps_the_order_in_memory():
+    x = adjoint.zeros(3, 2).permute(1, 0).detach()
+    assert copy.deepcopy(x).stride() == (1, 2)
+
+
+def test_deepcopy_refuses_history():
+    x = adjoint.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaves"):
+        copy.deepcopy(x * 2)
+
+
+def test_numpy_arrays_inside():
+    x = adjoint.ones(2)
+    x.note = np.arange(3)
+    assert round_trip(x).note.tolist() == [0, 1, 2]

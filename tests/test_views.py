@@ -1,0 +1,468 @@
+"""Views share memory, versions and history with their base.
+
+Expectations written out run everywhere; the comparisons with PyTorch need it installed.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.autograd import grad, inference_mode, no_grad
+from adjoint.tensor import Tensor
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch, the oracle, is not installed")
+
+View = Callable[[Any], Any]
+
+# Views of a (3, 4) tensor, in words both libraries understand.
+VIEWS: dict[str, View] = {
+    "view": lambda x: x.view(2, 6),
+    "view_as": lambda x: x.view_as(x.reshape(12)),
+    "reshape": lambda x: x.reshape(4, 3),
+    "reshape_as": lambda x: x.reshape_as(x.reshape(12)),
+    "flatten": lambda x: x.flatten(),
+    "unflatten": lambda x: x.unflatten(1, (2, 2)),
+    "ravel": lambda x: x.ravel(),
+    "squeeze": lambda x: x[:1].squeeze(0),
+    "unsqueeze": lambda x: x.unsqueeze(1),
+    "transpose": lambda x: x.transpose(0, 1),
+    "swapaxes": lambda x: x.swapaxes(0, 1),
+    "t": lambda x: x.t(),
+    "T": lambda x: x.T,
+    "mT": lambda x: x.mT,
+    "permute": lambda x: x.permute(1, 0),
+    "movedim": lambda x: x.movedim(0, 1),
+    "expand": lambda x: x.expand(3, 4),
+    "narrow": lambda x: x.narrow(1, 1, 2),
+    "select": lambda x: x.select(1, 2),
+    "item": lambda x: x[1, 2],
+    "row": lambda x: x[-1],
+    "slice": lambda x: x[1:, ::2],
+    "new dimension": lambda x: x[:, None, 1:3],
+    "ellipsis": lambda x: x[..., 1],
+    "all": lambda x: x[...],
+    "diagonal": lambda x: x.diagonal(1),
+    "unfold": lambda x: x.unfold(1, 2, 2),
+    "as_strided": lambda x: x.as_strided((2, 2), (5, 2), 1),
+    "tensor_split": lambda x: x.tensor_split(2)[1],
+    "hsplit": lambda x: x.hsplit(2)[0],
+    "view of a view": lambda x: x[1:].t()[::2],
+    "deep view": lambda x: x.reshape(2, 2, 3)[1].t().unsqueeze(0)[:, 1:, 0],
+    "diagonal of a view": lambda x: x[:, 1:].diagonal().unsqueeze(0),
+    "strides of a view": lambda x: x[1].as_strided((2, 2), (2, 1), 4),
+}
+MULTI_VIEWS: dict[str, View] = {
+    "unbind": lambda x: x.unbind(),
+    "iteration": lambda x: tuple(x),
+    "split": lambda x: x.split(2),
+    "split sizes": lambda x: x.split([1, 2]),
+    "chunk": lambda x: x.chunk(2, 1),
+}
+# Overlapping in memory: they can be read, not written.
+OVERLAPPING: dict[str, View] = {
+    "expand": lambda x: x[:1].expand(3, 4),
+    "broadcast_to": lambda x: x.broadcast_to((2, 3, 4)),
+    "strides": lambda x: x.as_strided((3, 3), (0, 1)),
+}
+
+
+def array() -> Any:
+    return np.arange(1.0, 13.0).reshape(3, 4)
+
+
+def weights(shape: Any) -> Any:
+    return np.random.default_rng(5).normal(size=tuple(shape))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_memory_is_shared_both_ways(name: str) -> None:
+    x = Tensor(array())
+    view = VIEWS[name](x)
+    assert np.shares_memory(view.array, x.array)
+    assert view._is_view() and view._base is x
+    before = view.array.copy()
+    x.add_(100.0)
+    assert np.array_equal(view.array, before + 100)
+    view.mul_(0.0)
+    assert (x.array == 0).sum() == view.array.size
+    view[...] = 7.0
+    assert (x.array == 7).sum() == view.array.size
+
+
+@pytest.mark.parametrize("name", MULTI_VIEWS)
+def test_pieces_share_memory(name: str) -> None:
+    x = Tensor(array())
+    for piece in MULTI_VIEWS[name](x):
+        assert np.shares_memory(piece.array, x.array) and piece._base is x
+        piece.mul_(0.0)
+    assert not x.array.any()
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_overlapping_memory_is_not_written(name: str) -> None:
+    x = Tensor(array())
+    view = OVERLAPPING[name](x)
+    assert np.shares_memory(view.array, x.array)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        view.add_(1.0)
+    assert np.array_equal(x.array, array())
+    assert x._version == 0
+
+
+def test_copies_do_not_share() -> None:
+    x = Tensor(array())
+    index = Tensor(np.array([0, 1, 2]))
+    copies = [
+        x[index],
+        x[[0, 1, 2]],
+        x[x > 0],
+        x.flip(0),
+        x.flip(()),
+        x.roll(0),
+        x.rot90(0),
+        x.repeat(1, 1),
+        x.tril(9),
+        x.index_select(0, index),
+        x.masked_fill(x < 0, 0.0),
+        x.diag(),
+        adjoint.ops.find_function("cat")([x]),
+        adjoint.ops.find_function("pad")(x, ()),
+        adjoint.ops.find_function("fill")(x, 1.0),
+        x.t().reshape(12),
+        x.select_scatter(x[0], 0, 0),
+    ]
+    for copy in copies:
+        assert not np.shares_memory(copy.array, x.array)
+        assert copy._base is None
+
+
+# ---- gradients ----
+
+
+def outcome(make: Any, where: Any, function: Any) -> tuple[Any, Any]:
+    """The value and gradient of a function of one (3, 4) leaf."""
+    x = make(array()).requires_grad_()
+    result = function(x)
+    (gradient,) = where.grad([result], [x])
+    return result, gradient
+
+
+def same(function: Callable[[Any], Any]) -> None:
+    """A function, that ends in a sum, has PyTorch's value and gradient."""
+    ours = outcome(Tensor, adjoint.autograd, function)
+    theirs = outcome(torch.tensor, torch.autograd, function)
+    for mine, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine.array, other.detach().numpy(), rtol=1e-12)
+
+
+def weighted(x: Any) -> Any:
+    """A sum that tells elements apart."""
+    w = weights(x.shape)
+    return (x * (Tensor(w) if isinstance(x, Tensor) else torch.tensor(w))).sum()
+
+
+@needs_torch
+@pytest.mark.parametrize("name", VIEWS)
+def test_gradient_through_changed_view(name: str) -> None:
+    def function(x: Any) -> Any:
+        base = x * 2.0
+        view = VIEWS[name](base)
+        view.mul_(view.detach() + 1.0)
+        return weighted(base) + weighted(view)
+
+    same(function)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", VIEWS)
+def test_gradient_through_changed_base(name: str) -> None:
+    def function(x: Any) -> Any:
+        base = x * 2.0
+        view = VIEWS[name](base)
+        base.mul_(x)
+        return weighted(view) + weighted(view * view)
+
+    same(function)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", VIEWS)
+def test_gradient_into_written_view(name: str) -> None:
+    def function(x: Any) -> Any:
+        base = x * 2.0
+        other = base[0, 0] * 3.0
+        before = VIEWS[name](base)
+        VIEWS[name](base)[...] = other
+        return weighted(base * base) + weighted(before)
+
+    same(function)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", [*OVERLAPPING, "windows"])
+def test_gradient_of_overlapping_memory(name: str) -> None:
+    views = {**OVERLAPPING, "windows": lambda x: x.unfold(1, 3, 1)}
+
+    def function(x: Any) -> Any:
+        base = x * 2.0
+        view = views[name](base)
+        base.mul_(3.0)
+        return weighted(view)
+
+    same(function)
+
+
+@needs_torch
+def test_gradient_of_several_changes() -> None:
+    def function(x: Any) -> Any:
+        base = x * 2.0
+        column, row = base[:, 1], base[1]
+        inner = row[1:3]
+        column.mul_(3.0)
+        inner.add_(column[0])
+        base[0] = inner.repeat(2)
+        row.add_(base[2] * 2.0)
+        return weighted(base) + weighted(column) + weighted(row) + weighted(inner)
+
+    same(function)
+
+
+@needs_torch
+def test_gradient_into_a_tensor_that_needed_none() -> None:
+    def function(x: Any) -> Any:
+        base = x.detach() * 2.0
+        view = base[1]
+        view.mul_(x[0])
+        return weighted(base) + weighted(view)
+
+    same(function)
+
+
+@needs_torch
+def test_second_order_through_a_change() -> None:
+    def function(library: Any, x: Any) -> Any:
+        base = x * x
+        base[1:].t()[1].mul_(x[0, 0])
+        (first,) = library.grad([weighted(base * base)], [x], create_graph=True)
+        return library.grad([weighted(first)], [x])[0]
+
+    ours = function(adjoint.autograd, Tensor(array()).requires_grad_())
+    theirs = function(torch.autograd, torch.tensor(array()).requires_grad_())
+    np.testing.assert_allclose(ours.array, theirs.numpy(), rtol=1e-12)
+
+
+def test_gradient_written_out() -> None:
+    x = Tensor(np.array([1.0, 2.0, 3.0])).requires_grad_()
+    y = x * 2.0
+    y[1:].mul_(10.0)
+    (gradient,) = grad([y.sum()], [x])
+    assert gradient.tolist() == [2.0, 20.0, 20.0]
+
+
+def test_overlapping_assignment_written_out() -> None:
+    x = Tensor(np.array([1.0, 2.0, 3.0])).requires_grad_()
+    y = x * 1.0
+    y[1:] = y[:-1]
+    assert y.tolist() == [1.0, 1.0, 2.0]
+    (gradient,) = grad([(y * Tensor(np.array([1.0, 10.0, 100.0]))).sum()], [x])
+    assert gradient.tolist() == [11.0, 100.0, 0.0]
+
+
+def test_overlapping_assignment_by_index_written_out() -> None:
+    y = Tensor(np.array([1.0, 2.0, 3.0]))
+    y[[1, 2]] = y[:2]
+    assert y.tolist() == [1.0, 1.0, 2.0]
+    y[y > 0] = y.flip(0)
+    assert y.tolist() == [2.0, 1.0, 1.0]
+
+
+def test_windows_written_out() -> None:
+    x = Tensor(np.arange(4.0)).requires_grad_()
+    windows = x.unfold(0, 2, 1)
+    assert windows.tolist() == [[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]
+    (gradient,) = grad([windows.sum()], [x])
+    assert gradient.tolist() == [1.0, 2.0, 2.0, 1.0]
+
+
+# ---- versions ----
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_versions_are_shared(name: str) -> None:
+    x = Tensor(array())
+    view = VIEWS[name](x)
+    other = x[0]
+    assert (x._version, view._version) == (0, 0)
+    view.add_(1.0)
+    x.add_(1.0)
+    other[0] = 3.0
+    assert (x._version, view._version, other._version) == (3, 3, 3)
+
+
+def test_copies_have_versions_of_their_own() -> None:
+    x = Tensor(array())
+    copy = x[[0]]
+    x.add_(1.0)
+    assert copy._version == 0
+
+
+def test_saved_memory_changed_through_a_view_is_noticed() -> None:
+    x = Tensor(array()).requires_grad_()
+    y = x * 1.0
+    row = y[0]
+    z = y * y
+    row.add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        grad([z.sum()], [x])
+
+
+def test_a_view_saves_nothing() -> None:
+    x = Tensor(array()).requires_grad_()
+    y = x * 1.0
+    z = y.t()[1:].reshape(-1).unfold(0, 2, 1)
+    y.mul_(2.0)
+    (gradient,) = grad([z.sum()], [x])
+    assert gradient.shape == (3, 4)
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize("name", MULTI_VIEWS)
+def test_pieces_refuse_changes(name: str) -> None:
+    x = Tensor(array()).requires_grad_()
+    y = x * 1.0
+    piece = MULTI_VIEWS[name](y)[0]
+    with pytest.raises(RuntimeError, match="multiple views"):
+        piece.mul_(2.0)
+    with pytest.raises(RuntimeError, match="multiple views"):
+        piece[0] = 2.0
+    assert np.array_equal(y.array, array())
+    assert y._version == 0
+
+
+def test_the_only_piece_refuses_changes_too() -> None:
+    x = Tensor(array()).requires_grad_()
+    for piece in ((x * 1.0).split(3)[0], (x * 1.0)[:1].unbind()[0], (x * 1.0).chunk(1)[0]):
+        with pytest.raises(RuntimeError, match="multiple views"):
+            piece.mul_(2.0)
+
+
+def test_pieces_of_a_changed_base_are_refused() -> None:
+    x = Tensor(array()).requires_grad_()
+    y = x * 1.0
+    piece = y.unbind()[0]
+    y.mul_(2.0)
+    with pytest.raises(RuntimeError, match="multiple views"):
+        piece.sum()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.mul_(2.0),
+        lambda x: x.__setitem__(0, 1.0),
+        lambda x: x[0].mul_(2.0),
+        lambda x: x.t()[1:].fill_(0.0),
+        lambda x: x.masked_fill_(x > 3, 0.0),
+        lambda x: x.index_fill_(0, Tensor(np.array([0])), 0.0),
+        lambda x: x.zero_(),
+    ],
+)
+def test_a_leaf_is_not_changed(change: Callable[[Any], Any]) -> None:
+    x = Tensor(array()).requires_grad_()
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        change(x)
+    assert np.array_equal(x.array, array())
+    assert x._version == 0
+    with no_grad():
+        change(x)
+    assert not np.array_equal(x.array, array())
+    assert x.is_leaf and x.requires_grad
+
+
+def test_a_failed_change_changes_nothing() -> None:
+    x = Tensor(array())
+    for change in (
+        lambda: x.__setitem__(0, Tensor(np.ones(3))),
+        lambda: x.__setitem__(9, 1.0),
+        lambda: x.__setitem__(slice(None, None, -1), 1.0),
+        lambda: x.index_copy_(0, Tensor(np.array([5])), Tensor(np.ones((1, 4)))),
+        lambda: x[0].masked_fill_(Tensor(np.ones((3, 4), bool)), 0.0),
+    ):
+        with pytest.raises((RuntimeError, IndexError, ValueError)):
+            change()
+    assert np.array_equal(x.array, array())
+    assert x._version == 0
+
+
+# ---- modes ----
+
+
+def test_a_view_made_under_no_grad_is_not_changed_outside() -> None:
+    x = Tensor(array()).requires_grad_()
+    y = x * 1.0
+    with no_grad():
+        view = y[0]
+        view.mul_(2.0)
+    with pytest.raises(RuntimeError, match="no_grad"):
+        view.mul_(2.0)
+    (gradient,) = grad([y.sum()], [x])
+    assert gradient.tolist() == np.ones((3, 4)).tolist()
+
+
+@needs_torch
+def test_views_under_no_grad_as_pytorch() -> None:
+    states = []
+    for make, library in ((Tensor, adjoint.autograd), (torch.tensor, torch)):
+        x = make(array()).requires_grad_()
+        y = x * 1.0
+        with library.no_grad():
+            views = [x[0], y[0], y.t(), y[[0]], y.unbind()[0]]
+        states.append([(v.requires_grad, v.is_leaf, v._is_view()) for v in views])
+    assert states[0] == states[1]
+
+
+def test_views_in_inference_mode() -> None:
+    x = Tensor(array())
+    with inference_mode():
+        made = x * 1.0
+        view = made[0]
+        view.mul_(2.0)
+    assert view.is_inference() and made.array[0, 0] == 2.0
+    with pytest.raises(RuntimeError, match="InferenceMode"):
+        view.mul_(2.0)
+
+
+# ---- other data types ----
+
+
+def test_view_by_dtype() -> None:
+    x = Tensor(np.array([[1.0, 2.0]], np.float32))
+    bits = x.view(adjoint.dtypes.int32)
+    assert np.shares_memory(bits.array, x.array)
+    assert bits.tolist() == [[0x3F800000, 0x40000000]]
+    bits[0, 0] = 0
+    assert x.tolist() == [[0.0, 2.0]]
+    assert x.view(adjoint.dtypes.int64).shape == (1, 1)
+    assert x.view(adjoint.dtypes.uint8).shape == (1, 8)
+    with pytest.raises(RuntimeError):
+        x[:, :1].view(adjoint.dtypes.float64)
+
+
+def test_values_are_cast_to_the_tensor() -> None:
+    whole = Tensor(np.zeros(3, np.int64))
+    whole[0] = 2.7
+    whole[1:] = Tensor(np.array([1.9, -1.9]))
+    assert whole.tolist() == [2, 1, -1]
+    single = Tensor(np.zeros(2, np.float32))
+    single[[0, 1]] = Tensor(np.array([1.5, 2.5]))
+    assert single.array.dtype == np.float32 and single.tolist() == [1.5, 2.5]
