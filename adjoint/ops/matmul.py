@@ -87,28 +87,33 @@ def matmul(xp: Any, input: Any, other: Any) -> Any:
     return xp.matmul(input, other)
 
 
+def _product(left: Any, right: Any, out: Any) -> Any:
+    """matmul, into `out` where one is given."""
+    return matmul(left, right) if out is None else matmul(left, right, out=out)
+
+
 @composite
-def mm(input: Any, mat2: Any) -> Any:
+def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """Product of two matrices."""
     _matrices(input, mat2)
-    return matmul(input, mat2)
+    return _product(input, mat2, out)
 
 
 @composite
-def bmm(input: Any, mat2: Any) -> Any:
+def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """Products of two batches of matrices."""
     _matrices(input, mat2, ndim=3)
     if input.shape[0] != mat2.shape[0]:
         raise RuntimeError(f"bmm: batches differ in size: {shapes_of(input, mat2)}")
-    return matmul(input, mat2)
+    return _product(input, mat2, out)
 
 
 @composite
-def mv(input: Any, vec: Any) -> Any:
+def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
     """Product of a matrix and a vector."""
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"mv: expected a matrix and a vector, got {shapes_of(input, vec)}")
-    return matmul(input, vec)
+    return _product(input, vec, out)
 
 
 def _vectors(name: str, input: Any, other: Any) -> None:
