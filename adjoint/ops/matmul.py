@@ -15,12 +15,12 @@ from adjoint.ops.strided import diagonal
 ALIASES = {"ger": "outer"}
 
 
-def mT(value: Any) -> Any:
+def mT(value: Any) -> Any:  # noqa: N802  as Tensor.mT
     """Matrices with rows and columns exchanged."""
     return value.T if value.ndim == 2 else transpose(value, -2, -1)
 
 
-def mH(value: Any) -> Any:
+def mH(value: Any) -> Any:  # noqa: N802  as Tensor.mH
     """The conjugate transpose of matrices."""
     return conj(mT(value))
 
@@ -416,7 +416,7 @@ def _from_sublists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 @composite(method=False)
 def einsum(*args: Any) -> Any:
-    """Sums of products of operands, written as 'ij,jk->ik'; or with lists of ints for the labels."""
+    """Sums of products of operands, as 'ij,jk->ik' or lists of ints name their dimensions."""
     if len(args) < 2:
         raise ValueError("einsum(): needs an equation and at least one operand")
     if isinstance(args[0], str):
