@@ -9,6 +9,7 @@ from adjoint.dtypes import (
     complex64 as complex64,
     complex128 as cdouble,
     complex128 as complex128,
+    can_cast as can_cast,
     dtype as dtype,
     float16 as float16,
     float16 as half,
@@ -24,6 +25,7 @@ from adjoint.dtypes import (
     int32 as int32,
     int64 as int64,
     int64 as long,
+    promote_types as promote_types,
     set_default_dtype as set_default_dtype,
     uint8 as uint8,
     uint16 as uint16,
@@ -304,9 +306,16 @@ from adjoint.ops.writing import (
     slice_scatter as slice_scatter,
 )
 from adjoint.ops.conversion import (
+    channels_last as channels_last,
+    channels_last_3d as channels_last_3d,
+    contiguous_format as contiguous_format,
+    finfo as finfo,
+    iinfo as iinfo,
+    layout as layout,
+    memory_format as memory_format,
+    preserve_format as preserve_format,
+    strided as strided,
     clone as clone,
-    cpu as cpu,
-    cuda as cuda,
     get_device as get_device,
     is_complex as is_complex,
     is_floating_point as is_floating_point,
@@ -406,7 +415,6 @@ from adjoint.ops.random import (
     dropout_ as dropout_,
     multinomial as multinomial,
     poisson as poisson,
-    random as random,
 )
 
 # Made from nothing.
@@ -444,6 +452,7 @@ from adjoint.creation import (
     zeros_like as zeros_like,
 )
 from adjoint.random import (
+    default_generator as default_generator,
     Generator as Generator,
     get_rng_state as get_rng_state,
     initial_seed as initial_seed,

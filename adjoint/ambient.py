@@ -18,23 +18,35 @@ class Ambient:
         inference: bool,
         saved_hooks: tuple[Any, ...],
         hooks_refusal: str | None,
+        overrides: bool,
     ) -> None:
         self.grad_enabled = grad_enabled
         self.inference = inference
         self.saved_hooks = saved_hooks
         self.hooks_refusal = hooks_refusal
+        self.overrides = overrides  # whether subclasses see calls
 
     def with_grad(self, enabled: bool) -> "Ambient":
         """The same settings but for grad mode."""
-        return Ambient(enabled, self.inference, self.saved_hooks, self.hooks_refusal)
+        return Ambient(
+            enabled, self.inference, self.saved_hooks, self.hooks_refusal, self.overrides
+        )
 
     def with_inference(self, inference: bool) -> "Ambient":
         """The same settings in or out of inference mode, which sets grad mode too."""
-        return Ambient(not inference, inference, self.saved_hooks, self.hooks_refusal)
+        return Ambient(
+            not inference, inference, self.saved_hooks, self.hooks_refusal, self.overrides
+        )
 
     def with_saved_hooks(self, hooks: tuple[Any, ...], refusal: str | None) -> "Ambient":
         """The same settings with other hooks on saved tensors."""
-        return Ambient(self.grad_enabled, self.inference, hooks, refusal)
+        return Ambient(self.grad_enabled, self.inference, hooks, refusal, self.overrides)
+
+    def with_overrides(self, overrides: bool) -> "Ambient":
+        """The same settings with subclasses seeing calls or not."""
+        return Ambient(
+            self.grad_enabled, self.inference, self.saved_hooks, self.hooks_refusal, overrides
+        )
 
 
 class Switchboard:
@@ -44,7 +56,7 @@ class Switchboard:
         self.unusual = 0
 
 
-DEFAULT: Final[Ambient] = Ambient(True, False, (), None)
+DEFAULT: Final[Ambient] = Ambient(True, False, (), None, True)
 switchboard: Final[Switchboard] = Switchboard()
 _ambient: Final[ContextVar[Ambient]] = ContextVar("adjoint_ambient", default=DEFAULT)
 
@@ -68,6 +80,7 @@ def _normal(settings: Ambient) -> Ambient:
         and not settings.inference
         and not settings.saved_hooks
         and settings.hooks_refusal is None
+        and settings.overrides
     ):
         return DEFAULT
     return settings
@@ -107,6 +120,14 @@ def change_saved_hooks(
     return old.saved_hooks, old.hooks_refusal
 
 
-def after_fork() -> None:
-    """In a forked child only the calling context survives."""
-    switchboard.unusual = 0 if _ambient.get() is DEFAULT else 1
+def change_overrides(overrides: bool) -> bool:
+    """Let subclasses see calls or not; what it was is returned."""
+    old = _ambient.get()
+    if old.overrides != overrides:
+        set_ambient(_normal(old.with_overrides(overrides)))
+    return old.overrides
+
+
+def overrides_enabled() -> bool:
+    """Whether subclasses see calls in the calling context."""
+    return switchboard.unusual == 0 or _ambient.get().overrides

@@ -6,7 +6,7 @@ nothing unusual active; everything else goes through `apply`.
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.ambient import ambient, switchboard
+from adjoint.ambient import ambient, overrides_enabled, switchboard
 from adjoint.autograd.graph import Node, accumulator_of, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
 from adjoint.backends import NDARRAY, Backend, backend_of, lookup
@@ -66,6 +66,8 @@ class Operators:
         self.positive: Any = None
         self.unbind: Any = None
         self.from_data: Any = None
+        self.as_subclass: Any = None
+        self.beside_device: Any = None
         self.add_: Any = None
         self.sub_: Any = None
         self.mul_: Any = None
@@ -150,11 +152,19 @@ class OpNode(Node):
         if kind == 1:
             self.check_result()
             return self.result
+        if kind == 3:
+            return self.shape_of_input(index)
         if index == 0:
             return self.first()
         if index == 1:
             return self.second()
         return self.op.defaults[index]
+
+    def shape_of_input(self, index: int) -> Any:
+        """The shape of an input, which the node that its gradient goes to knows."""
+        node, number = (self.next0, self.nr0) if index == 0 else (self.next1, self.nr1)
+        assert node is not None
+        return node.shape if node.outputs is None else node.outputs[number][0]
 
     def first(self) -> Any:
         """The first saved argument as a raw value."""
@@ -261,8 +271,8 @@ class OpNode(Node):
             elif kind == 2:
                 args.append(self.value(index, create_graph))
             elif kind == 3:
-                assert self.shapes is not None
-                args.append(self.shapes[index])
+                known = self.shapes
+                args.append(self.shape_of_input(index) if known is None else known[index])
             else:
                 args.append(tuple(active))
         return rule.function(*args)
@@ -566,11 +576,13 @@ def apply(op: "Op", values: list[Any]) -> Any:
     if not tensors:
         return apply_raw(op, values)
     for tensor in tensors:
-        if tensor.special:
-            return override(op, values, tensors)
+        if tensor.special and overrides_enabled():
+            return override(op, op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
     backend = common_backend(op, tensors)
+    if backend is not numpy_backend:
+        values = beside(values, tensors, backend)
     arrays = promoted(op, values, backend)
     try:
         out = run_forward(op, backend.xp, arrays)
@@ -602,8 +614,8 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
     )
 
 
-def override(op: "Op", values: list[Any], tensors: list[Tensor]) -> Any:
-    """Let a subclass handle the call."""
+def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) -> Any:
+    """Let a subclass handle the call of `function`, which is op or its in-place form."""
     kinds = tuple(dict.fromkeys(type(t) for t in tensors))
     kwargs = dict(zip(op.parameters, values))
     args = tuple(kwargs.pop(name) for name in op.parameters[: op.required])
@@ -613,11 +625,11 @@ def override(op: "Op", values: list[Any], tensors: list[Tensor]) -> Any:
     for tensor in tensors:
         if tensor.special:
             handler: Any = type(tensor).__torch_function__  # type: ignore[attr-defined]  # subclass
-            answer = handler(op, kinds, args, kwargs)
+            answer = handler(function, kinds, args, kwargs)
             if answer is not NotImplemented:
                 return answer
     names = ", ".join(k.__name__ for k in kinds)
-    raise TypeError(f"no implementation of {op.name} for the types {names}")
+    raise TypeError(f"no implementation of {function.__name__} for the types {names}")
 
 
 def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
@@ -636,6 +648,18 @@ def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
                 "move one with .to(...)"
             )
     return backend
+
+
+def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[Any]:
+    """The arguments with single numbers of the CPU on the device of the others; recorded."""
+    for tensor in tensors:
+        if backend_of(tensor.array) is backend:
+            where = backend.device(tensor.array)
+            break
+    return [
+        operators.beside_device(v, where) if isinstance(v, Tensor) and type(v.array) is NDARRAY else v
+        for v in values
+    ]
 
 
 def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:
@@ -710,8 +734,12 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
     text = str(error)
     if "could not be broadcast together" in text or "shape-mismatch" in text:
         text = "the shapes can't be broadcast together; sizes must be equal or 1, from the last on"
-    elif isinstance(error, RuntimeError) and text.startswith(op.name):
+    elif isinstance(error, RuntimeError) and (
+        type(error) is not RuntimeError or text.startswith(op.name)
+    ):
         return error
+    elif "matmul: Input operand" in text:
+        text = "the inner sizes of the two matrices differ"
     return kind(f"{op.name}({given}): {text}")
 
 
@@ -742,7 +770,8 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
     results: list[Tensor] = []
     for array in outs:
         if type(array) is not backend.array_type:
-            array = backend.asarray(array)
+            own = lookup(type(array))
+            array = (backend if own is None else own).asarray(array)
         results.append(Tensor(array))
     recording = settings is None or settings.grad_enabled
     if recording and op.inputs:
@@ -753,7 +782,7 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
         for result in results:
             result.mark_inference()
     if op.view:
-        link_views(op, values, results, backend, settings)
+        link_views(op, values, results, backend, settings, isinstance(out, (tuple, list)))
     if not isinstance(out, (tuple, list)):
         return results[0]
     if op.outputs is not None:
@@ -869,7 +898,12 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...]) -> None:
 
 
 def link_views(
-    op: "Op", values: list[Any], results: list[Tensor], backend: Backend, settings: Any
+    op: "Op",
+    values: list[Any],
+    results: list[Tensor],
+    backend: Backend,
+    settings: Any,
+    several: bool,
 ) -> None:
     """Results that share memory with the first argument become its views."""
     source: Tensor = values[0]
@@ -884,14 +918,14 @@ def link_views(
             result.node.watch(result.output_number, extras.counter)
         is_view = above is not None and above.base is not None
         extras.base = above.base if above is not None and is_view else source
-        step = (op, rest, number if len(results) > 1 else -1)
+        step = (op, rest, number if several else -1)
         extras.steps = (*above.steps, step) if above is not None and is_view else (step,)
         extras.view_version = extras.counter.value
         if settings is not None and settings.inference:
             extras.creation = INFERENCE_VIEW
         elif settings is not None and not settings.grad_enabled:
             extras.creation = NO_GRAD_VIEW
-        elif len(results) > 1:
+        elif several:
             extras.creation = MULTI_OUTPUT_VIEW
         elif above is not None and is_view:
             extras.creation = above.creation

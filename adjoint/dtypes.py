@@ -89,9 +89,12 @@ try:
 except ImportError:
     bfloat16 = None
 
+_UNSIGNED = (uint16, uint32, uint64)
 _REAL_OF = {complex64: float32, complex128: float64}
 _COMPLEX_OF = {float16: complex64, float32: complex64, float64: complex128}
-_PYTHON_TYPES: dict[Any, Any] = {bool: bool_, int: int64}
+if bfloat16 is not None:
+    _COMPLEX_OF[bfloat16] = complex64
+_PYTHON_TYPES: dict[Any, Any] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 ALL: Final = tuple(dict.fromkeys(_BY_NAME.values()))
 
@@ -144,10 +147,6 @@ def as_dtype(value: Any) -> dtype:
     """A dtype from ours, NumPy's, or Python's bool, int, float, complex."""
     if isinstance(value, dtype):
         return value
-    if value is float:
-        return _default.floating
-    if value is complex:
-        return default_complex()
     if value in _PYTHON_TYPES:
         found: dtype = _PYTHON_TYPES[value]
         return found
@@ -158,6 +157,8 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     """The smallest type both convert to, by PyTorch's table."""
     if a is b:
         return a
+    if (a in _UNSIGNED or b in _UNSIGNED) and a.category <= INTEGER and b.category <= INTEGER:
+        raise RuntimeError(f"promotion of {a!r} with {b!r} is not defined; cast one of them")
     if a.category != b.category:
         low, high = (a, b) if a.category < b.category else (b, a)
         if high.category == COMPLEX and low.category == FLOAT:

@@ -15,6 +15,7 @@ from adjoint.ops.decompositions import linalg_svd as svd
 from adjoint.ops.decompositions import linalg_svdvals as svdvals
 from adjoint.ops.linalg import LinAlgError
 from adjoint.ops.linalg import linalg_det as det
+from adjoint.ops.linalg import linalg_diagonal as diagonal
 from adjoint.ops.linalg import linalg_inv as inv
 from adjoint.ops.linalg import linalg_inv_ex as inv_ex
 from adjoint.ops.linalg import linalg_lstsq as lstsq
@@ -44,6 +45,7 @@ __all__ = [
     "cond",
     "cross",
     "det",
+    "diagonal",
     "eig",
     "eigh",
     "eigvals",

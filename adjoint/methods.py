@@ -8,3 +8,4 @@ for _home in (differentiate, creation, interop, pickling, printing, subclass):
     attach_all(_home)
 
 dispatch.operators.from_data = creation.from_data
+dispatch.operators.as_subclass = subclass.as_subclass

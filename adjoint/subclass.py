@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from adjoint.ambient import change_overrides
 from adjoint.ops.conversion import alias
 from adjoint.tensor import Tensor
 
@@ -43,7 +44,7 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same memory and history as an instance of cls."""
     _check(cls)
-    with plain([self]):
+    with plain():
         shown = alias(self)
     made = _instance(cls, shown.array)
     made.node, made.output_number = shown.node, shown.output_number
@@ -53,31 +54,14 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     return made
 
 
-def _special_in(value: Any, found: list[Tensor]) -> list[Tensor]:
-    """The tensors among arguments whose class wants to see calls."""
-    if isinstance(value, Tensor):
-        if value.special:
-            found.append(value)
-    elif isinstance(value, (list, tuple)):
-        for element in value:
-            _special_in(element, found)
-    elif isinstance(value, dict):
-        for element in value.values():
-            _special_in(element, found)
-    return found
-
-
 @contextlib.contextmanager
-def plain(values: Any) -> Iterator[None]:
-    """Inside, the tensors among values are treated as plain ones."""
-    tensors = _special_in(values, [])
-    for tensor in tensors:
-        tensor.special, tensor.slow = False, tensor.inference
+def plain() -> Iterator[None]:
+    """Inside, in the calling context, instances of subclasses are treated as plain tensors."""
+    before = change_overrides(False)
     try:
         yield
     finally:
-        for tensor in tensors:
-            tensor.special = tensor.slow = True
+        change_overrides(before)
 
 
 def _converted(result: Any, kind: Any) -> Any:
@@ -96,7 +80,7 @@ def torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any 
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     named = kwargs or {}
-    with plain([args, named]):
+    with plain():
         result = func(*args, **named)
     return _converted(result, cls)
 

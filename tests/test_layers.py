@@ -19,7 +19,7 @@ LAYERS = [
     ["autograd.engine", "autograd.workers"],
     ["dispatch", "ops.op", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
-    ["autograd", "fft", "func", "library", "linalg", "methods", "ops.derive", "special"],
+    ["autograd", "fft", "func", "library", "linalg", "methods", "ops.derive", "special", "version"],
     ["distributed", "nn", "optim", "testing", "utils"],
     ["cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names

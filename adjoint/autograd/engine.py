@@ -389,7 +389,7 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
     array = raw(grad)
     backend = backend_of(array)
     if old is None:
-        if not owned or array.strides != leaf.array.strides:
+        if not owned or not backend.same_layout(array, leaf.array):
             array = _in_layout_of(leaf.array, backend.copy(array))
         leaf.gradient = factory.tensor(array)
     elif backend.mutable and not old.special:
@@ -504,22 +504,23 @@ def on_fresh_stack(
 def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
     """Deliver the roots' gradients and evaluate until nothing is ready."""
     token = _current_task.set(task)
-    if task.create_graph and not is_grad_enabled():
-        task.enter_user_code()
+    if task.workers is not None or (task.create_graph and not is_grad_enabled()):
+        task.enter_user_code()  # before a worker copies this context
     try:
         try:
-            for root, number, grad in zip(roots, numbers, grads):
-                if task.needed is None or root in task.reached:
-                    deliver(task, root, number, grad, grad)
             with quiet():
                 if task.workers is not None:
+                    with task.workers.condition:
+                        deliver_roots(task, roots, numbers, grads)
                     task.workers.run()
                 else:
+                    deliver_roots(task, roots, numbers, grads)
                     drain(task)
             commit(task)
         except BaseException as error:
             roll_back(task)
-            explain(task, error)
+            if task.workers is None:
+                explain(task, task.current, error)
             raise
         callbacks = task.callbacks
         at = 0
@@ -530,6 +531,15 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
         _current_task.reset(token)
         if task.mode_before is not None:
             change_grad_enabled(task.mode_before)
+
+
+def deliver_roots(
+    task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
+) -> None:
+    """Bring the gradients a pass starts with to their nodes."""
+    for root, number, grad in zip(roots, numbers, grads):
+        if task.needed is None or root in task.reached:
+            deliver(task, root, number, grad, grad)
 
 
 def drain(task: GraphTask) -> None:
@@ -545,9 +555,8 @@ def drain(task: GraphTask) -> None:
         evaluate(task, node, grad)
 
 
-def explain(task: GraphTask, error: BaseException) -> None:
+def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
     """Say in a note which step of the backward failed."""
-    node = task.current
     if node is None:
         error.add_note("when the gradients were to be added to the leaves; no .grad was changed")
         return

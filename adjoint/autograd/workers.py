@@ -11,6 +11,7 @@ from typing import Any
 
 from adjoint.autograd import engine
 from adjoint.autograd.graph import Node
+from adjoint.backends import enter_worker
 
 
 class DeviceThread:
@@ -20,6 +21,7 @@ class DeviceThread:
         self.ready: list[tuple[Node, int, Workers]] = []
         self.count = 0
         self.condition = threading.Condition()
+        self.device = device
         threading.Thread(target=self.loop, daemon=True, name=f"adjoint-backward-{device}").start()
 
     def submit(self, node: Node, workers: "Workers") -> None:
@@ -31,6 +33,7 @@ class DeviceThread:
 
     def loop(self) -> None:
         """Run nodes as they come, each in the context of its pass."""
+        enter_worker(self.device)
         while True:
             with self.condition:
                 while not self.ready:
@@ -96,6 +99,7 @@ class Workers:
                 self.task.current = node
                 engine.evaluate(self.task, node, grad)
         except BaseException as error:  # noqa: BLE001  the caller of backward gets it
+            engine.explain(self.task, node, error)
             self.errors.append(error)
         finally:
             with self.condition:
@@ -110,7 +114,6 @@ class Workers:
 
     def run(self) -> None:
         """The caller's share: evaluate CPU nodes until the pass is done or has failed."""
-        self.task.enter_user_code()
         while True:
             with self.condition:
                 while not self.task.ready and self.outstanding and not self.errors:

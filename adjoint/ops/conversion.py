@@ -147,14 +147,7 @@ def moved(value: Any, where: device) -> Any:
     """A Tensor or raw array on another device; a Tensor's gradient comes back."""
     if not isinstance(value, Tensor):
         return _relocated(value, where)
-    value.up_to_date()
-    # A result of another library than its input's: recorded here, as dispatch expects the same.
-    result = Tensor(_relocated(value.array, where))
-    if is_grad_enabled():
-        dispatch.record(transfer, [value, where, value.device], [result], False)
-    if is_inference_mode_enabled():
-        result.mark_inference()
-    return result
+    return transfer(value, where, value.device)
 
 
 # ---- conversions ----
@@ -563,3 +556,6 @@ PROPERTIES: dict[str, Any] = {
     "is_sparse": lambda self: False,
     "is_quantized": lambda self: False,
 }
+
+
+dispatch.operators.beside_device = moved

@@ -64,7 +64,7 @@ def _cholesky_rule(grad: Any, L: Any) -> Any:
 def cholesky_lower(xp: Any, A: Any) -> Any:
     """The lower triangular L with L @ L^H = A."""
     check_matrices(A)
-    reason = "the matrix is not positive definite"
+    reason = "linalg.cholesky got a matrix that is not positive definite"
     return attempt("cholesky_lower", reason, xp.linalg.cholesky, A)
 
 

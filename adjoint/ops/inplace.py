@@ -15,7 +15,7 @@ class InplaceOp:
         self.__doc__ = f"In-place form of {op.name}: {op.doc}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return apply_inplace(self.op, self.op.bind(args, kwargs))
+        return apply_inplace(self.op, self.op.bind(args, kwargs), self)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         return self if instance is None else lambda *args, **kwargs: self(instance, *args, **kwargs)

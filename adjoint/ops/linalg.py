@@ -18,6 +18,7 @@ from adjoint.ops.shape import (
     squeeze,
     unsqueeze,
 )
+from adjoint.ops.strided import diagonal
 
 
 class LinAlgError(RuntimeError):
@@ -66,7 +67,8 @@ def _inverse_rule(grad: Any, inverse: Any) -> Any:
 def linalg_inv(xp: Any, A: Any) -> Any:
     """The inverse of square matrices."""
     check_matrices(A)
-    return attempt("linalg_inv", "the matrix is singular", xp.linalg.inv, A)
+    reason = "a singular matrix has no inverse; linalg.pinv gives what is nearest to one"
+    return attempt("linalg_inv", reason, xp.linalg.inv, A)
 
 
 @composite
@@ -241,7 +243,8 @@ def solve_matrix(xp: Any, A: Any, B: Any, left: bool = True) -> Any:
     if not left:
         A, B = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1)
     A, B = _common_batch(xp, A, B)
-    X = attempt("solve_matrix", "the matrix is singular", xp.linalg.solve, A, B)
+    reason = "linalg.solve got a singular matrix; linalg.lstsq finds the nearest solution"
+    X = attempt("solve_matrix", reason, xp.linalg.solve, A, B)
     return X if left else xp.swapaxes(X, -2, -1)
 
 
@@ -399,6 +402,12 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     lower = mH(L) if upper else L
     inverse = linalg_solve_triangular(lower, identity_like(lower), upper=False)
     return matmul(mH(inverse), inverse)
+
+
+@composite(method=False)
+def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """A view of the diagonals of matrices."""
+    return diagonal(A, offset, dim1, dim2)
 
 
 @composite(method=False)

@@ -15,12 +15,12 @@ from adjoint.ops.strided import diagonal
 ALIASES = {"ger": "outer"}
 
 
-def mT(value: Any) -> Any:
+def mT(value: Any) -> Any:  # noqa: N802  as Tensor.mT
     """Matrices with rows and columns exchanged."""
     return value.T if value.ndim == 2 else transpose(value, -2, -1)
 
 
-def mH(value: Any) -> Any:
+def mH(value: Any) -> Any:  # noqa: N802  as Tensor.mH
     """The conjugate transpose of matrices."""
     return conj(mT(value))
 
@@ -31,7 +31,10 @@ def shapes_of(*values: Any) -> str:
 
 
 def same_dtype(*values: Any) -> None:
-    """Refuse operands of different data types; what has none is no operand."""
+    """Refuse operands of different data types.
+
+    Values without one pass, so that the trial call which finds the short path does too.
+    """
     kinds = [kind for value in values if (kind := getattr(value, "dtype", None)) is not None]
     if any(kind != kinds[0] for kind in kinds):
         names = " and ".join(getattr(kind, "name", str(kind)) for kind in kinds)
@@ -40,8 +43,9 @@ def same_dtype(*values: Any) -> None:
 
 def _matrices(*values: Any, ndim: int = 2) -> None:
     """Refuse anything but operands with `ndim` dimensions."""
-    if any(value.ndim != ndim for value in values):
-        raise RuntimeError(f"expected {ndim}-d operands, got shapes {shapes_of(*values)}")
+    for value in values:
+        if value.ndim != ndim:
+            raise RuntimeError(f"expected {ndim}-d operands, got shapes {shapes_of(*values)}")
 
 
 def _flat(value: Any) -> Any:
@@ -61,7 +65,7 @@ def _left_factor(grad: Any, other: Any) -> Any:
     return grad @ mH(other)
 
 
-def _right_factor(grad: Any, input: Any) -> Any:
+def _right_factor(grad: Any, input: Any, other_shape: Any) -> Any:
     """Gradient of the right factor of a product."""
     if input.ndim == 1:
         if grad.ndim == 0:
@@ -69,12 +73,14 @@ def _right_factor(grad: Any, input: Any) -> Any:
         return unsqueeze(conj(input), -1) * unsqueeze(grad, -2)
     if grad.ndim == input.ndim - 1:  # the right factor is a vector
         return reshape(grad, (-1,)) @ conj(_flat(input))
+    if input.ndim > 2 and len(other_shape) == 2:  # one product, instead of a sum of many
+        return mH(_flat(input)) @ _flat(grad)
     return mH(input) @ grad
 
 
 @multilinear(
     input=lambda grad, other: _left_factor(grad, other),
-    other=lambda grad, input: _right_factor(grad, input),
+    other=lambda grad, input, other_shape: _right_factor(grad, input, other_shape),
     node_name="MmBackward0",
 )
 def matmul(xp: Any, input: Any, other: Any) -> Any:
@@ -83,28 +89,33 @@ def matmul(xp: Any, input: Any, other: Any) -> Any:
     return xp.matmul(input, other)
 
 
+def _product(left: Any, right: Any, out: Any) -> Any:
+    """matmul, into `out` where one is given."""
+    return matmul(left, right) if out is None else matmul(left, right, out=out)
+
+
 @composite
-def mm(input: Any, mat2: Any) -> Any:
+def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """Product of two matrices."""
     _matrices(input, mat2)
-    return matmul(input, mat2)
+    return _product(input, mat2, out)
 
 
 @composite
-def bmm(input: Any, mat2: Any) -> Any:
+def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """Products of two batches of matrices."""
     _matrices(input, mat2, ndim=3)
     if input.shape[0] != mat2.shape[0]:
         raise RuntimeError(f"bmm: batches differ in size: {shapes_of(input, mat2)}")
-    return matmul(input, mat2)
+    return _product(input, mat2, out)
 
 
 @composite
-def mv(input: Any, vec: Any) -> Any:
+def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
     """Product of a matrix and a vector."""
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"mv: expected a matrix and a vector, got {shapes_of(input, vec)}")
-    return matmul(input, vec)
+    return _product(input, vec, out)
 
 
 def _vectors(name: str, input: Any, other: Any) -> None:
@@ -407,7 +418,7 @@ def _from_sublists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 @composite(method=False)
 def einsum(*args: Any) -> Any:
-    """Sums of products of operands, written as 'ij,jk->ik'; or with lists of ints for the labels."""
+    """Sums of products of operands, as 'ij,jk->ik' or lists of ints name their dimensions."""
     if len(args) < 2:
         raise ValueError("einsum(): needs an equation and at least one operand")
     if isinstance(args[0], str):

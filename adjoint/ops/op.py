@@ -208,9 +208,16 @@ class _Probe:
         return call
 
 
+class _Token:
+    """Stands for an argument of a forward that is tried out; a look inside ends the trial."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise LookupError(name)
+
+
 def _direct(op: Op) -> Any:
     """NumPy's function, if forward with its defaults does nothing but call it."""
-    tokens: list[Any] = [object() for default in op.defaults if default is MISSING]
+    tokens: list[Any] = [_Token() for default in op.defaults if default is MISSING]
     if not tokens or len(tokens) > 2:
         return None
     probe = _Probe()
@@ -311,6 +318,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     returns = settings.pop("returns", None)
     if returns is not None:
         op.outputs = namedtuple(op.name, returns)  # type: ignore[misc]  # made from data
+        op.outputs.__module__ = "adjoint.return_types"  # where pickle finds it
     joint = settings.pop("joint", None)
     if joint is not None:
         names, function = joint
@@ -331,7 +339,8 @@ def _finish(op: Op) -> None:
     plain = all(
         kind in (GRAD, RESULT)
         or (kind == VALUE and (index < 2 or op.defaults[index] is not MISSING))
-        for rule in op.rules
+        or (kind == SHAPE and index == op.inputs[i])  # its own: the next node knows it
+        for i, rule in enumerate(op.rules)
         if rule is not None
         for kind, index in rule.sources
     )
