@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adjoint.ambient import ambient, overrides_enabled, switchboard
 from adjoint.autograd.graph import Node, accumulator_of, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
-from adjoint.backends import NDARRAY, Backend, backend_of, lookup
+from adjoint.backends import Backend, backend_of, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import (
     FLOAT,
@@ -24,6 +24,7 @@ from adjoint.dtypes import (
 )
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
+    NDARRAY,
     INFERENCE_VIEW,
     MULTI_OUTPUT_VIEW,
     NO_GRAD_VIEW,
@@ -89,11 +90,20 @@ F32: Final[Any] = float32.numpy_dtype
 F64: Final[Any] = float64.numpy_dtype
 
 
+class Kept:
+    """What a node of the general path keeps of a call's arguments, by place in the parameters."""
+
+    def __init__(self, needs: list[bool]) -> None:
+        self.needs = needs  # for each of op.inputs
+        self.values: list[Any] = []
+        self.versions: dict[int, Any] = {}
+        self.shapes: dict[int, Any] = {}
+
+
 class OpNode(Node):
     """The backward of one call of an op.
 
-    Calls on the short path keep their arguments in `saved0` and `saved1`; all others keep the list
-    `values`, in the order of the op's parameters.
+    Calls on the short path keep their arguments in `saved0` and `saved1`, all others in `kept`.
     """
 
     def __init__(self, op: "Op") -> None:
@@ -106,10 +116,7 @@ class OpNode(Node):
         self.result: Any = None  # the output's array, or the list of them
         self.result_version = 0
         self.result_counters: dict[int, VersionCounter] | None = None
-        self.values: list[Any] | None = None
-        self.versions: dict[int, Any] | None = None
-        self.shapes: dict[int, Any] | None = None
-        self.needs: list[bool] | None = None
+        self.kept: Kept | None = None
         self.holds = False
 
     def name(self) -> str:
@@ -213,7 +220,7 @@ class OpNode(Node):
             for i, rule in enumerate(op.rules):
                 runs = rule is not None and active[i]
                 answers.append(self.call(rule, grads, create_graph, active) if runs else None)
-        if self.values is None:
+        if self.kept is None:
             return answers[: self.edge_count]
         flat: list[Any] = []
         for i, answer in zip(op.inputs, answers):
@@ -229,11 +236,12 @@ class OpNode(Node):
         found: list[bool] = []
         edge = 0
         for i, parameter in enumerate(self.op.inputs):
-            if self.needs is not None:
-                runs = self.needs[i]
+            if self.kept is not None:
+                runs = self.kept.needs[i]
+                width = abs(self.width(parameter))
             else:
                 runs = (self.next0 if i == 0 else self.next1) is not None
-            width = 1 if self.values is None else abs(self.width(parameter))
+                width = 1
             if wanted is not None and not any(wanted[edge : edge + width]):
                 runs = False
             found.append(runs)
@@ -242,9 +250,9 @@ class OpNode(Node):
 
     def width(self, parameter: int) -> int:
         """How many edges a parameter has: -1 for a single tensor, else the length of its list."""
-        if self.shapes is None:
+        if self.kept is None:
             return -1
-        shape = self.shapes.get(parameter)
+        shape = self.kept.shapes.get(parameter)
         return len(shape) if isinstance(shape, list) else -1
 
     def materialised(self, grads: list[Any], create_graph: bool) -> list[Any]:
@@ -271,8 +279,8 @@ class OpNode(Node):
             elif kind == 2:
                 args.append(self.value(index, create_graph))
             elif kind == 3:
-                known = self.shapes
-                args.append(self.shape_of_input(index) if known is None else known[index])
+                kept = self.kept
+                args.append(self.shape_of_input(index) if kept is None else kept.shapes[index])
             else:
                 args.append(tuple(active))
         return rule.function(*args)
@@ -295,7 +303,7 @@ class OpNode(Node):
 
     def value(self, index: int, create_graph: bool) -> Any:
         """A saved argument; tensors raw unless a graph is made."""
-        if self.values is None:
+        if self.kept is None:
             if index == 0:
                 saved, version = self.saved0, self.version0
             elif index == 1:
@@ -303,8 +311,8 @@ class OpNode(Node):
             else:
                 return self.op.defaults[index]
         else:
-            saved = self.values[index]
-            version = 0 if self.versions is None else self.versions.get(index, 0)
+            saved = self.kept.values[index]
+            version = self.kept.versions.get(index, 0)
         return self.unpacked(saved, version, index, create_graph)
 
     def unpacked(self, saved: Any, version: Any, index: int, create_graph: bool) -> Any:
@@ -328,7 +336,7 @@ class OpNode(Node):
             self.saved0 = None
             self.saved1 = None
             self.result = None
-            self.values = None
+            self.kept = None
             self.released = True
 
 
@@ -342,20 +350,21 @@ def unary(op: "Op", a: Any) -> Any:
             if a.extras is not None:
                 a.refresh()
             x = a.array
-            if type(x) is NDARRAY and (x.dtype is F32 or x.dtype is F64):
+            kind = x.dtype
+            if type(x) is NDARRAY and (kind is F32 or kind is F64):
                 out = op.direct(x)
                 if type(out) is not NDARRAY:
                     out = numpy_backend.asarray(out)
                 result = Tensor(out)
                 if a.needs_grad and op.rule0 is not None:
-                    record_one(op, a, result, out)
+                    record_one(op, a, result, out, kind)
                 return result
     elif type(a) is NDARRAY and op.fast_arity == 1:
         return op.direct(a)
     return apply(op, [a, *op.defaults[1:]])
 
 
-def record_one(op: "Op", a: Tensor, result: Tensor, out: Any) -> None:
+def record_one(op: "Op", a: Tensor, result: Tensor, out: Any, kind: Any) -> None:
     """Give result its node: the short form for one input."""
     node = OpNode(op)
     following = a.node
@@ -363,7 +372,7 @@ def record_one(op: "Op", a: Tensor, result: Tensor, out: Any) -> None:
     node.nr0 = a.output_number
     node.edge_count = 1
     node.simple = True
-    plan = op.plan(1)
+    plan = op.plan1
     if plan.keep0:
         node.saved0 = a
         node.holds = True
@@ -373,7 +382,7 @@ def record_one(op: "Op", a: Tensor, result: Tensor, out: Any) -> None:
         node.result = out
         node.holds = True
     node.shape = out.shape
-    node.dtype = out.dtype
+    node.dtype = kind
     node.array_type = NDARRAY
     result.node = node
     result.needs_grad = True
@@ -443,7 +452,7 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
             following = b.node
             node.next1 = accumulator_of(b) if following is None else following
             node.nr1 = b.output_number
-        plan = op.plan(mask)
+        plan = op.plan1 if mask == 1 else op.plan2 if mask == 2 else op.plan3
         if plan.keep0:
             node.saved0 = a
             if a.extras is not None:
@@ -465,7 +474,7 @@ def short_with_number(op: "Op", a: Tensor, b: Any, x: Any) -> Tensor:
         following = a.node
         node.next0 = accumulator_of(a) if following is None else following
         node.nr0 = a.output_number
-        plan = op.plan(1)
+        plan = op.plan1
         if plan.keep0:
             node.saved0 = a
             if a.extras is not None:
@@ -484,7 +493,7 @@ def short_from_number(op: "Op", a: Any, b: Tensor, y: Any) -> Tensor:
         following = b.node
         node.next1 = accumulator_of(b) if following is None else following
         node.nr1 = b.output_number
-        plan = op.plan(2)
+        plan = op.plan2
         node.saved0 = a
         if plan.keep1:
             node.saved1 = b
@@ -831,9 +840,8 @@ def record(op: "Op", values: list[Any], results: list[Tensor], several: bool) ->
 def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int) -> None:
     """Edges to the inputs, and what the rules of the mask will want of the arguments."""
     plan = op.plan(mask)
-    shapes: dict[int, Any] = {}
-    versions: dict[int, Any] = {}
-    node.needs = [bool(mask >> i & 1) for i in range(len(op.inputs))]
+    record = Kept([bool(mask >> i & 1) for i in range(len(op.inputs))])
+    shapes, versions = record.shapes, record.versions
     for i, parameter in enumerate(op.inputs):
         value = values[parameter]
         if isinstance(value, (list, tuple)):
@@ -860,9 +868,8 @@ def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int) -> None:
                 versions[parameter] = [e.version() if isinstance(e, Tensor) else 0 for e in value]
             else:
                 kept[parameter] = None
-    node.values = kept
-    node.versions = versions or None
-    node.shapes = shapes or None
+    record.values = kept
+    node.kept = record
 
 
 def refuse_inference(op: "Op", tensor: Tensor) -> None:
@@ -884,12 +891,13 @@ def add_edge(node: OpNode, value: Any, active: int) -> None:
 
 def pack_all(node: OpNode, pairs: tuple[Any, ...]) -> None:
     """Send everything a node keeps through the hooks on saving."""
-    if node.values is not None:
-        for i, value in enumerate(node.values):
+    if node.kept is not None:
+        values = node.kept.values
+        for i, value in enumerate(values):
             if isinstance(value, TensorCore):
-                node.values[i] = pack(value, pairs)
+                values[i] = pack(value, pairs)
             elif isinstance(value, (list, tuple)):
-                node.values[i] = type(value)([pack(v, pairs) for v in value])
+                values[i] = type(value)([pack(v, pairs) for v in value])
     if node.result is not None:
         several = isinstance(node.result, list)
         arrays = node.result if several else [node.result]

@@ -7,10 +7,15 @@ above them and is made through `factory`.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from adjoint import backends
 from adjoint._base import HookTable, WeakBase, mypyc_attr
 
 if TYPE_CHECKING:
     from adjoint.autograd.graph import Node
+
+
+# A constant of a compiled module is looked up at no cost, a name of an interpreted one is not.
+NDARRAY: Final[Any] = backends.NDARRAY
 
 
 class VersionCounter:

@@ -14,11 +14,13 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from adjoint.ambient import change_grad_enabled, is_grad_enabled
-from adjoint.autograd.graph import LAST, AccumulateGrad, Node, conform
+from adjoint.autograd.graph import AccumulateGrad, Node, conform
 from adjoint.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks, wrapped
-from adjoint.backends import NDARRAY, backend_of, quiet
-from adjoint.tensor_core import TensorCore, factory, raw
+from adjoint.backends import backend_of, quiet
+from adjoint.tensor_core import NDARRAY, TensorCore, factory, raw
 
+push: Final[Any] = heappush
+pop: Final[Any] = heappop
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
 
 
@@ -295,7 +297,7 @@ def deliver(task: GraphTask, node: Node, number: int, grad: Any, source: Any) ->
             held = waiting.get(node)
             if held is None:
                 waiting[node] = grad
-                if node.sequence_number == LAST and grad is not source and _is_own(grad):
+                if node.is_leaf and grad is not source and _is_own(grad):
                     task.owned.add(node)
             else:
                 waiting[node] = add(task, node, held, grad)
@@ -304,10 +306,18 @@ def deliver(task: GraphTask, node: Node, number: int, grad: Any, source: Any) ->
         task.remaining[node] = left - 1
     elif task.workers is not None:
         task.workers.push(node)
-    elif node.sequence_number == LAST and node.hooks is None and task.plain:
-        accumulate(task, node, waiting.pop(node, None), node in task.owned)
+    elif node.is_leaf and node.hooks is None and task.plain:
+        accumulate(task, node, take(waiting, node), node in task.owned)
     else:
-        heappush(task.ready, node)
+        push(task.ready, node)
+
+
+def take(waiting: dict[Node, Any], node: Node) -> Any:
+    """What waits for a node, which then waits no more."""
+    grad = waiting.get(node)
+    if grad is not None:
+        del waiting[node]
+    return grad
 
 
 def _is_own(grad: Any) -> bool:
@@ -547,9 +557,9 @@ def drain(task: GraphTask) -> None:
     ready = task.ready
     waiting = task.waiting
     while ready:
-        node = heappop(ready)
+        node = pop(ready)
         task.current = node
-        grad = waiting.pop(node, None)
+        grad = take(waiting, node)
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
         evaluate(task, node, grad)

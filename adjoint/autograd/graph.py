@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from adjoint._base import WeakBase, mypyc_attr
 from adjoint.autograd.hooks import NodeHooks, RemovableHandle, register_post, register_pre
-from adjoint.backends import NDARRAY, backend_of
+from adjoint.backends import backend_of
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
-from adjoint.tensor_core import TensorCore, VersionCounter
+from adjoint.tensor_core import NDARRAY, TensorCore, VersionCounter
 
-LAST: Final = 1 << 62  # AccumulateGrad's sequence number: ready leaves go before everything
+LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
 
 
 class GradientEdge(NamedTuple):
@@ -61,6 +61,7 @@ class Node(WeakBase):
         self.outputs: list[tuple[Any, Any, Any]] | None = None  # of all, if there are several
         self.hooks: NodeHooks | None = None
         self.notes: dict[Any, Any] | None = None
+        self.is_leaf = False  # an AccumulateGrad
         self.simple = False  # vjp0 and vjp1 say everything
         self.released = False
         self.worker: Any = None  # the device whose worker runs it; None: the calling thread
@@ -180,6 +181,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: TensorCore) -> None:
         super().__init__(LAST)
         self.key = next_sequence_number()
+        self.is_leaf = True
         self.variable = variable
         self.describe_output(variable.array)
         extras = variable.extras
