@@ -96,6 +96,7 @@ class Op:
         self.plan3 = NOTHING
         self.direct: Any = None  # NumPy's own function, where forward is just that
         self.fast_arity = 0
+        self.diagonal = family == "elementwise"  # its gradients have the shape of its result
         self.promotes: list[int] = []
         self.floats = False
         self.view = False
@@ -192,6 +193,7 @@ class Missing:
 
 MISSING: Final[Missing] = Missing()
 TABLE: Final[dict[str, Op]] = {}
+METHOD_COMPOSITES: Final[set[str]] = set()
 COMPOSITES: Final[dict[str, Any]] = {}  # functions made of ops; their derivatives follow
 
 
@@ -404,5 +406,6 @@ def _register_composite(function: Any, method: bool) -> Any:
     if name in COMPOSITES or name in TABLE:
         raise TypeError(f"{name} is declared twice")
     COMPOSITES[name] = function
-    function.is_method = method
+    if method:
+        METHOD_COMPOSITES.add(name)
     return function
