@@ -87,6 +87,7 @@ class Operators:
 
 operators: Final[Operators] = Operators()
 
+NUMPY: Final[Any] = numpy_backend.xp
 F32: Final[Any] = float32.numpy_dtype
 F64: Final[Any] = float64.numpy_dtype
 
@@ -165,11 +166,9 @@ class OpNode(Node):
             return self.result
         if kind == 3:
             return self.shape_of_input(index)
-        if index == 0:
-            return self.first()
-        if index == 1:
-            return self.second()
-        return self.op.defaults[index]
+        if index >= self.op.fast_arity:
+            return self.op.defaults[index]
+        return self.first() if index == 0 else self.second()
 
     def shape_of_input(self, index: int) -> Any:
         """The shape of an input, which the node that its gradient goes to knows."""
@@ -308,12 +307,12 @@ class OpNode(Node):
     def value(self, index: int, create_graph: bool) -> Any:
         """A saved argument; tensors raw unless a graph is made."""
         if self.kept is None:
+            if index >= self.op.fast_arity:
+                return self.op.defaults[index]
             if index == 0:
                 saved, version = self.saved0, self.version0
-            elif index == 1:
-                saved, version = self.saved1, self.version1
             else:
-                return self.op.defaults[index]
+                saved, version = self.saved1, self.version1
         else:
             saved = self.kept.values[index]
             version = self.kept.versions.get(index, 0)
@@ -422,9 +421,10 @@ def binary(op: "Op", a: Any, b: Any) -> Any:
             switchboard.unusual == 0
             and not b.slow
             and op.fast_arity == 2
-            and b.extras is None
             and (type(a) is float or type(a) is int)
         ):
+            if b.extras is not None:
+                b.refresh()
             y = b.array
             kind = y.dtype
             if type(y) is NDARRAY and (kind is F32 or kind is F64):
@@ -507,6 +507,8 @@ def short_from_number(op: "Op", a: Any, b: Tensor, y: Any, kind: Any) -> Tensor:
         node.saved0 = a
         if plan.keep1:
             node.saved1 = b
+            if b.extras is not None:
+                node.version1 = b.version()
         finish_short(op, node, result, out, kind, plan.keep1, plan.keep_result)
     return result
 
@@ -575,6 +577,8 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op as users call it: any mixture of positions, keywords and out=."""
     out = kwargs.pop("out", None) if kwargs else None
     values = op.bind(args, kwargs)
+    if args and type(args[0]) is NDARRAY and not tensors_in(values):
+        return run_forward(op, NUMPY, values)
     result = apply(op, values)
     return result if out is None else write_out(op, result, out)
 
@@ -701,7 +705,7 @@ def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[A
 def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:
     """The raw arguments, those that mix brought to one data type."""
     arrays: list[Any] = [unwrapped(value) for value in values]
-    if not op.promotes:
+    if not op.promotes or uniform(op, arrays):
         return arrays
     kind = promotion(op, values)
     if kind is None:
@@ -719,6 +723,23 @@ def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:
         elif array is not None and not isinstance(array, str):
             arrays[i] = backend.asarray(array).astype(target)
     return arrays
+
+
+def uniform(op: "Op", arrays: list[Any]) -> bool:
+    """Whether the arguments that mix are NumPy arrays of one floating type, and plain numbers."""
+    kind: Any = None
+    for i in op.promotes:
+        array = arrays[i]
+        if type(array) is NDARRAY:
+            if kind is None:
+                kind = array.dtype
+                if kind is not F32 and kind is not F64:
+                    return False
+            elif array.dtype is not kind:
+                return False
+        elif type(array) is not float and type(array) is not int:
+            return False
+    return kind is not None
 
 
 def unwrapped(value: Any) -> Any:

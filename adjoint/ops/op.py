@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, overload
 
 import adjoint.dispatch as dispatch
 from adjoint.backends.numpy import numpy_backend
+from adjoint.dtypes import float64
 
 # Where a rule's argument comes from.
 GRAD: Final = 0
@@ -217,9 +218,11 @@ class _Probe:
 
 
 class _Token:
-    """Stands for an argument of a forward that is tried out; a look inside ends the trial."""
+    """Stands for an array of doubles while a forward is tried out; a further look ends the trial."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "dtype":
+            return float64.numpy_dtype
         raise LookupError(name)
 
 
