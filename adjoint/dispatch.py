@@ -705,12 +705,14 @@ def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[A
 def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:
     """The raw arguments, those that mix brought to one data type."""
     arrays: list[Any] = [unwrapped(value) for value in values]
-    if not op.promotes or uniform(op, arrays):
+    if not op.promotes:
         return arrays
-    kind = promotion(op, values)
-    if kind is None:
-        return arrays
-    target = kind.numpy_dtype
+    target = uniform(op, arrays)
+    if target is None:
+        kind = promotion(op, values)
+        if kind is None:
+            return arrays
+        target = kind.numpy_dtype
     for i in op.promotes:
         array = arrays[i]
         if isinstance(values[i], Tensor):
@@ -725,8 +727,8 @@ def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:
     return arrays
 
 
-def uniform(op: "Op", arrays: list[Any]) -> bool:
-    """Whether the arguments that mix are NumPy arrays of one floating type, and plain numbers."""
+def uniform(op: "Op", arrays: list[Any]) -> Any:
+    """The floating type of the arguments that mix, if it is that of all; None to look closer."""
     kind: Any = None
     for i in op.promotes:
         array = arrays[i]
@@ -734,12 +736,12 @@ def uniform(op: "Op", arrays: list[Any]) -> bool:
             if kind is None:
                 kind = array.dtype
                 if kind is not F32 and kind is not F64:
-                    return False
+                    return None
             elif array.dtype is not kind:
-                return False
+                return None
         elif type(array) is not float and type(array) is not int:
-            return False
-    return kind is not None
+            return None
+    return kind
 
 
 def unwrapped(value: Any) -> Any:
