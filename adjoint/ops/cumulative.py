@@ -5,7 +5,7 @@ from typing import Any
 
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import conj, exp, where
+from adjoint.ops.elementwise import complex_logaddexp, conj, exp, where
 from adjoint.ops.op import general, linear
 from adjoint.ops.shape import flip
 
@@ -167,13 +167,6 @@ def product_of_others(input: Any, dim: int) -> Any:
     return before * after
 
 
-def _complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b)), the one of larger real part taken out."""
-    larger = xp.where(a.real >= b.real, a, b)
-    smaller = xp.where(a.real >= b.real, b, a)
-    return xp.where(xp.isinf(larger.real), larger, larger + xp.log1p(xp.exp(smaller - larger)))
-
-
 def _logcumsumexp_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
     """Every weight is exp of a difference that is not positive: nothing can overflow."""
     if input.ndim == 0:
@@ -195,7 +188,7 @@ def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
         return input
     if category_of(input.dtype) < COMPLEX:
         return narrowed(running(xp, xp.logaddexp, widened(input), axis), input.dtype)
-    return running(xp, partial(_complex_logaddexp, xp), input, axis)
+    return running(xp, partial(complex_logaddexp, xp), input, axis)
 
 
 # ---- cumulative extremes ----
