@@ -43,7 +43,7 @@ every_elementwise = pytest.mark.parametrize(
 )
 
 # Their results follow from strides, so other strides give another result or an error.
-READS_STRIDES = {"as_strided", "view", "view_as", "view_as_complex"}
+READS_STRIDES = {"as_strided", "view", "view_as", "view_as_complex", "view_shape"}
 
 # Where PyTorch keeps a function that is not torch.<name>, in the order of looking.
 NAMESPACES = ("", "special", "nn.functional", "linalg", "fft", "Tensor")

@@ -492,3 +492,9 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     reason = {"jax": "computes real + 1j * imag, where one infinity makes the other nan"}
     values = (np.array([np.inf, 1.0]), np.array([2.0, np.nan]))
     yield Sample(values, differentiate=False, without=reason)
+
+
+@samples("abs_")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    for x in (rng.normal(size=(2, 3)), np.array([-1, 2])):
+        yield Sample((x,), torch="Tensor.abs_", differentiate=False)

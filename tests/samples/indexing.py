@@ -363,3 +363,82 @@ def _(rng: Rng) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(3, 4)), rng.normal(size=3)))
     yield Sample((rng.normal(size=(3, 4)), rng.normal(size=2), -1))
     yield Sample((rng.normal(size=(2, 3, 2)), rng.normal(size=(3, 2)), 0, 2, 0))
+
+
+# ---- the ops behind the functions ----
+
+
+@samples("pick")
+def _(rng: Rng) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 4))
+    for index in ((I2,), (slice(None), GRID), (None, np.array([1, 1]), 2), (x > 0,)):
+        yield Sample((x, index), torch=lambda x, i: x[i])
+    yield Sample((complex_normal(rng, (3, 2)), ([0, 0], [1, 1])), torch=lambda x, i: x[i])
+
+
+@samples("place")
+def _(rng: Rng) -> Iterator[Sample]:
+    def placed(x: Any, shape: Any, index: Any) -> Any:
+        return x.new_zeros(shape).index_put(index, x, accumulate=True)
+
+    yield Sample((rng.normal(size=(2, 3)), (4, 3), (I2,)), torch=placed)
+    yield Sample((rng.normal(size=2), (3, 3), (np.array([1, 1]), I2)), torch=placed)
+    yield Sample((complex_normal(rng, (2,)), (3,), (np.array([1, 1]),)), torch=placed)
+
+
+@samples("spread")
+def _(rng: Rng) -> Iterator[Sample]:
+    def spread(x: Any, shape: Any, dim: int, index: Any) -> Any:
+        return x.new_zeros(shape).scatter_add(dim, index, x)
+
+    x = rng.normal(size=(2, 2))
+    yield Sample((x, (3, 2), 0, GRID), torch=spread)
+    yield Sample((x, (2, 3), -1, GRID), torch=spread)
+
+
+@samples("nonzero_positions")
+def _(rng: Rng) -> Iterator[Sample]:
+    x = np.array([[0.0, 1], [2, 0]])
+    for given in (x, x[0, 1], x[:0]):
+        yield Sample((np.asarray(given),), torch="nonzero", differentiate=False)
+
+
+@samples("setitem_")
+def _(rng: Rng) -> Iterator[Sample]:
+    def assigned(x: Any, index: Any, value: Any) -> Any:
+        x[index] = value
+        return x
+
+    x = rng.normal(size=(3, 4))
+    for index, value in ((0, 1.5), (slice(1, None), x[:1] * 2), ((I2, 1), x[:2, 0]), (x > 0, 0)):
+        yield Sample((x, index, value), torch=assigned, differentiate=False)
+
+
+@samples("index_reduce_")
+def _(rng: Rng) -> Iterator[Sample]:
+    x, source = rng.normal(size=(3, 2)), rng.normal(size=(4, 2))
+    index = np.array([0, 2, 0, 0])
+    for reduce in ("prod", "mean", "amax", "amin"):
+        yield Sample((x, 0, index, source, reduce), differentiate=False)
+        yield Sample((x, 0, index, source, reduce), {"include_self": False}, differentiate=False)
+
+
+@samples("masked_deal")
+def _(rng: Rng) -> Iterator[Sample]:
+    mask = np.array([[True, False, True], [False, True, True]])
+    yield Sample(
+        (rng.normal(size=(2, 3)), mask),
+        torch=lambda x, m: x.new_zeros(m.shape).masked_scatter(m, x),
+    )
+
+
+@samples("masked_collect")
+def _(rng: Rng) -> Iterator[Sample]:
+    def collected(x: Any, mask: Any, shape: Any) -> Any:
+        chosen = x[mask]
+        zeros = x.new_zeros(shape)
+        return zeros.index_put(tuple(zeros.add(1).nonzero()[: len(chosen)].T), chosen)
+
+    mask = np.array([[True, False, True], [False, True, True]])
+    yield Sample((rng.normal(size=(2, 3)), mask, (5,)), torch=collected)
+    yield Sample((complex_normal(rng, (2, 3)), mask, (2, 2)), torch=collected)
