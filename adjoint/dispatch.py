@@ -152,11 +152,19 @@ class OpNode(Node):
         if kind == 1:
             self.check_result()
             return self.result
+        if kind == 3:
+            return self.shape_of_input(index)
         if index == 0:
             return self.first()
         if index == 1:
             return self.second()
         return self.op.defaults[index]
+
+    def shape_of_input(self, index: int) -> Any:
+        """The shape of an input, which the node that its gradient goes to knows."""
+        node, number = (self.next0, self.nr0) if index == 0 else (self.next1, self.nr1)
+        assert node is not None
+        return node.shape if node.outputs is None else node.outputs[number][0]
 
     def first(self) -> Any:
         """The first saved argument as a raw value."""
@@ -263,8 +271,8 @@ class OpNode(Node):
             elif kind == 2:
                 args.append(self.value(index, create_graph))
             elif kind == 3:
-                assert self.shapes is not None
-                args.append(self.shapes[index])
+                known = self.shapes
+                args.append(self.shape_of_input(index) if known is None else known[index])
             else:
                 args.append(tuple(active))
         return rule.function(*args)
@@ -726,8 +734,12 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
     text = str(error)
     if "could not be broadcast together" in text or "shape-mismatch" in text:
         text = "the shapes can't be broadcast together; sizes must be equal or 1, from the last on"
-    elif isinstance(error, RuntimeError) and text.startswith(op.name):
+    elif isinstance(error, RuntimeError) and (
+        type(error) is not RuntimeError or text.startswith(op.name)
+    ):
         return error
+    elif "matmul: Input operand" in text:
+        text = "the inner sizes of the two matrices differ"
     return kind(f"{op.name}({given}): {text}")
 
 
@@ -770,7 +782,7 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
         for result in results:
             result.mark_inference()
     if op.view:
-        link_views(op, values, results, backend, settings)
+        link_views(op, values, results, backend, settings, isinstance(out, (tuple, list)))
     if not isinstance(out, (tuple, list)):
         return results[0]
     if op.outputs is not None:
@@ -886,7 +898,12 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...]) -> None:
 
 
 def link_views(
-    op: "Op", values: list[Any], results: list[Tensor], backend: Backend, settings: Any
+    op: "Op",
+    values: list[Any],
+    results: list[Tensor],
+    backend: Backend,
+    settings: Any,
+    several: bool,
 ) -> None:
     """Results that share memory with the first argument become its views."""
     source: Tensor = values[0]
@@ -901,14 +918,14 @@ def link_views(
             result.node.watch(result.output_number, extras.counter)
         is_view = above is not None and above.base is not None
         extras.base = above.base if above is not None and is_view else source
-        step = (op, rest, number if len(results) > 1 else -1)
+        step = (op, rest, number if several else -1)
         extras.steps = (*above.steps, step) if above is not None and is_view else (step,)
         extras.view_version = extras.counter.value
         if settings is not None and settings.inference:
             extras.creation = INFERENCE_VIEW
         elif settings is not None and not settings.grad_enabled:
             extras.creation = NO_GRAD_VIEW
-        elif len(results) > 1:
+        elif several:
             extras.creation = MULTI_OUTPUT_VIEW
         elif above is not None and is_view:
             extras.creation = above.creation

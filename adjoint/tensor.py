@@ -36,8 +36,7 @@ class Tensor(TensorCore):
     @property
     def shape(self) -> Any:
         """The size of each dimension."""
-        self.up_to_date()
-        return Size(self.array.shape)
+        return Size(self.current_array().shape)
 
     @property
     def dtype(self) -> dtype:
@@ -90,8 +89,9 @@ class Tensor(TensorCore):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients are computed for it."""
-        self.up_to_date()
-        return self.needs_grad
+        if self.needs_grad or self.extras is None or self.extras.base is None:
+            return self.needs_grad
+        return self.extras.base.needs_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -160,6 +160,12 @@ class Tensor(TensorCore):
             if extras.counter.value != extras.view_version:
                 views.regenerate(self)
 
+    def current_array(self) -> Any:
+        """The array, made anew if it is a view whose library can't share memory."""
+        if self.extras is not None and type(self.array) is not NDARRAY:
+            self.refresh()
+        return self.array
+
     def overwrite(self, result: Any, name: str) -> "Tensor":
         """Become the result of a call with out=self."""
         return views.overwrite(self, result, name)
@@ -173,7 +179,7 @@ class Tensor(TensorCore):
 
     def detach(self) -> "Tensor":
         """The same values without history; in-place changes to either are seen by both."""
-        self.up_to_date()
+        self.current_array()
         plain = self.shared()
         return dispatch.operators.as_subclass(plain, type(self)) if self.special else plain
 
@@ -191,8 +197,7 @@ class Tensor(TensorCore):
     @property
     def data(self) -> "Tensor":
         """The same memory without history; changes through it go unnoticed by autograd."""
-        self.up_to_date()
-        return Tensor(self.array)
+        return Tensor(self.current_array())
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -335,13 +340,13 @@ class Tensor(TensorCore):
         return dispatch.operate(dispatch.operators.pow, other, self, other)
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
-            return dispatch.binary(dispatch.operators.matmul, self, other)
+        if isinstance(other, (bool, int, float, complex)):
+            return NotImplemented
         return dispatch.operate(dispatch.operators.matmul, self, other, other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
-            return dispatch.binary(dispatch.operators.matmul, other, self)
+        if isinstance(other, (bool, int, float, complex)):
+            return NotImplemented
         return dispatch.operate(dispatch.operators.matmul, other, self, other)
 
     def __and__(self, other: Any) -> Any:
@@ -487,8 +492,7 @@ class Tensor(TensorCore):
 
     def numpy_array(self) -> Any:
         """The elements as a NumPy array, whatever the backend; without a copy on the CPU."""
-        self.up_to_date()
-        return backend_of(self.array).to_numpy(self.array)
+        return backend_of(self.array).to_numpy(self.current_array())
 
     def item(self) -> Any:
         """The one element as a Python number."""

@@ -50,14 +50,14 @@ def regenerate(view: Tensor) -> None:
     assert extras is not None and extras.base is not None and extras.counter is not None
     base: Any = extras.base
     immutable = not backend_of(base.array).mutable
+    if not is_grad_enabled():
+        if immutable:
+            view.array = replay(base.array, extras.steps)
+        return  # nothing is recorded here, so its node can wait
     if base.needs_grad or view.needs_grad:
-        if extras.creation != DEFAULT_VIEW and base.node is not None:
+        if extras.creation != DEFAULT_VIEW:
             raise refusal(view, extras.creation, "its base or another view of its base has been")
-        before = change_grad_enabled(True)
-        try:
-            fresh = replay(base, extras.steps)
-        finally:
-            change_grad_enabled(before)
+        fresh = replay(base, extras.steps)
         view.node, view.output_number = fresh.node, fresh.output_number
         view.needs_grad = fresh.needs_grad
         if immutable:
@@ -102,7 +102,7 @@ def check_inplace(op_name: str, target: Tensor) -> None:
         if target.extras.base is not None:  # its strides are those that NumPy would give it
             shadow = numpy_backend.xp.zeros(target.extras.base.array.shape, "bool")
             array = replay(shadow, target.extras.steps)
-    if hasattr(array, "strides"):
+    if hasattr(array, "strides") and array.size:
         for size, stride in zip(array.shape, array.strides):
             if stride == 0 and size > 1:
                 raise RuntimeError(
@@ -161,30 +161,43 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     if recording and (op.inputs or target.needs_grad):
         keeps = 0 in op.plan((1 << len(op.inputs)) - 1).values
         before = alias_of(target, keeps)
+    if op.family == "elementwise":
+        refuse_partial_overlap(op.name + "_", target, tensors)
     write_result(op, values, target, backend)
-    target.counter().value += 1
-    if before is not None:
+    if before is None:
+        target.counter().value += 1
+    else:
         remember_change(op, [before if v is target else v for v in values], target)
     if target.extras is not None and target.extras.base is not None:
         target.extras.view_version = target.counter().value
     return target
 
 
+def refuse_partial_overlap(name: str, target: Tensor, tensors: list[Tensor]) -> None:
+    """Refuse an operand that shares a part of the memory that is written."""
+    counter = None if target.extras is None else target.extras.counter
+    if counter is None:
+        return
+    written = target.array
+    for tensor in tensors:
+        if tensor is target or tensor.extras is None or tensor.extras.counter is not counter:
+            continue
+        read = tensor.array
+        if type(read) is NDARRAY and numpy_backend.partly_overlap(written, read):
+            raise RuntimeError(
+                f"{name}(): unsupported operation: an operand and the written-to tensor share "
+                "some of their memory; clone() the operand first"
+            )
+
+
 def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> None:
     """Compute an op into the memory of its first argument."""
     arrays = dispatch.promoted(op, values, backend)
-    kind = dispatch.promotion(op, values) if op.promotes else None
-    own = from_numpy_dtype(target.array.dtype)
-    if kind is not None and not can_cast(kind, own):
-        raise RuntimeError(
-            f"{op.name}_(): result type {kind.name} can't be cast to the desired output type "
-            f"{own.name}"
-        )
     try:
         if op.mutate is not None and backend.mutable:
             op.mutate(target.array, *arrays[1:])
             return
-        if op.direct is not None and type(target.array) is NDARRAY and arrays[0] is target.array:
+        if op.fast_arity and type(target.array) is NDARRAY and arrays[0] is target.array:
             if all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :])):
                 op.direct(*arrays[: op.required], out=target.array)
                 return
@@ -199,6 +212,12 @@ def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> N
 
 def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
     """Put values into a tensor's memory."""
+    kind, own = from_numpy_dtype(out.dtype), from_numpy_dtype(target.array.dtype)
+    if not can_cast(kind, own):
+        raise RuntimeError(
+            f"{name}(): result type {kind.name} can't be cast to the desired output type "
+            f"{own.name}"
+        )
     if out.shape != target.array.shape:
         if not dispatch.broadcasts_to(out.shape, target.array.shape):
             raise RuntimeError(
@@ -253,8 +272,14 @@ def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
 
 
 def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
-    """The autograd half of an in-place change."""
+    """The autograd half of an in-place change.
+
+    The node is made before the version is counted up: an operand that shares the memory, and is
+    needed for backward, is then found changed.
+    """
+    counter = target.counter()
     if category_of(target.array.dtype) < FLOAT:
+        counter.value += 1
         return
     extras = target.extras
     base: Any = None if extras is None else extras.base
@@ -263,6 +288,7 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
         if values[0].needs_grad and values[0].node is None:
             values[0].node = edge_node(target) or _Detached()
     node: Node | None = recorded_change(op, values, target)
+    counter.value += 1
     if node is None:
         return
     if base is None:
@@ -283,7 +309,7 @@ def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
         return None
     counter = target.counter()
     node.watch(0, counter)
-    node.result_version = counter.value
+    node.result_version = counter.value + 1
     settings = ambient()
     if settings.saved_hooks:
         dispatch.pack_all(node, settings.saved_hooks)
@@ -380,16 +406,9 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     """Put a result into a tensor given as out=, resizing it if it has another shape."""
     check_inplace(name, target)
     value = result.array
-    own = from_numpy_dtype(target.array.dtype)
-    kind = from_numpy_dtype(value.dtype)
-    if not can_cast(kind, own):
-        raise RuntimeError(
-            f"{name}(): result type {kind.name} can't be cast to the desired output type {own.name}"
-        )
     backend = backend_of(target.array)
     if value.shape != target.array.shape:
-        target.array = backend.copy(value).astype(target.array.dtype)
-    else:
-        store(name, target, value, backend)
+        target.array = backend.xp.empty(value.shape, target.array.dtype)
+    store(name, target, value, backend)
     target.counter().value += 1
     return target

@@ -109,6 +109,13 @@ class NumpyBackend(Backend):
             array.base is not None and (array.base is source or array.base is source.base)
         )
 
+    def partly_overlap(self, written: Any, read: Any) -> bool:
+        """Whether two dense arrays share some of their memory, but not all in the same places."""
+        if written.ctypes.data == read.ctypes.data and written.strides == read.strides:
+            return False
+        dense = written.flags.c_contiguous and read.flags.c_contiguous
+        return dense and np.may_share_memory(written, read)
+
     def copy(self, array: Any) -> Any:
         return np.array(array, order="C")
 

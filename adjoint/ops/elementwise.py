@@ -437,11 +437,26 @@ def pow(xp: Any, input: Any, exponent: Any) -> Any:
     return xp.power(input, exponent)
 
 
-@elementwise(input=_base_rule, exponent=_exponent_rule, domain=(0.5, 3.0), node_name="PowBackward1")
+@elementwise(
+    input=_base_rule,
+    exponent=_exponent_rule,
+    inplace=False,
+    domain=(0.5, 3.0),
+    node_name="PowBackward1",
+)
 def float_power(xp: Any, input: Any, exponent: Any) -> Any:
     """input to the power of exponent, in double precision."""
     double = "complex128" if holds_complex(input) or holds_complex(exponent) else "float64"
     return xp.power(xp.asarray(input, dtype=double), xp.asarray(exponent, dtype=double))
+
+
+@composite
+def float_power_(input: Any, exponent: Any) -> Any:
+    """In-place form of float_power, for tensors of double precision."""
+    double = "complex128" if holds_complex(input) or holds_complex(exponent) else "float64"
+    if input.dtype.name != double:
+        raise RuntimeError(f"float_power_(): the result is {double}, the tensor {input.dtype.name}")
+    return apply_inplace(float_power, [input, exponent])
 
 
 @elementwise(input=lambda grad, result: grad * conj(result), floats=True)

@@ -60,8 +60,8 @@ def _plain_part(part: Any) -> Any:
     if hasattr(part, "__index__"):
         return operator.index(part)
     raise IndexError(
-        "only integers, slices (`:`), ellipsis (`...`), None, bools and integer or bool tensors are "
-        f"valid indices (got {type(part).__name__})"
+        "only integers, slices (`:`), ellipsis (`...`), None, bools and integer or bool tensors "
+        f"are valid indices (got {type(part).__name__})"
     )
 
 
@@ -80,11 +80,24 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
     return all(_is_simple(part) and not isinstance(part, bool) for part in index)
 
 
-def _one_ellipsis(index: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The index with further Ellipses, which stand for nothing, left out."""
+def _consumed(part: Any) -> int:
+    """How many dimensions one part of an index takes."""
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    if isinstance(part, (int, slice, list)) or part.dtype.kind != "b":
+        return 1
+    ndim: int = part.ndim
+    return ndim
+
+
+def _one_ellipsis(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
+    """The index with at most one Ellipsis; a second one stands for nothing, and ends the index."""
     places = [i for i, part in enumerate(index) if part is Ellipsis]
     if len(places) < 2:
         return index
+    ended = all(part is Ellipsis for part in index[places[1] :])
+    if not ended and sum(_consumed(getattr(part, "array", part)) for part in index) < ndim:
+        raise IndexError("nothing can follow a second Ellipsis")
     return tuple([part for i, part in enumerate(index) if i not in places[1:]])
 
 
@@ -96,16 +109,6 @@ def _as_array(xp: Any, part: Any) -> Any:
     if array.dtype.kind not in "biu":
         raise IndexError(f"indices must be integers or bools, got {array.dtype}")
     return array.astype(bool) if array.dtype == "uint8" else array
-
-
-def _consumed(part: Any) -> int:
-    """How many dimensions one part of an index takes."""
-    if part is None or part is Ellipsis or isinstance(part, bool):
-        return 0
-    if isinstance(part, (int, slice)) or part.dtype.kind != "b":
-        return 1
-    ndim: int = part.ndim
-    return ndim
 
 
 def _divide(xp: Any, ndim: int, index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -148,8 +151,8 @@ def getitem(input: Any, index: Any) -> Any:
     if len(parts) == 1 and type(parts[0]) is int:
         return select(input, 0, parts[0])
     if _is_basic(parts):
-        return basic_index(input, _one_ellipsis(parts))
-    return pick(input, _one_ellipsis(parts))
+        return basic_index(input, _one_ellipsis(parts, input.ndim))
+    return pick(input, _one_ellipsis(parts, input.ndim))
 
 
 @linear(
@@ -160,7 +163,7 @@ def getitem(input: Any, index: Any) -> Any:
 def pick(xp: Any, input: Any, index: Any) -> Any:
     """A copy of what a plain index with arrays, masks or lists names."""
     basic, picks = _divide(xp, input.ndim, index)
-    return (input if _is_whole(basic) else input[basic])[picks]
+    return (input if _is_whole(basic) else xp.indexed(input, basic))[picks]
 
 
 def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
@@ -261,7 +264,24 @@ def setitem_(input: Any, index: Any, value: Any) -> Any:
         raise TypeError(
             f"can't assign a {type(value).__name__} to a tensor; make it a tensor first"
         )
-    return apply_inplace(setitem, [input, _one_ellipsis(plain_index(index)), value])
+    parts = _one_ellipsis(plain_index(index), input.ndim)
+    if _is_basic(parts):
+        _check_numbers(input.shape, parts)
+    return apply_inplace(setitem, [input, parts, value])
+
+
+def _check_numbers(shape: Any, index: tuple[Any, ...]) -> None:
+    """Refuse ints out of range, before it is asked whether the tensor may be changed at all."""
+    taken = sum(_consumed(part) for part in index)
+    if taken > len(shape):
+        raise IndexError(f"too many indices for a tensor of dimension {len(shape)}")
+    dim = 0
+    for part in index:
+        if type(part) is int and not -shape[dim] <= part < shape[dim]:
+            raise IndexError(
+                f"index {part} is out of bounds for dimension {dim} with size {shape[dim]}"
+            )
+        dim += len(shape) - taken if part is Ellipsis else _consumed(part)
 
 
 def same_dtype(name: str, input: Any, source: Any) -> None:

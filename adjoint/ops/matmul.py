@@ -65,7 +65,7 @@ def _left_factor(grad: Any, other: Any) -> Any:
     return grad @ mH(other)
 
 
-def _right_factor(grad: Any, input: Any) -> Any:
+def _right_factor(grad: Any, input: Any, other_shape: Any) -> Any:
     """Gradient of the right factor of a product."""
     if input.ndim == 1:
         if grad.ndim == 0:
@@ -73,12 +73,14 @@ def _right_factor(grad: Any, input: Any) -> Any:
         return unsqueeze(conj(input), -1) * unsqueeze(grad, -2)
     if grad.ndim == input.ndim - 1:  # the right factor is a vector
         return reshape(grad, (-1,)) @ conj(_flat(input))
+    if input.ndim > 2 and len(other_shape) == 2:  # one product, instead of a sum of many
+        return mH(_flat(input)) @ _flat(grad)
     return mH(input) @ grad
 
 
 @multilinear(
     input=lambda grad, other: _left_factor(grad, other),
-    other=lambda grad, input: _right_factor(grad, input),
+    other=lambda grad, input, other_shape: _right_factor(grad, input, other_shape),
     node_name="MmBackward0",
 )
 def matmul(xp: Any, input: Any, other: Any) -> Any:

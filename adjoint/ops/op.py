@@ -318,6 +318,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     returns = settings.pop("returns", None)
     if returns is not None:
         op.outputs = namedtuple(op.name, returns)  # type: ignore[misc]  # made from data
+        op.outputs.__module__ = "adjoint.return_types"  # where pickle finds it
     joint = settings.pop("joint", None)
     if joint is not None:
         names, function = joint
@@ -338,7 +339,8 @@ def _finish(op: Op) -> None:
     plain = all(
         kind in (GRAD, RESULT)
         or (kind == VALUE and (index < 2 or op.defaults[index] is not MISSING))
-        for rule in op.rules
+        or (kind == SHAPE and index == op.inputs[i])  # its own: the next node knows it
+        for i, rule in enumerate(op.rules)
         if rule is not None
         for kind, index in rule.sources
     )

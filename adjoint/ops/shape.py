@@ -260,7 +260,7 @@ def broadcast_tensors(*tensors: Any) -> Any:
 )
 def basic_index(xp: Any, input: Any, index: Any) -> Any:
     """A view by a tuple of ints, slices, None and at most one Ellipsis."""
-    return input[index if Ellipsis in index else (*index, Ellipsis)]
+    return xp.indexed(input, index if Ellipsis in index else (*index, Ellipsis))
 
 
 @linear(

@@ -214,7 +214,7 @@ def _neutral(xp: Any, reduce: str, kind: Any) -> Any:
 
 
 def _check_slices(input: Any, dim: int, index: Any, source: Any, counting: type[Exception]) -> int:
-    """Refuse what does not fit for index_add and index_copy; the dimension counted from the front."""
+    """The dimension counted from the front, after refusing what index_add and _copy can't take."""
     axis = normal_dim(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError(f"the index must be 1-d, not {index.ndim}-d")

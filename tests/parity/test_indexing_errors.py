@@ -16,7 +16,8 @@ torch = pytest.importorskip("torch")
 
 READS = """
 x[3]; x[-4]; x[0, 0, 0]; x[::-1]; x[::0]; x[5:]; x[2:1]; x[-2:]; x[0:3:2]; x[None]; x[..., None]
-x[..., ...]; x[0, ..., 1]; x[True]; x[False]; x[True, 0]; x[m]; x[m[0]]; x[:, m[0]]; x[m[:, :2]]
+x[..., ...]; x[..., ..., None]; x[0, ..., 1, ...];
+x[0, ..., 1]; x[True]; x[False]; x[True, 0]; x[m]; x[m[0]]; x[:, m[0]]; x[m[:, :2]]
 x[m[None]]; x[i]; x[i, i]; x[i, np.array([0, 1, 2])]; x[[0, 1]]; x[[0, 1], [1, 2]]; x[z0:]; x[z0]
 x[[[0, 1], [1, 2]]]; x[[0, slice(None)]]; x[(0, 1)]; x[[True, False, True]]; x[[m]]; x[[i, i]]
 x[range(2)]; x[np.array([0, 2])]; x[np.array(1)]; x[np.int64(1)]; x[np.array([True, False, True])]
@@ -24,7 +25,8 @@ x[z]; x[1.5]; x['a']; x[:, 1.0]; x[i, None]; x[None, i]; x[0, :, None]; x[None][
 x[None][:, i, 0]; x[None][0, i, 0]; x[None][i * 0, :, i]; x[i + 1]; x[i - 3]; x[i - 4]; x[[]]
 x[np.zeros(0, int)]; x[x]; z[()]; z[...]; z[None]; z[0]; z[True]; z[False]; x[()]; x[:, None, i]
 x[True, i]; x[i, True]; x[1, True]; x[[0, 1], :, None]; x[None, m]; x[slice(1.0, 2)]; x[m, 0]
-x[[z0, 2]]; x[[[0], [1]], [0, 1]]; x[i[:, None], i]; x[None, None, 0]; x[m[:, 0], 0]; x[u8]; x[u8[0]]
+x[[z0, 2]]; x[[[0], [1]], [0, 1]]; x[i[:, None], i]; x[None, None, 0]; x[m[:, 0], 0]
+x[u8]; x[u8[0]]
 """
 
 WRITES = """
@@ -64,7 +66,8 @@ COPIES = """
 f.cat([x, z]); f.cat([z]); f.cat([x, xi]); f.cat([x, x[0]]); f.cat([x, x[:, :2]]); f.cat((x, x), 5)
 f.cat([x, x], axis=1); f.cat(x); f.stack([x, x[:2]]); f.stack([x, x], 5); f.hstack([])
 f.hstack([z, x[0]]); f.vstack([x[0], x]); f.column_stack([x, x[:, 0]]); x.repeat(2); x.repeat(-1, 1)
-x.repeat(0, 1); z.repeat(2); x.tile(2); x.tile(()); x.repeat_interleave(i, 0); x.flip(0, 0); x.flip(2)
+x.repeat(0, 1); z.repeat(2); x.tile(2); x.tile(()); x.repeat_interleave(i, 0); x.flip(0, 0)
+x.flip(2)
 x.repeat_interleave(-1); x.repeat_interleave(i - 1, 0); x.repeat_interleave(x[:, 0], 0)
 x.repeat_interleave(2, 0, output_size=5); x.repeat_interleave(xi[0, :3], 0, output_size=4)
 z.repeat_interleave(2); z.flip(0); x[0].fliplr(); z.flipud(); x.roll((1, 2), 0); x.roll((1, 2))
@@ -84,7 +87,8 @@ CHOICES = """
 x.gather(0, x[:2, :2]); x.gather(0, g - 1); x.gather(0, g + 2); x.gather(0, i); z.gather(0, z0 * 0)
 x.gather(0, xi[:2, [0, 1, 2, 3, 0]] * 0); x.gather(2, g); x.scatter(0, g, d); x.scatter(0, g, x[:1])
 x.scatter(0, g, z); x.scatter(0, g, x, reduce='zz'); x.scatter(0, g, 1j); x.scatter(0, g + 2, x)
-x.scatter(0, g - 1, x); x.scatter_add(0, g, d); x.scatter_add(0, g, x[:1]); x.scatter_add(0, i, x[0])
+x.scatter(0, g - 1, x); x.scatter_add(0, g, d); x.scatter_add(0, g, x[:1])
+x.scatter_add(0, i, x[0])
 x.scatter_add(0, g, 1.0); x.scatter_reduce(0, g, x, 'zz'); x.scatter_reduce(0, g, xi, 'sum')
 x.index_select(0, g); x.index_select(0, i - 1); x.index_select(0, i + 2); x.index_select(2, i)
 x.index_select(0, z0); z.index_select(0, i); z.index_select(0, z0 * 0); x.index_add(0, i, x)
@@ -100,7 +104,8 @@ x[0].clone().masked_fill_(m, 1); x.masked_select(xi); x.masked_scatter(m, x[0])
 x.masked_scatter(m, d); x.masked_scatter(xi, x); x.take(g + 20); x.take(g - 20); x.take(x)
 x.take_along_dim(g, 0); x.take_along_dim(i, 0); x.put(g, x); x.put(g, d[:2, :2])
 x.put(g + 20, x[:2, :2]); z.nonzero(); z.nonzero(as_tuple=True); n.one_hot(i, 2); n.one_hot(i - 1)
-n.one_hot(i.int()); n.one_hot(i[:0]); x.clone().fill_(x[0]); xi.clone().fill_(2.5); x.clone().fill_(1j)
+n.one_hot(i.int()); n.one_hot(i[:0]); x.clone().fill_(x[0]); xi.clone().fill_(2.5)
+x.clone().fill_(1j)
 x[0].clone().fill_diagonal_(1); x[None].clone().fill_diagonal_(1); x.select_scatter(x, 0, 1)
 x.clone().fill_diagonal_(z); x.select_scatter(x[0], 0, 5); x.select_scatter(z, 0, 1)
 x.slice_scatter(x, 0, 1); x.slice_scatter(x[:1], 0, -1); x.diagonal_scatter(x[0])
@@ -154,10 +159,10 @@ def outcome(expression: str, scope: dict[str, Any]) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if " = " in expression:
-                exec(expression, scope)  # noqa: S102  an assignment is no expression
+                exec(expression, scope)
                 return plain(scope[expression.partition("[")[0]])
             return plain(eval(expression, scope))
-    except Exception as error:  # noqa: BLE001  its type is what is asked for
+    except Exception as error:
         return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 

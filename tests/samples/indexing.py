@@ -1,22 +1,14 @@
 """Samples of indexing, gathering and scattering."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from adjoint.testing import Sample, samples
+from tests.samples.shape import added, complex_normal
 
 Rng = np.random.Generator
-
-
-def method(name: str) -> Callable[..., Any]:
-    """PyTorch's function, for those that exist only as a method."""
-    return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
-
-
-def complex_normal(rng: Rng, shape: tuple[int, ...]) -> Any:
-    return rng.normal(size=shape) + 1j * rng.normal(size=shape)
 
 
 def written(x: Any, index: Any, value: Any) -> Any:
@@ -365,80 +357,70 @@ def _(rng: Rng) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(2, 3, 2)), rng.normal(size=(3, 2)), 0, 2, 0))
 
 
-# ---- the ops behind the functions ----
+@samples("setitem_")
+def _(rng: Rng) -> Iterator[Sample]:
+    # In place: PyTorch refuses to change a leaf that requires grad, and so do we.
+    x, row = rng.normal(size=(3, 4)), rng.normal(size=4)
+    for index in (0, (slice(1, None), None), I2, [0, 1], (WHOLE, MASK[0]), True):
+        value = 2.5 if index is True or isinstance(index, tuple) else row
+        yield Sample((x, index, value), torch=written, differentiate=False)
+
+
+@samples("index_reduce_")
+def _(rng: Rng) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 4))
+    for reduce in ("prod", "mean", "amax", "amin"):
+        yield Sample(
+            (x, 0, np.array([0, 2]), rng.normal(size=(2, 4)), reduce),
+            torch="Tensor.index_reduce_",
+            differentiate=False,
+        )
+
+
+# ---- helpers, which PyTorch has no name for ----
 
 
 @samples("pick")
 def _(rng: Rng) -> Iterator[Sample]:
     x = rng.normal(size=(3, 4))
-    for index in ((I2,), (slice(None), GRID), (None, np.array([1, 1]), 2), (x > 0,)):
-        yield Sample((x, index), torch=lambda x, i: x[i])
-    yield Sample((complex_normal(rng, (3, 2)), ([0, 0], [1, 1])), torch=lambda x, i: x[i])
+    for index in ((I2,), (0, I2), (MASK,), (slice(1, None), [0, 0])):
+        yield Sample((x, index), torch=lambda x, index: x[index])
 
 
 @samples("place")
 def _(rng: Rng) -> Iterator[Sample]:
-    def placed(x: Any, shape: Any, index: Any) -> Any:
-        return x.new_zeros(shape).index_put(index, x, accumulate=True)
-
-    yield Sample((rng.normal(size=(2, 3)), (4, 3), (I2,)), torch=placed)
-    yield Sample((rng.normal(size=2), (3, 3), (np.array([1, 1]), I2)), torch=placed)
-    yield Sample((complex_normal(rng, (2,)), (3,), (np.array([1, 1]),)), torch=placed)
+    yield Sample((rng.normal(size=(3, 4)), (3, 4), (np.array([0, 2, 2]),)), torch=added)
+    yield Sample((rng.normal(size=2), (3, 4), (0, I2)), torch=added)
+    yield Sample((rng.normal(size=6), (3, 4), (MASK,)), torch=added)
+    yield Sample((rng.normal(size=(2, 2)), (3, 4), (slice(1, None), [0, 0])), torch=added)
 
 
 @samples("spread")
 def _(rng: Rng) -> Iterator[Sample]:
-    def spread(x: Any, shape: Any, dim: int, index: Any) -> Any:
-        return x.new_zeros(shape).scatter_add(dim, index, x)
-
-    x = rng.normal(size=(2, 2))
-    yield Sample((x, (3, 2), 0, GRID), torch=spread)
-    yield Sample((x, (2, 3), -1, GRID), torch=spread)
-
-
-@samples("nonzero_positions")
-def _(rng: Rng) -> Iterator[Sample]:
-    x = np.array([[0.0, 1], [2, 0]])
-    for given in (x, x[0, 1], x[:0]):
-        yield Sample((np.asarray(given),), torch="nonzero", differentiate=False)
-
-
-@samples("setitem_")
-def _(rng: Rng) -> Iterator[Sample]:
-    def assigned(x: Any, index: Any, value: Any) -> Any:
-        x[index] = value
-        return x
-
-    x = rng.normal(size=(3, 4))
-    for index, value in ((0, 1.5), (slice(1, None), x[:1] * 2), ((I2, 1), x[:2, 0]), (x > 0, 0)):
-        yield Sample((x, index, value), torch=assigned, differentiate=False)
-
-
-@samples("index_reduce_")
-def _(rng: Rng) -> Iterator[Sample]:
-    x, source = rng.normal(size=(3, 2)), rng.normal(size=(4, 2))
-    index = np.array([0, 2, 0, 0])
-    for reduce in ("prod", "mean", "amax", "amin"):
-        yield Sample((x, 0, index, source, reduce), differentiate=False)
-        yield Sample((x, 0, index, source, reduce), {"include_self": False}, differentiate=False)
+    yield Sample(
+        (rng.normal(size=(2, 2)), (3, 4), 0, GRID),
+        torch=lambda x, shape, dim, index: x.new_zeros(shape).scatter_add(dim, index, x),
+    )
 
 
 @samples("masked_deal")
 def _(rng: Rng) -> Iterator[Sample]:
-    mask = np.array([[True, False, True], [False, True, True]])
     yield Sample(
-        (rng.normal(size=(2, 3)), mask),
-        torch=lambda x, m: x.new_zeros(m.shape).masked_scatter(m, x),
+        (rng.normal(size=(4, 2)), MASK),
+        torch=lambda x, mask: x.new_zeros(mask.shape).masked_scatter(mask, x),
     )
 
 
 @samples("masked_collect")
 def _(rng: Rng) -> Iterator[Sample]:
     def collected(x: Any, mask: Any, shape: Any) -> Any:
-        chosen = x[mask]
-        zeros = x.new_zeros(shape)
-        return zeros.index_put(tuple(zeros.add(1).nonzero()[: len(chosen)].T), chosen)
+        found = x.masked_select(mask)
+        return x.new_zeros(shape).flatten().slice_scatter(found, 0, 0, len(found)).reshape(shape)
 
-    mask = np.array([[True, False, True], [False, True, True]])
-    yield Sample((rng.normal(size=(2, 3)), mask, (5,)), torch=collected)
-    yield Sample((complex_normal(rng, (2, 3)), mask, (2, 2)), torch=collected)
+    yield Sample((rng.normal(size=(3, 4)), MASK, (4, 2)), torch=collected)
+
+
+@samples("nonzero_positions")
+def _(rng: Rng) -> Iterator[Sample]:
+    yield Sample((MASK,), torch="nonzero")
+    yield Sample((np.array(3),), torch="nonzero")

@@ -327,16 +327,11 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x.astype(np.float32), 0), {"dtype": float64})
 
 
-@samples("cumsum_")
+@samples("cumsum_", "cumprod_")
 def _(rng: Generator) -> Iterator[Sample]:
-    x = rng.normal(size=(2, 3))
-    yield Sample((x, 1), differentiate=False, torch=lambda x, dim: x.cumsum_(dim))
-
-
-@samples("cumprod_")
-def _(rng: Generator) -> Iterator[Sample]:
-    x = rng.normal(size=(2, 3))
-    yield Sample((x, 1), differentiate=False, torch=lambda x, dim: x.cumprod_(dim))
+    for x in (rng.normal(size=(3, 4)), np.arange(1, 5).reshape(2, 2)):
+        yield Sample((x, 1), differentiate=False)
+    yield Sample((np.zeros((0, 2)), -1), differentiate=False)
 
 
 @samples("logcumsumexp")
