@@ -27,7 +27,8 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample((rng.normal(size=shape), weight, bias))
     z = complex_normal(rng, 2, 3)
     yield Sample((z, complex_normal(rng, 2, 3), complex_normal(rng, 2)))
-    yield Sample((rng.normal(size=(2, 3)), rng.normal(size=3)))
+    for shape in ((2, 3), (3,), (2, 1, 3)):
+        yield Sample((rng.normal(size=shape), rng.normal(size=3)))
 
 
 # ---- losses ----
@@ -47,19 +48,19 @@ PLACES = np.array([[[0, 2], [1, 1]], [[2, 2], [0, 1]]])
 
 
 def _class_losses(rng: Generator) -> Iterator[Sample]:
-    """Calls that nll_loss and cross_entropy share."""
+    """Calls that nll_loss and cross_entropy share; a weight that requires grad is refused."""
     x, weight = rng.normal(size=(4, 3)), rng.uniform(0.5, 2, size=3)
+    images = rng.normal(size=(2, 3, 2, 2))
     for reduction in REDUCTIONS:
         given = {"reduction": reduction}
         yield Sample((x, CLASSES), given)
         yield Sample((x, SOME), given)
+        yield Sample((x, CLASSES.astype("uint8")), given)
         yield Sample((x, CLASSES), {"ignore_index": 2, **given})
-        yield Sample((x, CLASSES, weight), given)
-        yield Sample((x, SOME, weight), given)
-        yield Sample((rng.normal(size=(2, 3, 2, 2)), PLACES), given)
-        yield Sample((rng.normal(size=(2, 3, 2, 2)), PLACES, weight), given)
-        yield Sample((rng.normal(size=3), np.array(1)), given)
-        yield Sample((rng.normal(size=3), np.array(1), weight), given)
+        yield Sample((images, PLACES), given)
+        yield Sample((x[0], np.array(1)), given)
+        for args in ((x, CLASSES), (x, SOME), (images, PLACES), (x[0], np.array(1))):
+            yield Sample((*args, weight), given, differentiate=False)
     yield Sample((x, np.full(4, -100)))
     yield Sample((np.zeros((0, 3)), CLASSES[:0]), {"reduction": "sum"})
 
@@ -78,10 +79,10 @@ def _(rng: Generator) -> Iterator[Sample]:
         given: dict[str, Any] = {"reduction": reduction, "label_smoothing": 0.2}
         for target in (CLASSES, SOME, chances):
             yield Sample((x, target), given)
-            yield Sample((x, target, weight), given)
+            yield Sample((x, target, weight), given, differentiate=target is chances)
         yield Sample((x, chances), {"reduction": reduction})
         yield Sample((x, chances, weight), {"reduction": reduction})
-        yield Sample((rng.normal(size=(2, 3, 2, 2)), PLACES, weight), given)
+        yield Sample((rng.normal(size=(2, 3, 2, 2)), PLACES), given)
         yield Sample((x[0], chances[0], weight), given)
         yield Sample((x[0], np.array(2)), given)
     spread = rng.dirichlet(np.ones(3), size=(2, 2)).transpose(0, 2, 1)
@@ -134,6 +135,7 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((query, key, value, mask))
     yield Sample((query, key, value, rng.normal(size=(3, 4))))
     yield Sample((query, key, value), {"attn_mask": rng.normal(size=(1, 2, 1, 4))})
+    yield Sample((query, key, value, mask & (np.arange(3) != 1).reshape(3, 1)))
     yield Sample((query[0, 0], key[0, 0], value[0, 0]))
     yield Sample((query, key[:, :1], value[:, :1]), {"enable_gqa": True})
     yield Sample(
@@ -187,3 +189,19 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x, 2), {"return_indices": True}, torch=path)
     yield Sample((x, 3, 2, 1), {"return_indices": True, "ceil_mode": True}, torch=path)
     yield Sample((np.full((1, 1, 2, 2), -math.inf), 2), torch=path, differentiate=False)
+
+
+@samples("pool_positions")
+def _(rng: Generator) -> Iterator[Sample]:
+    def positions(index: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, n: int) -> Any:
+        found = index.clone()
+        for place in np.ndindex(*index.shape):
+            inner = divmod(int(index[place]), kernel[1])
+            row, column = (
+                place[i - 2] * stride[i] - padding[i] + inner[i] * dilation[i] for i in range(2)
+            )
+            found[place] = row * n + column
+        return found
+
+    index = rng.integers(0, 6, size=(1, 2, 2, 3))
+    yield Sample((index, (2, 3), (2, 1), (1, 0), (1, 2), 5), torch=positions)
