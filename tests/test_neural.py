@@ -1,4 +1,4 @@
-"""What the samples of neural.py can't say: weights without derivative, refusals, old arguments."""
+"""What samples can't say of nn.functional: refusals, in-place forms, old and left-out arguments."""
 
 from typing import Any
 
@@ -101,3 +101,46 @@ def test_old_reduction_arguments(given: dict[str, bool], meant: str) -> None:
     with pytest.warns(UserWarning, match=f"reduction='{meant}'"):
         old = F.mse_loss(x, target, **given)
     assert old.tolist() == F.mse_loss(x, target, reduction=meant).tolist()
+
+
+INPLACE = {
+    "celu": (), "elu": (0.5,), "hardsigmoid": (), "hardswish": (), "hardtanh": (-0.5, 0.5),
+    "leaky_relu": (0.2,), "mish": (), "relu": (), "relu6": (), "selu": (), "silu": (),
+    "threshold": (0.1, -1.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INPLACE)
+def test_inplace_argument(torch: Any, name: str) -> None:
+    """inplace=True overwrites the input, by keyword and by position."""
+    function, options = getattr(F, name), INPLACE[name]
+    expected = getattr(torch.nn.functional, name)(torch.tensor(LOGITS), *options)
+    x = adjoint.tensor(LOGITS)
+    np.testing.assert_allclose(function(x, *options).tolist(), expected.tolist(), 1e-12)
+    assert x.tolist() == LOGITS.tolist()
+    assert function(x, *options, inplace=True) is x
+    np.testing.assert_allclose(x.tolist(), expected.tolist(), 1e-12)
+    if name in ("relu", "relu6", "celu"):
+        given = options or ((1.0,) if name == "celu" else ())
+        y = adjoint.tensor(LOGITS)
+        assert function(y, *given, True) is y
+
+
+def test_dropout_in_place() -> None:
+    """dropout(training=False) changes nothing; with inplace=True it overwrites the input."""
+    x = adjoint.ones(100)
+    assert F.dropout(x, training=False) is x
+    assert F.dropout(x, 0.5, True, True) is x
+    assert set(x.tolist()) == {0.0, 2.0}
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 3, 2)])
+def test_softmax_without_dim(torch: Any, name: str, shape: tuple[int, ...]) -> None:
+    """The dimension is PyTorch's choice, with a warning."""
+    x = np.random.default_rng(0).normal(size=shape)
+    with pytest.warns(UserWarning, match="dim"):
+        ours = getattr(F, name)(adjoint.tensor(x))
+    with pytest.warns(UserWarning, match="dim"):
+        theirs = getattr(torch.nn.functional, name)(torch.tensor(x))
+    np.testing.assert_allclose(ours.tolist(), theirs.tolist(), 1e-12)

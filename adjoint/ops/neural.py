@@ -126,7 +126,7 @@ def picked_losses(xp: Any, input: Any, target: Any, ignore_index: int = -100) ->
     """-input at the target class of each sample; 0 where the target is ignored."""
     safe, counted = _pick(xp, input, target, ignore_index)
     picked = input[_open_index(xp, target, safe)]
-    return xp.negative(picked * counted.astype(picked.dtype))
+    return xp.where(counted, -picked, xp.zeros((), picked.dtype))
 
 
 def _spread_losses(grad: Any, target: Any, shape: Any, ignore_index: int) -> Any:
@@ -141,7 +141,7 @@ def spread_losses(xp: Any, input: Any, target: Any, shape: Any, ignore_index: in
     """Zeros of `shape` with -input at the target classes: the gradient of picked_losses."""
     safe, counted = _pick(xp, xp.zeros((1, shape[1]), "bool"), target, ignore_index)
     zeros = xp.zeros(shape, input.dtype)
-    values = xp.negative(input * counted.astype(input.dtype))
+    values = xp.where(counted, -input, xp.zeros((), input.dtype))
     return xp.updated(zeros, _open_index(xp, target, safe), values)
 
 
