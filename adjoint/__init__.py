@@ -356,6 +356,7 @@ from adjoint.ops.special import (
     lgamma as lgamma,
     logit as logit,
     mvlgamma as mvlgamma,
+    polygamma as polygamma,
     sinc as sinc,
     xlogy as xlogy,
 )

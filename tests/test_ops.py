@@ -43,7 +43,14 @@ every_elementwise = pytest.mark.parametrize(
 )
 
 # Their results follow from strides, so other strides give another result or an error.
-READS_STRIDES = {"as_strided", "view", "view_as", "view_as_complex"}
+READS_STRIDES = {
+    "as_strided",
+    "view",
+    "view_as",
+    "view_as_complex",
+    "view_dtype",
+    "view_shape",
+}
 
 # Where PyTorch keeps a function that is not torch.<name>, in the order of looking.
 NAMESPACES = ("", "special", "nn.functional", "linalg", "fft", "Tensor")
@@ -140,16 +147,18 @@ def counterpart(torch: Any, name: str, sample: Sample) -> Any:
     raise AssertionError(f"PyTorch has no {name}; name its counterpart in Sample(torch=...)")
 
 
+def translated(torch: Any, value: Any) -> Any:
+    """An argument, with PyTorch's data types for ours."""
+    return getattr(torch, value.name) if isinstance(value, dtype) else value
+
+
 def oracle(torch: Any, name: str, sample: Sample) -> Any:
     """A sample as a call of PyTorch, a function of the differentiable arrays alone."""
     function = counterpart(torch, name, sample)
 
-    def translated(value: Any) -> Any:
-        return getattr(torch, value.name) if isinstance(value, dtype) else value
-
     def call(*args: Any, **kwargs: Any) -> Any:
-        named = {k: translated(v) for k, v in kwargs.items()}
-        return function(*[translated(a) for a in args], **named)
+        named = {k: translated(torch, v) for k, v in kwargs.items()}
+        return function(*[translated(torch, a) for a in args], **named)
 
     return open_call(call, sample, torch.tensor)[0]
 
@@ -179,8 +188,15 @@ def test_forward(torch: Any, name: str, precision: str) -> None:
             arrays = case.arrays if precision == "double" else [single(a) for a in case.arrays]
             theirs = oracle(torch, name, sample)
             wanted = sample.differentiate
-            ours = case.call(*[Tensor(a.copy("K")).requires_grad_(wanted) for a in arrays])
-            expected = theirs(*[torch.tensor(a).requires_grad_(wanted) for a in arrays])
+            leaves = [Tensor(a.copy("K")).requires_grad_(wanted) for a in arrays]
+            try:
+                expected = theirs(*[torch.tensor(a).requires_grad_(wanted) for a in arrays])
+            except RuntimeError:
+                assert precision == "single"  # what takes double precision alone, float_power_
+                with pytest.raises(RuntimeError):
+                    case.call(*leaves)
+                continue
+            ours = case.call(*leaves)
             assert len(ours) == len(flatten(expected))
             for a, b in zip(ours, flatten(expected), strict=True):
                 if not isinstance(b, torch.Tensor):
@@ -449,8 +465,9 @@ def test_inplace_against_torch(torch: Any, name: str) -> None:
             target = torch.tensor(bound[0])
             theirs: Any = None
             try:
-                args = map_arrays(torch.tensor, case.sample.args[1:])
-                getattr(target, name)(*args, **map_arrays(torch.tensor, case.sample.kwargs))
+                given = map_arrays(torch.tensor, (case.sample.args[1:], case.sample.kwargs))
+                named = {k: translated(torch, v) for k, v in given[1].items()}
+                getattr(target, name)(*[translated(torch, a) for a in given[0]], **named)
             except RuntimeError as error:
                 theirs = error
             values = map_arrays(lambda a: Tensor(a.copy()), bound)

@@ -44,6 +44,9 @@ def _to_device(value: Any) -> Any:
     return value
 
 
+_ATOMIC_EXTREMES = ("float32", "float64", "int32", "uint32", "uint64")
+
+
 class CupyNamespace(Namespace):
     """CuPy's functions; those it lacks run in NumPy, and those every backend must add."""
 
@@ -86,6 +89,21 @@ class CupyNamespace(Namespace):
         wide = array.astype(np.int64).view(np.uint64)
         cupy.add.at(wide, index, values.astype(np.int64).view(np.uint64))
         return wide.view(np.int64).astype(dtype)
+
+    def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
+        """A copy of array into which add, multiply, maximum or minimum takes values at index.
+
+        The GPU has no atomic product, and no other extremes than those of these data types.
+        """
+        if name == "add":
+            return self.added_at(array, index, values)
+        if name == "multiply" or array.dtype not in _ATOMIC_EXTREMES:
+            from adjoint.backends.numpy import numpy_backend
+
+            return _on_host(numpy_backend.xp.combined_at)(name, array, index, values)
+        new = array.copy()
+        getattr(cupy, name).at(new, index, cupy.asarray(values, dtype=array.dtype))
+        return new
 
     def reshaped_view(self, array: Any, shape: Any) -> Any:
         """array as another shape without a copy; ValueError if that can't be."""

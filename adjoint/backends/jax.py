@@ -101,6 +101,11 @@ class JaxNamespace(Namespace):
         """array with values added at index, repeated places counted."""
         return array.at[_readable(array, index)].add(_fitting(values, array))
 
+    def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
+        """array into which add, multiply, maximum or minimum takes values at index."""
+        method = {"maximum": "max", "minimum": "min"}.get(name, name)
+        return getattr(array.at[_readable(array, index)], method)(_fitting(values, array))
+
     def reshaped_view(self, array: Any, shape: Any) -> Any:
         """array as another shape; always possible, since JAX has no strides."""
         return jnp.reshape(array, shape)

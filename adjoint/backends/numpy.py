@@ -74,6 +74,12 @@ class NumpyNamespace(Namespace):
         np.add.at(new, index, values)
         return new
 
+    def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
+        """A copy of array into which add, multiply, maximum or minimum takes values at index."""
+        new = np.array(array)
+        getattr(np, name).at(new, index, values)
+        return new
+
     def reshaped_view(self, array: Any, shape: Any) -> Any:
         """array as another shape without a copy; ValueError if that can't be."""
         return np.reshape(array, shape, copy=False)

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise import abs, conj, div, exp, mul, sub, where, zero_of
 from adjoint.ops.op import composite, elementwise
@@ -29,7 +30,7 @@ def _floats_only(name: str, array: Any) -> None:
 )
 def constant_in(xp: Any, input: Any, source: Any) -> Any:
     """A copy of input that also hangs on source in the graph, with derivative 0."""
-    return xp.array(input)
+    return xp.array(xp.broadcast_arrays(input, source)[0])
 
 
 def stepwise(grad: Any, source: Any) -> Any:
@@ -118,7 +119,9 @@ def gelu(xp: Any, input: Any, *, approximate: str = "none") -> Any:
     """input times the part of a standard normal distribution below it."""
     _floats_only("gelu", input)
     if approximate == "none":
-        return 0.5 * input * (1 + error_function(xp, "erf", input * _ROOT_HALF))
+        wide = widened(input)
+        below = 0.5 * (1 + error_function(xp, "erf", wide * _ROOT_HALF))
+        return narrowed(wide * below, input.dtype)
     if approximate != "tanh":
         raise RuntimeError(f"approximate must be 'none' or 'tanh', got {approximate!r}")
     inner = _TANH_SLOPE * input * (1 + _TANH_CUBIC * input * input)

@@ -118,7 +118,12 @@ def _write(array: Any, src: Any, non_blocking: bool) -> None:
 )
 def copy(xp: Any, input: Any, src: Any, non_blocking: bool = False) -> Any:
     """The values of src in input's shape and data type."""
-    return xp.broadcast_to(xp.asarray(src), input.shape).astype(input.dtype)
+    source = xp.asarray(src)
+    if source.ndim > input.ndim:
+        raise RuntimeError(
+            f"a source of {source.ndim} dimensions does not fit a tensor of {input.ndim}; reshape it"
+        )
+    return xp.broadcast_to(source, input.shape).astype(input.dtype)
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:

@@ -5,9 +5,10 @@ from typing import Any
 
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import conj, exp, where
-from adjoint.ops.op import general, linear
+from adjoint.ops.elementwise import complex_logaddexp, conj, exp, where
+from adjoint.ops.op import composite, general, linear
 from adjoint.ops.shape import flip
+from adjoint.views import apply_inplace
 
 # ---- the types of sums ----
 
@@ -130,7 +131,16 @@ def _cast(input: Any, dtype: Any) -> Any:
     return input.astype("int64") if category_of(input.dtype) < FLOAT else input
 
 
-@linear(input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)), inplace=True)
+def _in_place(op: Any, input: Any, dim: int, dtype: Any) -> Any:
+    """A scan written over its input, whose data type must be the one asked for."""
+    if dtype is not None and as_dtype(dtype) is not input.dtype:
+        raise RuntimeError(
+            f"{op.name}_(): dtype={as_dtype(dtype).name} is not the tensor's, {input.dtype.name}"
+        )
+    return apply_inplace(op, [input, dim, dtype])
+
+
+@linear(input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)))
 def cumsum(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Sums of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -141,6 +151,12 @@ def cumsum(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     return narrowed(xp.cumsum(values, axis=axis, dtype=values.dtype), input.dtype)
 
 
+@composite
+def cumsum_(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """In-place form of cumsum."""
+    return _in_place(cumsum, input, dim, dtype)
+
+
 def _cumprod_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
     """Exact at zeros: products of what comes before and after each element, no division."""
     if input.ndim == 0:
@@ -149,7 +165,7 @@ def _cumprod_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
     return later * conj(moved(result, dim, 1, 1))
 
 
-@general(input=_cumprod_rule, inplace=True)
+@general(input=_cumprod_rule)
 def cumprod(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Products of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -160,18 +176,17 @@ def cumprod(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     return narrowed(xp.cumprod(values, axis=axis, dtype=values.dtype), input.dtype)
 
 
+@composite
+def cumprod_(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """In-place form of cumprod."""
+    return _in_place(cumprod, input, dim, dtype)
+
+
 def product_of_others(input: Any, dim: int) -> Any:
     """For each element, the product of all others along dim, without dividing by it."""
     before = moved(cumprod(input, dim), dim, 1, 1)
     after = flip(moved(cumprod(flip(input, (dim,)), dim), dim, 1, 1), (dim,))
     return before * after
-
-
-def _complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b)), the one of larger real part taken out."""
-    larger = xp.where(a.real >= b.real, a, b)
-    smaller = xp.where(a.real >= b.real, b, a)
-    return xp.where(xp.isinf(larger.real), larger, larger + xp.log1p(xp.exp(smaller - larger)))
 
 
 def _logcumsumexp_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
@@ -195,7 +210,7 @@ def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
         return input
     if category_of(input.dtype) < COMPLEX:
         return narrowed(running(xp, xp.logaddexp, widened(input), axis), input.dtype)
-    return running(xp, partial(_complex_logaddexp, xp), input, axis)
+    return running(xp, partial(complex_logaddexp, xp), input, axis)
 
 
 # ---- cumulative extremes ----

@@ -14,7 +14,7 @@ from adjoint.views import apply_inplace
 @elementwise(input=lambda grad: conj_physical(grad))
 def conj_physical(xp: Any, input: Any) -> Any:
     """Complex conjugate of each element."""
-    return xp.conjugate(input)
+    return xp.array(input) if input.dtype.kind == "b" else xp.conjugate(input)
 
 
 def _conjugated(input: Any) -> Any:
@@ -287,7 +287,7 @@ def sgn(xp: Any, input: Any) -> Any:
     if input.dtype.kind == "c":
         size = xp.absolute(input)
         return input / xp.where(size == 0, 1, size)
-    return xp.positive(input) if input.dtype.kind == "u" else xp.sign(input)
+    return xp.array(input) if input.dtype.kind in "bu" else xp.sign(input)
 
 
 @elementwise(input=lambda grad: zero_of(grad))
@@ -297,10 +297,18 @@ def sign(xp: Any, input: Any) -> Any:
     return xp.array(input) if input.dtype.kind == "b" else xp.sign(input)
 
 
-@elementwise(input=lambda grad, input: grad * sgn(input), domain=(0.5, 3.0))
+@elementwise(input=lambda grad, input: grad * sgn(input), inplace=False, domain=(0.5, 3.0))
 def abs(xp: Any, input: Any) -> Any:
     """Absolute value, or modulus."""
     return xp.absolute(input)
+
+
+@composite
+def abs_(input: Any) -> Any:
+    """In-place form of abs, for real tensors."""
+    if holds_complex(input):
+        raise RuntimeError("abs_(): the moduli of a complex tensor are real; use abs()")
+    return apply_inplace(abs, [input])
 
 
 @elementwise(
@@ -367,7 +375,7 @@ def addcdiv(xp: Any, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) 
 @elementwise(input=lambda grad, input: grad * (2 * conj(input)))
 def square(xp: Any, input: Any) -> Any:
     """input * input."""
-    return xp.square(input)
+    return xp.multiply(input, input, dtype="int64") if kind_of(input) == "b" else xp.square(input)
 
 
 @elementwise(input=lambda grad, result: grad / (2 * conj(result)), floats=True, domain=(0.5, 3.0))
@@ -430,11 +438,26 @@ def pow(xp: Any, input: Any, exponent: Any) -> Any:
     return xp.power(input, exponent)
 
 
-@elementwise(input=_base_rule, exponent=_exponent_rule, domain=(0.5, 3.0), node_name="PowBackward1")
+@elementwise(
+    input=_base_rule,
+    exponent=_exponent_rule,
+    inplace=False,
+    domain=(0.5, 3.0),
+    node_name="PowBackward1",
+)
 def float_power(xp: Any, input: Any, exponent: Any) -> Any:
     """input to the power of exponent, in double precision."""
-    double = "complex128" if input.dtype.kind == "c" else "float64"
-    return xp.power(input.astype(double), exponent.astype(double))
+    double = "complex128" if holds_complex(input) or holds_complex(exponent) else "float64"
+    return xp.power(xp.asarray(input, dtype=double), xp.asarray(exponent, dtype=double))
+
+
+@composite
+def float_power_(input: Any, exponent: Any) -> Any:
+    """In-place form of float_power, for tensors of double precision."""
+    double = "complex128" if holds_complex(input) or holds_complex(exponent) else "float64"
+    if input.dtype.name != double:
+        raise RuntimeError(f"float_power_(): the result is {double}, the tensor {input.dtype.name}")
+    return apply_inplace(float_power, [input, exponent])
 
 
 @elementwise(input=lambda grad, result: grad * conj(result), floats=True)
@@ -487,14 +510,23 @@ def log1p(xp: Any, input: Any) -> Any:
     return xp.log1p(input)
 
 
+def complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b)), the one of larger real part taken out."""
+    larger = xp.where(a.real >= b.real, a, b)
+    smaller = xp.where(a.real >= b.real, b, a)
+    return xp.where(xp.isinf(larger.real), larger, larger + xp.log1p(xp.exp(smaller - larger)))
+
+
 @elementwise(
-    input=lambda grad, input, other: grad / (1 + exp(other - input)),
-    other=lambda grad, input, other: grad / (1 + exp(input - other)),
+    input=lambda grad, input, other: grad / conj(1 + exp(other - input)),
+    other=lambda grad, input, other: grad / conj(1 + exp(input - other)),
     floats=True,
     inplace=False,
 )
 def logaddexp(xp: Any, input: Any, other: Any) -> Any:
     """log(exp(input) + exp(other)), without overflow."""
+    if holds_complex(input):
+        return complex_logaddexp(xp, input, other)
     return xp.logaddexp(input, other)
 
 
@@ -684,6 +716,7 @@ ALIASES = {
     "floordiv": "floor_divide",
     "negative": "neg",
     "absolute": "abs",
+    "absolute_": "abs_",
     "fix": "trunc",
     "clip": "clamp",
 }

@@ -1,15 +1,18 @@
 """What networks do most: linear maps, losses, normalisation, attention, windows over images."""
 
+import warnings
 from typing import Any
 
-from adjoint.dtypes import FLOAT, category_of
+from adjoint.ambient import is_grad_enabled
+from adjoint.dtypes import BOOL, FLOAT, category_of
 from adjoint.ops.arrange import pad, repeat_interleave
 from adjoint.ops.elementwise import add, conj, div, mul, rsqrt, sub, where
 from adjoint.ops.indexing import getitem
 from adjoint.ops.matmul import einsum, matmul, tensordot
-from adjoint.ops.op import composite, find, general
-from adjoint.ops.reduction import log_softmax, max_dim, mean, softmax, sum, var
+from adjoint.ops.op import COMPOSITES, composite, general
+from adjoint.ops.reduction import all, log_softmax, max_dim, mean, softmax, sum, var
 from adjoint.ops.shape import flatten, permute, reshape, transpose
+from adjoint.ops.sorting import as_index
 from adjoint.ops.strided import unfold
 
 # ---- linear ----
@@ -20,12 +23,21 @@ def _rows(x: Any) -> Any:
     return x if x.ndim == 2 else reshape(x, (-1, x.shape[-1]))
 
 
-def _linear_weight(grad: Any, input: Any) -> Any:
-    return matmul(transpose(_rows(grad), 0, 1), conj(_rows(input)))
+def _linear_input(grad: Any, weight: Any) -> Any:
+    if weight.ndim == 1:
+        return reshape(grad, (*grad.shape, 1)) * conj(weight)
+    return matmul(grad, conj(weight))
+
+
+def _linear_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
+    rows = conj(_rows(input))
+    if len(weight_shape) == 1:
+        return matmul(reshape(grad, (-1,)), rows)
+    return matmul(transpose(_rows(grad), 0, 1), rows)
 
 
 @general(
-    input=lambda grad, weight: matmul(grad, conj(weight)),
+    input=_linear_input,
     weight=_linear_weight,
     bias=lambda grad: sum(grad, tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad,
     jvp=lambda args, tangents: _linear_jvp(*args, *tangents),
@@ -59,6 +71,20 @@ def _linear_jvp(input: Any, weight: Any, bias: Any, *tangents: Any) -> Any:
 
 
 # ---- losses ----
+
+
+def _reduction(reduction: str, size_average: Any, reduce: Any) -> str:
+    """The reduction that is meant where the two arguments it replaced are given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        meant = "none"
+    else:
+        meant = "mean" if size_average is None or size_average else "sum"
+    warnings.warn(
+        f"size_average and reduce are deprecated; write reduction='{meant}'", stacklevel=3
+    )
+    return meant
 
 
 def _reduced(loss: Any, reduction: str, count: Any = None) -> Any:
@@ -100,7 +126,7 @@ def picked_losses(xp: Any, input: Any, target: Any, ignore_index: int = -100) ->
     """-input at the target class of each sample; 0 where the target is ignored."""
     safe, counted = _pick(xp, input, target, ignore_index)
     picked = input[_open_index(xp, target, safe)]
-    return xp.negative(picked * counted.astype(picked.dtype))
+    return xp.where(counted, -picked, xp.zeros((), picked.dtype))
 
 
 def _spread_losses(grad: Any, target: Any, shape: Any, ignore_index: int) -> Any:
@@ -115,8 +141,22 @@ def spread_losses(xp: Any, input: Any, target: Any, shape: Any, ignore_index: in
     """Zeros of `shape` with -input at the target classes: the gradient of picked_losses."""
     safe, counted = _pick(xp, xp.zeros((1, shape[1]), "bool"), target, ignore_index)
     zeros = xp.zeros(shape, input.dtype)
-    values = xp.negative(input * counted.astype(input.dtype))
+    values = xp.where(counted, -input, xp.zeros((), input.dtype))
     return xp.updated(zeros, _open_index(xp, target, safe), values)
+
+
+def _check_classes(input: Any, target: Any, weight: Any) -> None:
+    if target.array.dtype not in ("int64", "uint8"):
+        raise RuntimeError(f"class numbers must be int64 or uint8, not {target.dtype}")
+    if weight is None:
+        return
+    if tuple(weight.shape) != (input.shape[1],):
+        raise RuntimeError(
+            f"weight must hold a number for each of the {input.shape[1]} classes, got shape "
+            f"{list(weight.shape)}"
+        )
+    if weight.requires_grad and is_grad_enabled():
+        raise RuntimeError("the loss has no derivative by weight; detach() it first")
 
 
 @composite(method=False)
@@ -130,6 +170,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """The negative log likelihood of the target classes, given log-probabilities."""
+    reduction = _reduction(reduction, size_average, reduce)
     if input.ndim == 1:
         one = nll_loss(
             reshape(input, (1, -1)),
@@ -146,6 +187,8 @@ def nll_loss(
             f"Expected input and target to agree but for the class dimension, got shapes "
             f"{tuple(input.shape)} and {tuple(target.shape)}"
         )
+    _check_classes(input, target, weight)
+    target = as_index(target)
     losses = picked_losses(input, target, ignore_index)
     kept = target != ignore_index
     if weight is None:
@@ -168,6 +211,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Any:
     """The cross entropy of softmax(input) against class numbers or class probabilities."""
+    reduction = _reduction(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0 and 1, got {label_smoothing}")
     dim = 0 if input.ndim == 1 else 1
@@ -220,7 +264,7 @@ def mse_loss(
 ) -> Any:
     """The squared difference."""
     difference = input - target
-    return _reduced(difference * difference, reduction)
+    return _reduced(difference * difference, _reduction(reduction, size_average, reduce))
 
 
 # ---- normalisation and attention ----
@@ -242,6 +286,12 @@ def layer_norm(
     if weight is not None:
         normal = mul(normal, weight)
     return normal if bias is None else add(normal, bias)
+
+
+def _masked_softmax(scores: Any) -> Any:
+    """softmax over the last dimension; zeros where a mask left nothing to choose."""
+    shut = all(scores == float("-inf"), -1, True)
+    return where(shut, 0.0, softmax(where(shut, 0.0, scores), -1))
 
 
 @composite(method=False)
@@ -266,13 +316,15 @@ def scaled_dot_product_attention(
     if is_causal:
         attn_mask = lower_mask(scores, *scores.shape[-2:])
     if attn_mask is not None:
-        if category_of(attn_mask.array.dtype) < FLOAT:
-            scores = where(attn_mask, scores, float("-inf"))
-        else:
-            scores = scores + attn_mask
-    weights = softmax(scores, -1)
+        kind = category_of(attn_mask.array.dtype)
+        if BOOL < kind < FLOAT:
+            raise RuntimeError(
+                f"attn_mask must be bool, or of the type of query, not {attn_mask.dtype}"
+            )
+        scores = where(attn_mask, scores, float("-inf")) if kind == BOOL else scores + attn_mask
+    weights = softmax(scores, -1) if attn_mask is None else _masked_softmax(scores)
     if dropout_p:
-        weights = find("dropout")(weights, dropout_p, True)
+        weights = COMPOSITES["dropout"](weights, dropout_p, True)
     return matmul(weights, value)
 
 
@@ -299,6 +351,48 @@ def _windows(input: Any, kernel: Any, stride: Any, dilation: Any) -> Any:
     return getitem(windows, every)
 
 
+def _check_images(name: str, input: Any, stride: Any, dilation: Any) -> None:
+    """Refuse what is no image, and steps that lead nowhere."""
+    if input.ndim not in (3, 4):
+        raise RuntimeError(
+            f"{name}(): expected an image (3 dimensions) or a batch (4), got shape "
+            f"{list(input.shape)}"
+        )
+    if min(stride) < 1 or min(dilation) < 1:
+        raise RuntimeError(
+            f"{name}(): stride and dilation must be positive, got {stride} and {dilation}"
+        )
+
+
+def _conv_sides(padding: Any, kernel: Any, stride: Any, dilation: Any) -> list[int]:
+    """How much to add to the left, right, top and bottom of each image."""
+    if padding == "same":
+        if stride != (1, 1):
+            raise RuntimeError("conv2d(): padding='same' is not supported for strides above 1")
+        spare = [dilation[i] * (kernel[i] - 1) for i in (1, 0)]
+        return [n for s in spare for n in (s // 2, s - s // 2)]
+    if isinstance(padding, str) and padding != "valid":
+        raise RuntimeError(f"conv2d(): padding must be numbers, 'same' or 'valid', got {padding!r}")
+    rows, columns = (0, 0) if padding == "valid" else _pair(padding)
+    if rows < 0 or columns < 0:
+        raise RuntimeError(f"conv2d(): padding must not be negative, got {padding}")
+    return [columns, columns, rows, rows]
+
+
+def _check_filters(input: Any, weight: Any, groups: int) -> None:
+    if weight.ndim != 4:
+        raise RuntimeError(f"conv2d(): expected a 4-d weight, got shape {list(weight.shape)}")
+    if groups < 1 or weight.shape[0] % groups:
+        raise RuntimeError(
+            f"conv2d(): the {weight.shape[0]} filters of weight can't be divided into {groups} groups"
+        )
+    if input.shape[-3] != weight.shape[1] * groups:
+        raise RuntimeError(
+            f"conv2d(): weight of shape {list(weight.shape)} with groups={groups} expects "
+            f"{weight.shape[1] * groups} channels, but input has {input.shape[-3]}"
+        )
+
+
 @composite(method=False)
 def conv2d(
     input: Any,
@@ -311,22 +405,14 @@ def conv2d(
 ) -> Any:
     """The cross-correlation of a batch of images with a bank of filters."""
     stride, dilation = _pair(stride), _pair(dilation)
+    _check_images("conv2d", input, stride, dilation)
+    _check_filters(input, weight, groups)
     if input.ndim == 3:
         batch = reshape(input, (1, *input.shape))
         one = conv2d(batch, weight, bias, stride, padding, dilation, groups)
         return reshape(one, tuple(one.shape[1:]))
-    if input.shape[1] != weight.shape[1] * groups:
-        raise RuntimeError(
-            f"conv2d: weight of shape {list(weight.shape)} with groups={groups} expects "
-            f"{weight.shape[1] * groups} channels, but input has {input.shape[1]}"
-        )
     kernel = (weight.shape[2], weight.shape[3])
-    if padding == "same":
-        spare = [dilation[i] * (kernel[i] - 1) for i in (1, 0)]
-        sides = [n for s in spare for n in (s // 2, s - s // 2)]
-    else:
-        rows, columns = (0, 0) if padding == "valid" else _pair(padding)
-        sides = [columns, columns, rows, rows]
+    sides = _conv_sides(padding, kernel, stride, dilation)
     windows = _windows(pad(input, sides) if any(sides) else input, kernel, stride, dilation)
     if groups == 1:
         out = permute(tensordot(windows, weight, ([1, 4, 5], [1, 2, 3])), 0, 3, 1, 2)
@@ -339,6 +425,35 @@ def conv2d(
     return out if bias is None else add(out, reshape(bias, (1, -1, 1, 1)))
 
 
+def _pool_sides(size: int, reach: int, stride: int, padding: int, ceil_mode: bool) -> list[int]:
+    """How much to add before and after a dimension, so that windows fill it to the end.
+
+    With ceil_mode, one more window may hang over the end if it begins before it.
+    """
+    span = size + 2 * padding - reach
+    count = (-(-span // stride) if ceil_mode else span // stride) + 1
+    if not ceil_mode:
+        after = padding
+    else:
+        if (count - 1) * stride >= size + padding:
+            count -= 1
+        after = (count - 1) * stride + reach - size - padding
+    if count < 1:
+        raise RuntimeError(f"max_pool2d(): no window of {reach} fits a dimension of size {size}")
+    return [padding, after]
+
+
+@general(method=False)
+def pool_positions(
+    xp: Any, index: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, columns: int
+) -> Any:
+    """The places in a flattened image that index names in the windows over it."""
+    row = xp.arange(index.shape[-2]).reshape(-1, 1) * stride[0] - padding[0]
+    column = xp.arange(index.shape[-1]) * stride[1] - padding[1]
+    row = row + index // kernel[1] * dilation[0]
+    return row * columns + column + index % kernel[1] * dilation[1]
+
+
 @composite(method=False)
 def max_pool2d(
     input: Any,
@@ -349,13 +464,30 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The greatest element of each window."""
-    if ceil_mode or return_indices:
-        raise NotImplementedError("max_pool2d: ceil_mode and return_indices are not supported yet")
-    kernel, dilation = _pair(kernel_size), _pair(dilation)
+    """The greatest element of each window, and with return_indices its place in the image."""
+    kernel, dilation, padding = _pair(kernel_size), _pair(dilation), _pair(padding)
     stride = kernel if stride is None or stride == [] else _pair(stride)
-    rows, columns = _pair(padding)
-    if rows or columns:
-        input = pad(input, [columns, columns, rows, rows], value=float("-inf"))
-    windows = _windows(input, kernel, stride, dilation)
-    return max_dim(flatten(windows, 4, 5), -1)[0]
+    _check_images("max_pool2d", input, stride, dilation)
+    reach = [dilation[i] * (kernel[i] - 1) + 1 for i in range(2)]
+    if min(padding) < 0 or any(2 * padding[i] > reach[i] for i in range(2)):
+        raise RuntimeError(
+            f"max_pool2d(): padding {padding} must not be negative, nor above half of the window "
+            f"{tuple(reach)}"
+        )
+    if input.ndim == 3:
+        batch = reshape(input, (1, *input.shape))
+        found = max_pool2d(batch, kernel, stride, padding, dilation, ceil_mode, True)
+        values, places = (reshape(part, tuple(part.shape[1:])) for part in found)
+        return (values, places) if return_indices else values
+    columns = input.shape[3]
+    sides = [
+        n
+        for i in (1, 0)
+        for n in _pool_sides(input.shape[2 + i], reach[i], stride[i], padding[i], ceil_mode)
+    ]
+    if any(sides):
+        input = pad(input, sides, value=float("-inf"))
+    values, places = max_dim(flatten(_windows(input, kernel, stride, dilation), 4, 5), -1)
+    if not return_indices:
+        return values
+    return values, pool_positions(places, kernel, stride, padding, dilation, columns)

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from adjoint.ops.cumulative import is_half, narrowed, widened
 from adjoint.ops.elementwise import (
     MethodOrder,
     add,
@@ -24,10 +25,19 @@ _ROOT_2 = math.sqrt(2)
 _ROOT_2_PI = math.sqrt(2 * math.pi)
 
 
+def kernel(xp: Any, name: str, *arguments: Any) -> Any:
+    """A function of scipy.special; of half precision, which its kernels don't know, by way of single."""
+    function = xp.special(name)
+    kind = next(a.dtype for a in arguments if hasattr(a, "dtype"))
+    if not is_half(kind):
+        return function(*arguments)
+    return function(*[widened(a) if hasattr(a, "dtype") else a for a in arguments]).astype(kind)
+
+
 def error_function(xp: Any, name: str, input: Any) -> Any:
     """erf or erfc; without SciPy from Python's math, exact but one element at a time."""
     try:
-        return xp.special(name)(input)
+        return kernel(xp, name, input)
     except ImportError:
         return xp.vectorize(getattr(math, name), otypes="d")(input).astype(input.dtype)
 
@@ -54,7 +64,7 @@ def _erfinv_rule(grad: Any, input: Any) -> Any:
 @elementwise(input=_erfinv_rule, floats=True, domain=(-0.9, 0.9))
 def erfinv(xp: Any, input: Any) -> Any:
     """The inverse of erf."""
-    return xp.special("erfinv")(input)
+    return kernel(xp, "erfinv", input)
 
 
 @elementwise(
@@ -66,7 +76,7 @@ def erfinv(xp: Any, input: Any) -> Any:
 )
 def erfcx(xp: Any, input: Any) -> Any:
     """exp(input²) * erfc(input), without overflow."""
-    return xp.special("erfcx")(input)
+    return kernel(xp, "erfcx", input)
 
 
 # ---- the normal distribution ----
@@ -85,7 +95,8 @@ def _normal_density(input: Any) -> Any:
 )
 def ndtr(xp: Any, input: Any) -> Any:
     """The part of a standard normal distribution below each element."""
-    return error_function(xp, "erfc", input * (-1 / _ROOT_2)) * 0.5
+    half = error_function(xp, "erfc", widened(input) * (-1 / _ROOT_2)) * 0.5
+    return narrowed(half, input.dtype)
 
 
 @elementwise(
@@ -98,7 +109,7 @@ def ndtr(xp: Any, input: Any) -> Any:
 )
 def ndtri(xp: Any, input: Any) -> Any:
     """The inverse of ndtr."""
-    return xp.special("ndtri")(input)
+    return kernel(xp, "ndtri", input)
 
 
 @elementwise(
@@ -110,7 +121,7 @@ def ndtri(xp: Any, input: Any) -> Any:
 )
 def log_ndtr(xp: Any, input: Any) -> Any:
     """log(ndtr(input)), exact for small elements."""
-    return xp.special("log_ndtr")(input)
+    return kernel(xp, "log_ndtr", input)
 
 
 # ---- the gamma function and its derivatives ----
@@ -119,7 +130,7 @@ def log_ndtr(xp: Any, input: Any) -> Any:
 @elementwise(input=lambda grad, input: grad * digamma(input), floats=True, domain=(0.5, 3.0))
 def lgamma(xp: Any, input: Any) -> Any:
     """Logarithm of the absolute value of the gamma function."""
-    return xp.special("gammaln")(input)
+    return kernel(xp, "gammaln", input)
 
 
 @elementwise(
@@ -127,7 +138,7 @@ def lgamma(xp: Any, input: Any) -> Any:
 )
 def digamma(xp: Any, input: Any) -> Any:
     """The derivative of lgamma."""
-    return xp.special("digamma")(input)
+    return kernel(xp, "digamma", input)
 
 
 @elementwise(
@@ -143,9 +154,9 @@ def polygamma_of_order(xp: Any, input: Any, n: int) -> Any:
     if n < 0:
         raise RuntimeError(f"polygamma is not defined for the order {n}; it must not be negative")
     if n == 0:
-        return xp.special("digamma")(input)
+        return kernel(xp, "digamma", input)
     factor = math.factorial(n) * (-1.0) ** (n + 1)
-    return factor * xp.special("zeta")(n + 1.0, input)
+    return factor * kernel(xp, "zeta", n + 1.0, input)
 
 
 @composite
@@ -183,7 +194,7 @@ def mvlgamma(input: Any, p: int) -> Any:
 )
 def zeta(xp: Any, input: Any, other: Any) -> Any:
     """Hurwitz's zeta function: the sum of (k + other) ** -input over k = 0, 1, ..."""
-    return xp.special("zeta")(input, other)
+    return kernel(xp, "zeta", input, other)
 
 
 # ---- logarithms with a removable singularity ----
@@ -285,7 +296,7 @@ def sinc(xp: Any, input: Any) -> Any:
 @elementwise(input=lambda grad, input: grad * i1(input), floats=True)
 def i0(xp: Any, input: Any) -> Any:
     """Modified Bessel function of order 0."""
-    return xp.special("i0")(input)
+    return kernel(xp, "i0", input)
 
 
 @elementwise(
@@ -297,7 +308,7 @@ def i0(xp: Any, input: Any) -> Any:
 )
 def i0e(xp: Any, input: Any) -> Any:
     """exp(-|input|) * i0(input), without overflow."""
-    return xp.special("i0e")(input)
+    return kernel(xp, "i0e", input)
 
 
 def _i1_rule(grad: Any, input: Any, result: Any) -> Any:
@@ -310,7 +321,7 @@ def _i1_rule(grad: Any, input: Any, result: Any) -> Any:
 )
 def i1(xp: Any, input: Any) -> Any:
     """Modified Bessel function of order 1."""
-    return xp.special("i1")(input)
+    return kernel(xp, "i1", input)
 
 
 def _i1e_rule(grad: Any, input: Any, result: Any) -> Any:
@@ -323,28 +334,28 @@ def _i1e_rule(grad: Any, input: Any, result: Any) -> Any:
 )
 def i1e(xp: Any, input: Any) -> Any:
     """exp(-|input|) * i1(input), without overflow."""
-    return xp.special("i1e")(input)
+    return kernel(xp, "i1e", input)
 
 
 @elementwise(floats=True, method=False, inplace=False)
 def bessel_j0(xp: Any, input: Any) -> Any:
     """Bessel function of the first kind of order 0; as in PyTorch, without a derivative."""
-    return xp.special("j0")(input)
+    return kernel(xp, "j0", input)
 
 
 @elementwise(floats=True, method=False, inplace=False)
 def bessel_j1(xp: Any, input: Any) -> Any:
     """Bessel function of the first kind of order 1; as in PyTorch, without a derivative."""
-    return xp.special("j1")(input)
+    return kernel(xp, "j1", input)
 
 
 @elementwise(floats=True, method=False, inplace=False)
 def bessel_y0(xp: Any, input: Any) -> Any:
     """Bessel function of the second kind of order 0; as in PyTorch, without a derivative."""
-    return xp.special("y0")(input)
+    return kernel(xp, "y0", input)
 
 
 @elementwise(floats=True, method=False, inplace=False)
 def bessel_y1(xp: Any, input: Any) -> Any:
     """Bessel function of the second kind of order 1; as in PyTorch, without a derivative."""
-    return xp.special("y1")(input)
+    return kernel(xp, "y1", input)

@@ -83,20 +83,7 @@ def scatter(
     flat = whole.reshape(-1)
     if reduce is None:
         return xp.updated(flat, places, values).reshape(input.shape)
-    name = "add" if reduce == "add" else "multiply"
-    return combined_at(xp, name, flat, places, values).reshape(input.shape)
-
-
-def combined_at(xp: Any, name: str, array: Any, index: Any, values: Any) -> Any:
-    """A copy of array, with values taken in at index by add, multiply, maximum or minimum."""
-    if name == "add":
-        return xp.added_at(array, index, values)
-    function = getattr(xp, name)
-    if not backend_of(array).mutable:
-        return function.at(array, index, values, inplace=False)
-    new = xp.array(array)
-    function.at(new, index, values)
-    return new
+    return xp.combined_at(reduce, flat, places, values).reshape(input.shape)
 
 
 _COMBINE = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
@@ -198,7 +185,7 @@ def scatter_reduce(
     start = flat
     if not include_self:
         start = xp.updated(flat, places, _neutral(xp, reduce, input.dtype))
-    out = combined_at(xp, _COMBINE[reduce], start, places, values)
+    out = xp.combined_at(_COMBINE[reduce], start, places, values)
     if reduce == "mean":
         first = xp.ones(flat.shape, "int64")
         if not include_self:

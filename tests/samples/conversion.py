@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from adjoint import dtypes
+from adjoint.device import CPU
 from adjoint.testing import Sample, samples
 
 
@@ -76,3 +77,8 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((np.zeros((2, 3)), np.ones((2, 3))), differentiate=False)
     yield Sample((np.zeros((2, 3)), np.ones((3, 2))), differentiate=False)
+
+
+@samples("transfer")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(2, 3)), CPU, CPU), torch=lambda x, *places: x.clone())

@@ -492,3 +492,16 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     reason = {"jax": "computes real + 1j * imag, where one infinity makes the other nan"}
     values = (np.array([np.inf, 1.0]), np.array([2.0, np.nan]))
     yield Sample(values, differentiate=False, without=reason)
+
+
+@samples("abs_")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    for x in (rng.normal(size=(2, 3)), np.array([-1, 2])):
+        yield Sample((x,), torch="Tensor.abs_", differentiate=False)
+
+
+@samples("float_power_")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    x = rng.uniform(0.5, 2, size=(2, 3))
+    for exponent in (2, 0.5, x[0]):
+        yield Sample((x, exponent), torch="Tensor.float_power_", differentiate=False)

@@ -1,6 +1,8 @@
 """Samples of the Fourier transforms."""
 
+import importlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -71,3 +73,63 @@ def _declare_shift(name: str) -> None:
 
 for _name in ("fftshift", "ifftshift"):
     _declare_shift(_name)
+
+
+# ---- the ops behind the functions ----
+
+
+def _transform(name: str) -> Callable[..., Any]:
+    """PyTorch's function of the same arguments."""
+    return lambda x, *args: getattr(importlib.import_module("torch").fft, name)(x, *args)
+
+
+def _either(x: Any, sizes: Any, dims: Any, norm: str, inverse: bool) -> Any:
+    return _transform("ifftn" if inverse else "fftn")(x, sizes, dims, norm)
+
+
+@samples("complex_transform")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = complex_normal(rng, 3, 4)
+    yield Sample((x, (4,), (1,), "backward", False), torch=_either)
+    yield Sample((x, (2, 5), (0, 1), "ortho", True), torch=_either)
+    yield Sample((x, (3, 4), (0, 1), "forward", False), torch=_either)
+
+
+@samples("real_to_half")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 4))
+    for sizes in ((3, 4), (2, 5)):
+        yield Sample((x, sizes, (0, 1), "backward"), torch=_transform("rfftn"))
+    yield Sample((x, (5,), (0,), "ortho"), torch=_transform("rfftn"))
+
+
+@samples("half_to_real")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = complex_normal(rng, 3, 3)
+    for sizes in ((3, 4), (2, 5)):
+        yield Sample((x, sizes, (0, 1), "backward"), torch=_transform("irfftn"))
+    yield Sample((x, (4,), (0,), "forward"), torch=_transform("irfftn"))
+
+
+@samples("fitted")
+def _(rng: Generator) -> Iterator[Sample]:
+    def fitted(x: Any, sizes: Any, dims: Any) -> Any:
+        y = x.new_zeros([max(n, *sizes) for n in x.shape])
+        y[: x.shape[0], : x.shape[1]] = x
+        for size, dim in zip(sizes, dims):
+            y = y.narrow(dim, 0, size)
+        return y
+
+    x = rng.normal(size=(3, 4))
+    yield Sample((x, (2, 5), (0, 1)), torch=fitted)
+    yield Sample((complex_normal(rng, 3, 4), (5, 2), (0, 1)), torch=fitted)
+
+
+@samples("interior_scaled")
+def _(rng: Generator) -> Iterator[Sample]:
+    def scaled(x: Any, factor: float, size: int, dim: int) -> Any:
+        inner = [factor if 0 < k < (size + 1) // 2 else 1.0 for k in range(x.shape[dim])]
+        return (x.movedim(dim, -1) * x.real.new_tensor(inner)).movedim(-1, dim)
+
+    yield Sample((complex_normal(rng, 3, 4), 0.5, 6, 1), torch=scaled)
+    yield Sample((complex_normal(rng, 3, 4), 2.0, 5, 0), torch=scaled)

@@ -1,5 +1,6 @@
 """Samples of solvers, decompositions and norms."""
 
+import importlib
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -446,3 +447,109 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample((x, y, p), second_order=False)
     yield Sample((rng.normal(size=(2, 2, 1)), rng.normal(size=(3, 1))), second_order=False)
     yield Sample((x, y, 0.0), differentiate=False)
+
+
+# ---- the ops behind the functions ----
+
+
+def _torch() -> Any:
+    return importlib.import_module("torch")
+
+
+@samples("cholesky_lower")
+def _(rng: Generator) -> Iterator[Sample]:
+    for A in _hermitian(rng):
+        yield Sample((A,), torch="linalg.cholesky")
+
+
+@samples("cholesky_lower_ex")
+def _(rng: Generator) -> Iterator[Sample]:
+    def factored(A: Any, check_errors: bool = False) -> Any:
+        return _torch().linalg.cholesky_ex(A, check_errors=check_errors)
+
+    for A in _hermitian(rng):
+        yield Sample((A,), torch=factored)
+        yield Sample((A, True), torch=factored)
+
+
+@samples("cofactors")
+def _(rng: Generator) -> Iterator[Sample]:
+    def cofactors(A: Any) -> Any:
+        return A.det()[..., None, None] * A.inverse().mT
+
+    for A in _square(rng):
+        yield Sample((A,), torch=cofactors)
+
+
+@samples("identity_like")
+def _(rng: Generator) -> Iterator[Sample]:
+    def identity(A: Any) -> Any:
+        return A * 0 + _torch().eye(*A.shape[-2:], dtype=A.dtype)
+
+    for A in _tall_and_wide(rng):
+        yield Sample((A,), torch=identity)
+
+
+@samples("lstsq_facts")
+def _(rng: Generator) -> Iterator[Sample]:
+    def facts(A: Any, rcond: Any = None) -> Any:
+        linalg = _torch().linalg
+        return linalg.matrix_rank(A, rtol=rcond), linalg.svdvals(A)
+
+    for A in _tall_and_wide(rng):
+        yield Sample((A,), torch=facts, differentiate=False)
+    yield Sample((np.diag([1.0, 0.1, 0.01]), 0.05), torch=facts, differentiate=False)
+
+
+@samples("permutation")
+def _(rng: Generator) -> Iterator[Sample]:
+    def permutation(pivots: Any, packed: Any) -> Any:
+        return _torch().lu_unpack(packed, pivots, unpack_data=False)[0]
+
+    pivots = np.array([2, 3, 3], dtype="int32")
+    for pivot, packed in ((pivots, np.zeros((3, 3))), (pivots[:2], np.zeros((3, 2)))):
+        yield Sample((pivot, packed), torch=permutation, differentiate=False)
+
+
+@samples("pseudo_inverse")
+def _(rng: Generator) -> Iterator[Sample]:
+    def inverse(A: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+        return _torch().linalg.pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)
+
+    for A in _tall_and_wide(rng):
+        yield Sample((A,), torch=inverse)
+    yield Sample((rng.normal(size=(2, 3)), 1e-3, 1e-2), torch=inverse)
+    for A in _hermitian(rng):
+        yield Sample((A, None, None, True), torch=inverse, second_order=False)
+
+
+@samples("rank_of")
+def _(rng: Generator) -> Iterator[Sample]:
+    def rank(A: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+        return _torch().linalg.matrix_rank(A, atol=atol, rtol=rtol, hermitian=hermitian)
+
+    for A in _tall_and_wide(rng):
+        yield Sample((A,), torch=rank, differentiate=False)
+    A = np.diag([1.0, 0.1, 0.01])
+    yield Sample((A, 0.05), torch=rank, differentiate=False)
+    yield Sample((A, None, 0.5, True), torch=rank, differentiate=False)
+
+
+@samples("singular_info")
+def _(rng: Generator) -> Iterator[Sample]:
+    def info(A: Any) -> Any:
+        return (_torch().linalg.det(A) == 0).int()
+
+    for A in _square(rng):
+        yield Sample((A,), torch=info, differentiate=False)
+    yield Sample((np.zeros((2, 2)),), torch=info, differentiate=False)
+
+
+@samples("solve_matrix")
+def _(rng: Generator) -> Iterator[Sample]:
+    def solved(A: Any, B: Any, left: bool = True) -> Any:
+        return _torch().linalg.solve(A, B, left=left)
+
+    for A in _square(rng):
+        yield Sample((A, A + 1), torch=solved)
+        yield Sample((A, A[..., :1, :], False), torch=solved)

@@ -1,6 +1,8 @@
 """Samples of the products."""
 
+import importlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -216,3 +218,15 @@ def _(rng: Generator) -> Iterator[Sample]:
 def _(rng: Generator) -> Iterator[Sample]:
     yield Sample(tuple(rng.normal(size=shape) for shape in ((2, 4), (4, 1), (1, 3), (3, 2))))
     yield Sample((rng.normal(size=(2, 3)),))
+
+
+@samples("contract")
+def _(rng: Generator) -> Iterator[Sample]:
+    def contracted(a: Any, b: Any, left: str, right: str, out: str) -> Any:
+        return importlib.import_module("torch").einsum(f"{left},{right}->{out}", a, b)
+
+    x, y = rng.normal(size=(2, 3)), rng.normal(size=(3, 4))
+    yield Sample((x, y, "ij", "jk", "ik"), torch=contracted)
+    yield Sample((x, y, "ij", "jk", "kji"), torch=contracted)
+    z = complex_normal(rng, 2, 3)
+    yield Sample((z, complex_normal(rng, 3, 2), "ij", "ji", ""), torch=contracted)

@@ -1,6 +1,7 @@
-"""Samples of random ops whose answer is certain."""
+"""Samples of random ops."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -31,3 +32,70 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((x, 0.0, True))
     yield Sample((x, 0.5, False))
     yield Sample((x, 1.0, True))
+
+
+# ---- drawn at random: only shapes and data types are compared ----
+
+
+def _drawn(name: str) -> Callable[..., Any]:
+    """PyTorch's filler on a copy."""
+    return lambda x, *args: getattr(x.clone(), name)(*args)
+
+
+def _fillers(rng: np.random.Generator, name: str, *args: Any) -> Iterator[Sample]:
+    x = rng.uniform(size=(2, 3))
+    for given in ((x,), (x, *args), (np.zeros((0, 3)),)):
+        yield Sample(given, torch=_drawn(name), differentiate=False, compare_values=False)
+
+
+@samples("uniform")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield from _fillers(rng, "uniform_", -1.0, 2.0)
+
+
+@samples("normal_fill")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield from _fillers(rng, "normal_", 1.0, 2.0)
+
+
+@samples("log_normal")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield from _fillers(rng, "log_normal_", 0.5, 1.0)
+
+
+@samples("cauchy")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield from _fillers(rng, "cauchy_", 1.0, 2.0)
+
+
+@samples("exponential")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield from _fillers(rng, "exponential_", 2.0)
+
+
+@samples("geometric")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    x = rng.uniform(size=(2, 3))
+    yield Sample((x, 0.3), torch=_drawn("geometric_"), differentiate=False, compare_values=False)
+
+
+@samples("random")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield from _fillers(rng, "random_", 2, 5)
+
+
+@samples("bernoulli_input")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield from _fillers(rng, "bernoulli")
+
+
+@samples("bernoulli_p")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield from _fillers(rng, "bernoulli_", 0.25)
+
+
+@samples("normal_from")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    mean, std = rng.normal(size=(2, 3)), rng.uniform(1, 2, size=(2, 3))
+    for args in ((mean,), (mean, 2.0), (0.5, std), (mean, std)):
+        yield Sample(args, torch="normal", differentiate=False, compare_values=False)

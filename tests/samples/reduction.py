@@ -1,7 +1,9 @@
 """Samples of the reductions, norms, cumulative results and statistics."""
 
+import importlib
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -325,16 +327,11 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x.astype(np.float32), 0), {"dtype": float64})
 
 
-@samples("cumsum_")
+@samples("cumsum_", "cumprod_")
 def _(rng: Generator) -> Iterator[Sample]:
-    x = rng.normal(size=(2, 3))
-    yield Sample((x, 1), differentiate=False, torch=lambda x, dim: x.cumsum_(dim))
-
-
-@samples("cumprod_")
-def _(rng: Generator) -> Iterator[Sample]:
-    x = rng.normal(size=(2, 3))
-    yield Sample((x, 1), differentiate=False, torch=lambda x, dim: x.cumprod_(dim))
+    for x in (rng.normal(size=(3, 4)), np.arange(1, 5).reshape(2, 2)):
+        yield Sample((x, 1), differentiate=False)
+    yield Sample((np.zeros((0, 2)), -1), differentiate=False)
 
 
 @samples("logcumsumexp")
@@ -435,3 +432,105 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((y[:, :1],))
     yield Sample((np.arange(4),))
     yield Sample((np.zeros((2, 0)),), differentiate=False)
+
+
+# ---- the ops behind overloads and gradients ----
+
+
+def _extremes(rng: Generator, path: str) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(3, 4)),), torch=path)
+    yield Sample((rng.normal(size=()),), torch=path)
+    yield Sample((np.array([2.0, 2, 1, 1]),), torch=path)
+
+
+@samples("max_all")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield from _extremes(rng, "max")
+
+
+@samples("min_all")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield from _extremes(rng, "min")
+
+
+@samples("max_dim")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 4))
+    yield Sample((x, 0), torch="max")
+    yield Sample((x, -1, True), torch="max")
+    yield Sample((rng.normal(size=(1,)).reshape(()), 0), torch="max")
+
+
+@samples("min_dim")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 4))
+    yield Sample((x, 0), torch="min")
+    yield Sample((x, -1, True), torch="min")
+
+
+@samples("on_diagonal")
+def _(rng: Generator) -> Iterator[Sample]:
+    def spread(x: Any, shape: Any) -> Any:
+        return x * (x.new_zeros(shape).fill_diagonal_(1))
+
+    yield Sample((rng.normal(size=()), (3, 3)), torch=spread)
+    yield Sample((complex_normal(rng, 1).reshape(()), (2, 4)), torch=spread)
+
+
+@samples("p_norm")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 4))
+    path = "linalg.vector_norm"
+    for p in (2, 1, 3.5, math.inf):
+        yield Sample((x, p), torch=path)
+    yield Sample((x, 0), torch=path, second_order=False)
+    yield Sample((x, 2, (0, 1), True), torch=path)
+    yield Sample((complex_normal(rng, 2, 3), 3, 1), torch=path)
+
+
+@samples("pick_along")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 4))
+    yield Sample((x, np.array([[0, 3], [1, 1], [2, 0]]), 1), torch="take_along_dim")
+    yield Sample((x, np.array([[2, 0, 1, 1]]), 0), torch="take_along_dim")
+
+
+@samples("place_along")
+def _(rng: Generator) -> Iterator[Sample]:
+    def placed(x: Any, index: Any, dim: int, size: int, distinct: bool = True) -> Any:
+        shape = [size if d == dim else n for d, n in enumerate(x.shape)]
+        return x.new_zeros(shape).scatter_add(dim, index, x)
+
+    x = rng.normal(size=(2, 3))
+    yield Sample((x, np.array([[0, 3, 1], [4, 1, 2]]), 1, 5), torch=placed)
+    yield Sample((x, np.array([[0, 1, 1], [0, 0, 2]]), 1, 4, False), torch=placed)
+
+
+@samples("moved")
+def _(rng: Generator) -> Iterator[Sample]:
+    def moved(x: Any, dim: int, step: int, fill: float = 0) -> Any:
+        y = x.roll(step, dim)
+        count = abs(step)
+        start = 0 if step > 0 else x.shape[dim] - count
+        index = x.new_tensor(range(start, start + count)).long()
+        return y.index_fill(dim, index, fill)
+
+    x = rng.normal(size=(3, 4))
+    yield Sample((x, 1, 1), torch=moved)
+    yield Sample((x, 0, -2, 1.5), torch=moved)
+    yield Sample((complex_normal(rng, 3), 0, 3), torch=moved)
+
+
+@samples("recurrence")
+def _(rng: Generator) -> Iterator[Sample]:
+    def recurrence(x: Any, factor: Any, dim: int, step: int) -> Any:
+        rows, factors = list(x.unbind(dim)), factor.unbind(dim)
+        for i in range(len(rows))[::step]:
+            if 0 <= i - step < len(rows):
+                rows[i] = rows[i] + factors[i] * rows[i - step]
+        return importlib.import_module("torch").stack(rows, dim)
+
+    x, factor = rng.normal(size=(3, 5)), rng.normal(size=(3, 5))
+    yield Sample((x, factor, 1, 1), torch=recurrence)
+    yield Sample((x, factor, 0, -1), torch=recurrence)
+    yield Sample((complex_normal(rng, 4), complex_normal(rng, 4), 0, 1), torch=recurrence)

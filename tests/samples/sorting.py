@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -203,3 +204,61 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((2, np.array([2, 5])))
     yield Sample((x.astype(float), np.array([2])), differentiate=False)
     yield Sample((np.array([1, math.nan]), np.array([math.nan])), differentiate=False)
+
+
+# ---- the ops behind the overloads ----
+
+
+@samples("as_index")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((np.array([0.0, 2, -1]),), torch="Tensor.long", differentiate=False)
+
+
+@samples("median_all")
+def _(rng: Generator) -> Iterator[Sample]:
+    for x in (distinct(rng, 3, 4), distinct(rng, 1).reshape(())):
+        yield Sample((x,), torch="median")
+
+
+@samples("nanmedian_all")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((distinct(rng, 3, 4),), torch="nanmedian")
+    yield Sample((np.array([1.0, math.nan, 3, 2]),), torch="nanmedian")
+
+
+@samples("median_dim")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = distinct(rng, 3, 4)
+    yield Sample((x, 1), torch="median")
+    yield Sample((x, -2, True), torch="median")
+
+
+@samples("nanmedian_dim")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = np.array([[1.0, math.nan, 3, 2], [0, 5, 7, 6]])
+    yield Sample((x, 1), torch="nanmedian")
+    yield Sample((x[1:], 0, True), torch="nanmedian")
+
+
+def _unique(x: Any, dim: int | None = None) -> Any:
+    return x.unique(return_inverse=True, return_counts=True, dim=dim)
+
+
+def _unique_consecutive(x: Any, dim: int | None = None) -> Any:
+    return x.unique_consecutive(return_inverse=True, return_counts=True, dim=dim)
+
+
+@samples("unique_all")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = rng.integers(0, 3, size=(4, 2)).astype(float)
+    yield Sample((x,), torch=_unique, differentiate=False)
+    yield Sample((x, 0), torch=_unique, differentiate=False)
+    yield Sample((np.array([3, 1, 3]),), torch=_unique)
+
+
+@samples("unique_runs")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = np.sort(rng.integers(0, 2, size=(4, 2)).astype(float), 0)
+    yield Sample((x,), torch=_unique_consecutive, differentiate=False)
+    yield Sample((x, 0), torch=_unique_consecutive, differentiate=False)
+    yield Sample((np.array([3, 3, 1, 3]),), torch=_unique_consecutive)

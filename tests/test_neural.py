@@ -1,0 +1,146 @@
+"""What samples can't say of nn.functional: refusals, in-place forms, old and left-out arguments."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+import adjoint.nn.functional as F
+
+LOGITS = np.random.default_rng(0).normal(size=(4, 3))
+CLASSES = [0, 2, -100, 1]
+WEIGHT = [0.5, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["nll_loss", "cross_entropy"])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_weighted_losses(torch: Any, name: str, reduction: str) -> None:
+    """Class weights change the gradient of input as in PyTorch."""
+    found = []
+    for library, functional in ((adjoint, F), (torch, torch.nn.functional)):
+        x = library.tensor(LOGITS.tolist(), dtype=library.float64, requires_grad=True)
+        weight = library.tensor(WEIGHT, dtype=library.float64)
+        loss = getattr(functional, name)(x, library.tensor(CLASSES), weight, reduction=reduction)
+        loss.sum().backward()
+        found.append((loss.tolist(), x.grad.tolist()))
+    for ours, theirs in zip(*found):
+        np.testing.assert_allclose(ours, theirs, 1e-12)
+
+
+def test_weight_that_requires_grad() -> None:
+    """A class weight has no derivative, which is said at once; without recording it is no matter."""
+    x, weight = adjoint.tensor(LOGITS), adjoint.ones(3, dtype=adjoint.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="no derivative by weight"):
+        F.nll_loss(x, adjoint.tensor(CLASSES), weight)
+    with adjoint.no_grad():
+        F.nll_loss(x, adjoint.tensor(CLASSES), weight)
+
+
+def refusals(library: Any, functional: Any) -> list[Any]:
+    """Calls that PyTorch refuses."""
+    ones, numbers = library.ones, library.tensor([0, 1, 2, 0])
+    image, x = ones(1, 2, 4, 4), ones(4, 3)
+    square = ones(2, 2)
+    return [
+        lambda: functional.max_pool2d(image, 3, padding=2),
+        lambda: functional.max_pool2d(image, 3, padding=-1),
+        lambda: functional.max_pool2d(image, 3, stride=0),
+        lambda: functional.max_pool2d(image, 3, dilation=0),
+        lambda: functional.max_pool2d(image, 5),
+        lambda: functional.max_pool2d(square, 2),
+        lambda: functional.conv2d(image, ones(3, 2, 5, 5)),
+        lambda: functional.conv2d(image, ones(3, 2, 2, 2), padding="same", stride=2),
+        lambda: functional.conv2d(image, ones(3, 1, 2, 2), groups=2),
+        lambda: functional.conv2d(square, ones(3, 1, 2, 2)),
+        lambda: functional.conv2d(image, ones(3, 2, 2, 2, dtype=library.float64)),
+        lambda: functional.conv2d(image, ones(3, 2, 2, 2), padding="half"),
+        lambda: functional.conv2d(image, ones(3, 1, 2, 2)),
+        lambda: functional.scaled_dot_product_attention(
+            square, square, square, library.zeros(2, 2, dtype=library.int32)
+        ),
+        lambda: functional.scaled_dot_product_attention(
+            square, square, square, square > 0, is_causal=True
+        ),
+        lambda: functional.nll_loss(x, ones(4)),
+        lambda: functional.nll_loss(x, library.tensor([0, 1, 2, 5])),
+        lambda: functional.nll_loss(x, numbers[:3]),
+        lambda: functional.nll_loss(x, numbers, ones(2)),
+        lambda: functional.cross_entropy(x, numbers, reduction="most"),
+        lambda: functional.cross_entropy(x, numbers, label_smoothing=2.0),
+        lambda: functional.layer_norm(x, (4,)),
+        lambda: functional.mse_loss(x, ones(5)),
+        lambda: functional.linear(x, ones(2, 2)),
+        lambda: functional.dropout(x, 1.5),
+        lambda: functional.hardtanh(x, 1.0, -1.0),
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize("number", range(len(refusals(adjoint, F))))
+def test_refusals(torch: Any, number: int) -> None:
+    """The exceptions are of PyTorch's types."""
+    with pytest.raises((RuntimeError, ValueError, IndexError)) as theirs:
+        refusals(torch, torch.nn.functional)[number]()
+    with pytest.raises(theirs.type):
+        refusals(adjoint, F)[number]()
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"size_average": False}, "sum"),
+        ({"size_average": True}, "mean"),
+        ({"reduce": False}, "none"),
+        ({"reduce": True}, "mean"),
+    ],
+)
+def test_old_reduction_arguments(given: dict[str, bool], meant: str) -> None:
+    """size_average and reduce still work, with a warning."""
+    x, target = adjoint.tensor(LOGITS), adjoint.tensor(LOGITS * 2)
+    with pytest.warns(UserWarning, match=f"reduction='{meant}'"):
+        old = F.mse_loss(x, target, **given)
+    assert old.tolist() == F.mse_loss(x, target, reduction=meant).tolist()
+
+
+INPLACE = {
+    "celu": (), "elu": (0.5,), "hardsigmoid": (), "hardswish": (), "hardtanh": (-0.5, 0.5),
+    "leaky_relu": (0.2,), "mish": (), "relu": (), "relu6": (), "selu": (), "silu": (),
+    "threshold": (0.1, -1.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INPLACE)
+def test_inplace_argument(torch: Any, name: str) -> None:
+    """inplace=True overwrites the input, by keyword and by position."""
+    function, options = getattr(F, name), INPLACE[name]
+    expected = getattr(torch.nn.functional, name)(torch.tensor(LOGITS), *options)
+    x = adjoint.tensor(LOGITS)
+    np.testing.assert_allclose(function(x, *options).tolist(), expected.tolist(), 1e-12)
+    assert x.tolist() == LOGITS.tolist()
+    assert function(x, *options, inplace=True) is x
+    np.testing.assert_allclose(x.tolist(), expected.tolist(), 1e-12)
+    if name in ("relu", "relu6", "celu"):
+        given = options or ((1.0,) if name == "celu" else ())
+        y = adjoint.tensor(LOGITS)
+        assert function(y, *given, True) is y
+
+
+def test_dropout_in_place() -> None:
+    """dropout(training=False) changes nothing; with inplace=True it overwrites the input."""
+    x = adjoint.ones(100)
+    assert F.dropout(x, training=False) is x
+    assert F.dropout(x, 0.5, True, True) is x
+    assert set(x.tolist()) == {0.0, 2.0}
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 3, 2)])
+def test_softmax_without_dim(torch: Any, name: str, shape: tuple[int, ...]) -> None:
+    """The dimension is PyTorch's choice, with a warning."""
+    x = np.random.default_rng(0).normal(size=shape)
+    with pytest.warns(UserWarning, match="dim"):
+        ours = getattr(F, name)(adjoint.tensor(x))
+    with pytest.warns(UserWarning, match="dim"):
+        theirs = getattr(torch.nn.functional, name)(torch.tensor(x))
+    np.testing.assert_allclose(ours.tolist(), theirs.tolist(), 1e-12)
