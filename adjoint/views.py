@@ -135,6 +135,7 @@ def alias_of(tensor: Tensor, copy: bool) -> Tensor:
     """The tensor as it is now, for a node to refer to: the tensor itself is about to change."""
     array = backend_of(tensor.array).copy(tensor.array) if copy else tensor.array
     before = Tensor(array)
+    tensor.counter()  # made now, so that the two share it
     before.needs_grad = tensor.needs_grad
     before.node, before.output_number = tensor.node, tensor.output_number
     if not copy:
@@ -168,7 +169,9 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     if before is None:
         target.counter().value += 1
     else:
-        remember_change(op, [before if v is target else v for v in values], target)
+        # As another operand the target is found changed in backward, as in PyTorch.
+        rest = [alias_of(target, False) if v is target else v for v in values[1:]]
+        remember_change(op, [before, *rest], target)
     if target.extras is not None and target.extras.base is not None:
         target.extras.view_version = target.counter().value
     return target

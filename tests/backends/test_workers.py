@@ -31,9 +31,14 @@ class MadeUpNamespace(NumpyNamespace):
     def __init__(self, kind: type) -> None:
         super().__init__(np)
         self.kind = kind
+        for name in ("total", "relu", "power", "broadcast_to"):
+            setattr(self, name, self.placed(getattr(self, name)))
 
     def __getattr__(self, name: str) -> Any:
-        function = getattr(np, name)
+        return self.placed(getattr(np, name))
+
+    def placed(self, function: Any) -> Any:
+        """A function with its result on the device."""
         return lambda *args, **kwargs: np.asarray(function(*args, **kwargs)).view(self.kind)
 
 
