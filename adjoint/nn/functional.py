@@ -10,14 +10,32 @@ from typing import Any
 from adjoint.ops import activation, random, reduction
 from adjoint.ops.activation import (
     gelu as gelu,
+)
+from adjoint.ops.activation import (
     glu as glu,
+)
+from adjoint.ops.activation import (
     hardshrink as hardshrink,
+)
+from adjoint.ops.activation import (
     logsigmoid as logsigmoid,
+)
+from adjoint.ops.activation import (
     prelu as prelu,
+)
+from adjoint.ops.activation import (
     sigmoid as sigmoid,
+)
+from adjoint.ops.activation import (
     softplus as softplus,
+)
+from adjoint.ops.activation import (
     softshrink as softshrink,
+)
+from adjoint.ops.activation import (
     softsign as softsign,
+)
+from adjoint.ops.activation import (
     tanhshrink as tanhshrink,
 )
 from adjoint.ops.arrange import pad as pad
@@ -25,12 +43,26 @@ from adjoint.ops.indexing import one_hot as one_hot
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.neural import (
     conv2d as conv2d,
+)
+from adjoint.ops.neural import (
     cross_entropy as cross_entropy,
+)
+from adjoint.ops.neural import (
     layer_norm as layer_norm,
+)
+from adjoint.ops.neural import (
     linear as linear,
+)
+from adjoint.ops.neural import (
     max_pool2d as max_pool2d,
+)
+from adjoint.ops.neural import (
     mse_loss as mse_loss,
+)
+from adjoint.ops.neural import (
     nll_loss as nll_loss,
+)
+from adjoint.ops.neural import (
     scaled_dot_product_attention as scaled_dot_product_attention,
 )
 from adjoint.ops.op import Op

@@ -121,7 +121,7 @@ def copy(xp: Any, input: Any, src: Any, non_blocking: bool = False) -> Any:
     source = xp.asarray(src)
     if source.ndim > input.ndim:
         raise RuntimeError(
-            f"a source of {source.ndim} dimensions does not fit a tensor of {input.ndim}; reshape it"
+            f"a source of {source.ndim} dimensions does not fit one of {input.ndim}; reshape it"
         )
     return xp.broadcast_to(source, input.shape).astype(input.dtype)
 
