@@ -17,6 +17,7 @@ COMPILED = [
     "adjoint/autograd/graph.py",
     "adjoint/autograd/saved_tensors.py",
     "adjoint/autograd/engine.py",
+    "adjoint/autograd/differentiate.py",
     "adjoint/tensor.py",
     "adjoint/dispatch.py",
     "adjoint/views.py",

@@ -7,9 +7,9 @@ nothing unusual active; everything else goes through `apply`.
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.ambient import ambient, overrides_enabled, switchboard
-from adjoint.autograd.graph import Node, accumulator_of, edge_node, next_sequence_number
+from adjoint.autograd.graph import Node, accumulator_of, edge_node, sequence
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
-from adjoint.backends import NDARRAY, Backend, backend_of, lookup
+from adjoint.backends import Backend, backend_of, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import (
     FLOAT,
@@ -24,6 +24,7 @@ from adjoint.dtypes import (
 )
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
+    NDARRAY,
     INFERENCE_VIEW,
     MULTI_OUTPUT_VIEW,
     NO_GRAD_VIEW,
@@ -66,6 +67,7 @@ class Operators:
         self.positive: Any = None
         self.unbind: Any = None
         self.from_data: Any = None
+        self.conj_physical: Any = None
         self.as_subclass: Any = None
         self.beside_device: Any = None
         self.add_: Any = None
@@ -85,32 +87,42 @@ class Operators:
 
 operators: Final[Operators] = Operators()
 
+NUMPY: Final[Any] = numpy_backend.xp
 F32: Final[Any] = float32.numpy_dtype
 F64: Final[Any] = float64.numpy_dtype
+
+
+class Kept:
+    """What a node of the general path keeps of a call's arguments, by place in the parameters."""
+
+    def __init__(self, needs: list[bool]) -> None:
+        self.needs = needs  # for each of op.inputs
+        self.values: list[Any] = []
+        self.versions: dict[int, Any] = {}
+        self.shapes: dict[int, Any] = {}
 
 
 class OpNode(Node):
     """The backward of one call of an op.
 
-    Calls on the short path keep their arguments in `saved0` and `saved1`; all others keep the list
-    `values`, in the order of the op's parameters.
+    Calls on the short path keep their arguments in `saved0` and `saved1`, all others in `kept`.
     """
 
+    saved0: Any = None
+    saved1: Any = None
+    version0: int = 0
+    version1: int = 0
+    result: Any = None  # the output's array, or the list of them
+    result_version: int = 0
+    result_counters: dict[int, VersionCounter] | None = None
+    kept: Kept | None = None
+    holds: bool = False
+
     def __init__(self, op: "Op") -> None:
-        super().__init__(next_sequence_number())
+        number = sequence.next
+        sequence.next = number + 1
+        self.sequence_number = number  # not through super(): it would be a third of the cost
         self.op = op
-        self.saved0: Any = None
-        self.saved1: Any = None
-        self.version0 = 0
-        self.version1 = 0
-        self.result: Any = None  # the output's array, or the list of them
-        self.result_version = 0
-        self.result_counters: dict[int, VersionCounter] | None = None
-        self.values: list[Any] | None = None
-        self.versions: dict[int, Any] | None = None
-        self.shapes: dict[int, Any] | None = None
-        self.needs: list[bool] | None = None
-        self.holds = False
 
     def name(self) -> str:
         """PyTorch's name of this step."""
@@ -154,11 +166,9 @@ class OpNode(Node):
             return self.result
         if kind == 3:
             return self.shape_of_input(index)
-        if index == 0:
-            return self.first()
-        if index == 1:
-            return self.second()
-        return self.op.defaults[index]
+        if index >= self.op.fast_arity:
+            return self.op.defaults[index]
+        return self.first() if index == 0 else self.second()
 
     def shape_of_input(self, index: int) -> Any:
         """The shape of an input, which the node that its gradient goes to knows."""
@@ -213,7 +223,7 @@ class OpNode(Node):
             for i, rule in enumerate(op.rules):
                 runs = rule is not None and active[i]
                 answers.append(self.call(rule, grads, create_graph, active) if runs else None)
-        if self.values is None:
+        if self.kept is None:
             return answers[: self.edge_count]
         flat: list[Any] = []
         for i, answer in zip(op.inputs, answers):
@@ -229,11 +239,12 @@ class OpNode(Node):
         found: list[bool] = []
         edge = 0
         for i, parameter in enumerate(self.op.inputs):
-            if self.needs is not None:
-                runs = self.needs[i]
+            if self.kept is not None:
+                runs = self.kept.needs[i]
+                width = abs(self.width(parameter))
             else:
                 runs = (self.next0 if i == 0 else self.next1) is not None
-            width = 1 if self.values is None else abs(self.width(parameter))
+                width = 1
             if wanted is not None and not any(wanted[edge : edge + width]):
                 runs = False
             found.append(runs)
@@ -242,9 +253,9 @@ class OpNode(Node):
 
     def width(self, parameter: int) -> int:
         """How many edges a parameter has: -1 for a single tensor, else the length of its list."""
-        if self.shapes is None:
+        if self.kept is None:
             return -1
-        shape = self.shapes.get(parameter)
+        shape = self.kept.shapes.get(parameter)
         return len(shape) if isinstance(shape, list) else -1
 
     def materialised(self, grads: list[Any], create_graph: bool) -> list[Any]:
@@ -271,8 +282,8 @@ class OpNode(Node):
             elif kind == 2:
                 args.append(self.value(index, create_graph))
             elif kind == 3:
-                known = self.shapes
-                args.append(self.shape_of_input(index) if known is None else known[index])
+                kept = self.kept
+                args.append(self.shape_of_input(index) if kept is None else kept.shapes[index])
             else:
                 args.append(tuple(active))
         return rule.function(*args)
@@ -295,16 +306,16 @@ class OpNode(Node):
 
     def value(self, index: int, create_graph: bool) -> Any:
         """A saved argument; tensors raw unless a graph is made."""
-        if self.values is None:
+        if self.kept is None:
+            if index >= self.op.fast_arity:
+                return self.op.defaults[index]
             if index == 0:
                 saved, version = self.saved0, self.version0
-            elif index == 1:
-                saved, version = self.saved1, self.version1
             else:
-                return self.op.defaults[index]
+                saved, version = self.saved1, self.version1
         else:
-            saved = self.values[index]
-            version = 0 if self.versions is None else self.versions.get(index, 0)
+            saved = self.kept.values[index]
+            version = self.kept.versions.get(index, 0)
         return self.unpacked(saved, version, index, create_graph)
 
     def unpacked(self, saved: Any, version: Any, index: int, create_graph: bool) -> Any:
@@ -328,7 +339,7 @@ class OpNode(Node):
             self.saved0 = None
             self.saved1 = None
             self.result = None
-            self.values = None
+            self.kept = None
             self.released = True
 
 
@@ -342,28 +353,30 @@ def unary(op: "Op", a: Any) -> Any:
             if a.extras is not None:
                 a.refresh()
             x = a.array
-            if type(x) is NDARRAY and (x.dtype is F32 or x.dtype is F64):
+            kind = x.dtype
+            if type(x) is NDARRAY and (kind is F32 or kind is F64):
                 out = op.direct(x)
                 if type(out) is not NDARRAY:
                     out = numpy_backend.asarray(out)
                 result = Tensor(out)
                 if a.needs_grad and op.rule0 is not None:
-                    record_one(op, a, result, out)
+                    record_one(op, a, result, out, kind)
                 return result
     elif type(a) is NDARRAY and op.fast_arity == 1:
         return op.direct(a)
     return apply(op, [a, *op.defaults[1:]])
 
 
-def record_one(op: "Op", a: Tensor, result: Tensor, out: Any) -> None:
+def record_one(op: "Op", a: Tensor, result: Tensor, out: Any, kind: Any) -> None:
     """Give result its node: the short form for one input."""
     node = OpNode(op)
-    following = a.node
-    node.next0 = accumulator_of(a) if following is None else following
+    above = a.node
+    following: Node = accumulator_of(a) if above is None else above
+    node.next0 = following
     node.nr0 = a.output_number
     node.edge_count = 1
     node.simple = True
-    plan = op.plan(1)
+    plan = op.plan1
     if plan.keep0:
         node.saved0 = a
         node.holds = True
@@ -372,8 +385,12 @@ def record_one(op: "Op", a: Tensor, result: Tensor, out: Any) -> None:
     if plan.keep_result:
         node.result = out
         node.holds = True
-    node.shape = out.shape
-    node.dtype = out.dtype
+    if following.outputs is None and following.shape and op.diagonal:
+        node.shape = following.shape  # one tuple for a whole chain
+        node.exact0 = True
+    else:
+        node.shape = out.shape
+    node.dtype = kind
     node.array_type = NDARRAY
     result.node = node
     result.needs_grad = True
@@ -396,20 +413,22 @@ def binary(op: "Op", a: Any, b: Any) -> Any:
                             b.refresh()
                         y = b.array
                         if type(y) is NDARRAY and y.dtype is kind:
-                            return short_binary(op, a, b, x, y)
+                            return short_binary(op, a, b, x, y, kind)
                 elif type(b) is float or type(b) is int:
-                    return short_with_number(op, a, b, x)
+                    return short_with_number(op, a, b, x, kind)
     elif isinstance(b, Tensor):
         if (
             switchboard.unusual == 0
             and not b.slow
             and op.fast_arity == 2
-            and b.extras is None
             and (type(a) is float or type(a) is int)
         ):
+            if b.extras is not None:
+                b.refresh()
             y = b.array
-            if type(y) is NDARRAY and (y.dtype is F32 or y.dtype is F64):
-                return short_from_number(op, a, b, y)
+            kind = y.dtype
+            if type(y) is NDARRAY and (kind is F32 or kind is F64):
+                return short_from_number(op, a, b, y, kind)
     elif type(a) is NDARRAY and op.fast_arity == 2:
         return op.direct(a, b)
     return apply(op, [a, b, *op.defaults[2:]])
@@ -424,7 +443,7 @@ def compute(op: "Op", x: Any, y: Any) -> Any:
     return out if type(out) is NDARRAY else numpy_backend.asarray(out)
 
 
-def short_binary(op: "Op", a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
+def short_binary(op: "Op", a: Tensor, b: Tensor, x: Any, y: Any, kind: Any) -> Tensor:
     """Both are tensors of one data type."""
     out = compute(op, x, y)
     result = Tensor(out)
@@ -443,7 +462,7 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
             following = b.node
             node.next1 = accumulator_of(b) if following is None else following
             node.nr1 = b.output_number
-        plan = op.plan(mask)
+        plan = op.plan1 if mask == 1 else op.plan2 if mask == 2 else op.plan3
         if plan.keep0:
             node.saved0 = a
             if a.extras is not None:
@@ -452,11 +471,11 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
             node.saved1 = b
             if b.extras is not None:
                 node.version1 = b.version()
-        finish_short(op, node, result, out, plan.keep0 or plan.keep1, plan.keep_result)
+        finish_short(op, node, result, out, kind, plan.keep0 or plan.keep1, plan.keep_result)
     return result
 
 
-def short_with_number(op: "Op", a: Tensor, b: Any, x: Any) -> Tensor:
+def short_with_number(op: "Op", a: Tensor, b: Any, x: Any, kind: Any) -> Tensor:
     """A tensor and a Python number."""
     out = compute(op, x, b)
     result = Tensor(out)
@@ -465,17 +484,17 @@ def short_with_number(op: "Op", a: Tensor, b: Any, x: Any) -> Tensor:
         following = a.node
         node.next0 = accumulator_of(a) if following is None else following
         node.nr0 = a.output_number
-        plan = op.plan(1)
+        plan = op.plan1
         if plan.keep0:
             node.saved0 = a
             if a.extras is not None:
                 node.version0 = a.version()
         node.saved1 = b
-        finish_short(op, node, result, out, plan.keep0, plan.keep_result)
+        finish_short(op, node, result, out, kind, plan.keep0, plan.keep_result)
     return result
 
 
-def short_from_number(op: "Op", a: Any, b: Tensor, y: Any) -> Tensor:
+def short_from_number(op: "Op", a: Any, b: Tensor, y: Any, kind: Any) -> Tensor:
     """A Python number and a tensor."""
     out = compute(op, a, y)
     result = Tensor(out)
@@ -484,16 +503,18 @@ def short_from_number(op: "Op", a: Any, b: Tensor, y: Any) -> Tensor:
         following = b.node
         node.next1 = accumulator_of(b) if following is None else following
         node.nr1 = b.output_number
-        plan = op.plan(2)
+        plan = op.plan2
         node.saved0 = a
         if plan.keep1:
             node.saved1 = b
-        finish_short(op, node, result, out, plan.keep1, plan.keep_result)
+            if b.extras is not None:
+                node.version1 = b.version()
+        finish_short(op, node, result, out, kind, plan.keep1, plan.keep_result)
     return result
 
 
 def finish_short(
-    op: "Op", node: OpNode, result: Tensor, out: Any, keeps: bool, keep_result: bool
+    op: "Op", node: OpNode, result: Tensor, out: Any, kind: Any, keeps: bool, keep_result: bool
 ) -> None:
     """What all short nodes of two arguments have in common."""
     node.edge_count = 2
@@ -502,8 +523,18 @@ def finish_short(
     if keep_result:
         node.result = out
         node.holds = True
-    node.shape = out.shape
-    node.dtype = out.dtype
+    shape = out.shape
+    if op.diagonal and shape:
+        following = node.next0
+        if following is not None and following.outputs is None and following.shape == shape:
+            shape = following.shape  # one tuple for a whole chain
+            node.exact0 = True
+        following = node.next1
+        if following is not None and following.outputs is None and following.shape == shape:
+            shape = following.shape
+            node.exact1 = True
+    node.shape = shape
+    node.dtype = kind
     node.array_type = NDARRAY
     result.node = node
     result.needs_grad = True
@@ -519,6 +550,13 @@ def holds_complex(value: Any) -> bool:
     if kind is F32 or kind is F64:
         return False
     return isinstance(value, complex) if kind is None else bool(kind.kind == "c")
+
+
+def conj(value: Any) -> Any:
+    """Complex conjugate of a Tensor, an array or a number; what is real is returned as it is."""
+    if not holds_complex(value):
+        return value
+    return value.conjugate() if isinstance(value, complex) else operators.conj_physical(value)
 
 
 def operate(op: "Op", a: Any, b: Any, other: Any) -> Any:
@@ -539,6 +577,8 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op as users call it: any mixture of positions, keywords and out=."""
     out = kwargs.pop("out", None) if kwargs else None
     values = op.bind(args, kwargs)
+    if args and type(args[0]) is NDARRAY and not tensors_in(values):
+        return run_forward(op, NUMPY, values)
     result = apply(op, values)
     return result if out is None else write_out(op, result, out)
 
@@ -667,10 +707,12 @@ def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:
     arrays: list[Any] = [unwrapped(value) for value in values]
     if not op.promotes:
         return arrays
-    kind = promotion(op, values)
-    if kind is None:
-        return arrays
-    target = kind.numpy_dtype
+    target = uniform(op, arrays)
+    if target is None:
+        kind = promotion(op, values)
+        if kind is None:
+            return arrays
+        target = kind.numpy_dtype
     for i in op.promotes:
         array = arrays[i]
         if isinstance(values[i], Tensor):
@@ -683,6 +725,23 @@ def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:
         elif array is not None and not isinstance(array, str):
             arrays[i] = backend.asarray(array).astype(target)
     return arrays
+
+
+def uniform(op: "Op", arrays: list[Any]) -> Any:
+    """The floating type of the arguments that mix, if it is that of all; None to look closer."""
+    kind: Any = None
+    for i in op.promotes:
+        array = arrays[i]
+        if type(array) is NDARRAY:
+            if kind is None:
+                kind = array.dtype
+                if kind is not F32 and kind is not F64:
+                    return None
+            elif array.dtype is not kind:
+                return None
+        elif type(array) is not float and type(array) is not int:
+            return None
+    return kind
 
 
 def unwrapped(value: Any) -> Any:
@@ -831,9 +890,8 @@ def record(op: "Op", values: list[Any], results: list[Tensor], several: bool) ->
 def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int) -> None:
     """Edges to the inputs, and what the rules of the mask will want of the arguments."""
     plan = op.plan(mask)
-    shapes: dict[int, Any] = {}
-    versions: dict[int, Any] = {}
-    node.needs = [bool(mask >> i & 1) for i in range(len(op.inputs))]
+    record = Kept([bool(mask >> i & 1) for i in range(len(op.inputs))])
+    shapes, versions = record.shapes, record.versions
     for i, parameter in enumerate(op.inputs):
         value = values[parameter]
         if isinstance(value, (list, tuple)):
@@ -860,9 +918,8 @@ def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int) -> None:
                 versions[parameter] = [e.version() if isinstance(e, Tensor) else 0 for e in value]
             else:
                 kept[parameter] = None
-    node.values = kept
-    node.versions = versions or None
-    node.shapes = shapes or None
+    record.values = kept
+    node.kept = record
 
 
 def refuse_inference(op: "Op", tensor: Tensor) -> None:
@@ -884,12 +941,13 @@ def add_edge(node: OpNode, value: Any, active: int) -> None:
 
 def pack_all(node: OpNode, pairs: tuple[Any, ...]) -> None:
     """Send everything a node keeps through the hooks on saving."""
-    if node.values is not None:
-        for i, value in enumerate(node.values):
+    if node.kept is not None:
+        values = node.kept.values
+        for i, value in enumerate(values):
             if isinstance(value, TensorCore):
-                node.values[i] = pack(value, pairs)
+                values[i] = pack(value, pairs)
             elif isinstance(value, (list, tuple)):
-                node.values[i] = type(value)([pack(v, pairs) for v in value])
+                values[i] = type(value)([pack(v, pairs) for v in value])
     if node.result is not None:
         several = isinstance(node.result, list)
         arrays = node.result if several else [node.result]

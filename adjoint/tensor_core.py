@@ -7,10 +7,15 @@ above them and is made through `factory`.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from adjoint import backends
 from adjoint._base import HookTable, WeakBase, mypyc_attr
 
 if TYPE_CHECKING:
     from adjoint.autograd.graph import Node
+
+
+# A constant of a compiled module is looked up at no cost, a name of an interpreted one is not.
+NDARRAY: Final[Any] = backends.NDARRAY
 
 
 class VersionCounter:
@@ -45,18 +50,22 @@ INFERENCE_VIEW: Final = 4
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TensorCore(WeakBase):
-    """The autograd half of a Tensor: its array, and how it came to be."""
+    """The autograd half of a Tensor: its array, and how it came to be.
+
+    Defaults stand in the class, so that the interpreter need not set them for each tensor.
+    """
+
+    needs_grad: bool = False
+    node: "Node | None" = None
+    output_number: int = 0
+    gradient: "TensorCore | None" = None
+    extras: Extras | None = None
+    special: bool = False  # a subclass that wants to see calls for itself
+    inference: bool = False
+    slow: bool = False  # special or inference: calls must take the general path
 
     def __init__(self, array: Any) -> None:
         self.array = array
-        self.needs_grad = False
-        self.node: "Node | None" = None
-        self.output_number = 0
-        self.gradient: TensorCore | None = None
-        self.extras: Extras | None = None
-        self.special = False  # a subclass that wants to see calls for itself
-        self.inference = False
-        self.slow = False  # special or inference: calls must take the general path
 
     def mark_inference(self) -> None:
         """It was made in inference mode."""

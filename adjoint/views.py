@@ -14,11 +14,12 @@ from adjoint.ambient import (
     overrides_enabled,
 )
 from adjoint.autograd.graph import Node, conform, edge_node, next_sequence_number
-from adjoint.backends import NDARRAY, backend_of
+from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, can_cast, category_of, from_numpy_dtype
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
+    NDARRAY,
     CUSTOM_VIEW,
     DEFAULT_VIEW,
     INFERENCE_VIEW,

@@ -565,6 +565,6 @@ def call_bound(op: Op, values: list[Any]) -> Any:
 
 def kept_argument(node: Any, index: int) -> bool:
     """Whether a node holds the tensor given for a parameter."""
-    places = (node.saved0, node.saved1) if node.values is None else node.values
+    places = (node.saved0, node.saved1) if node.kept is None else node.kept.values
     kept = places[index] if index < len(places) else None
     return any(isinstance(value, TensorCore) for value in flatten(kept))

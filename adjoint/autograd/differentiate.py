@@ -180,28 +180,3 @@ def grad(
                 "materialize_grads=True for zeros."
             )
     return tuple(answers)
-
-
-def _backward_method(
-    self: Tensor,
-    gradient: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Any = None,
-) -> None:
-    """Add the gradients of this tensor with respect to the leaves to their `.grad`."""
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-
-def _delete_grad(self: Tensor) -> None:
-    self.gradient = None
-
-
-_backward_method.__name__ = "backward"
-_grad: Any = Tensor.grad
-
-METHODS = {
-    "backward": _backward_method,
-    # A compiled property can't have a deleter, so that `del x.grad` works only through this one.
-    "grad": property(_grad.__get__, _grad.__set__, _delete_grad),
-}

@@ -14,11 +14,13 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from adjoint.ambient import change_grad_enabled, is_grad_enabled
-from adjoint.autograd.graph import LAST, AccumulateGrad, Node, conform
+from adjoint.autograd.graph import AccumulateGrad, Node, conform
 from adjoint.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks, wrapped
-from adjoint.backends import NDARRAY, backend_of, quiet
-from adjoint.tensor_core import TensorCore, factory, raw
+from adjoint.backends import backend_of, quiet
+from adjoint.tensor_core import NDARRAY, TensorCore, factory, raw
 
+push: Final[Any] = heappush
+pop: Final[Any] = heappop
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
 
 
@@ -43,7 +45,10 @@ class GraphTask:
         self.remaining: dict[Node, int] = {}
         self.waiting: dict[Node, Any] = {}
         self.owned: set[Node] = set()  # whose waiting gradient nobody else holds
-        self.ready: list[Node] = []
+        self.ready: list[tuple[int, int, Node]] = []  # a heap: newest first, then first come
+        self.pushed = 0
+        self.hot: Node | None = None  # ready too, newer than any in the queue; its gradient:
+        self.hot_grad: Any = None
         self.needed: set[Node] | None = None  # None: every node of the graph
         self.reached: set[Node] = set()  # needed, or only captured
         self.captures: dict[Node, list[tuple[int, int]]] = {}
@@ -175,10 +180,10 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     if node.simple and task.plain and node.hooks is None and grad is not None:
         following = node.next0
         if following is not None:
-            deliver(task, following, node.nr0, node.vjp0(grad), grad)
+            deliver(task, following, node.nr0, node.vjp0(grad), grad, node.exact0)
         following = node.next1
         if following is not None:
-            deliver(task, following, node.nr1, node.vjp1(grad), grad)
+            deliver(task, following, node.nr1, node.vjp1(grad), grad, node.exact1)
         if not task.keep_graph:
             node.release()
         return
@@ -275,39 +280,79 @@ def _among(value: Any, seen: list[Any]) -> bool:
     return False
 
 
-def deliver(task: GraphTask, node: Node, number: int, grad: Any, source: Any) -> None:
+def deliver(
+    task: GraphTask, node: Node, number: int, grad: Any, source: Any, exact: bool = False
+) -> None:
     """Bring a gradient to a node; with the last one it becomes ready.
 
     `source` is what the gradient was made from: if it is the gradient itself, or if the gradient is
-    a view, someone else may hold its memory.
+    a view, someone else may hold its memory. An `exact` gradient is known to conform.
     """
     waiting = task.waiting
     if grad is not None:
         if node.outputs is not None:
-            _put(task, node, number, grad)
+            grad = gathered(task, node, number, grad)
         else:
-            if (
+            if not exact and (
                 type(grad) is not node.array_type
                 or grad.dtype is not node.dtype
                 or grad.shape != node.shape
             ):
                 grad = conform(node, number, grad)
-            held = waiting.get(node)
-            if held is None:
-                waiting[node] = grad
-                if node.sequence_number == LAST and grad is not source and _is_own(grad):
-                    task.owned.add(node)
-            else:
-                waiting[node] = add(task, node, held, grad)
+            held = waiting.get(node) if waiting else None
+            if held is not None:
+                grad = add(task, node, held, grad)
+            elif node.is_leaf and grad is not source and _is_own(grad):
+                task.owned.add(node)
+    elif waiting:
+        grad = waiting.get(node)
     left = task.remaining[node]
     if left > 1:
         task.remaining[node] = left - 1
-    elif task.workers is not None:
-        task.workers.push(node)
-    elif node.sequence_number == LAST and node.hooks is None and task.plain:
-        accumulate(task, node, waiting.pop(node, None), node in task.owned)
+        if grad is not None:
+            waiting[node] = grad
+    elif node.is_leaf and node.hooks is None and task.plain:
+        if grad is not None:
+            if waiting:
+                waiting.pop(node, None)
+            accumulate(task, node, grad, node in task.owned)
     else:
-        heappush(task.ready, node)
+        enqueue(task, node, grad)
+
+
+def enqueue(task: GraphTask, node: Node, grad: Any) -> None:
+    """A node is ready. The newest is held apart: a chain then needs neither queue nor dictionary."""
+    if task.workers is not None:
+        if grad is not None:
+            task.waiting[node] = grad
+        task.workers.push(node)
+        return
+    hot = task.hot
+    if hot is None:
+        task.hot = node
+        task.hot_grad = grad
+    elif node.sequence_number > hot.sequence_number:
+        queue(task, hot, task.hot_grad)
+        task.hot = node
+        task.hot_grad = grad
+    else:
+        queue(task, node, grad)
+
+
+def queue(task: GraphTask, node: Node, grad: Any) -> None:
+    """Put a ready node into the queue, and its gradient aside."""
+    if grad is not None:
+        task.waiting[node] = grad
+    task.pushed += 1
+    push(task.ready, (-node.sequence_number, task.pushed, node))
+
+
+def take(waiting: dict[Node, Any], node: Node) -> Any:
+    """What waits for a node, which then waits no more."""
+    grad = waiting.get(node)
+    if grad is not None:
+        del waiting[node]
+    return grad
 
 
 def _is_own(grad: Any) -> bool:
@@ -315,14 +360,14 @@ def _is_own(grad: Any) -> bool:
     return type(grad) is NDARRAY and grad.base is None
 
 
-def _put(task: GraphTask, node: Node, number: int, grad: Any) -> None:
-    """Add to the gradients of a node with several outputs."""
+def gathered(task: GraphTask, node: Node, number: int, grad: Any) -> list[Any]:
+    """The gradients of a node with several outputs, with this one added."""
     grad = conform(node, number, grad)
-    held = task.waiting.get(node)
+    held: list[Any] | None = task.waiting.get(node)
     if held is None:
         held = [None] * node.output_count()
-        task.waiting[node] = held
     held[number] = grad if held[number] is None else held[number] + grad
+    return held
 
 
 def add(task: GraphTask, node: Node, held: Any, grad: Any) -> Any:
@@ -546,10 +591,22 @@ def drain(task: GraphTask) -> None:
     """Evaluate ready nodes, newest first, until there are none."""
     ready = task.ready
     waiting = task.waiting
-    while ready:
-        node = heappop(ready)
+    while True:
+        hot = task.hot
+        if hot is not None:
+            node, grad = hot, task.hot_grad
+            task.hot, task.hot_grad = None, None
+            if waiting:
+                waiting.pop(node, None)
+            if ready and -ready[0][0] > node.sequence_number:
+                queue(task, node, grad)
+                continue
+        elif ready:
+            node = pop(ready)[2]
+            grad = take(waiting, node)
+        else:
+            break
         task.current = node
-        grad = waiting.pop(node, None)
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
         evaluate(task, node, grad)

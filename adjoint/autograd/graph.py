@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from adjoint._base import WeakBase, mypyc_attr
 from adjoint.autograd.hooks import NodeHooks, RemovableHandle, register_post, register_pre
-from adjoint.backends import NDARRAY, backend_of
+from adjoint.backends import backend_of
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
-from adjoint.tensor_core import TensorCore, VersionCounter
+from adjoint.tensor_core import NDARRAY, TensorCore, VersionCounter
 
-LAST: Final = 1 << 62  # AccumulateGrad's sequence number: ready leaves go before everything
+LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
 
 
 class GradientEdge(NamedTuple):
@@ -22,18 +22,20 @@ class GradientEdge(NamedTuple):
     output_nr: int
 
 
-class _SequenceCounter:
+class SequenceCounter:
+    """The number of the next node."""
+
     def __init__(self) -> None:
         self.next = 0
 
 
-_sequence: Final[_SequenceCounter] = _SequenceCounter()
+sequence: Final[SequenceCounter] = SequenceCounter()
 
 
 def next_sequence_number() -> int:
     """Nodes are numbered in the order of their making."""
-    number = _sequence.next
-    _sequence.next = number + 1
+    number = sequence.next
+    sequence.next = number + 1
     return number
 
 
@@ -43,33 +45,31 @@ class Node(WeakBase):
 
     The first two edges have fixed places and the others a list, because most nodes have no more
     than two. `shape`, `dtype` and `array_type` describe the first output; gradients that arrive
-    must conform to them.
+    must conform to them. Defaults stand in the class, so that the interpreter need not set them for
+    each node.
     """
+
+    next0: "Node | None" = None
+    nr0: int = 0
+    next1: "Node | None" = None
+    nr1: int = 0
+    edge_count: int = 0
+    more: "list[tuple[Node | None, int]] | None" = None
+    shape: Any = ()
+    dtype: Any = None
+    array_type: Any = None
+    outputs: list[tuple[Any, Any, Any]] | None = None  # of all, if there are several
+    hooks: NodeHooks | None = None
+    notes: dict[Any, Any] | None = None
+    is_leaf: bool = False  # an AccumulateGrad
+    simple: bool = False  # vjp0 and vjp1 say everything
+    exact0: bool = False  # what vjp0 answers conforms as it is
+    exact1: bool = False
+    released: bool = False
+    worker: Any = None  # the device whose worker runs it; None: the calling thread
 
     def __init__(self, sequence_number: int) -> None:
         self.sequence_number = sequence_number
-        self.key = sequence_number  # its hash: nodes are dictionary keys in every pass
-        self.next0: Node | None = None
-        self.nr0 = 0
-        self.next1: Node | None = None
-        self.nr1 = 0
-        self.edge_count = 0
-        self.more: list[tuple[Node | None, int]] | None = None
-        self.shape: Any = ()
-        self.dtype: Any = None
-        self.array_type: Any = None
-        self.outputs: list[tuple[Any, Any, Any]] | None = None  # of all, if there are several
-        self.hooks: NodeHooks | None = None
-        self.notes: dict[Any, Any] | None = None
-        self.simple = False  # vjp0 and vjp1 say everything
-        self.released = False
-        self.worker: Any = None  # the device whose worker runs it; None: the calling thread
-
-    def __lt__(self, other: "Node") -> bool:
-        return self.sequence_number > other.sequence_number
-
-    def __hash__(self) -> int:
-        return self.key
 
     def name(self) -> str:
         """What kind of step this is."""
@@ -179,7 +179,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: TensorCore) -> None:
         super().__init__(LAST)
-        self.key = next_sequence_number()
+        self.is_leaf = True
         self.variable = variable
         self.describe_output(variable.array)
         extras = variable.extras

@@ -18,7 +18,7 @@ class DeviceThread:
     """One daemon thread a device, which runs the ready nodes of any pass, newest first."""
 
     def __init__(self, device: Any) -> None:
-        self.ready: list[tuple[Node, int, Workers]] = []
+        self.ready: list[tuple[int, int, Node, Workers]] = []
         self.count = 0
         self.condition = threading.Condition()
         self.device = device
@@ -28,7 +28,7 @@ class DeviceThread:
         """Hand over a node that is ready."""
         with self.condition:
             self.count += 1
-            heappush(self.ready, (node, self.count, workers))
+            heappush(self.ready, (-node.sequence_number, self.count, node, workers))
             self.condition.notify()
 
     def loop(self) -> None:
@@ -38,7 +38,7 @@ class DeviceThread:
             with self.condition:
                 while not self.ready:
                     self.condition.wait()
-                node, _, workers = heappop(self.ready)
+                _, _, node, workers = heappop(self.ready)
             workers.context_of(node.worker).run(workers.step, node)
             del node, workers  # a waiting thread keeps no graph alive
 
@@ -80,7 +80,8 @@ class Workers:
         with self.condition:
             self.outstanding += 1
             if node.worker is None:
-                heappush(self.task.ready, node)
+                self.task.pushed += 1
+                heappush(self.task.ready, (-node.sequence_number, self.task.pushed, node))
                 self.condition.notify_all()
                 return
             if node.worker not in self.contexts:
@@ -120,7 +121,7 @@ class Workers:
                     self.condition.wait()
                 if self.errors or not self.outstanding:
                     break
-                node = heappop(self.task.ready)
+                node = heappop(self.task.ready)[2]
             self.step(node)
         with self.condition:
             while self.outstanding > len(self.task.ready):

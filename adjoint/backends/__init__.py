@@ -30,6 +30,15 @@ class Namespace:
     def __init__(self, library: Any) -> None:
         self.library = library
 
+    def total(self, array: Any) -> Any:
+        """The sum of all elements, integers in 64 bits."""
+        kind = "int64" if array.dtype.kind in "biu" else array.dtype
+        return array.sum(dtype=kind)
+
+    def relu(self, array: Any) -> Any:
+        """array where it is positive, else 0."""
+        return self.maximum(array, 0)
+
     def into(self, function: Any, target: Any, *args: Any) -> Any:
         """function(*args), in the memory of `target`, a fresh array, where the library can."""
         return function(*args)

@@ -21,8 +21,8 @@ def _quiet(function: Any) -> Any:
 
 # Functions with poles, or that overflow soon. The others are called as they are: it is faster.
 _WITH_POLES = (
-    "divide", "true_divide", "floor_divide", "remainder", "fmod", "reciprocal", "power",
-    "float_power", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "sqrt", "exp",
+    "divide", "true_divide", "floor_divide", "remainder", "fmod", "reciprocal", "float_power",
+    "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "sqrt", "exp",
     "exp2", "expm1", "sinh", "cosh", "tan", "arcsin", "arccos", "arccosh", "arctanh",
 )  # fmt: skip
 
@@ -37,6 +37,30 @@ class NumpyNamespace(Namespace):
 
     def into(self, function: Any, target: Any, *args: Any) -> Any:
         return function(*args, out=target)
+
+    def total(self, array: Any) -> Any:
+        kind = array.dtype
+        if kind.kind == "f" and kind.itemsize > 2:
+            return np.add.reduce(array, axis=None)
+        if kind.kind in "fV":
+            return array.sum(dtype=np.float32).astype(kind)
+        return super().total(array)
+
+    def relu(self, array: Any, out: Any = None) -> Any:
+        return np.maximum(array, 0, out=out)
+
+    def power(self, array: Any, exponent: Any, out: Any = None) -> Any:
+        """array ** exponent; squares take half the time of powers."""
+        if type(exponent) is int and exponent == 2:
+            return np.square(array, out=out)
+        with np.errstate(all="ignore"):
+            return np.power(array, exponent, out=out)
+
+    def broadcast_to(self, array: Any, shape: Any) -> Any:
+        """array repeated to `shape` without a copy; NumPy's own takes ten times as long."""
+        if type(array) is np.ndarray and array.ndim == 0:
+            return np.ndarray(shape, array.dtype, array, 0, (0,) * len(shape))
+        return np.broadcast_to(array, shape)
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         """A copy of array with array[index] = values."""

@@ -30,7 +30,7 @@ from adjoint.ops import (
     writing,
 )
 from adjoint.ops.inplace import INPLACE, InplaceOp
-from adjoint.ops.op import COMPOSITES, TABLE
+from adjoint.ops.op import COMPOSITES, METHOD_COMPOSITES, TABLE, Op
 from adjoint.tensor import Tensor
 
 TABLES = (
@@ -80,10 +80,12 @@ def find_function(name: str) -> Any:
     return TABLE.get(name) or INPLACE.get(name) or COMPOSITES.get(name)
 
 
-def _is_method(function: Any) -> bool:
+def _is_method(name: str, function: Any) -> bool:
     if isinstance(function, InplaceOp):
         return function.op.method
-    return bool(getattr(function, "method", None) or getattr(function, "is_method", False))
+    if isinstance(function, Op):
+        return function.method
+    return ALIASES.get(name, name) in METHOD_COMPOSITES
 
 
 def attach() -> None:
@@ -92,7 +94,7 @@ def attach() -> None:
     names += [f"{alias}_" for alias, name in ALIASES.items() if f"{name}_" in INPLACE]
     for name in names:
         function = find_function(name)
-        if _is_method(function):
+        if _is_method(name, function):
             setattr(Tensor, name, function)
         if hasattr(dispatch.operators, name):
             setattr(dispatch.operators, name, function)

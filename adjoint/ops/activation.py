@@ -134,7 +134,7 @@ def gelu(xp: Any, input: Any, *, approximate: str = "none") -> Any:
 @elementwise(input=lambda grad, result: stepwise(grad * (result > 0), result))
 def relu(xp: Any, input: Any) -> Any:
     """input where it is positive, else 0."""
-    return xp.maximum(input, 0)
+    return xp.relu(input)
 
 
 @elementwise(

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, overload
 
 import adjoint.dispatch as dispatch
 from adjoint.backends.numpy import numpy_backend
+from adjoint.dtypes import float64
 
 # Where a rule's argument comes from.
 GRAD: Final = 0
@@ -51,15 +52,12 @@ _PATTERNS: Final[dict[tuple[Any, ...], int]] = {
 
 
 class Plan:
-    """What a node must keep, given which inputs need a gradient."""
+    """What a node must keep, given which rules will run."""
 
-    def __init__(self, op: "Op", mask: int) -> None:
+    def __init__(self, rules: "list[Rule]") -> None:
         self.values: list[int] = []
         self.shapes: list[int] = []
         self.results: list[int] = []
-        rules = [rule for i, rule in enumerate(op.rules) if mask >> i & 1 and rule is not None]
-        if op.joint is not None:
-            rules.append(op.joint)
         for rule in rules:
             for kind, index in rule.sources:
                 kept = {VALUE: self.values, SHAPE: self.shapes, RESULT: self.results}.get(kind)
@@ -68,6 +66,9 @@ class Plan:
         self.keep0 = 0 in self.values
         self.keep1 = 1 in self.values
         self.keep_result = bool(self.results)
+
+
+NOTHING: Final[Plan] = Plan([])
 
 
 class Op:
@@ -91,8 +92,12 @@ class Op:
         self.joint: Rule | None = None
         self.jvp: Any = None
         self.plans: dict[int, Plan] = {}
+        self.plan1 = NOTHING  # of the short path: by which of the two inputs need a gradient
+        self.plan2 = NOTHING
+        self.plan3 = NOTHING
         self.direct: Any = None  # NumPy's own function, where forward is just that
         self.fast_arity = 0
+        self.diagonal = family == "elementwise"  # its gradients have the shape of its result
         self.promotes: list[int] = []
         self.floats = False
         self.view = False
@@ -129,7 +134,10 @@ class Op:
         """What to keep when the inputs of the mask need gradients."""
         found = self.plans.get(mask)
         if found is None:
-            found = Plan(self, mask)
+            rules = [r for i, r in enumerate(self.rules) if mask >> i & 1 and r is not None]
+            if self.joint is not None:
+                rules.append(self.joint)
+            found = Plan(rules)
             self.plans[mask] = found
         return found
 
@@ -186,6 +194,7 @@ class Missing:
 
 MISSING: Final[Missing] = Missing()
 TABLE: Final[dict[str, Op]] = {}
+METHOD_COMPOSITES: Final[set[str]] = set()
 COMPOSITES: Final[dict[str, Any]] = {}  # functions made of ops; their derivatives follow
 
 
@@ -209,9 +218,11 @@ class _Probe:
 
 
 class _Token:
-    """Stands for an argument of a forward that is tried out; a look inside ends the trial."""
+    """Stands for an array of doubles while a forward is tried out; a further look ends the trial."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "dtype":
+            return float64.numpy_dtype
         raise LookupError(name)
 
 
@@ -346,9 +357,12 @@ def _finish(op: Op) -> None:
     )
     if op.direct is None or not plain or len(op.rules) > op.required:
         return
+    if 0 < len(op.rules) < op.required:  # the others are no tensors
+        return
     if any(op.inputs[i] != i for i in range(len(op.inputs))):
         return
     op.fast_arity = op.required
+    op.plan1, op.plan2, op.plan3 = op.plan(1), op.plan(2), op.plan(3)
     if op.rules:
         op.rule0 = op.rules[0]
     if len(op.rules) > 1:
@@ -395,5 +409,6 @@ def _register_composite(function: Any, method: bool) -> Any:
     if name in COMPOSITES or name in TABLE:
         raise TypeError(f"{name} is declared twice")
     COMPOSITES[name] = function
-    function.is_method = method
+    if method:
+        METHOD_COMPOSITES.add(name)
     return function

@@ -66,11 +66,23 @@ def refuse_complex(input: Any, error: type[Exception] = NotImplementedError) -> 
 # ---- sums and products ----
 
 
-@linear(
-    input=lambda grad, input_shape, dim, keepdim: expand_reduced(grad, input_shape, dim, keepdim)
-)
+@linear(input=lambda grad: sum(grad), method=False)
+def spread_number(xp: Any, input: Any, shape: Any) -> Any:
+    """A 0-d input at every place of `shape`."""
+    return xp.broadcast_to(input, tuple(shape))
+
+
+def _sum_rule(grad: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    if dim is None and not keepdim:
+        return spread_number(grad, input_shape)
+    return expand_reduced(grad, input_shape, dim, keepdim)
+
+
+@linear(input=_sum_rule)
 def sum(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over dim, or over everything."""
+    if dim is None and not keepdim and dtype is None:
+        return xp.total(input)
     kind = input.dtype
     if dtype is not None:
         kind = as_dtype(dtype).numpy_dtype

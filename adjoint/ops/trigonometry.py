@@ -94,7 +94,7 @@ def cosh(xp: Any, input: Any) -> Any:
     return xp.cosh(input)
 
 
-@elementwise(input=lambda grad, result: grad * conj(1 - result * result), floats=True)
+@elementwise(input=lambda grad, result: grad - grad * conj(result * result), floats=True)
 def tanh(xp: Any, input: Any) -> Any:
     """Hyperbolic tangent."""
     return xp.tanh(input)
