@@ -29,7 +29,7 @@ def test_weighted_losses(torch: Any, name: str, reduction: str) -> None:
 
 
 def test_weight_that_requires_grad() -> None:
-    """A class weight has no derivative, which is said at once; without recording it is no matter."""
+    """A class weight has no derivative, which is said at once; unrecorded, it does no harm."""
     x, weight = adjoint.tensor(LOGITS), adjoint.ones(3, dtype=adjoint.float64, requires_grad=True)
     with pytest.raises(RuntimeError, match="no derivative by weight"):
         F.nll_loss(x, adjoint.tensor(CLASSES), weight)

@@ -9,32 +9,32 @@ from typing import Any
 
 from adjoint.ops import activation, random, reduction
 from adjoint.ops.activation import (
-    gelu as gelu,
-    glu as glu,
-    hardshrink as hardshrink,
-    logsigmoid as logsigmoid,
-    prelu as prelu,
-    sigmoid as sigmoid,
-    softplus as softplus,
-    softshrink as softshrink,
-    softsign as softsign,
-    tanhshrink as tanhshrink,
+    gelu,
+    glu,
+    hardshrink,
+    logsigmoid,
+    prelu,
+    sigmoid,
+    softplus,
+    softshrink,
+    softsign,
+    tanhshrink,
 )
-from adjoint.ops.arrange import pad as pad
-from adjoint.ops.indexing import one_hot as one_hot
+from adjoint.ops.arrange import pad
+from adjoint.ops.indexing import one_hot
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.neural import (
-    conv2d as conv2d,
-    cross_entropy as cross_entropy,
-    layer_norm as layer_norm,
-    linear as linear,
-    max_pool2d as max_pool2d,
-    mse_loss as mse_loss,
-    nll_loss as nll_loss,
-    scaled_dot_product_attention as scaled_dot_product_attention,
+    conv2d,
+    cross_entropy,
+    layer_norm,
+    linear,
+    max_pool2d,
+    mse_loss,
+    nll_loss,
+    scaled_dot_product_attention,
 )
 from adjoint.ops.op import Op
-from adjoint.ops.trigonometry import tanh as tanh
+from adjoint.ops.trigonometry import tanh
 
 # ---- activations that may overwrite their input ----
 
@@ -113,3 +113,51 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """softmax of -input."""
     return reduction.softmax(-input, _chosen_dim("softmin", input, dim, _stacklevel), dtype)
+
+
+__all__ = [
+    "celu",
+    "celu_",
+    "conv2d",
+    "cross_entropy",
+    "dropout",
+    "elu",
+    "elu_",
+    "gelu",
+    "glu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
+    "layer_norm",
+    "leaky_relu",
+    "leaky_relu_",
+    "linear",
+    "log_softmax",
+    "logsigmoid",
+    "max_pool2d",
+    "mish",
+    "mse_loss",
+    "nll_loss",
+    "one_hot",
+    "pad",
+    "prelu",
+    "relu",
+    "relu6",
+    "relu_",
+    "scaled_dot_product_attention",
+    "selu",
+    "selu_",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmin",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+    "threshold_",
+]

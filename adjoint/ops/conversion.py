@@ -104,7 +104,17 @@ def zeros_of(xp: Any, input: Any) -> Any:
     return xp.zeros_like(input)
 
 
+def _check_source(array: Any, source: Any) -> None:
+    """Refuse a source with more dimensions, which NumPy takes if they have size 1."""
+    if source.ndim > array.ndim:
+        raise RuntimeError(
+            f"a source of {source.ndim} dimensions does not fit one of {array.ndim}; reshape it"
+        )
+
+
 def _write(array: Any, src: Any, non_blocking: bool) -> None:
+    if hasattr(src, "ndim"):
+        _check_source(array, src)
     array[...] = src
 
 
@@ -119,10 +129,7 @@ def _write(array: Any, src: Any, non_blocking: bool) -> None:
 def copy(xp: Any, input: Any, src: Any, non_blocking: bool = False) -> Any:
     """The values of src in input's shape and data type."""
     source = xp.asarray(src)
-    if source.ndim > input.ndim:
-        raise RuntimeError(
-            f"a source of {source.ndim} dimensions does not fit a tensor of {input.ndim}; reshape it"
-        )
+    _check_source(input, source)
     return xp.broadcast_to(source, input.shape).astype(input.dtype)
 
 

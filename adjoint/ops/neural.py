@@ -384,7 +384,7 @@ def _check_filters(input: Any, weight: Any, groups: int) -> None:
         raise RuntimeError(f"conv2d(): expected a 4-d weight, got shape {list(weight.shape)}")
     if groups < 1 or weight.shape[0] % groups:
         raise RuntimeError(
-            f"conv2d(): the {weight.shape[0]} filters of weight can't be divided into {groups} groups"
+            f"conv2d(): {weight.shape[0]} filters can't be divided into {groups} groups"
         )
     if input.shape[-3] != weight.shape[1] * groups:
         raise RuntimeError(

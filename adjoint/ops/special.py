@@ -26,7 +26,7 @@ _ROOT_2_PI = math.sqrt(2 * math.pi)
 
 
 def kernel(xp: Any, name: str, *arguments: Any) -> Any:
-    """A function of scipy.special; of half precision, which its kernels don't know, by way of single."""
+    """A function of scipy.special; half precision, which its kernels lack, goes through single."""
     function = xp.special(name)
     kind = next(a.dtype for a in arguments if hasattr(a, "dtype"))
     if not is_half(kind):
