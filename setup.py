@@ -22,6 +22,7 @@ COMPILED = [
     "adjoint/dispatch.py",
     "adjoint/views.py",
     "adjoint/ops/op.py",
+    "adjoint/ops/inplace.py",
 ]
 
 # Asked for only where they are used: a pure build needs nothing but setuptools. The version is

@@ -198,7 +198,7 @@ def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> N
     """Compute an op into the memory of its first argument."""
     arrays = dispatch.promoted(op, values, backend)
     try:
-        if op.mutate is not None and backend.mutable:
+        if op.mutate is not None and backend.mutable and arrays[0] is target.array:
             op.mutate(target.array, *arrays[1:])
             return
         if op.fast_arity and type(target.array) is NDARRAY and arrays[0] is target.array:

@@ -39,6 +39,14 @@ class Namespace:
         """array where it is positive, else 0."""
         return self.maximum(array, 0)
 
+    def lowered(self, array: Any, index: Any, by: Any) -> Any:
+        """array, a fresh one, with `by` subtracted at an index that names no place twice."""
+        return self.added_at(array, index, -by)
+
+    def add_scaled(self, array: Any, other: Any, factor: Any) -> None:
+        """array += other * factor, in place, for libraries whose arrays can be changed."""
+        array += other if factor == 1 else other * factor
+
     def into(self, function: Any, target: Any, *args: Any) -> Any:
         """function(*args), in the memory of `target`, a fresh array, where the library can."""
         return function(*args)

@@ -9,6 +9,9 @@ from adjoint.backends import Backend, Namespace, register
 from adjoint.device import CPU, device
 
 
+BLOCK = 16384  # elements that fit the first-level caches
+
+
 def _quiet(function: Any) -> Any:
     """A function whose infinities and NaNs are results, not warnings, as in PyTorch."""
 
@@ -61,6 +64,23 @@ class NumpyNamespace(Namespace):
         if type(array) is np.ndarray and array.ndim == 0:
             return np.ndarray(shape, array.dtype, array, 0, (0,) * len(shape))
         return np.broadcast_to(array, shape)
+
+    def add_scaled(self, array: Any, other: Any, factor: Any) -> None:
+        large = type(other) is np.ndarray and array.size > 2 * BLOCK and other.shape == array.shape
+        if factor == 1 or not large or not array.flags.c_contiguous or not other.flags.c_contiguous:
+            np.add(array, other if factor == 1 else np.multiply(other, factor), out=array)
+            return
+        # Block by block: the products stay in the cache, and no large array is made for them.
+        sums, terms = array.reshape(-1), other.reshape(-1)
+        products = np.empty(BLOCK, array.dtype)
+        for start in range(0, array.size, BLOCK):
+            part = sums[start : start + BLOCK]
+            product = np.multiply(terms[start : start + BLOCK], factor, out=products[: part.size])
+            np.add(part, product, out=part)
+
+    def lowered(self, array: Any, index: Any, by: Any) -> Any:
+        array[index] -= by
+        return array
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         """A copy of array with array[index] = values."""

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from adjoint.backends import NDARRAY
+from adjoint.backends import backend_of
 from adjoint.dispatch import conj, holds_complex
 from adjoint.ops.comparison import isfinite, isnan, kind_of, refuse_complex
 from adjoint.ops.op import composite, elementwise, find
@@ -102,9 +103,18 @@ def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
     return scaled.astype(other.dtype)
 
 
+def _add_in_place(array: Any, other: Any, alpha: Any) -> None:
+    backend_of(array).xp.add_scaled(array, other, alpha)
+
+
+def _subtract_in_place(array: Any, other: Any, alpha: Any) -> None:
+    backend_of(array).xp.add_scaled(array, other, -alpha)
+
+
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha),
+    mutate=_add_in_place,
 )
 def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input + alpha * other."""
@@ -114,6 +124,7 @@ def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
+    mutate=_subtract_in_place,
 )
 def sub(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""

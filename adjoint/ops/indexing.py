@@ -265,8 +265,7 @@ def setitem_(input: Any, index: Any, value: Any) -> Any:
             f"can't assign a {type(value).__name__} to a tensor; make it a tensor first"
         )
     parts = _one_ellipsis(plain_index(index), input.ndim)
-    if _is_basic(parts):
-        _check_numbers(input.shape, parts)
+    _check_numbers(input.shape, tuple([getattr(part, "array", part) for part in parts]))
     return apply_inplace(setitem, [input, parts, value])
 
 

@@ -1,6 +1,7 @@
 """In-place forms: `x.add_(y)` from `add`, for every op that has one."""
 
-from typing import Any
+from types import MethodType
+from typing import Any, Final
 
 from adjoint.ops.op import TABLE, Op
 from adjoint.views import apply_inplace
@@ -12,18 +13,18 @@ class InplaceOp:
     def __init__(self, op: Op) -> None:
         self.op = op
         self.__name__ = op.name + "_"
-        self.__doc__ = f"In-place form of {op.name}: {op.doc}"
+        self.doc = f"In-place form of {op.name}: {op.doc}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return apply_inplace(self.op, self.op.bind(args, kwargs), self)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        return self if instance is None else lambda *args, **kwargs: self(instance, *args, **kwargs)
+        return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.__name__}>"
 
 
-INPLACE: dict[str, InplaceOp] = {
+INPLACE: Final[dict[str, InplaceOp]] = {
     f"{name}_": InplaceOp(op) for name, op in TABLE.items() if op.inplace
 }

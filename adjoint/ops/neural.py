@@ -14,6 +14,7 @@ from adjoint.ops.reduction import all, log_softmax, max_dim, mean, softmax, sum,
 from adjoint.ops.shape import flatten, permute, reshape, transpose
 from adjoint.ops.sorting import as_index
 from adjoint.ops.strided import unfold
+from adjoint.tensor_core import NDARRAY
 
 # ---- linear ----
 
@@ -199,6 +200,58 @@ def nll_loss(
     return _reduced(losses, reduction, count if reduction == "mean" else None)
 
 
+def _targets(xp: Any, target: Any, classes: int, ignore_index: int) -> tuple[Any, Any, Any]:
+    """Class numbers safe to index with, which of them count (None for all), and how many do."""
+    if type(target) is NDARRAY and target.size and target.min() >= 0 and target.max() < classes:
+        if not 0 <= ignore_index < classes:
+            return target, None, target.size
+    safe, counted = _pick(xp, xp.zeros((1, classes), "bool"), target, ignore_index)
+    return safe, counted, counted.sum()
+
+
+def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
+    """input less the greatest of its row, and e to the power of that; nothing overflows."""
+    shifted = input - input.max(axis=1, keepdims=True)
+    return shifted, xp.exp(shifted)
+
+
+@general(
+    input=lambda grad, input, target, ignore_index: (
+        grad * class_slope(input, target, ignore_index)
+    ),
+    method=False,
+    node_name="NllLossBackward0",
+)
+def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
+    """The mean over rows of -log softmax(input) at the target class, in one step."""
+    safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
+    shifted, powers = _exponentials(xp, input)
+    losses = xp.log(powers.sum(axis=1)) - shifted[xp.arange(input.shape[0]), safe]
+    if counted is not None:
+        losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
+    return xp.divide(losses.sum(), xp.asarray(count, losses.dtype))
+
+
+def _slope_rule(grad: Any, input: Any, target: Any, ignore_index: int) -> Any:
+    """The derivative of softmax, each row by its share of the mean."""
+    kept = target != ignore_index
+    shares = softmax(input, 1)
+    weighted = grad * reshape(kept / sum(kept), (-1, 1))
+    return shares * (weighted - sum(weighted * shares, 1, True))
+
+
+@general(input=_slope_rule, method=False)
+def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
+    """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
+    safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
+    powers = _exponentials(xp, input)[1]
+    shares = xp.into(xp.divide, powers, powers, powers.sum(axis=1, keepdims=True))
+    shares = xp.lowered(shares, (xp.arange(input.shape[0]), safe), 1)
+    if counted is not None:
+        shares = xp.where(counted[:, None], shares, xp.zeros((), shares.dtype))
+    return xp.into(xp.divide, shares, shares, xp.asarray(count, shares.dtype))
+
+
 @composite(method=False)
 def cross_entropy(
     input: Any,
@@ -214,9 +267,14 @@ def cross_entropy(
     reduction = _reduction(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0 and 1, got {label_smoothing}")
+    classes = category_of(target.array.dtype) < FLOAT
+    if input.ndim == 2 and classes and weight is None and reduction == "mean":
+        if label_smoothing == 0 and input.shape[0] == target.shape[0] and target.ndim == 1:
+            _check_classes(input, target, None)
+            return mean_cross_entropy(input, as_index(target), ignore_index)
     dim = 0 if input.ndim == 1 else 1
     logs = log_softmax(input, dim)
-    if category_of(target.array.dtype) >= FLOAT:
+    if not classes:
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, dim)
     loss = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
     if label_smoothing == 0:
