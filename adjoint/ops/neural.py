@@ -27,20 +27,26 @@ def _rows(x: Any) -> Any:
 def _linear_input(grad: Any, weight: Any) -> Any:
     if weight.ndim == 1:
         return reshape(grad, (*grad.shape, 1)) * conj(weight)
-    return matmul(grad, conj(weight))
+    return grad @ conj(weight)
 
 
 def _linear_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
     rows = conj(_rows(input))
     if len(weight_shape) == 1:
-        return matmul(reshape(grad, (-1,)), rows)
-    return matmul(transpose(_rows(grad), 0, 1), rows)
+        return reshape(grad, (-1,)) @ rows
+    return _rows(grad).T @ rows
+
+
+def _linear_bias(grad: Any) -> Any:
+    if grad.ndim == 2:
+        return grad.sum(0)
+    return sum(grad, tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
 
 
 @general(
     input=_linear_input,
     weight=_linear_weight,
-    bias=lambda grad: sum(grad, tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad,
+    bias=_linear_bias,
     jvp=lambda args, tangents: _linear_jvp(*args, *tangents),
     method=False,
 )
@@ -202,8 +208,8 @@ def nll_loss(
 
 def _targets(xp: Any, target: Any, classes: int, ignore_index: int) -> tuple[Any, Any, Any]:
     """Class numbers safe to index with, which of them count (None for all), and how many do."""
-    if type(target) is NDARRAY and target.size and target.min() >= 0 and target.max() < classes:
-        if not 0 <= ignore_index < classes:
+    if type(target) is NDARRAY and target.size and not 0 <= ignore_index < classes:
+        if (target.view("uint64") < classes).all():  # negative ones are seen as very large
             return target, None, target.size
     safe, counted = _pick(xp, xp.zeros((1, classes), "bool"), target, ignore_index)
     return safe, counted, counted.sum()
@@ -212,7 +218,7 @@ def _targets(xp: Any, target: Any, classes: int, ignore_index: int) -> tuple[Any
 def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
     """input less the greatest of its row, and e to the power of that; nothing overflows."""
     shifted = input - input.max(axis=1, keepdims=True)
-    return shifted, xp.exp(shifted)
+    return shifted, xp.library.exp(shifted)
 
 
 @general(
@@ -226,7 +232,7 @@ def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -10
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     shifted, powers = _exponentials(xp, input)
-    losses = xp.log(powers.sum(axis=1)) - shifted[xp.arange(input.shape[0]), safe]
+    losses = xp.library.log(powers.sum(axis=1)) - shifted[xp.arange(input.shape[0]), safe]
     if counted is not None:
         losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
     return xp.divide(losses.sum(), xp.asarray(count, losses.dtype))
@@ -245,7 +251,7 @@ def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> A
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     powers = _exponentials(xp, input)[1]
-    shares = xp.into(xp.divide, powers, powers, powers.sum(axis=1, keepdims=True))
+    shares = xp.into(xp.library.divide, powers, powers, powers.sum(axis=1, keepdims=True))
     shares = xp.lowered(shares, (xp.arange(input.shape[0]), safe), 1)
     if counted is not None:
         shares = xp.where(counted[:, None], shares, xp.zeros((), shares.dtype))

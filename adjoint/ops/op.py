@@ -4,6 +4,7 @@ A declaration is a forward function under the decorator of its family; the decor
 the derivatives (docs/adding_an_op.md). All signatures are resolved here, once, at import.
 """
 
+import functools
 from collections import namedtuple
 from collections.abc import Callable
 from types import MethodType
@@ -404,8 +405,27 @@ def composite(function: Any = None, *, method: bool = True) -> Any:
     return _register_composite(function, method)
 
 
+def _with_aliases(function: Any) -> Any:
+    """The function itself, or one that also takes NumPy's names for dim and keepdim."""
+    code = getattr(function, "__code__", None)
+    names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if "dim" not in names:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for alias in ("axis", "keepdims"):
+            name = ALIASES[alias]
+            if alias in kwargs and name in names and name not in kwargs:
+                kwargs[name] = kwargs.pop(alias)
+        return function(*args, **kwargs)
+
+    return call
+
+
 def _register_composite(function: Any, method: bool) -> Any:
     name: str = function.__name__
+    function = _with_aliases(function)
     if name in COMPOSITES or name in TABLE:
         raise TypeError(f"{name} is declared twice")
     COMPOSITES[name] = function
