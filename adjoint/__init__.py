@@ -4,27 +4,19 @@
 from adjoint.device import device as device
 from adjoint.dtypes import (
     bfloat16 as bfloat16,
-    bool_ as bool,
-    complex64 as cfloat,
+    bool_ as bool_,
     complex64 as complex64,
-    complex128 as cdouble,
     complex128 as complex128,
     can_cast as can_cast,
     dtype as dtype,
     float16 as float16,
-    float16 as half,
-    float32 as float,
     float32 as float32,
-    float64 as double,
     float64 as float64,
     get_default_dtype as get_default_dtype,
     int8 as int8,
     int16 as int16,
-    int16 as short,
-    int32 as int,
     int32 as int32,
     int64 as int64,
-    int64 as long,
     promote_types as promote_types,
     set_default_dtype as set_default_dtype,
     uint8 as uint8,
@@ -38,7 +30,6 @@ from adjoint.tensor import Tensor as Tensor
 # The op tables, in the order data flows through them.
 from adjoint.ops.elementwise import (
     abs as abs,
-    abs as absolute,
     add as add,
     addcdiv as addcdiv,
     addcmul as addcmul,
@@ -46,16 +37,14 @@ from adjoint.ops.elementwise import (
     clamp as clamp,
     clamp_max as clamp_max,
     clamp_min as clamp_min,
-    clamp as clip,
     conj as conj,
     conj_physical as conj_physical,
     copysign as copysign,
     div as div,
-    div as divide,
     exp as exp,
     exp2 as exp2,
     expm1 as expm1,
-    trunc as fix,
+    trunc as trunc,
     float_power as float_power,
     floor as floor,
     floor_divide as floor_divide,
@@ -76,10 +65,8 @@ from adjoint.ops.elementwise import (
     maximum as maximum,
     minimum as minimum,
     mul as mul,
-    mul as multiply,
     nan_to_num as nan_to_num,
     neg as neg,
-    neg as negative,
     positive as positive,
     pow as pow,
     reciprocal as reciprocal,
@@ -94,9 +81,7 @@ from adjoint.ops.elementwise import (
     sqrt as sqrt,
     square as square,
     sub as sub,
-    sub as subtract,
     true_divide as true_divide,
-    trunc as trunc,
     where as where,
 )
 from adjoint.ops.comparison import (
@@ -111,8 +96,6 @@ from adjoint.ops.comparison import (
     equal as equal,
     gcd as gcd,
     ge as ge,
-    gt as greater,
-    ge as greater_equal,
     gt as gt,
     isclose as isclose,
     isfinite as isfinite,
@@ -123,27 +106,17 @@ from adjoint.ops.comparison import (
     isreal as isreal,
     lcm as lcm,
     le as le,
-    lt as less,
-    le as less_equal,
+    lt as lt,
     logical_and as logical_and,
     logical_not as logical_not,
     logical_or as logical_or,
     logical_xor as logical_xor,
-    lt as lt,
     ne as ne,
-    ne as not_equal,
     signbit as signbit,
 )
 from adjoint.ops.trigonometry import (
     acos as acos,
     acosh as acosh,
-    acos as arccos,
-    acosh as arccosh,
-    asin as arcsin,
-    asinh as arcsinh,
-    atan as arctan,
-    atan2 as arctan2,
-    atanh as arctanh,
     asin as asin,
     asinh as asinh,
     atan as atan,
@@ -161,7 +134,7 @@ from adjoint.ops.trigonometry import (
 )
 from adjoint.ops.complex_numbers import (
     angle as angle,
-    complex_ as complex,
+    complex_ as complex_,
     imag as imag,
     polar as polar,
     real as real,
@@ -174,13 +147,10 @@ from adjoint.ops.shape import (
     broadcast_to as broadcast_to,
     cat as cat,
     chunk as chunk,
-    cat as concat,
-    cat as concatenate,
     dsplit as dsplit,
     flatten as flatten,
     flip as flip,
     hsplit as hsplit,
-    movedim as moveaxis,
     movedim as movedim,
     narrow as narrow,
     permute as permute,
@@ -191,11 +161,9 @@ from adjoint.ops.shape import (
     split_with_sizes as split_with_sizes,
     squeeze as squeeze,
     stack as stack,
-    transpose as swapaxes,
-    transpose as swapdims,
+    transpose as transpose,
     t as t,
     tensor_split as tensor_split,
-    transpose as transpose,
     unbind as unbind,
     unflatten as unflatten,
     unsqueeze as unsqueeze,
@@ -225,12 +193,11 @@ from adjoint.ops.arrange import (
     repeat_interleave as repeat_interleave,
     roll as roll,
     rot90 as rot90,
-    vstack as row_stack,
+    vstack as vstack,
     tile as tile,
     tril as tril,
     triu as triu,
     vander as vander,
-    vstack as vstack,
 )
 from adjoint.ops.reduction import (
     all as all,
@@ -272,7 +239,6 @@ from adjoint.ops.statistics import (
     diff as diff,
     histc as histc,
     trapezoid as trapezoid,
-    trapezoid as trapz,
 )
 from adjoint.ops.norms import (
     dist as dist,
@@ -337,13 +303,12 @@ from adjoint.ops.matmul import (
     cross as cross,
     dot as dot,
     einsum as einsum,
-    outer as ger,
+    outer as outer,
     inner as inner,
     kron as kron,
     matmul as matmul,
     mm as mm,
     mv as mv,
-    outer as outer,
     tensordot as tensordot,
     vdot as vdot,
 )
@@ -486,3 +451,42 @@ from adjoint import random as random
 from adjoint import special as special
 from adjoint.version import __compiled__ as __compiled__
 from adjoint.version import __version__ as __version__
+
+# Second names. The last ones hide Python's own, in this namespace alone.
+absolute = abs
+arccos = acos
+arccosh = acosh
+arcsin = asin
+arcsinh = asinh
+arctan = atan
+arctan2 = atan2
+arctanh = atanh
+cdouble = complex128
+cfloat = complex64
+clip = clamp
+concat = cat
+concatenate = cat
+divide = div
+double = float64
+fix = trunc
+ger = outer
+greater = gt
+greater_equal = ge
+half = float16
+less = lt
+less_equal = le
+long = int64
+moveaxis = movedim
+multiply = mul
+negative = neg
+not_equal = ne
+row_stack = vstack
+short = int16
+subtract = sub
+swapaxes = transpose
+swapdims = transpose
+trapz = trapezoid
+bool = bool_
+complex = complex_
+float = float32
+int = int32

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from adjoint.ambient import ambient, overrides_enabled, switchboard
 from adjoint.autograd.graph import Node, accumulator_of, edge_node, sequence
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
-from adjoint.backends import Backend, backend_of, lookup
+from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import (
     FLOAT,
-    category_of,
     dtype,
-    float32,
-    float64,
     from_numpy_dtype,
     get_default_dtype,
     of_python_scalar,
@@ -24,13 +21,17 @@ from adjoint.dtypes import (
 )
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
-    NDARRAY,
+    F32,
+    F64,
     INFERENCE_VIEW,
     MULTI_OUTPUT_VIEW,
+    NDARRAY,
     NO_GRAD_VIEW,
     TensorCore,
     VersionCounter,
+    backend_of,
     factory,
+    is_floating,
 )
 
 if TYPE_CHECKING:
@@ -88,8 +89,6 @@ class Operators:
 operators: Final[Operators] = Operators()
 
 NUMPY: Final[Any] = numpy_backend.xp
-F32: Final[Any] = float32.numpy_dtype
-F64: Final[Any] = float64.numpy_dtype
 
 
 class Kept:
@@ -295,7 +294,7 @@ class OpNode(Node):
             tensor = saved.unpack()
         elif create_graph:
             tensor = factory.tensor(saved)
-            tensor.needs_grad = category_of(saved.dtype) >= FLOAT
+            tensor.needs_grad = is_floating(saved)
         else:
             return saved
         if not create_graph:
@@ -697,7 +696,9 @@ def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[A
             where = backend.device(tensor.array)
             break
     return [
-        operators.beside_device(v, where) if isinstance(v, Tensor) and type(v.array) is NDARRAY else v
+        operators.beside_device(v, where)
+        if isinstance(v, Tensor) and type(v.array) is NDARRAY
+        else v
         for v in values
     ]
 
@@ -866,7 +867,7 @@ def record(op: "Op", values: list[Any], results: list[Tensor], several: bool) ->
     for i, parameter in enumerate(op.inputs):
         if (op.joint is not None or op.rules[i] is not None) and needs(values[parameter]):
             mask |= 1 << i
-    differentiable = [category_of(r.array.dtype) >= FLOAT for r in results]
+    differentiable = [is_floating(r.array) for r in results]
     if not mask or not any(differentiable):
         return None
     node = OpNode(op)
@@ -988,5 +989,5 @@ def link_views(
         elif above is not None and is_view:
             extras.creation = above.creation
         result.inference = result.slow = source.inference
-        if result.node is None and category_of(result.array.dtype) >= FLOAT:
-            result.needs_grad = source.needs_grad  # made under no_grad: its own leaf, as in PyTorch
+        if settings is not None and not settings.grad_enabled and is_floating(result.array):
+            result.needs_grad = source.needs_grad  # its own leaf, as in PyTorch

@@ -8,11 +8,11 @@ from adjoint._base import HookTable, mypyc_attr
 from adjoint.ambient import is_inference_mode_enabled
 from adjoint.autograd.graph import Node, accumulator_of
 from adjoint.autograd.hooks import RemovableHandle, register
-from adjoint.backends import backend_of, lookup
+from adjoint.backends import lookup
 from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
 from adjoint.size import Size
-from adjoint.tensor_core import NDARRAY, TensorCore, set_tensor_factory
+from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, set_tensor_factory
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adjoint import backends
 from adjoint._base import HookTable, WeakBase, mypyc_attr
+from adjoint.backends.numpy import numpy_backend
+from adjoint.dtypes import FLOAT, category_of, float32, float64
 
 if TYPE_CHECKING:
     from adjoint.autograd.graph import Node
@@ -16,6 +18,22 @@ if TYPE_CHECKING:
 
 # A constant of a compiled module is looked up at no cost, a name of an interpreted one is not.
 NDARRAY: Final[Any] = backends.NDARRAY
+F32: Final[Any] = float32.numpy_dtype
+F64: Final[Any] = float64.numpy_dtype
+NUMPY_BACKEND: Final[Any] = numpy_backend
+
+
+def backend_of(array: Any) -> Any:
+    """The backend of an array, or of an array type; NumPy's without a look-up."""
+    if type(array) is NDARRAY or array is NDARRAY:
+        return NUMPY_BACKEND
+    return backends.backend_of(array)
+
+
+def is_floating(array: Any) -> bool:
+    """Whether an array holds numbers that can have a gradient: floating or complex ones."""
+    kind = array.dtype
+    return kind is F32 or kind is F64 or category_of(kind) >= FLOAT
 
 
 class VersionCounter:

@@ -14,19 +14,20 @@ from adjoint.ambient import (
     overrides_enabled,
 )
 from adjoint.autograd.graph import Node, conform, edge_node, next_sequence_number
-from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.dtypes import FLOAT, can_cast, category_of, from_numpy_dtype
+from adjoint.dtypes import can_cast, from_numpy_dtype
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
-    NDARRAY,
     CUSTOM_VIEW,
     DEFAULT_VIEW,
     INFERENCE_VIEW,
     MULTI_OUTPUT_VIEW,
+    NDARRAY,
     NO_GRAD_VIEW,
     TensorCore,
+    backend_of,
     factory,
+    is_floating,
 )
 
 if TYPE_CHECKING:
@@ -219,8 +220,7 @@ def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
     kind, own = from_numpy_dtype(out.dtype), from_numpy_dtype(target.array.dtype)
     if not can_cast(kind, own):
         raise RuntimeError(
-            f"{name}(): result type {kind.name} can't be cast to the desired output type "
-            f"{own.name}"
+            f"{name}(): result type {kind.name} can't be cast to the desired output type {own.name}"
         )
     if out.shape != target.array.shape:
         if not dispatch.broadcasts_to(out.shape, target.array.shape):
@@ -282,7 +282,7 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
     needed for backward, is then found changed.
     """
     counter = target.counter()
-    if category_of(target.array.dtype) < FLOAT:
+    if not is_floating(target.array):
         counter.value += 1
         return
     extras = target.extras

@@ -6,9 +6,9 @@ from typing import Any
 from adjoint.autograd.engine import run_pass
 from adjoint.autograd.graph import AccumulateGrad as AccumulateGrad
 from adjoint.autograd.graph import GradientEdge, Node, edge_node
-from adjoint.backends import backend_of
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensor import Tensor
+from adjoint.tensor_core import backend_of
 
 __all__ = ["backward", "grad"]
 

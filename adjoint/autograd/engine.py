@@ -16,8 +16,8 @@ from typing import Any, Final
 from adjoint.ambient import change_grad_enabled, is_grad_enabled
 from adjoint.autograd.graph import AccumulateGrad, Node, conform
 from adjoint.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks, wrapped
-from adjoint.backends import backend_of, quiet
-from adjoint.tensor_core import NDARRAY, TensorCore, factory, raw
+from adjoint.backends import quiet
+from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw
 
 push: Final[Any] = heappush
 pop: Final[Any] = heappop
@@ -578,9 +578,7 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
             change_grad_enabled(task.mode_before)
 
 
-def deliver_roots(
-    task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
-) -> None:
+def deliver_roots(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
     """Bring the gradients a pass starts with to their nodes."""
     for root, number, grad in zip(roots, numbers, grads):
         if task.needed is None or root in task.reached:

@@ -8,9 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from adjoint._base import WeakBase, mypyc_attr
 from adjoint.autograd.hooks import NodeHooks, RemovableHandle, register_post, register_pre
-from adjoint.backends import backend_of
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
-from adjoint.tensor_core import NDARRAY, TensorCore, VersionCounter
+from adjoint.tensor_core import NDARRAY, TensorCore, VersionCounter, backend_of
 
 LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
 

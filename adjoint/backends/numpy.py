@@ -8,7 +8,6 @@ from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register
 from adjoint.device import CPU, device
 
-
 BLOCK = 16384  # elements that fit the first-level caches
 
 

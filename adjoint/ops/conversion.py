@@ -3,7 +3,6 @@
 from typing import Any
 
 from adjoint import dispatch
-from adjoint.ambient import is_grad_enabled, is_inference_mode_enabled
 from adjoint.backends import backend_for, backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.device import device

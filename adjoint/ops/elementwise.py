@@ -4,8 +4,7 @@ import cmath
 import math
 from typing import Any
 
-from adjoint.backends import NDARRAY
-from adjoint.backends import backend_of
+from adjoint.backends import NDARRAY, backend_of
 from adjoint.dispatch import conj, holds_complex
 from adjoint.ops.comparison import isfinite, isnan, kind_of, refuse_complex
 from adjoint.ops.op import composite, elementwise, find

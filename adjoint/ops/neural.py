@@ -222,9 +222,7 @@ def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
 
 
 @general(
-    input=lambda grad, input, target, ignore_index: (
-        grad * class_slope(input, target, ignore_index)
-    ),
+    input=lambda grad, input, target, ignore_index: grad * class_slope(input, target, ignore_index),
     method=False,
     node_name="NllLossBackward0",
 )
