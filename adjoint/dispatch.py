@@ -97,8 +97,8 @@ class Kept:
     def __init__(self, needs: list[bool]) -> None:
         self.needs = needs  # for each of op.inputs
         self.values: list[Any] = []
-        self.versions: dict[int, Any] = {}
-        self.shapes: dict[int, Any] = {}
+        self.versions: dict[int, Any] | None = None
+        self.shapes: dict[int, Any] | None = None
 
 
 class OpNode(Node):
@@ -115,6 +115,7 @@ class OpNode(Node):
     result_version: int = 0
     result_counters: dict[int, VersionCounter] | None = None
     kept: Kept | None = None
+    hidden: Any = None
     holds: bool = False
 
     def __init__(self, op: "Op") -> None:
@@ -254,6 +255,8 @@ class OpNode(Node):
         """How many edges a parameter has: -1 for a single tensor, else the length of its list."""
         if self.kept is None:
             return -1
+        if self.kept.shapes is None:
+            return -1
         shape = self.kept.shapes.get(parameter)
         return len(shape) if isinstance(shape, list) else -1
 
@@ -281,10 +284,12 @@ class OpNode(Node):
             elif kind == 2:
                 args.append(self.value(index, create_graph))
             elif kind == 3:
-                kept = self.kept
-                args.append(self.shape_of_input(index) if kept is None else kept.shapes[index])
-            else:
+                known = None if self.kept is None else self.kept.shapes
+                args.append(self.shape_of_input(index) if known is None else known[index])
+            elif kind == 4:
                 args.append(tuple(active))
+            else:
+                args.append(self.hidden)
         return rule.function(*args)
 
     def result_value(self, index: int, create_graph: bool) -> Any:
@@ -314,7 +319,8 @@ class OpNode(Node):
                 saved, version = self.saved1, self.version1
         else:
             saved = self.kept.values[index]
-            version = self.kept.versions.get(index, 0)
+            versions = self.kept.versions
+            version = 0 if versions is None else versions.get(index, 0)
         return self.unpacked(saved, version, index, create_graph)
 
     def unpacked(self, saved: Any, version: Any, index: int, create_graph: bool) -> Any:
@@ -338,6 +344,7 @@ class OpNode(Node):
             self.saved0 = None
             self.saved1 = None
             self.result = None
+            self.hidden = None
             self.kept = None
             self.released = True
 
@@ -577,7 +584,7 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     out = kwargs.pop("out", None) if kwargs else None
     values = op.bind(args, kwargs)
     if args and type(args[0]) is NDARRAY and not tensors_in(values):
-        return run_forward(op, NUMPY, values)
+        return raw_result(op, NUMPY, values)
     result = apply(op, values)
     return result if out is None else write_out(op, result, out)
 
@@ -630,6 +637,12 @@ def apply(op: "Op", values: list[Any]) -> Any:
     return wrap(op, values, tensors, backend, out)
 
 
+def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
+    """What an op answers to raw arrays: its result, without what it hides for its rules."""
+    out = run_forward(op, xp, arrays)
+    return out[0] if op.hides else out
+
+
 def run_forward(op: "Op", xp: Any, arrays: list[Any]) -> Any:
     """Call a forward with its arguments in the order of the parameters."""
     if op.positional == len(op.parameters) and op.star < 0:
@@ -646,7 +659,7 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
         for element in value if isinstance(value, (list, tuple)) else (value,):
             backend = lookup(type(element))
             if backend is not None:
-                return run_forward(op, backend.xp, values)
+                return raw_result(op, backend.xp, values)
     raise TypeError(
         f"{op.name}(): expected a Tensor, got "
         + ", ".join(type(v).__name__ for v in values[: op.required])
@@ -826,6 +839,9 @@ def described(value: Any) -> str:
 def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, out: Any) -> Any:
     """The results as Tensors, recorded if one of the inputs needs a gradient."""
     settings = ambient() if switchboard.unusual else None
+    hidden: Any = None
+    if op.hides:
+        out, hidden = out
     outs: list[Any] = list(out) if isinstance(out, (tuple, list)) else [out]
     results: list[Tensor] = []
     for array in outs:
@@ -836,6 +852,9 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
     recording = settings is None or settings.grad_enabled
     if recording and op.inputs:
         node = record(op, values, results, isinstance(out, (tuple, list)))
+        if node is not None and op.hides:
+            node.hidden = hidden
+            node.holds = True
         if node is not None and settings is not None and settings.saved_hooks:
             pack_all(node, settings.saved_hooks)
     if settings is not None and settings.inference:
@@ -892,11 +911,10 @@ def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int) -> None:
     """Edges to the inputs, and what the rules of the mask will want of the arguments."""
     plan = op.plan(mask)
     record = Kept([bool(mask >> i & 1) for i in range(len(op.inputs))])
-    shapes, versions = record.shapes, record.versions
     for i, parameter in enumerate(op.inputs):
         value = values[parameter]
         if isinstance(value, (list, tuple)):
-            shapes[parameter] = [e.array.shape if isinstance(e, Tensor) else () for e in value]
+            keep_shape(record, parameter, [shape_of(element) for element in value])
             for element in value:
                 add_edge(node, element, mask >> i & 1)
         else:
@@ -904,23 +922,44 @@ def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int) -> None:
     kept = list(values)
     for parameter, value in enumerate(values):
         if isinstance(value, Tensor):
-            if parameter in plan.shapes:
-                shapes[parameter] = value.array.shape
-            if parameter in plan.values:
+            if plan.wants_shape[parameter]:
+                keep_shape(record, parameter, value.array.shape)
+            if plan.wants_value[parameter]:
                 refuse_inference(op, value)
                 node.holds = True
                 if value.extras is not None:
-                    versions[parameter] = value.version()
+                    keep_version(record, parameter, value.version())
             else:
                 kept[parameter] = None
         elif isinstance(value, (list, tuple)) and tensors_in([value]):
-            if parameter in plan.values:
+            if plan.wants_value[parameter]:
                 node.holds = True
-                versions[parameter] = [e.version() if isinstance(e, Tensor) else 0 for e in value]
+                keep_version(
+                    record, parameter, [e.version() if isinstance(e, Tensor) else 0 for e in value]
+                )
             else:
                 kept[parameter] = None
     record.values = kept
     node.kept = record
+
+
+def shape_of(element: Any) -> Any:
+    """The shape of one tensor in a list; others have none."""
+    return element.array.shape if isinstance(element, Tensor) else ()
+
+
+def keep_shape(record: Kept, parameter: int, shape: Any) -> None:
+    """Note the shape of an argument, or those of a list."""
+    if record.shapes is None:
+        record.shapes = {}
+    record.shapes[parameter] = shape
+
+
+def keep_version(record: Kept, parameter: int, version: Any) -> None:
+    """Note the version an argument was saved at, or those of a list."""
+    if record.versions is None:
+        record.versions = {}
+    record.versions[parameter] = version
 
 
 def refuse_inference(op: "Op", tensor: Tensor) -> None:

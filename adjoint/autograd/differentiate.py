@@ -8,7 +8,7 @@ from adjoint.autograd.graph import AccumulateGrad as AccumulateGrad
 from adjoint.autograd.graph import GradientEdge, Node, edge_node
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensor import Tensor
-from adjoint.tensor_core import backend_of
+from adjoint.tensor_core import NDARRAY, backend_of
 
 __all__ = ["backward", "grad"]
 
@@ -61,7 +61,7 @@ def _checked(i: int, tensor: Tensor, given: Any) -> Any:
                 "grad can be implicitly created only for real scalar outputs, but element "
                 f"{i} is {tensor.dtype.name}"
             )
-        return backend_of(array).xp.ones(array.shape, array.dtype)
+        return one_like(array)
     if not isinstance(given, Tensor):
         raise TypeError(
             f"gradients can be either Tensors or None, but element {i} is a {type(given).__name__}"
@@ -77,6 +77,21 @@ def _checked(i: int, tensor: Tensor, given: Any) -> Any:
             f"grad_output[{i}] is {given.dtype.name}, output[{i}] is {tensor.dtype.name}."
         )
     return given
+
+
+ONES: dict[Any, Any] = {}
+
+
+def one_like(array: Any) -> Any:
+    """The gradient 1 for a single element; for NumPy's 0-d arrays always the same, never written."""
+    if type(array) is not NDARRAY or array.ndim:
+        return backend_of(array).xp.ones(array.shape, array.dtype)
+    found = ONES.get(array.dtype)
+    if found is None:
+        found = backend_of(array).xp.ones((), array.dtype)
+        found.flags.writeable = False
+        ONES[array.dtype] = found
+    return found
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:

@@ -57,7 +57,8 @@ class GraphTask:
         self.journal: list[tuple[TensorCore, TensorCore | None, Any]] = []
         self.callbacks: list[Callable[[], object]] = []
         self.current: Node | None = None
-        self.plain = not create_graph  # nothing was asked that the short path does not do
+        self.raw = not create_graph  # gradients are arrays, and one thread does it all
+        self.plain = not create_graph  # besides, every node runs and none is captured
         self.mode_before: bool | None = None
         self.workers: Any = None  # Workers, if devices with threads of their own take part
 
@@ -177,16 +178,19 @@ def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_target
 
 def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
-    if node.simple and task.plain and node.hooks is None and grad is not None:
-        following = node.next0
-        if following is not None:
-            deliver(task, following, node.nr0, node.vjp0(grad), grad, node.exact0)
-        following = node.next1
-        if following is not None:
-            deliver(task, following, node.nr1, node.vjp1(grad), grad, node.exact1)
-        if not task.keep_graph:
-            node.release()
-        return
+    if node.simple and task.raw and node.hooks is None and grad is not None:
+        needed = task.needed
+        if needed is None or (node in needed and node not in task.captures):
+            following = node.next0
+            if following is not None and (needed is None or following in task.reached):
+                deliver(task, following, node.nr0, node.vjp0(grad), grad, node.exact0)
+            following = node.next1
+            if following is not None and (needed is None or following in task.reached):
+                deliver(task, following, node.nr1, node.vjp1(grad), grad, node.exact1)
+            if not task.keep_graph:
+                node.release()
+            return
+    edges = node.edges()
     grads: list[Any] = [grad] if node.outputs is None else grad
     executes = task.needed is None or node in task.needed
     hooks = node.hooks
@@ -210,20 +214,21 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     else:
         if not task.create_graph:
             grads = [raw(g) for g in grads]
-        results = fit(task, node, node.apply(grads, task.create_graph, followed(task, node)))
+        answers = node.apply(grads, task.create_graph, followed(task, edges))
+        results = fit(task, node, edges, answers)
     if hooks is not None and hooks.post:
         task.enter_user_code()
         results = run_post_hooks(hooks.post, results, grads)
     if not task.keep_graph:
         node.release()
-    deliver_all(task, node, results, grads)
+    deliver_all(task, node, edges, results, grads)
 
 
-def followed(task: GraphTask, node: Node) -> list[bool] | None:
+def followed(task: GraphTask, edges: list[tuple[Node | None, int]]) -> list[bool] | None:
     """Which edges of a node this pass follows; None for all."""
     if task.needed is None:
         return None
-    return [following is not None and following in task.reached for following, _ in node.edges()]
+    return [following is not None and following in task.reached for following, _ in edges]
 
 
 def all_none(grads: list[Any]) -> bool:
@@ -234,9 +239,10 @@ def all_none(grads: list[Any]) -> bool:
     return True
 
 
-def fit(task: GraphTask, node: Node, results: list[Any]) -> list[Any]:
+def fit(
+    task: GraphTask, node: Node, edges: list[tuple[Node | None, int]], results: list[Any]
+) -> list[Any]:
     """The results of a node, each conforming to where it goes."""
-    edges = node.edges()
     if len(results) != len(edges):
         raise RuntimeError(
             f"{node.name()} returned {len(results)} gradients for {len(edges)} inputs"
@@ -250,32 +256,44 @@ def fit(task: GraphTask, node: Node, results: list[Any]) -> list[Any]:
     return fitted
 
 
-def deliver_all(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> None:
+def deliver_all(
+    task: GraphTask,
+    node: Node,
+    edges: list[tuple[Node | None, int]],
+    results: list[Any],
+    grads: list[Any],
+) -> None:
     """Send a node's results along its edges; one thread of a pass at a time."""
     if task.workers is None:
-        send(task, node, results, grads)
+        send(task, node, edges, results, grads)
     else:
         with task.workers.condition:
-            send(task, node, results, grads)
+            send(task, node, edges, results, grads)
 
 
-def send(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> None:
-    """Each result to where its edge leads."""
+def send(
+    task: GraphTask,
+    node: Node,
+    edges: list[tuple[Node | None, int]],
+    results: list[Any],
+    grads: list[Any],
+) -> None:
+    """Each result, which conforms already, to where its edge leads."""
     source = grads[0] if len(grads) == 1 else None
-    seen: list[Any] = []
-    for (following, number), result in zip(node.edges(), results):
+    for i, (following, number) in enumerate(edges):
         if following is None or (task.needed is not None and following not in task.reached):
             continue
+        result = results[i]
         if not task.create_graph:
             result = raw(result)
-        shared = result is not None and (node.hooks is not None or _among(result, seen))
-        deliver(task, following, number, result, result if shared else source)
-        seen.append(result)
+        shared = result is not None and (node.hooks is not None or _among(result, results, i))
+        deliver(task, following, number, result, result if shared else source, True)
 
 
-def _among(value: Any, seen: list[Any]) -> bool:
-    for other in seen:
-        if other is value:
+def _among(value: Any, results: list[Any], end: int) -> bool:
+    """Whether one of the first results is this very object."""
+    for i in range(end):
+        if results[i] is value:
             return True
     return False
 
@@ -434,7 +452,7 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
     array = raw(grad)
     backend = backend_of(array)
     if old is None:
-        if not owned or not backend.same_layout(array, leaf.array):
+        if not owned or not same_layout(backend, array, leaf.array):
             array = _in_layout_of(leaf.array, backend.copy(array))
         leaf.gradient = factory.tensor(array)
     elif backend.mutable and not old.special:
@@ -443,6 +461,13 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
         old.counter().value += 1
     else:
         old.array = old.array + array
+
+
+def same_layout(backend: Any, array: Any, like: Any) -> bool:
+    """Whether two arrays of one shape lie in memory in the same way."""
+    if type(array) is NDARRAY:
+        return bool(array.strides == like.strides)
+    return bool(backend.same_layout(array, like))
 
 
 def _in_layout_of(like: Any, array: Any) -> Any:

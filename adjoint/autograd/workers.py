@@ -73,7 +73,7 @@ class Workers:
         self.outstanding = 0
         self.errors: list[BaseException] = []
         self.contexts: dict[Any, contextvars.Context] = {}
-        task.plain = False  # the short path does not lock
+        task.plain = task.raw = False  # the short path does not lock
 
     def push(self, node: Node) -> None:
         """A node is ready; it goes to its device's thread, or to the caller."""

@@ -43,6 +43,11 @@ class Namespace:
         """array, a fresh one, with `by` subtracted at an index that names no place twice."""
         return self.added_at(array, index, -by)
 
+    def linear(self, input: Any, weight: Any, bias: Any) -> Any:
+        """input @ weight.T + bias; bias may be None."""
+        out = self.matmul(input, weight.T)
+        return out if bias is None else self.into(self.add, out, out, bias)
+
     def add_scaled(self, array: Any, other: Any, factor: Any) -> None:
         """array += other * factor, in place, for libraries whose arrays can be changed."""
         array += other if factor == 1 else other * factor

@@ -60,9 +60,22 @@ class NumpyNamespace(Namespace):
 
     def broadcast_to(self, array: Any, shape: Any) -> Any:
         """array repeated to `shape` without a copy; NumPy's own takes ten times as long."""
-        if type(array) is np.ndarray and array.ndim == 0:
-            return np.ndarray(shape, array.dtype, array, 0, (0,) * len(shape))
+        if type(array) is np.ndarray and array.flags.c_contiguous:
+            if array.ndim == 0:
+                return np.ndarray(shape, array.dtype, array, 0, (0,) * len(shape))
+            if array.ndim == len(shape):
+                sizes = zip(array.shape, shape, array.strides)
+                steps = [0 if own == 1 != wanted else step for own, wanted, step in sizes]
+                if all(own in (1, wanted) for own, wanted in zip(array.shape, shape)):
+                    return np.ndarray(shape, array.dtype, array, 0, steps)
         return np.broadcast_to(array, shape)
+
+    def linear(self, input: Any, weight: Any, bias: Any) -> Any:
+        if not 1 < input.ndim == weight.ndim == 2 or input.shape[0] > 64 or bias is None:
+            return super().linear(input, weight, bias)
+        # For few rows OpenBLAS multiplies this way round a quarter faster.
+        turned = np.matmul(weight, input.T)
+        return np.add(turned.T, bias, order="C")
 
     def add_scaled(self, array: Any, other: Any, factor: Any) -> None:
         large = type(other) is np.ndarray and array.size > 2 * BLOCK and other.shape == array.shape

@@ -14,7 +14,7 @@ from adjoint.ops.reduction import all, log_softmax, max_dim, mean, softmax, sum,
 from adjoint.ops.shape import flatten, permute, reshape, transpose
 from adjoint.ops.sorting import as_index
 from adjoint.ops.strided import unfold
-from adjoint.tensor_core import NDARRAY
+from adjoint.tensor_core import NDARRAY, TensorCore, backend_of
 
 # ---- linear ----
 
@@ -59,8 +59,7 @@ def linear(xp: Any, input: Any, weight: Any, bias: Any = None) -> Any:
             f"the last dimension of input, {input.shape[-1]}, must be that of weight, "
             f"{weight.shape[-1]}"
         )
-    out = xp.matmul(input, weight.T)
-    return out if bias is None else xp.into(xp.add, out, out, bias)
+    return xp.linear(input, weight, bias)
 
 
 def _linear_jvp(input: Any, weight: Any, bias: Any, *tangents: Any) -> Any:
@@ -221,19 +220,36 @@ def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
     return shifted, xp.library.exp(shifted)
 
 
-@general(
-    input=lambda grad, input, target, ignore_index: grad * class_slope(input, target, ignore_index),
-    method=False,
-    node_name="NllLossBackward0",
-)
+def _cross_entropy_rule(grad: Any, input: Any, target: Any, ignore_index: int, hidden: Any) -> Any:
+    """From the softmax that forward has kept; where it is recorded, from the input again."""
+    if isinstance(grad, TensorCore):
+        return grad * class_slope(input, target, ignore_index)
+    shares, places, counted, count = hidden
+    xp = backend_of(shares).xp
+    return _slope(xp, xp.array(shares), places, counted, grad / count)
+
+
+@general(input=_cross_entropy_rule, hides=True, method=False, node_name="NllLossBackward0")
 def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
+    places = (xp.arange(input.shape[0]), safe)
     shifted, powers = _exponentials(xp, input)
-    losses = xp.library.log(powers.sum(axis=1)) - shifted[xp.arange(input.shape[0]), safe]
+    totals = powers.sum(axis=1, keepdims=True)
+    losses = xp.library.log(totals[:, 0]) - shifted[places]
     if counted is not None:
         losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
-    return xp.divide(losses.sum(), xp.asarray(count, losses.dtype))
+    mean = xp.asarray(losses.sum() / count, losses.dtype)
+    shares = xp.into(xp.library.divide, powers, powers, totals)
+    return mean, (shares, places, counted, count)
+
+
+def _slope(xp: Any, shares: Any, places: Any, counted: Any, factor: Any) -> Any:
+    """A fresh softmax, made the gradient of the mean cross entropy by the factor."""
+    shares = xp.lowered(shares, places, 1)
+    if counted is not None:
+        shares = xp.where(counted[:, None], shares, xp.zeros((), shares.dtype))
+    return xp.into(xp.multiply, shares, shares, xp.asarray(factor, shares.dtype))
 
 
 def _slope_rule(grad: Any, input: Any, target: Any, ignore_index: int) -> Any:
@@ -247,13 +263,10 @@ def _slope_rule(grad: Any, input: Any, target: Any, ignore_index: int) -> Any:
 @general(input=_slope_rule, method=False)
 def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
-    safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     powers = _exponentials(xp, input)[1]
     shares = xp.into(xp.library.divide, powers, powers, powers.sum(axis=1, keepdims=True))
-    shares = xp.lowered(shares, (xp.arange(input.shape[0]), safe), 1)
-    if counted is not None:
-        shares = xp.where(counted[:, None], shares, xp.zeros((), shares.dtype))
-    return xp.into(xp.divide, shares, shares, xp.asarray(count, shares.dtype))
+    safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
+    return _slope(xp, shares, (xp.arange(input.shape[0]), safe), counted, 1 / count)
 
 
 @composite(method=False)

@@ -20,6 +20,7 @@ RESULT: Final = 1
 VALUE: Final = 2
 SHAPE: Final = 3
 NEEDS: Final = 4
+HIDDEN: Final = 5  # what forward computed besides its result, for the rules alone
 
 # The shapes of rule that the short path calls directly.
 WITH_GRAD: Final = 0
@@ -55,7 +56,7 @@ _PATTERNS: Final[dict[tuple[Any, ...], int]] = {
 class Plan:
     """What a node must keep, given which rules will run."""
 
-    def __init__(self, rules: "list[Rule]") -> None:
+    def __init__(self, rules: "list[Rule]", parameters: int) -> None:
         self.values: list[int] = []
         self.shapes: list[int] = []
         self.results: list[int] = []
@@ -64,12 +65,14 @@ class Plan:
                 kept = {VALUE: self.values, SHAPE: self.shapes, RESULT: self.results}.get(kind)
                 if kept is not None and index not in kept:
                     kept.append(index)
+        self.wants_value = [i in self.values for i in range(parameters)]
+        self.wants_shape = [i in self.shapes for i in range(parameters)]
         self.keep0 = 0 in self.values
         self.keep1 = 1 in self.values
         self.keep_result = bool(self.results)
 
 
-NOTHING: Final[Plan] = Plan([])
+NOTHING: Final[Plan] = Plan([], 0)
 
 
 class Op:
@@ -103,6 +106,7 @@ class Op:
         self.floats = False
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
+        self.hides = False  # forward answers (result, an array for the rules alone)
         self.mutate: Any = None  # writes the result into the first argument's array
         self.inplace = True
         self.method = True
@@ -138,7 +142,7 @@ class Op:
             rules = [r for i, r in enumerate(self.rules) if mask >> i & 1 and r is not None]
             if self.joint is not None:
                 rules.append(self.joint)
-            found = Plan(rules)
+            found = Plan(rules, len(self.parameters))
             self.plans[mask] = found
         return found
 
@@ -281,12 +285,14 @@ def _source(op: Op, name: str) -> tuple[int, int]:
             return (kind, int(name[len(stem) :]))
     if name == "needs":
         return (NEEDS, 0)
+    if name == "hidden":
+        return (HIDDEN, 0)
     if name in op.index_of:
         return (VALUE, op.index_of[name])
     if name.endswith("_shape") and name[:-6] in op.index_of:
         return (SHAPE, op.index_of[name[:-6]])
     raise TypeError(
-        f"{op.name}: a rule asks for '{name}', which is neither grad, result, needs, a parameter "
+        f"{op.name}: a rule asks for '{name}', which is no grad, result, needs, hidden, parameter "
         f"of {op.signature()}, nor <parameter>_shape"
     )
 
@@ -324,6 +330,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.mutate = settings.pop("mutate", None)
     op.inplace = settings.pop("inplace", op.family == "elementwise")
     op.method = settings.pop("method", True)
+    op.hides = settings.pop("hides", False)
     op.jvp = settings.pop("jvp", None)
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)

@@ -66,19 +66,17 @@ def refuse_complex(input: Any, error: type[Exception] = NotImplementedError) -> 
 # ---- sums and products ----
 
 
-@linear(input=lambda grad: sum(grad), method=False)
-def spread_number(xp: Any, input: Any, shape: Any) -> Any:
-    """A 0-d input at every place of `shape`."""
+@linear(input=lambda grad, dim, keepdim: sum(grad, dim, keepdim), method=False)
+def spread_sum(xp: Any, input: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """A sum over dim at every place of `shape` that went into it: the gradient of sum."""
+    if not keepdim and dim is not None:
+        input = input.reshape(kept_shape(shape, dim))
     return xp.broadcast_to(input, tuple(shape))
 
 
-def _sum_rule(grad: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
-    if dim is None and not keepdim:
-        return spread_number(grad, input_shape)
-    return expand_reduced(grad, input_shape, dim, keepdim)
-
-
-@linear(input=_sum_rule)
+@linear(
+    input=lambda grad, input_shape, dim, keepdim: spread_sum(grad, input_shape, dim, keepdim)
+)
 def sum(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over dim, or over everything."""
     if dim is None and not keepdim and dtype is None:

@@ -477,7 +477,7 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((complex_normal(rng, 1).reshape(()), (2, 4)), torch=spread)
 
 
-@samples("spread_number")
+@samples("spread_sum")
 def _(rng: Generator) -> Iterator[Sample]:
     for x in (rng.normal(size=(1,)), complex_normal(rng, 1)):
         yield Sample((x.reshape(()), (2, 3)), torch=lambda x, shape: x.expand(shape))
