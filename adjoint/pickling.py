@@ -18,7 +18,7 @@ from adjoint.tensor_core import TensorCore
 
 # What autograd keeps in a tensor, which is no attribute of the user's. A compiled tensor keeps it
 # apart, and has no dictionary before the user sets something.
-_INNER = {*getattr(TensorCore(None), "__dict__", {}), "prepared"}
+_INNER = {*getattr(TensorCore, "__annotations__", {}), "array", "prepared"}
 
 
 def _attributes(self: Tensor) -> dict[str, Any]:

@@ -19,7 +19,8 @@ LAYERS = [
     ["autograd.engine", "autograd.workers"],
     ["dispatch", "ops.op", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
-    ["autograd", "fft", "func", "library", "linalg", "methods", "ops.derive", "special", "version"],
+    ["autograd", "fft", "func", "library", "linalg", "methods", "ops.derive"],
+    ["return_types", "special", "version"],
     ["distributed", "nn", "optim", "testing", "utils"],
     ["cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names

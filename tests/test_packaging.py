@@ -58,12 +58,12 @@ def test_wheel_holds_sources_and_compiled_modules():
 
 
 @pytest.mark.skipif(EXPECTED != "installed", reason="the package under test is not installed")
-def test_version_is_that_of_pyproject():
-    assert adjoint.__version__ == importlib.metadata.version("adjoint") == PROJECT["version"]
+def test_version_is_that_of_what_is_installed():
+    assert adjoint.__version__ == importlib.metadata.version("adjoint")
 
 
 def test_changelog_begins_with_this_version():
-    assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"## [{adjoint.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_extras_are_those_the_readme_names():

@@ -5,7 +5,8 @@ import math
 from typing import Any
 
 from adjoint.backends import NDARRAY, backend_of
-from adjoint.dispatch import conj, holds_complex
+from adjoint.dispatch import conj as conj
+from adjoint.dispatch import holds_complex
 from adjoint.ops.comparison import isfinite, isnan, kind_of, refuse_complex
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.views import apply_inplace
@@ -106,7 +107,13 @@ def _add_in_place(array: Any, other: Any, alpha: Any) -> None:
     backend_of(array).xp.add_scaled(array, other, alpha)
 
 
+def _refuse_bools(array: Any) -> None:
+    if kind_of(array) == "b":
+        raise RuntimeError("bool tensors can't be subtracted; use ^ or logical_xor")
+
+
 def _subtract_in_place(array: Any, other: Any, alpha: Any) -> None:
+    _refuse_bools(array)
     backend_of(array).xp.add_scaled(array, other, -alpha)
 
 
@@ -127,8 +134,7 @@ def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
 )
 def sub(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""
-    if kind_of(input) == "b":
-        raise RuntimeError("bool tensors can't be subtracted; use ^ or logical_xor")
+    _refuse_bools(input)
     return xp.subtract(input, other if alpha == 1 else _scaled(xp, other, alpha))
 
 

@@ -226,7 +226,7 @@ def _cross_entropy_rule(grad: Any, input: Any, target: Any, ignore_index: int, h
         return grad * class_slope(input, target, ignore_index)
     shares, places, counted, count = hidden
     xp = backend_of(shares).xp
-    return _slope(xp, xp.array(shares), places, counted, grad / count)
+    return _slope(xp, xp.array(shares), places, counted, grad / _at_least_one(xp, count))
 
 
 @general(input=_cross_entropy_rule, hides=True, method=False, node_name="NllLossBackward0")
@@ -239,9 +239,15 @@ def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -10
     losses = xp.library.log(totals[:, 0]) - shifted[places]
     if counted is not None:
         losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
-    mean = xp.asarray(losses.sum() / count, losses.dtype)
+    total = losses.sum()
+    mean = xp.asarray(total / count if counted is None else xp.divide(total, count), losses.dtype)
     shares = xp.into(xp.library.divide, powers, powers, totals)
     return mean, (shares, places, counted, count)
+
+
+def _at_least_one(xp: Any, count: Any) -> Any:
+    """A divisor for rows of zeros: where every target is ignored the gradient is 0."""
+    return count if isinstance(count, int) else xp.maximum(count, 1)
 
 
 def _slope(xp: Any, shares: Any, places: Any, counted: Any, factor: Any) -> Any:
@@ -266,7 +272,8 @@ def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> A
     powers = _exponentials(xp, input)[1]
     shares = xp.into(xp.library.divide, powers, powers, powers.sum(axis=1, keepdims=True))
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
-    return _slope(xp, shares, (xp.arange(input.shape[0]), safe), counted, 1 / count)
+    factor = 1 / _at_least_one(xp, count)
+    return _slope(xp, shares, (xp.arange(input.shape[0]), safe), counted, factor)
 
 
 @composite(method=False)

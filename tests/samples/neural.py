@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -205,3 +206,38 @@ def _(rng: Generator) -> Iterator[Sample]:
 
     index = rng.integers(0, 6, size=(1, 2, 2, 3))
     yield Sample((index, (2, 3), (2, 1), (1, 0), (1, 2), 5), torch=positions)
+
+
+def class_calls(rng: Generator) -> Iterator[tuple[Any, ...]]:
+    """Rows of scores with class numbers, some of them ignored."""
+    x, target = rng.normal(size=(4, 3)), np.array([0, 2, 1, 2])
+    yield x, target
+    yield x * 100, target
+    yield x, np.array([0, -100, 1, 2])
+    yield x, target, 2
+    yield rng.normal(size=(1, 1)), np.array([0])
+
+
+@samples("mean_cross_entropy")
+def _(rng: Generator) -> Iterator[Sample]:
+    for call in class_calls(rng):
+        yield Sample(
+            call,
+            torch=lambda x, t, i=-100: sys.modules["torch"].nn.functional.cross_entropy(
+                x, t, ignore_index=i
+            ),
+        )
+
+
+def slope(x: Any, target: Any, ignored: int = -100) -> Any:
+    """class_slope in PyTorch, differentiable as well."""
+    torch = sys.modules["torch"]
+    kept = (target != ignored).to(x.dtype)
+    hot = torch.nn.functional.one_hot(torch.where(target == ignored, 0, target), x.shape[1])
+    return (x.softmax(1) - hot) * (kept / kept.sum())[:, None]
+
+
+@samples("class_slope")
+def _(rng: Generator) -> Iterator[Sample]:
+    for call in class_calls(rng):
+        yield Sample(call, torch=slope)
