@@ -1,10 +1,12 @@
 """Interpreted bases that give compiled classes what only interpreted ones can have."""
 
+from typing import Any
+
 try:
     from mypy_extensions import mypyc_attr as mypyc_attr
 except ImportError:  # only mypyc reads it; at run time there is nothing to do
 
-    def mypyc_attr(**options: object):  # type: ignore[no-untyped-def, misc]  # stands in for the above
+    def mypyc_attr(**options: Any) -> Any:  # type: ignore[misc]  # stands in for the above
         return lambda kind: kind
 
 

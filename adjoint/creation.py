@@ -529,7 +529,7 @@ def randn_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tenso
 
 
 def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
-    """Integers of [low, high): randint(high, size) or randint(low, high, size)."""
+    """Random integers, at least low (0 if it is left out) and less than high."""
     names = ("low", "high", "size") if len(args) == 3 else ("high", "size")
     given = _collected("randint", names, args, options)
     if len(args) > 3 or "high" not in given or "size" not in given:

@@ -5,7 +5,7 @@ from typing import Any
 _KNOWN = ("cpu", "cuda", "xla", "meta")
 
 
-class device:  # noqa: N801  PyTorch's spelling
+class device:
     """A device type and its index: `device("cuda:0")`, `device("cuda", 0)`, `device("cpu")`."""
 
     __slots__ = ("index", "type")

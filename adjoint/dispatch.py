@@ -567,11 +567,7 @@ def conj(value: Any) -> Any:
 
 def operate(op: "Op", a: Any, b: Any, other: Any) -> Any:
     """An operator of Tensor; NotImplemented if `other` is nothing it can work with."""
-    if (
-        isinstance(other, Tensor)
-        or isinstance(other, (bool, int, float, complex))
-        or lookup(type(other)) is not None
-    ):
+    if isinstance(other, (Tensor, bool, int, float, complex)) or lookup(type(other)) is not None:
         return binary(op, a, b)
     return NotImplemented
 
@@ -686,7 +682,7 @@ def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) 
 
 def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
     """The backend of all arguments; 0-d CPU tensors go along with any other."""
-    backend = backend_of(tensors[0].array)
+    backend: Backend = backend_of(tensors[0].array)
     for tensor in tensors:
         other = backend_of(tensor.array)
         if other is not backend:

@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 
-class dtype:  # noqa: N801  PyTorch's spelling
+class dtype:
     """One element type; there is exactly one object for each, so `is` compares them."""
 
     def __init__(self, name: str, numpy_dtype: Any, rank: int) -> None:

@@ -4,26 +4,28 @@ from typing import Any
 
 from adjoint.creation import tensor
 from adjoint.dtypes import FLOAT, as_dtype
-from adjoint.ops.fft import fft_fft as fft
-from adjoint.ops.fft import fft_fft2 as fft2
-from adjoint.ops.fft import fft_fftn as fftn
-from adjoint.ops.fft import fft_fftshift as fftshift
-from adjoint.ops.fft import fft_hfft as hfft
-from adjoint.ops.fft import fft_hfft2 as hfft2
-from adjoint.ops.fft import fft_hfftn as hfftn
-from adjoint.ops.fft import fft_ifft as ifft
-from adjoint.ops.fft import fft_ifft2 as ifft2
-from adjoint.ops.fft import fft_ifftn as ifftn
-from adjoint.ops.fft import fft_ifftshift as ifftshift
-from adjoint.ops.fft import fft_ihfft as ihfft
-from adjoint.ops.fft import fft_ihfft2 as ihfft2
-from adjoint.ops.fft import fft_ihfftn as ihfftn
-from adjoint.ops.fft import fft_irfft as irfft
-from adjoint.ops.fft import fft_irfft2 as irfft2
-from adjoint.ops.fft import fft_irfftn as irfftn
-from adjoint.ops.fft import fft_rfft as rfft
-from adjoint.ops.fft import fft_rfft2 as rfft2
-from adjoint.ops.fft import fft_rfftn as rfftn
+from adjoint.ops.fft import (
+    fft_fft as fft,
+    fft_fft2 as fft2,
+    fft_fftn as fftn,
+    fft_fftshift as fftshift,
+    fft_hfft as hfft,
+    fft_hfft2 as hfft2,
+    fft_hfftn as hfftn,
+    fft_ifft as ifft,
+    fft_ifft2 as ifft2,
+    fft_ifftn as ifftn,
+    fft_ifftshift as ifftshift,
+    fft_ihfft as ihfft,
+    fft_ihfft2 as ihfft2,
+    fft_ihfftn as ihfftn,
+    fft_irfft as irfft,
+    fft_irfft2 as irfft2,
+    fft_irfftn as irfftn,
+    fft_rfft as rfft,
+    fft_rfft2 as rfft2,
+    fft_rfftn as rfftn,
+)
 from adjoint.tensor import Tensor
 
 __all__ = [

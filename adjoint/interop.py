@@ -20,7 +20,7 @@ np = numpy_backend.xp
 
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
-    """The elements as a NumPy array on the same memory; force=True detaches and copies if need be."""
+    """The elements as a NumPy array on the same memory; with force=True, maybe a copy."""
     if not force:
         if self.requires_grad:
             raise RuntimeError(

@@ -59,7 +59,7 @@ class Generator:
         """Start over from a seed; negative ones count from the end of 64 bits."""
         if not isinstance(seed, int):
             kind = type(seed).__name__
-            raise RuntimeError(f"manual_seed expected an int, but got {kind}")  # noqa: TRY004  as PyTorch
+            raise RuntimeError(f"manual_seed expected an int, but got {kind}")
         if not -(1 << 63) <= seed < 1 << 64:
             raise ValueError(f"manual_seed: {seed} does not fit into 64 bits")
         with self._lock:

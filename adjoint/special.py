@@ -17,8 +17,10 @@ from adjoint.ops.special import (
     i0e,
     i1,
     i1e,
+    lgamma as gammaln,
     log_ndtr,
     logit,
+    mvlgamma as multigammaln,
     ndtr,
     ndtri,
     polygamma,
@@ -27,8 +29,6 @@ from adjoint.ops.special import (
     xlogy,
     zeta,
 )
-from adjoint.ops.special import lgamma as gammaln
-from adjoint.ops.special import mvlgamma as multigammaln
 
 psi = digamma
 

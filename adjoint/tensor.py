@@ -46,7 +46,8 @@ class Tensor(TensorCore):
     @property
     def device(self) -> device:
         """Where the elements are."""
-        return backend_of(self.array).device(self.array)
+        where: device = backend_of(self.array).device(self.array)
+        return where
 
     @property
     def ndim(self) -> int:

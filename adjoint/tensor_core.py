@@ -1,7 +1,7 @@
 """The autograd state of a tensor, apart from Tensor's methods.
 
-Nodes, hooks and the engine work on `TensorCore`; `Tensor` itself, with its hundreds of methods, lies
-above them and is made through `factory`.
+Nodes, hooks and the engine work on `TensorCore`; `Tensor` itself, with its hundreds of methods,
+lies above them and is made through `factory`.
 """
 
 from collections.abc import Callable

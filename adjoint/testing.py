@@ -76,7 +76,7 @@ def samples_of(name: str) -> list[Sample]:
 
 
 def takes_only_tensors(op: Op) -> bool:
-    """Whether an elementwise op can be called with one floating tensor for each required parameter."""
+    """Whether an elementwise op can be called with floating tensors for all required parameters."""
     required = [i for i, default in enumerate(op.defaults) if default is MISSING]
     return (
         op.family == "elementwise"
@@ -227,7 +227,7 @@ def assert_close(
     msg: str = "",
     check_dtype: bool = True,
 ) -> None:
-    """Fail unless both have one shape, one data type, and nearly equal elements (NaN equals NaN)."""
+    """Fail unless both have one shape, one data type and nearly equal elements; NaN equals NaN."""
     a, b = as_array(actual), as_array(expected)
     if a.shape != b.shape:
         raise AssertionError(f"{msg}: shape {a.shape}, expected {b.shape}")

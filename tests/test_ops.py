@@ -1,4 +1,4 @@
-"""Every op and composite of the tables, on every sample, checked in every way a declaration allows."""
+"""Every op and composite of the tables, on every sample, in every way a declaration allows."""
 
 from collections.abc import Iterator
 from typing import Any

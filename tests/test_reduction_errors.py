@@ -153,7 +153,7 @@ def raised(
             *[converted(make, value) for value in args],
             **{name: converted(make, value) for name, value in kwargs.items()},
         )
-    except Exception as error:  # noqa: BLE001  the type is the answer
+    except Exception as error:
         return type(error)
     return None
 

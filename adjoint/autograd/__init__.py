@@ -15,8 +15,6 @@ _HOMES = {
     "inference_mode": "grad_mode",
 }
 
-__all__ = sorted(_HOMES)
-
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)

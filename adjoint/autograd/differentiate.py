@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.autograd.engine import run_pass
-from adjoint.autograd.graph import AccumulateGrad as AccumulateGrad
-from adjoint.autograd.graph import GradientEdge, Node, edge_node
+from adjoint.autograd.graph import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import NDARRAY, backend_of
@@ -83,7 +82,7 @@ ONES: dict[Any, Any] = {}
 
 
 def one_like(array: Any) -> Any:
-    """The gradient 1 for a single element; for NumPy's 0-d arrays always the same, never written."""
+    """The gradient 1 for a single element; for NumPy's 0-d arrays one constant for all."""
     if type(array) is not NDARRAY or array.ndim:
         return backend_of(array).xp.ones(array.shape, array.dtype)
     found = ONES.get(array.dtype)

@@ -339,7 +339,7 @@ def deliver(
 
 
 def enqueue(task: GraphTask, node: Node, grad: Any) -> None:
-    """A node is ready. The newest is held apart: a chain then needs neither queue nor dictionary."""
+    """A node is ready. The newest is held apart: a chain needs neither queue nor dictionary."""
     if task.workers is not None:
         if grad is not None:
             task.waiting[node] = grad

@@ -64,7 +64,7 @@ def _wrap_generator(manager: Callable[[], Any], function: Callable[..., Any]) ->
     return wrapper
 
 
-class set_grad_enabled(ContextDecorator):  # noqa: N801  PyTorch's spelling
+class set_grad_enabled(ContextDecorator):
     """Record operations or not: called, it sets the mode; in a `with`, it also restores it."""
 
     def __init__(self, mode: bool) -> None:
@@ -86,7 +86,7 @@ class set_grad_enabled(ContextDecorator):  # noqa: N801  PyTorch's spelling
         change_grad_enabled(self.previous)
 
 
-class no_grad(ContextDecorator):  # noqa: N801  PyTorch's spelling
+class no_grad(ContextDecorator):
     """Nothing inside is recorded for backward."""
 
     def __init__(self) -> None:
@@ -109,14 +109,14 @@ class no_grad(ContextDecorator):  # noqa: N801  PyTorch's spelling
         change_grad_enabled(self.previous)
 
 
-class enable_grad(no_grad):  # noqa: N801  PyTorch's spelling
+class enable_grad(no_grad):
     """Recording inside, even within no_grad."""
 
     def __enter__(self) -> None:
         self.previous = change_grad_enabled(True)
 
 
-class inference_mode(ContextDecorator):  # noqa: N801  PyTorch's spelling
+class inference_mode(ContextDecorator):
     """No recording, and tensors made inside can never take part in autograd: the cheapest mode."""
 
     def __init__(self, mode: bool = True) -> None:

@@ -48,7 +48,7 @@ _threads_lock = threading.Lock()
 
 
 def _after_fork() -> None:
-    global _threads_lock
+    global _threads_lock  # noqa: PLW0603  the parent may hold it for ever
     _threads.clear()  # a child starts its own threads when it needs them
     _threads_lock = threading.Lock()
 
@@ -99,7 +99,7 @@ class Workers:
                 grad = self.take(node)
                 self.task.current = node
                 engine.evaluate(self.task, node, grad)
-        except BaseException as error:  # noqa: BLE001  the caller of backward gets it
+        except BaseException as error:
             engine.explain(self.task, node, error)
             self.errors.append(error)
         finally:

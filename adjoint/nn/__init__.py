@@ -1,3 +1,3 @@
 """Networks. So far the functions; modules follow."""
 
-from adjoint.nn import functional as functional
+from . import functional as functional

@@ -1,4 +1,4 @@
-"""Copies and conversions: clone, to, contiguous, data types; and questions about memory and type."""
+"""Copies and conversions: clone, to, contiguous, data types; questions about memory and type."""
 
 from typing import Any
 
@@ -132,7 +132,7 @@ def copy(xp: Any, input: Any, src: Any, non_blocking: bool = False) -> Any:
     return xp.broadcast_to(source, input.shape).astype(input.dtype)
 
 
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Any:
     """Overwrite with the values of src, broadcast and cast; src may be on another device."""
     if isinstance(src, Tensor) and src.device != self.device:
         src = moved(src, self.device)
@@ -476,7 +476,7 @@ def _float_limits(numpy_dtype: Any) -> Any:
         return numpy_backend.xp.finfo(numpy_dtype)
     import ml_dtypes
 
-    return ml_dtypes.finfo(numpy_dtype)  # type: ignore[no-untyped-call]  # it has no hints
+    return ml_dtypes.finfo(numpy_dtype)
 
 
 class finfo:

@@ -5,8 +5,7 @@ import math
 from typing import Any
 
 from adjoint.backends import NDARRAY, backend_of
-from adjoint.dispatch import conj as conj
-from adjoint.dispatch import holds_complex
+from adjoint.dispatch import conj as conj, holds_complex
 from adjoint.ops.comparison import isfinite, isnan, kind_of, refuse_complex
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.views import apply_inplace

@@ -7,8 +7,7 @@ from adjoint.dispatch import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import normal_dim, normal_dims
-from adjoint.ops.elementwise import abs as absolute
-from adjoint.ops.elementwise import sgn, where
+from adjoint.ops.elementwise import abs as absolute, sgn, where
 from adjoint.ops.op import COMPOSITES, composite, general
 from adjoint.ops.reduction import kept, reduced_count, sum
 
@@ -82,7 +81,7 @@ def norm(
         nuclear = COMPOSITES["linalg_matrix_norm"](input, "nuc", dims, keepdim)
         return nuclear if out is None else write_out(p_norm, nuclear, out)
     if isinstance(p, str):
-        raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', not '{p}'")  # noqa: TRY004  PyTorch's
+        raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', not '{p}'")
     return p_norm(input, p, dim, keepdim, **options)
 
 

@@ -153,7 +153,7 @@ class Op:
             rest: Any = args[self.star :]
             if len(rest) == 1 and isinstance(rest[0], (tuple, list)):
                 rest = tuple(rest[0])
-            args = args[: self.star] + (rest,)
+            args = (*args[: self.star], rest)
             count = len(args)
         if count > self.positional:
             raise TypeError(
@@ -209,7 +209,7 @@ def find(name: str) -> Op:
 
 
 class _Probe:
-    """Stands for `xp` while a forward is tried out, to see whether it only passes on its arguments."""
+    """Stands for `xp` in the trial of a forward: it notes the calls that are made."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
@@ -223,7 +223,7 @@ class _Probe:
 
 
 class _Token:
-    """Stands for an array of doubles while a forward is tried out; a further look ends the trial."""
+    """Stands for an array of doubles in the trial of a forward; a closer look ends the trial."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "dtype":
@@ -239,7 +239,7 @@ def _direct(op: Op) -> Any:
     probe = _Probe()
     try:
         answer = op.forward(probe, *tokens)
-    except Exception:  # noqa: BLE001  whatever it did with the tokens, it is no plain call
+    except Exception:
         return None
     if answer is not probe or len(probe.calls) != 1 or probe.calls[0][1] != tuple(tokens):
         return None
@@ -308,7 +308,7 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
         if op.name in TABLE:
             raise TypeError(f"{op.name} is declared twice")
         _apply_settings(op, settings)
-        for key, rule in settings.items():
+        for key in settings:
             if key not in op.index_of:
                 raise TypeError(f"{op.name}: no parameter '{key}' in {op.signature()}")
         op.inputs = op.inputs or sorted(op.index_of[key] for key in settings)
@@ -378,7 +378,7 @@ def _finish(op: Op) -> None:
 
 
 def elementwise(**options: Any) -> Callable[[Any], Op]:
-    """Each output element depends on the inputs' elements at its place: the Jacobian is diagonal."""
+    """Each element depends on the inputs' elements at its place: the Jacobian is diagonal."""
     return declare("elementwise", options)
 
 

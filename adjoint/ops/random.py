@@ -227,7 +227,7 @@ def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, sec
         return xp.asarray(draw(input, a, b, chosen(generator)))
 
     forward.__doc__ = draw.__doc__
-    op = general(
+    return general(
         input=lambda grad: zeros_of(grad),
         name=name,
         node_name=node_name,
@@ -235,7 +235,6 @@ def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, sec
         inplace=True,
         method=False,
     )(forward)
-    return op
 
 
 def _uniform(input: Any, low: float, high: float, generator: Any) -> Any:
@@ -320,13 +319,13 @@ geometric = _filler("geometric", "GeometricBackward0", _geometric, 0.5, None)
 random = _filler("random", "RandomBackward2", _random, 0, None)
 
 
-def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
+def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Any:
     """Fill with numbers spread evenly over [from, to)."""
     low, high = _bounds("uniform_", args, bounds, (0.0, 1.0))
     return apply_inplace(uniform, [self, low, high, generator])
 
 
-def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
+def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Any:
     """Fill with integers of [from, to), of [0, to), or over all the data type can count to."""
     if len(args) == 1 and not bounds:
         args = (0, *args)
@@ -344,36 +343,32 @@ def _bounds(name: str, args: Any, bounds: Any, defaults: tuple[Any, Any]) -> tup
     return given["from"], given["to"]
 
 
-def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Fill with normally distributed numbers."""
     return apply_inplace(normal_fill, [self, mean, std, generator])
 
 
-def log_normal_(
-    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
-) -> Tensor:
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """Fill with numbers whose logarithms are normally distributed."""
     return apply_inplace(log_normal, [self, mean, std, generator])
 
 
-def cauchy_(
-    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
-) -> Tensor:
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
     """Fill with numbers of the Cauchy distribution."""
     return apply_inplace(cauchy, [self, median, sigma, generator])
 
 
-def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Any:
     """Fill with exponentially distributed numbers."""
     return apply_inplace(exponential, [self, lambd, None, generator])
 
 
-def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Any:
     """Fill with the number of trials up to the first success."""
     return apply_inplace(geometric, [self, p, None, generator])
 
 
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Any:
     """Fill with 1, with probability p, or 0."""
     return apply_inplace(_bernoulli_p, [self, p, generator])
 
@@ -407,7 +402,7 @@ def dropout(input: Tensor, p: float = 0.5, train: bool = True) -> Any:
     return input if _keeps_all(input, p, train) else mul(input, _mask(input, p))
 
 
-def dropout_(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
+def dropout_(input: Tensor, p: float = 0.5, train: bool = True) -> Any:
     """In-place form of dropout."""
     if _keeps_all(input, p, train):
         return input

@@ -14,8 +14,7 @@ from adjoint.ops.cumulative import (
     widened,
 )
 from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
-from adjoint.ops.elementwise import abs as absolute
-from adjoint.ops.elementwise import conj, exp, maximum, minimum, where
+from adjoint.ops.elementwise import abs as absolute, conj, exp, maximum, minimum, where
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.shape import expand, reshape
 
@@ -50,7 +49,7 @@ def refuse_empty(input: Any, dim: Any, error: type[Exception] = RuntimeError) ->
     """An extreme of no elements does not exist."""
     if input.size:
         return
-    if dim is None or dim == () or dim == []:
+    if dim is None or dim in ((), []):
         raise error("no elements to choose from; give a dim whose size is not 0")
     for d in normal_dims(dim, input.ndim):
         if input.shape[d] == 0:
@@ -74,9 +73,7 @@ def spread_sum(xp: Any, input: Any, shape: Any, dim: Any = None, keepdim: bool =
     return xp.broadcast_to(input, tuple(shape))
 
 
-@linear(
-    input=lambda grad, input_shape, dim, keepdim: spread_sum(grad, input_shape, dim, keepdim)
-)
+@linear(input=lambda grad, input_shape, dim, keepdim: spread_sum(grad, input_shape, dim, keepdim))
 def sum(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over dim, or over everything."""
     if dim is None and not keepdim and dtype is None:

@@ -321,7 +321,7 @@ def nanquantile(
     node_name="Unique2Backward0",
 )
 def unique_all(xp: Any, input: Any, dim: int | None = None) -> Any:
-    """The distinct elements, or slices along dim, in order; where each went; how many there were."""
+    """The distinct elements, or slices along dim, in order; where each went; how many."""
     refuse_complex(input)
     if dim is None:
         shape = input.shape
@@ -386,7 +386,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements, or slices along dim, in order; on request where each went, and counts."""
+    """The distinct elements, or slices along dim, in order; if asked where each went, how many."""
     return _parts(unique_all(input, dim), return_inverse, return_counts)
 
 
@@ -394,7 +394,7 @@ def unique(
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The first of each run of equals; on request the run of each element, and the runs' lengths."""
+    """The first of each run of equals; if asked the run of each element, and the lengths."""
     return _parts(unique_runs(input, dim), return_inverse, return_counts)
 
 

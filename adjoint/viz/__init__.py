@@ -1,4 +1,3 @@
 """Pictures of what autograd recorded."""
 
-from adjoint.viz.graph import draw_graph as draw_graph
-from adjoint.viz.graph import graph_dot as graph_dot
+from adjoint.viz.graph import draw_graph as draw_graph, graph_dot as graph_dot

@@ -280,7 +280,7 @@ def test_passes_of_several_threads_sum_exactly(kind: type) -> None:
             start.wait(timeout=20)
             for _ in range(passes):
                 backward((x * factor).sum())
-        except BaseException as error:  # noqa: BLE001  shown by the assertion below
+        except BaseException as error:
             failed.append(error)
 
     pool = [threading.Thread(target=work, args=(float(i + 1),)) for i in range(threads)]

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from adjoint import autograd
 from adjoint.tensor import Tensor
@@ -88,7 +87,7 @@ class Run:
             try:
                 made = self.step(step)
                 self.trace.append(made and [self.facts(tensor) for tensor in made])
-            except Exception as error:  # noqa: BLE001  its type is what is compared
+            except Exception as error:
                 self.trace.append(type(error).__name__)
                 self.stopped = step[0] == "write"  # PyTorch may have written a part
                 continue
@@ -132,7 +131,7 @@ class Run:
         for tensor in self.pool:
             try:
                 found.append(self.library.array(tensor))
-            except Exception as error:  # noqa: BLE001  its type is what is compared
+            except Exception as error:
                 found.append(type(error).__name__)
         return found
 
@@ -148,7 +147,7 @@ class Run:
                     total = term if total is None else total + term
             if total is not None:
                 self.library.backward(total)
-        except Exception as error:  # noqa: BLE001  its type is what is compared
+        except Exception as error:
             return type(error).__name__
         return [
             None if leaf.grad is None else self.library.array(leaf.grad) for leaf in self.leaves

@@ -29,7 +29,7 @@ def kind_of(module, operation, *values):
         warnings.simplefilter("ignore")
         try:
             result = operation(*values)
-        except Exception as error:  # noqa: BLE001  its type is what is compared
+        except Exception as error:
             return type(error).__name__
     return str(result.dtype).removeprefix(module + ".")
 
