@@ -11,6 +11,7 @@ from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reduction import sum
 from adjoint.ops.shape import expand, permute, reshape, transpose, unsqueeze
 from adjoint.ops.strided import diagonal
+from adjoint.tensor_core import NDARRAY
 
 ALIASES = {"ger": "outer"}
 
@@ -56,8 +57,15 @@ def _flat(value: Any) -> Any:
 # ---- matmul ----
 
 
+def _turned(grad: Any, other: Any) -> Any:
+    """grad @ other.T of few rows; OpenBLAS multiplies the other way round a quarter faster."""
+    return (other @ grad.T).T
+
+
 def _left_factor(grad: Any, other: Any) -> Any:
     """Gradient of the left factor of a product."""
+    if type(grad) is NDARRAY and grad.ndim == 2 == other.ndim and grad.shape[0] <= 64:
+        return _turned(grad, conj(other))
     if other.ndim == 1:
         return unsqueeze(grad, -1) * conj(other)
     if grad.ndim == other.ndim - 1:  # the left factor is a vector
@@ -92,6 +100,16 @@ def matmul(xp: Any, input: Any, other: Any) -> Any:
 def _product(left: Any, right: Any, out: Any) -> Any:
     """matmul, into `out` where one is given."""
     return matmul(left, right) if out is None else matmul(left, right, out=out)
+
+
+@multilinear(
+    input=lambda grad, other: conj(other) @ mT(grad),
+    other=lambda grad, input: conj(input) @ grad,
+    method=False,
+)
+def turned_product(xp: Any, input: Any, other: Any) -> Any:
+    """The transpose of one matrix times another: the gradient of linear's weight, in one step."""
+    return xp.matmul(input.T, other)
 
 
 @composite

@@ -8,7 +8,7 @@ from adjoint.dtypes import BOOL, FLOAT, category_of
 from adjoint.ops.arrange import pad, repeat_interleave
 from adjoint.ops.elementwise import add, conj, div, mul, rsqrt, sub, where
 from adjoint.ops.indexing import getitem
-from adjoint.ops.matmul import einsum, matmul, tensordot
+from adjoint.ops.matmul import einsum, matmul, tensordot, turned_product
 from adjoint.ops.op import COMPOSITES, composite, general
 from adjoint.ops.reduction import all, log_softmax, max_dim, mean, softmax, sum, var
 from adjoint.ops.shape import flatten, permute, reshape, transpose
@@ -34,7 +34,7 @@ def _linear_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
     rows = conj(_rows(input))
     if len(weight_shape) == 1:
         return reshape(grad, (-1,)) @ rows
-    return _rows(grad).T @ rows
+    return turned_product(_rows(grad), rows)
 
 
 def _linear_bias(grad: Any) -> Any:

@@ -230,3 +230,12 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x, y, "ij", "jk", "kji"), torch=contracted)
     z = complex_normal(rng, 2, 3)
     yield Sample((z, complex_normal(rng, 3, 2), "ij", "ji", ""), torch=contracted)
+
+
+@samples("turned_product")
+def _(rng: Generator) -> Iterator[Sample]:
+    for real in (True, False):
+        a, b = rng.normal(size=(4, 3)), rng.normal(size=(4, 2))
+        if not real:
+            a, b = a + 1j * rng.normal(size=a.shape), b + 1j * rng.normal(size=b.shape)
+        yield Sample((a, b), torch=lambda a, b: a.T @ b)
