@@ -310,6 +310,7 @@ class OpNode(Node):
 
     def value(self, index: int, create_graph: bool) -> Any:
         """A saved argument; tensors raw unless a graph is made."""
+        version: Any
         if self.kept is None:
             if index >= self.op.fast_arity:
                 return self.op.defaults[index]

@@ -4,6 +4,7 @@ from typing import Any
 
 from adjoint import creation, dispatch, interop, pickling, printing, subclass
 from adjoint.autograd import differentiate
+from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops import attach_all
 from adjoint.tensor import Tensor
 
@@ -29,8 +30,15 @@ def _delete_grad(self: Tensor) -> None:
     self.gradient = None
 
 
+def _index(self: Tensor) -> int:
+    if category_of(self.array.dtype) >= FLOAT:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(self.item())
+
+
 _grad: Any = Tensor.grad
 _tensor: Any = Tensor
 _tensor.backward = backward
+_tensor.__index__ = _index  # a compiled class has no place for it
 # A compiled property has no deleter, so that `del x.grad` works only through this one.
 _tensor.grad = property(_grad.__get__, _grad.__set__, _delete_grad)

@@ -531,11 +531,6 @@ class Tensor(TensorCore):
     def __complex__(self) -> complex:
         return complex(self.item())
 
-    def __index__(self) -> int:
-        if category_of(self.array.dtype) >= FLOAT:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
-
     def __iter__(self) -> Iterator[Any]:
         if self.array.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")

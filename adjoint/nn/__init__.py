@@ -1,3 +1,3 @@
 """Networks. So far the functions; modules follow."""
 
-from . import functional as functional
+import adjoint.nn.functional  # noqa: F401  which makes it an attribute
