@@ -105,7 +105,8 @@ class Workers:
         finally:
             with self.condition:
                 self.outstanding -= 1
-                self.condition.notify_all()
+                if not self.outstanding or self.errors or self.task.ready:
+                    self.condition.notify_all()
 
     def take(self, node: Node) -> Any:
         """The gradients that have come for a node."""
