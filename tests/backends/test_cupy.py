@@ -7,14 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-cupy = pytest.importorskip("cupy")
-
 from adjoint import Tensor
 from adjoint.autograd import backward, grad, no_grad
 from adjoint.backends import backend_for, backend_of
 from adjoint.device import device
-from adjoint.testing import all_functions
-from tests.backends import PROGRAMS, assert_alike, mlp_arrays, mlp_step, run, sample_outcomes
+from adjoint.testing import all_functions, assert_close, function_of, open_call, samples_of
+from tests.backends import (
+    PROGRAMS,
+    assert_alike,
+    import_samples,
+    mlp_arrays,
+    mlp_step,
+    run,
+    sample_outcomes,
+)
+
+cupy = pytest.importorskip("cupy")
 
 
 def gpu_count() -> int:
@@ -27,12 +35,19 @@ def gpu_count() -> int:
 
 
 pytestmark = pytest.mark.skipif(gpu_count() == 0, reason="CuPy finds no GPU")
+FLOATS = ("float16", "float32", "float64")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint64", "bool")
 second_gpu = pytest.mark.skipif(gpu_count() < 2, reason="needs two GPUs")
 
 
 def leaf(*values: float) -> Tensor:
     """A leaf on the GPU."""
     return Tensor(cupy.asarray(values, dtype=np.float32)).requires_grad_()
+
+
+def on_gpu(array: Any) -> Tensor:
+    """A NumPy array as a tensor on the GPU."""
+    return Tensor(cupy.asarray(array))
 
 
 # ---- the backend itself ----
@@ -64,10 +79,7 @@ def test_views_are_known_by_their_memory() -> None:
     np.testing.assert_array_equal(cupy.asnumpy(strided), [[1, 5, 9], [2, 6, 10]])
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "float64", "complex64", "complex128"]
-    + ["int8", "int16", "int32", "int64", "uint8", "bool"],
-)  # fmt: skip
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, "complex64", "complex128"])
 def test_repeated_places_are_counted(dtype: str) -> None:
     xp = backend_for(device("cuda")).xp
     ours = np.zeros(4, dtype)
@@ -77,6 +89,30 @@ def test_repeated_places_are_counted(dtype: str) -> None:
     np.add.at(ours, index, values)
     assert got.dtype == ours.dtype
     np.testing.assert_array_equal(cupy.asnumpy(got), ours)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_extremes_at_repeated_places_are_exact(name: str, dtype: str) -> None:
+    xp = backend_for(device("cuda")).xp
+    numbers = np.asarray([0.1, -0.2, 7.3, 0.0, -5.1, 0.1000000001, 99.9, -np.inf, np.nan, -1.0])
+    if dtype in INTEGERS:
+        numbers = np.arange(10) * 37 - (0 if dtype.startswith("u") else 100)
+    ours, values = np.zeros(5, dtype), numbers.astype(dtype)
+    index = np.asarray([0, 1, 0, 1, 2, 0, 3, 4, 3, 2])
+    got = xp.combined_at(name, cupy.asarray(ours), cupy.asarray(index), cupy.asarray(values))
+    getattr(np, name).at(ours, index, values)
+    assert got.dtype == ours.dtype
+    np.testing.assert_array_equal(cupy.asnumpy(got), ours)
+
+
+def test_max_from_a_number_on() -> None:
+    xp = backend_for(device("cuda")).xp
+    for ours in (np.zeros((2, 0)), np.asarray([[-1.0, -2.0], [3.0, 1.0]])):
+        for keepdims in (False, True):
+            got = xp.max(cupy.asarray(ours), axis=-1, keepdims=keepdims, initial=-1.5)
+            expected = ours.max(axis=-1, keepdims=keepdims, initial=-1.5)
+            np.testing.assert_array_equal(cupy.asnumpy(got), expected)
 
 
 def test_what_cupy_lacks_runs_in_numpy() -> None:
@@ -108,7 +144,19 @@ def test_programs_agree_with_numpy(name: str) -> None:
 @pytest.mark.parametrize("name", all_functions())
 def test_ops_agree_with_numpy(name: str) -> None:
     for got, expected in sample_outcomes(name, "cupy", cupy.asarray):
-        np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-8)
+        assert_close(got, expected, msg=name)
+
+
+@pytest.mark.parametrize("name", all_functions())
+def test_results_stay_on_the_gpu(name: str) -> None:
+    import_samples()
+    for sample in samples_of(name):
+        if "cupy" in sample.without:
+            continue
+        call, arrays = open_call(function_of(name), sample, on_gpu)
+        if arrays:
+            results = call(*[on_gpu(array) for array in arrays])
+            assert {type(r.array) for r in results if isinstance(r, Tensor)} <= {cupy.ndarray}
 
 
 def test_a_saved_tensor_that_was_changed_is_refused() -> None:
