@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adjoint
 from adjoint import Tensor
 from adjoint.autograd import backward, grad, no_grad
 from adjoint.backends import backend_for, backend_of
@@ -64,6 +65,29 @@ def test_arrays_belong_to_it() -> None:
         backend_for(device("cuda")).from_numpy(np.ones(2), device("cuda:99"))
 
 
+def test_tensors_are_made_and_moved() -> None:
+    x = adjoint.tensor([1.0, 2.0], device="cuda", requires_grad=True)
+    assert x.device == device("cuda:0")
+    assert adjoint.zeros(2, 3, device="cuda").device == x.device
+    here = x.to("cpu")
+    assert type(here.array) is np.ndarray
+    backward((here * here).sum())
+    assert isinstance(x.grad.array, cupy.ndarray)
+    np.testing.assert_array_equal(x.grad.numpy_array(), [2.0, 4.0])
+    assert here.to("cuda").device == x.device
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "bfloat16", "complex64", "complex128"])
+def test_gradients_keep_the_data_type(dtype: str) -> None:
+    kind = getattr(adjoint, dtype)
+    if kind is None:
+        pytest.skip("ml_dtypes is not installed")
+    x = adjoint.ones(3, 4, dtype=kind, device="cuda", requires_grad=True)
+    backward(((x @ x.transpose(0, 1)) * 2.0 + 1).sum().abs())
+    assert x.grad.dtype is kind
+    np.testing.assert_array_equal(x.grad.to("cpu").to(adjoint.complex64).array, np.full((3, 4), 12))
+
+
 def test_views_are_known_by_their_memory() -> None:
     backend = backend_for(device("cuda"))
     x = cupy.arange(12.0).reshape(3, 4)
@@ -113,6 +137,14 @@ def test_max_from_a_number_on() -> None:
             got = xp.max(cupy.asarray(ours), axis=-1, keepdims=keepdims, initial=-1.5)
             expected = ours.max(axis=-1, keepdims=keepdims, initial=-1.5)
             np.testing.assert_array_equal(cupy.asnumpy(got), expected)
+
+
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor", "logical_not"])
+def test_complex_numbers_have_a_truth_value(name: str) -> None:
+    xp = backend_for(device("cuda")).xp
+    ours = [np.asarray([0, 1j, 0, 2.0]), np.asarray([0, 0, 1j, 1.0])][: 1 + (name[-3:] != "not")]
+    got = getattr(xp, name)(*[cupy.asarray(a) for a in ours])
+    np.testing.assert_array_equal(cupy.asnumpy(got), getattr(np, name)(*ours))
 
 
 def test_what_cupy_lacks_runs_in_numpy() -> None:
