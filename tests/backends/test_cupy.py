@@ -191,6 +191,34 @@ def test_results_stay_on_the_gpu(name: str) -> None:
             assert {type(r.array) for r in results if isinstance(r, Tensor)} <= {cupy.ndarray}
 
 
+def invariant(name: str, parts: Any) -> Tensor:
+    """A number made of a decomposition's parts that the signs of vectors don't change."""
+    if name == "linalg_svd":
+        u, values, vh = parts
+        return (u.abs() ** 4).sum() + (values**3).sum() + (vh.abs() ** 4).sum()
+    if name == "linalg_eigvals":
+        return (parts**3).sum().real
+    values, vectors = parts
+    return (vectors.abs() ** 4).sum() + (values**3).sum().real
+
+
+@pytest.mark.parametrize("complex_too", [False, True])
+@pytest.mark.parametrize("name", ["linalg_eigh", "linalg_eig", "linalg_eigvals", "linalg_svd"])
+def test_decompositions_agree_with_numpy_but_for_signs(name: str, complex_too: bool) -> None:
+    rng = np.random.default_rng(5)
+    matrix = rng.normal(size=(4, 4)) + (1j * rng.normal(size=(4, 4)) if complex_too else 0)
+    if name == "linalg_eigh":
+        matrix = matrix + matrix.conj().T
+    found = []
+    for make in (np.array, cupy.asarray):
+        x = Tensor(make(matrix)).requires_grad_()
+        number = invariant(name, function_of(name)(x))
+        backward(number)
+        found.append((number, x.grad))
+    for expected, got in zip(*found, strict=True):
+        assert_close(got, expected, msg=name)
+
+
 def test_a_saved_tensor_that_was_changed_is_refused() -> None:
     y = leaf(1.0, 2.0) * 1.0
     z = y * y
