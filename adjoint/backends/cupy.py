@@ -44,7 +44,44 @@ def _to_device(value: Any) -> Any:
     return value
 
 
-_ATOMIC_EXTREMES = ("float32", "float64", "int32", "uint32", "uint64")
+def _of_truth(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A logical function that takes complex numbers too, of which CuPy asks no truth value."""
+
+    def call(*arrays: Any) -> Any:
+        return function(*[_truth(array) for array in arrays])
+
+    return call
+
+
+def _truth(value: Any) -> Any:
+    """value, or where a complex array is not zero."""
+    return value != 0 if isinstance(value, cupy.ndarray) and value.dtype.kind == "c" else value
+
+
+_SIGN = np.uint64(1 << 63)
+_ALL_BUT_SIGN = np.int64((1 << 63) - 1)
+
+
+def _keys(array: Any, last: int) -> Any:
+    """Numbers as 64-bit unsigned integers in the same order; NaN as `last`, whatever its sign."""
+    if array.dtype == np.uint64:
+        return array.copy()
+    if array.dtype.kind in "biu":
+        return array.astype(np.int64).view(np.uint64) ^ _SIGN
+    wide = array.astype(np.float64)
+    bits = wide.view(np.int64)
+    rising = cupy.where(bits < 0, bits ^ _ALL_BUT_SIGN, bits).view(np.uint64) ^ _SIGN
+    return cupy.where(cupy.isnan(wide), np.uint64(last), rising)
+
+
+def _numbers(keys: Any, dtype: Any) -> Any:
+    """What _keys was made from."""
+    if dtype == np.uint64:
+        return keys
+    bits = (keys ^ _SIGN).view(np.int64)
+    if dtype.kind in "biu":
+        return bits.astype(dtype)
+    return cupy.where(bits < 0, bits ^ _ALL_BUT_SIGN, bits).view(np.float64).astype(dtype)
 
 
 class CupyNamespace(Namespace):
@@ -91,19 +128,18 @@ class CupyNamespace(Namespace):
         return wide.view(np.int64).astype(dtype)
 
     def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
-        """A copy of array into which add, multiply, maximum or minimum takes values at index.
-
-        The GPU has no atomic product, and no other extremes than those of these data types.
-        """
+        """A copy of array into which add, multiply, maximum or minimum takes values at index."""
         if name == "add":
             return self.added_at(array, index, values)
-        if name == "multiply" or array.dtype not in _ATOMIC_EXTREMES:
+        if name == "multiply":  # the GPU has no atomic product
             from adjoint.backends.numpy import numpy_backend
 
             return _on_host(numpy_backend.xp.combined_at)(name, array, index, values)
-        new = array.copy()
-        getattr(cupy, name).at(new, index, cupy.asarray(values, dtype=array.dtype))
-        return new
+        # Not on the numbers: CuPy's extremes of float64 round to float32, and all pass over NaN.
+        last = 0 if name == "minimum" else (1 << 64) - 1
+        new = _keys(array, last)
+        getattr(cupy, name).at(new, index, _keys(cupy.asarray(values, dtype=array.dtype), last))
+        return _numbers(new, array.dtype)
 
     def reshaped_view(self, array: Any, shape: Any) -> Any:
         """array as another shape without a copy; ValueError if that can't be."""
@@ -130,6 +166,19 @@ class CupyNamespace(Namespace):
     def argsort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
         """NumPy's argsort; CuPy has one algorithm, which is stable."""
         return cupy.argsort(array, axis=axis)
+
+    def max(self, array: Any, axis: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
+        """NumPy's max, with the number to start from that CuPy's has no place for."""
+        if initial is None:
+            return array.max(axis=axis, keepdims=keepdims)
+        if not array.size:  # there is no maximum, but the shape of one
+            return array.sum(axis=axis, dtype=array.dtype, keepdims=keepdims) + initial
+        return cupy.maximum(array.max(axis=axis, keepdims=keepdims), initial)
+
+    logical_and = staticmethod(_of_truth(cupy.logical_and))
+    logical_or = staticmethod(_of_truth(cupy.logical_or))
+    logical_xor = staticmethod(_of_truth(cupy.logical_xor))
+    logical_not = staticmethod(_of_truth(cupy.logical_not))
 
     def errstate(self, **settings: str) -> Any:
         """A context that changes nothing: a GPU never warns of what an element became."""

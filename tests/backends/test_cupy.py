@@ -7,14 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-cupy = pytest.importorskip("cupy")
-
+import adjoint
 from adjoint import Tensor
 from adjoint.autograd import backward, grad, no_grad
 from adjoint.backends import backend_for, backend_of
 from adjoint.device import device
-from adjoint.testing import all_functions
-from tests.backends import PROGRAMS, assert_alike, mlp_arrays, mlp_step, run, sample_outcomes
+from adjoint.testing import all_functions, assert_close, function_of, open_call, samples_of
+from tests.backends import (
+    PROGRAMS,
+    assert_alike,
+    import_samples,
+    mlp_arrays,
+    mlp_step,
+    run,
+    sample_outcomes,
+)
+
+cupy = pytest.importorskip("cupy")
 
 
 def gpu_count() -> int:
@@ -27,12 +36,19 @@ def gpu_count() -> int:
 
 
 pytestmark = pytest.mark.skipif(gpu_count() == 0, reason="CuPy finds no GPU")
+FLOATS = ("float16", "float32", "float64")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint64", "bool")
 second_gpu = pytest.mark.skipif(gpu_count() < 2, reason="needs two GPUs")
 
 
 def leaf(*values: float) -> Tensor:
     """A leaf on the GPU."""
     return Tensor(cupy.asarray(values, dtype=np.float32)).requires_grad_()
+
+
+def on_gpu(array: Any) -> Tensor:
+    """A NumPy array as a tensor on the GPU."""
+    return Tensor(cupy.asarray(array))
 
 
 # ---- the backend itself ----
@@ -47,6 +63,29 @@ def test_arrays_belong_to_it() -> None:
     np.testing.assert_array_equal(backend_of(there).to_numpy(there), [0, 1, 2])
     with pytest.raises(RuntimeError, match="cuda:99"):
         backend_for(device("cuda")).from_numpy(np.ones(2), device("cuda:99"))
+
+
+def test_tensors_are_made_and_moved() -> None:
+    x = adjoint.tensor([1.0, 2.0], device="cuda", requires_grad=True)
+    assert x.device == device("cuda:0")
+    assert adjoint.zeros(2, 3, device="cuda").device == x.device
+    here = x.to("cpu")
+    assert type(here.array) is np.ndarray
+    backward((here * here).sum())
+    assert isinstance(x.grad.array, cupy.ndarray)
+    np.testing.assert_array_equal(x.grad.numpy_array(), [2.0, 4.0])
+    assert here.to("cuda").device == x.device
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "bfloat16", "complex64", "complex128"])
+def test_gradients_keep_the_data_type(dtype: str) -> None:
+    kind = getattr(adjoint, dtype)
+    if kind is None:
+        pytest.skip("ml_dtypes is not installed")
+    x = adjoint.ones(3, 4, dtype=kind, device="cuda", requires_grad=True)
+    backward(((x @ x.transpose(0, 1)) * 2.0 + 1).sum().abs())
+    assert x.grad.dtype is kind
+    np.testing.assert_array_equal(x.grad.to("cpu").to(adjoint.complex64).array, np.full((3, 4), 12))
 
 
 def test_views_are_known_by_their_memory() -> None:
@@ -64,10 +103,7 @@ def test_views_are_known_by_their_memory() -> None:
     np.testing.assert_array_equal(cupy.asnumpy(strided), [[1, 5, 9], [2, 6, 10]])
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "float64", "complex64", "complex128"]
-    + ["int8", "int16", "int32", "int64", "uint8", "bool"],
-)  # fmt: skip
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, "complex64", "complex128"])
 def test_repeated_places_are_counted(dtype: str) -> None:
     xp = backend_for(device("cuda")).xp
     ours = np.zeros(4, dtype)
@@ -77,6 +113,38 @@ def test_repeated_places_are_counted(dtype: str) -> None:
     np.add.at(ours, index, values)
     assert got.dtype == ours.dtype
     np.testing.assert_array_equal(cupy.asnumpy(got), ours)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_extremes_at_repeated_places_are_exact(name: str, dtype: str) -> None:
+    xp = backend_for(device("cuda")).xp
+    numbers = np.asarray([0.1, -0.2, 7.3, 0.0, -5.1, 0.1000000001, 99.9, -np.inf, np.nan, -1.0])
+    if dtype in INTEGERS:
+        numbers = np.arange(10) * 37 - (0 if dtype.startswith("u") else 100)
+    ours, values = np.zeros(5, dtype), numbers.astype(dtype)
+    index = np.asarray([0, 1, 0, 1, 2, 0, 3, 4, 3, 2])
+    got = xp.combined_at(name, cupy.asarray(ours), cupy.asarray(index), cupy.asarray(values))
+    getattr(np, name).at(ours, index, values)
+    assert got.dtype == ours.dtype
+    np.testing.assert_array_equal(cupy.asnumpy(got), ours)
+
+
+def test_max_from_a_number_on() -> None:
+    xp = backend_for(device("cuda")).xp
+    for ours in (np.zeros((2, 0)), np.asarray([[-1.0, -2.0], [3.0, 1.0]])):
+        for keepdims in (False, True):
+            got = xp.max(cupy.asarray(ours), axis=-1, keepdims=keepdims, initial=-1.5)
+            expected = ours.max(axis=-1, keepdims=keepdims, initial=-1.5)
+            np.testing.assert_array_equal(cupy.asnumpy(got), expected)
+
+
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor", "logical_not"])
+def test_complex_numbers_have_a_truth_value(name: str) -> None:
+    xp = backend_for(device("cuda")).xp
+    ours = [np.asarray([0, 1j, 0, 2.0]), np.asarray([0, 0, 1j, 1.0])][: 1 + (name[-3:] != "not")]
+    got = getattr(xp, name)(*[cupy.asarray(a) for a in ours])
+    np.testing.assert_array_equal(cupy.asnumpy(got), getattr(np, name)(*ours))
 
 
 def test_what_cupy_lacks_runs_in_numpy() -> None:
@@ -108,7 +176,55 @@ def test_programs_agree_with_numpy(name: str) -> None:
 @pytest.mark.parametrize("name", all_functions())
 def test_ops_agree_with_numpy(name: str) -> None:
     for got, expected in sample_outcomes(name, "cupy", cupy.asarray):
-        np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-8)
+        assert_close(got, expected, msg=name)
+
+
+@pytest.mark.parametrize("name", all_functions())
+def test_tensors_stay_on_the_gpu_and_other_results_are_pythons(name: str) -> None:
+    import_samples()
+    for sample in samples_of(name):
+        if "cupy" in sample.without:
+            continue
+        call, arrays = open_call(function_of(name), sample, on_gpu)
+        plain, _ = open_call(function_of(name), sample)
+        if not arrays:
+            continue
+        expected = plain(*[Tensor(array.copy()) for array in arrays])
+        results = call(*[on_gpu(array) for array in arrays])
+        for ours, theirs in zip(results, expected, strict=True):
+            if isinstance(theirs, Tensor):
+                assert type(ours.array) is cupy.ndarray
+            else:
+                assert type(ours) is type(theirs)
+                assert ours == theirs
+
+
+def invariant(name: str, parts: Any) -> Tensor:
+    """A number made of a decomposition's parts that the signs of vectors don't change."""
+    if name == "linalg_svd":
+        u, values, vh = parts
+        return (u.abs() ** 4).sum() + (values**3).sum() + (vh.abs() ** 4).sum()
+    if name == "linalg_eigvals":
+        return (parts**3).sum().real
+    values, vectors = parts
+    return (vectors.abs() ** 4).sum() + (values**3).sum().real
+
+
+@pytest.mark.parametrize("complex_too", [False, True])
+@pytest.mark.parametrize("name", ["linalg_eigh", "linalg_eig", "linalg_eigvals", "linalg_svd"])
+def test_decompositions_agree_with_numpy_but_for_signs(name: str, complex_too: bool) -> None:
+    rng = np.random.default_rng(5)
+    matrix = rng.normal(size=(4, 4)) + (1j * rng.normal(size=(4, 4)) if complex_too else 0)
+    if name == "linalg_eigh":
+        matrix = matrix + matrix.conj().T
+    found = []
+    for make in (np.array, cupy.asarray):
+        x = Tensor(make(matrix)).requires_grad_()
+        number = invariant(name, function_of(name)(x))
+        backward(number)
+        found.append((number, x.grad))
+    for expected, got in zip(*found, strict=True):
+        assert_close(got, expected, msg=name)
 
 
 def test_a_saved_tensor_that_was_changed_is_refused() -> None:
