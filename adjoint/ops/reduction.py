@@ -104,7 +104,7 @@ def mean(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: 
     if kind.kind in "biu":
         raise RuntimeError(f"the mean of {kind} is no {kind}: give dtype=, or convert the input")
     if dim is None and kind.itemsize != 2:
-        return input.sum(keepdims=keepdim) / input.size
+        return xp.divide(input.sum(keepdims=keepdim), input.size)
     total = widened(input).sum(axis=normal_dims(dim, input.ndim), keepdims=keepdim)
     return narrowed(total / reduced_count(input.shape, dim), kind)
 
@@ -237,7 +237,7 @@ def _variance(xp: Any, input: Any, dim: Any, correction: Any, keepdim: bool) -> 
     count = reduced_count(input.shape, dim)
     centred = values - values.sum(axis=axes, keepdims=True) / count
     squares = (centred * centred.conj()).real if category_of(input.dtype) == COMPLEX else centred**2
-    return squares.sum(axis=axes, keepdims=keepdim) / builtins.max(count - correction, 0)
+    return xp.divide(squares.sum(axis=axes, keepdims=keepdim), builtins.max(count - correction, 0))
 
 
 def _variance_rule(grad: Any, input: Any, dim: Any, correction: Any) -> Any:

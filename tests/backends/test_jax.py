@@ -22,6 +22,7 @@ from tests.backends import (
 
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
+jax.config.update("jax_default_matmul_precision", "float32")  # a GPU would take TF32
 
 
 @pytest.fixture
