@@ -99,7 +99,7 @@ def check_each(names: list[str], check: Callable[[str], int]) -> None:
         try:
             if not check(name):
                 idle.append(name)
-        except Exception as error:  # noqa: BLE001  the summary names it
+        except Exception as error:
             failed += 1
             reason = (str(error).strip().splitlines() or [""])[0]
             print(f"  FAILED {name}: {type(error).__name__}: {reason}")
@@ -339,7 +339,7 @@ def main() -> int:
         print(f"\n== {title}", flush=True)
         try:
             function()
-        except Exception:  # noqa: BLE001  the next section goes on
+        except Exception:
             failures.append(title)
             traceback.print_exc(file=sys.stdout)
     return 1 if failures else 0
