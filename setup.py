@@ -19,6 +19,7 @@ COMPILED = [
     "adjoint/autograd/engine.py",
     "adjoint/autograd/differentiate.py",
     "adjoint/tensor.py",
+    "adjoint/op_node.py",
     "adjoint/dispatch.py",
     "adjoint/views.py",
     "adjoint/ops/op.py",

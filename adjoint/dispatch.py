@@ -7,8 +7,8 @@ nothing unusual active; everything else goes through `apply`.
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.ambient import ambient, overrides_enabled, switchboard
-from adjoint.autograd.graph import Node, accumulator_of, edge_node, sequence
-from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
+from adjoint.autograd.graph import Node, accumulator_of, edge_node
+from adjoint.autograd.saved_tensors import pack
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import (
@@ -19,6 +19,7 @@ from adjoint.dtypes import (
     of_python_scalar,
     result_of,
 )
+from adjoint.op_node import Kept, OpNode
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
     F32,
@@ -28,14 +29,12 @@ from adjoint.tensor_core import (
     NDARRAY,
     NO_GRAD_VIEW,
     TensorCore,
-    VersionCounter,
     backend_of,
-    factory,
     is_floating,
 )
 
 if TYPE_CHECKING:
-    from adjoint.ops.op import Op, Rule
+    from adjoint.ops.op import Op
 
 
 class Operators:
@@ -89,265 +88,6 @@ class Operators:
 operators: Final[Operators] = Operators()
 
 NUMPY: Final[Any] = numpy_backend.xp
-
-
-class Kept:
-    """What a node of the general path keeps of a call's arguments, by place in the parameters."""
-
-    def __init__(self, needs: list[bool]) -> None:
-        self.needs = needs  # for each of op.inputs
-        self.values: list[Any] = []
-        self.versions: dict[int, Any] | None = None
-        self.shapes: dict[int, Any] | None = None
-
-
-class OpNode(Node):
-    """The backward of one call of an op.
-
-    Calls on the short path keep their arguments in `saved0` and `saved1`, all others in `kept`.
-    """
-
-    saved0: Any = None
-    saved1: Any = None
-    version0: int = 0
-    version1: int = 0
-    result: Any = None  # the output's array, or the list of them
-    result_version: int = 0
-    result_counters: dict[int, VersionCounter] | None = None
-    kept: Kept | None = None
-    hidden: Any = None
-    holds: bool = False
-
-    def __init__(self, op: "Op") -> None:
-        number = sequence.next
-        sequence.next = number + 1
-        self.sequence_number = number  # not through super(): it would be a third of the cost
-        self.op = op
-
-    def name(self) -> str:
-        """PyTorch's name of this step."""
-        name: str = self.op.node_name
-        return name
-
-    # -- the short path --
-
-    def vjp0(self, grad: Any) -> Any:
-        return self.short_vjp(self.op.rule0, grad)
-
-    def vjp1(self, grad: Any) -> Any:
-        return self.short_vjp(self.op.rule1, grad)
-
-    def short_vjp(self, rule: "Rule | None", grad: Any) -> Any:
-        """A rule on raw arrays, its saved values in the fixed places."""
-        if rule is None:
-            return None
-        if self.released:
-            raise freed(self.name())
-        pattern = rule.pattern
-        if pattern == 0:
-            return rule.function(grad)
-        if pattern == 1:
-            self.check_result()
-            return rule.function(grad, self.result)
-        if pattern == 2:
-            return rule.function(grad, self.first())
-        if pattern == 3:
-            return rule.function(grad, self.second())
-        if pattern == 4:
-            return rule.function(grad, self.first(), self.second())
-        return rule.function(*[self.short_source(k, i, grad) for k, i in rule.sources])
-
-    def short_source(self, kind: int, index: int, grad: Any) -> Any:
-        """One argument of a rule on the short path."""
-        if kind == 0:
-            return grad
-        if kind == 1:
-            self.check_result()
-            return self.result
-        if kind == 3:
-            return self.shape_of_input(index)
-        if index >= self.op.fast_arity:
-            return self.op.defaults[index]
-        return self.first() if index == 0 else self.second()
-
-    def shape_of_input(self, index: int) -> Any:
-        """The shape of an input, which the node that its gradient goes to knows."""
-        node, number = (self.next0, self.nr0) if index == 0 else (self.next1, self.nr1)
-        assert node is not None
-        return node.shape if node.outputs is None else node.outputs[number][0]
-
-    def first(self) -> Any:
-        """The first saved argument as a raw value."""
-        return self.raw_value(self.saved0, self.version0, 0)
-
-    def second(self) -> Any:
-        """The second saved argument as a raw value."""
-        return self.raw_value(self.saved1, self.version1, 1)
-
-    def raw_value(self, saved: Any, version: int, index: int) -> Any:
-        """A saved argument as a raw value, unless it was changed since."""
-        if isinstance(saved, TensorCore):
-            extras = saved.extras
-            if extras is not None and extras.counter is not None:
-                check_version(self.name(), self.op.parameters[index], version, extras.counter)
-            return saved.array
-        return saved
-
-    def check_result(self) -> None:
-        """Refuse if the saved result was changed since."""
-        if self.result_counters is not None:
-            for counter in self.result_counters.values():
-                check_version(self.name(), "result", self.result_version, counter)
-
-    def watch(self, output_number: int, counter: VersionCounter) -> None:
-        if self.result_counters is None:
-            self.result_counters = {}
-        self.result_counters[output_number] = counter
-
-    # -- the general path --
-
-    def apply(
-        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
-    ) -> list[Any]:
-        """See Node; the rules of all inputs that need a gradient."""
-        if self.released:
-            raise freed(self.name())
-        active = self.active(wanted)
-        if self.outputs is not None:
-            grads = self.materialised(grads, create_graph)
-        op = self.op
-        if op.joint is not None:
-            answers = list(self.call(op.joint, grads, create_graph, active))
-        else:
-            answers = []
-            for i, rule in enumerate(op.rules):
-                runs = rule is not None and active[i]
-                answers.append(self.call(rule, grads, create_graph, active) if runs else None)
-        if self.kept is None:
-            return answers[: self.edge_count]
-        flat: list[Any] = []
-        for i, answer in zip(op.inputs, answers):
-            width = self.width(i)
-            if width < 0:
-                flat.append(answer)
-            else:
-                flat.extend([None] * width if answer is None else answer)
-        return flat
-
-    def active(self, wanted: list[bool] | None) -> list[bool]:
-        """For each of op.inputs whether its rule must run."""
-        found: list[bool] = []
-        edge = 0
-        for i, parameter in enumerate(self.op.inputs):
-            if self.kept is not None:
-                runs = self.kept.needs[i]
-                width = abs(self.width(parameter))
-            else:
-                runs = (self.next0 if i == 0 else self.next1) is not None
-                width = 1
-            if wanted is not None and not any(wanted[edge : edge + width]):
-                runs = False
-            found.append(runs)
-            edge += width
-        return found
-
-    def width(self, parameter: int) -> int:
-        """How many edges a parameter has: -1 for a single tensor, else the length of its list."""
-        if self.kept is None:
-            return -1
-        if self.kept.shapes is None:
-            return -1
-        shape = self.kept.shapes.get(parameter)
-        return len(shape) if isinstance(shape, list) else -1
-
-    def materialised(self, grads: list[Any], create_graph: bool) -> list[Any]:
-        """Gradients of all outputs, zeros where none came."""
-        assert self.outputs is not None
-        full: list[Any] = []
-        for grad, (shape, numpy_dtype, array_type) in zip(grads, self.outputs):
-            if grad is None:
-                grad = backend_of(array_type).xp.zeros(shape, numpy_dtype)
-                if create_graph:
-                    grad = factory.tensor(grad)
-            full.append(grad)
-        return full
-
-    def call(self, rule: Any, grads: list[Any], create_graph: bool, active: list[bool]) -> Any:
-        """A rule, its arguments looked up by where they come from."""
-        args: list[Any] = []
-        for kind, index in rule.sources:
-            if kind == 0:
-                args.append(grads[index] if index >= 0 else tuple(grads))
-            elif kind == 1:
-                self.check_result()
-                args.append(self.result_value(index, create_graph))
-            elif kind == 2:
-                args.append(self.value(index, create_graph))
-            elif kind == 3:
-                known = None if self.kept is None else self.kept.shapes
-                args.append(self.shape_of_input(index) if known is None else known[index])
-            elif kind == 4:
-                args.append(tuple(active))
-            else:
-                args.append(self.hidden)
-        return rule.function(*args)
-
-    def result_value(self, index: int, create_graph: bool) -> Any:
-        """A saved result, as a Tensor of this node if a graph is made."""
-        saved = self.result[index] if self.outputs is not None else self.result
-        if isinstance(saved, SavedTensor):
-            tensor = saved.unpack()
-        elif create_graph:
-            tensor = factory.tensor(saved)
-            tensor.needs_grad = is_floating(saved)
-        else:
-            return saved
-        if not create_graph:
-            return tensor.array
-        if tensor.needs_grad:
-            tensor.node, tensor.output_number = self, index
-        return tensor
-
-    def value(self, index: int, create_graph: bool) -> Any:
-        """A saved argument; tensors raw unless a graph is made."""
-        version: Any
-        if self.kept is None:
-            if index >= self.op.fast_arity:
-                return self.op.defaults[index]
-            if index == 0:
-                saved, version = self.saved0, self.version0
-            else:
-                saved, version = self.saved1, self.version1
-        else:
-            saved = self.kept.values[index]
-            versions = self.kept.versions
-            version = 0 if versions is None else versions.get(index, 0)
-        return self.unpacked(saved, version, index, create_graph)
-
-    def unpacked(self, saved: Any, version: Any, index: int, create_graph: bool) -> Any:
-        """A saved value as a rule sees it, lists element by element."""
-        if isinstance(saved, SavedTensor):
-            tensor = saved.unpack()
-            return tensor if create_graph else tensor.array
-        if isinstance(saved, TensorCore):
-            array = self.raw_value(saved, version, index)
-            return saved if create_graph else array
-        if isinstance(saved, (list, tuple)):
-            versions = version if isinstance(version, list) else [0] * len(saved)
-            return type(saved)(
-                [self.unpacked(s, v, index, create_graph) for s, v in zip(saved, versions)]
-            )
-        return saved
-
-    def release(self) -> None:
-        """Let go of saved values; a node that had none can run again."""
-        if self.holds:
-            self.saved0 = None
-            self.saved1 = None
-            self.result = None
-            self.hidden = None
-            self.kept = None
-            self.released = True
 
 
 # ---- the short path ----
@@ -811,17 +551,6 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
     elif "matmul: Input operand" in text:
         text = "the inner sizes of the two matrices differ"
     return kind(f"{op.name}({given}): {text}")
-
-
-def broadcasts_to(shape: Any, wider: Any) -> bool:
-    """Whether an array of `shape` can be written into one of shape `wider`."""
-    lead = len(wider) - len(shape)
-    if lead < 0:
-        return False
-    for i in range(len(shape)):
-        if shape[i] != wider[lead + i] and shape[i] != 1:
-            return False
-    return True
 
 
 def described(value: Any) -> str:

@@ -13,7 +13,7 @@ from adjoint.ambient import (
     is_grad_enabled,
     overrides_enabled,
 )
-from adjoint.autograd.graph import Node, conform, edge_node, next_sequence_number
+from adjoint.autograd.graph import Node, broadcasts_to, conform, edge_node, next_sequence_number
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import can_cast, from_numpy_dtype
 from adjoint.tensor import Tensor
@@ -223,7 +223,7 @@ def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
             f"{name}(): result type {kind.name} can't be cast to the desired output type {own.name}"
         )
     if out.shape != target.array.shape:
-        if not dispatch.broadcasts_to(out.shape, target.array.shape):
+        if not broadcasts_to(out.shape, target.array.shape):
             raise RuntimeError(
                 f"{name}(): output with shape {list(target.array.shape)} doesn't match the "
                 f"broadcast shape {list(out.shape)}"

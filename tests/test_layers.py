@@ -17,7 +17,7 @@ LAYERS = [
     ["autograd.hooks"],
     ["autograd.graph", "autograd.saved_tensors"],
     ["autograd.engine", "autograd.workers"],
-    ["dispatch", "ops.op", "tensor", "views"],
+    ["dispatch", "op_node", "ops.op", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
     ["autograd", "fft", "func", "library", "linalg", "methods", "ops.derive"],
     ["return_types", "special", "version"],

@@ -228,7 +228,7 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
         if array.shape == shape and array.dtype == dtype:
             return grad
         if array.shape != shape:
-            if not _expands_to(shape, array.shape):
+            if not broadcasts_to(shape, array.shape):
                 raise RuntimeError(_misfit(node, output_number, shape, array.shape))
             grad = grad.sum_to_size(shape)  # type: ignore[attr-defined]  # Tensor has it
         return _cast_tensor(grad, dtype)
@@ -242,7 +242,7 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
             )
         grad = ours.asarray(grad)
     if grad.shape != shape:
-        if not _expands_to(shape, grad.shape):
+        if not broadcasts_to(shape, grad.shape):
             raise RuntimeError(_misfit(node, output_number, shape, grad.shape))
         grad = _sum_to(grad, shape)
     if grad.dtype != dtype:
@@ -259,8 +259,8 @@ def _cast_tensor(grad: Any, dtype: Any) -> Any:
     return grad if grad.array.dtype == dtype else grad.to(dtype)
 
 
-def _expands_to(shape: Any, wider: Any) -> bool:
-    """Whether an input of `shape` may have been broadcast to `wider`."""
+def broadcasts_to(shape: Any, wider: Any) -> bool:
+    """Whether an array of `shape` broadcasts to `wider`."""
     lead = len(wider) - len(shape)
     if lead < 0:
         return False

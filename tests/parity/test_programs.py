@@ -106,7 +106,9 @@ class Run:
             return [getattr(tensor, name)(*args)]
         index = self.index(rest[0])
         if kind == "write":
-            tensor[index] = self.operand(rest[1])
+            value = self.operand(rest[1])
+            # A copy: where source and target overlap, PyTorch refuses, and ours does what is meant.
+            tensor[index] = value.clone() if hasattr(value, "clone") else value
         result = tensor[index]
         if 0 in result.shape and any(isinstance(part, tuple) for part in rest[0]):
             self.stopped = True  # where nothing is picked, PyTorch checks no index tensor
