@@ -28,6 +28,7 @@ from adjoint.tensor_core import (
     MULTI_OUTPUT_VIEW,
     NDARRAY,
     NO_GRAD_VIEW,
+    NUMPY_BACKEND,
     TensorCore,
     backend_of,
     is_floating,
@@ -358,13 +359,15 @@ def apply(op: "Op", values: list[Any]) -> Any:
     tensors = tensors_in(values)
     if not tensors:
         return apply_raw(op, values)
+    backend: Backend = NUMPY_BACKEND
     for tensor in tensors:
         if tensor.special and overrides_enabled():
             return override(op, op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
-    backend = common_backend(op, tensors)
-    if backend is not numpy_backend:
+        if type(tensor.array) is not NDARRAY:
+            backend = common_backend(op, tensors)
+    if backend is not NUMPY_BACKEND:
         values = beside(values, tensors, backend)
     arrays = promoted(op, values, backend)
     try:

@@ -43,6 +43,14 @@ class Namespace:
         """array, a fresh one, with `by` subtracted at an index that names no place twice."""
         return self.added_at(array, index, -by)
 
+    def row_sums(self, array: Any) -> Any:
+        """The sum of each row of a matrix, as a column."""
+        return array.sum(axis=1, keepdims=True)
+
+    def row_peaks(self, array: Any) -> Any:
+        """The greatest element of each row of a matrix, as a column."""
+        return array.max(axis=1, keepdims=True)
+
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
         """input @ weight.T + bias; bias may be None."""
         out = self.matmul(input, weight.T)

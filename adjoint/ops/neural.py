@@ -216,7 +216,7 @@ def _targets(xp: Any, target: Any, classes: int, ignore_index: int) -> tuple[Any
 
 def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
     """input less the greatest of its row, and e to the power of that; nothing overflows."""
-    shifted = input - input.max(axis=1, keepdims=True)
+    shifted = input - xp.row_peaks(input)
     return shifted, xp.library.exp(shifted)
 
 
@@ -235,11 +235,11 @@ def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -10
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     places = (xp.arange(input.shape[0]), safe)
     shifted, powers = _exponentials(xp, input)
-    totals = powers.sum(axis=1, keepdims=True)
+    totals = xp.row_sums(powers)
     losses = xp.library.log(totals[:, 0]) - shifted[places]
     if counted is not None:
         losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
-    total = losses.sum()
+    total = xp.total(losses)
     mean = xp.asarray(total / count if counted is None else xp.divide(total, count), losses.dtype)
     shares = xp.into(xp.library.divide, powers, powers, totals)
     return mean, (shares, places, counted, count)
@@ -270,7 +270,7 @@ def _slope_rule(grad: Any, input: Any, target: Any, ignore_index: int) -> Any:
 def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
     powers = _exponentials(xp, input)[1]
-    shares = xp.into(xp.library.divide, powers, powers, powers.sum(axis=1, keepdims=True))
+    shares = xp.into(xp.library.divide, powers, powers, xp.row_sums(powers))
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     factor = 1 / _at_least_one(xp, count)
     return _slope(xp, shares, (xp.arange(input.shape[0]), safe), counted, factor)
