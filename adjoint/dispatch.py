@@ -551,6 +551,8 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
         type(error) is not RuntimeError or text.startswith(op.name)
     ):
         return error
+    elif "boolean array indexing assignment" in text:
+        kind, text = RuntimeError, "the values do not have the shape of what the mask picks"
     elif "matmul: Input operand" in text:
         text = "the inner sizes of the two matrices differ"
     return kind(f"{op.name}({given}): {text}")

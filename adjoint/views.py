@@ -89,8 +89,14 @@ def refusal(view: Tensor, creation: int, what: str) -> RuntimeError:
     )
 
 
-def check_inplace(op_name: str, target: Tensor) -> None:
-    """Refuse an in-place change that autograd can't follow, before anything is touched."""
+def check_inplace(
+    op_name: str, target: Tensor, constant: bool = False, recorded: bool = False
+) -> None:
+    """Refuse an in-place change that autograd can't follow, before anything is touched.
+
+    A `constant` written everywhere may meet a place twice; `recorded` says that an operand needs
+    a gradient.
+    """
     recording = is_grad_enabled()
     if target.inference and not ambient().inference:
         raise RuntimeError(
@@ -104,7 +110,7 @@ def check_inplace(op_name: str, target: Tensor) -> None:
         if target.extras.base is not None:  # its strides are those that NumPy would give it
             shadow = numpy_backend.xp.zeros(target.extras.base.array.shape, "bool")
             array = replay(shadow, target.extras.steps)
-    if hasattr(array, "strides") and array.size:
+    if not constant and hasattr(array, "strides") and array.size:
         for size, stride in zip(array.shape, array.strides):
             if stride == 0 and size > 1:
                 raise RuntimeError(
@@ -123,7 +129,7 @@ def check_inplace(op_name: str, target: Tensor) -> None:
             )
         return
     assert extras is not None
-    if extras.creation != DEFAULT_VIEW and (base.needs_grad or target.needs_grad):
+    if extras.creation != DEFAULT_VIEW and (base.needs_grad or target.needs_grad or recorded):
         raise refusal(target, extras.creation, "is being")
     if base.needs_grad and base.node is None:
         raise RuntimeError(
@@ -155,16 +161,16 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
             return dispatch.override(op, function or op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
-    check_inplace(op.name + "_", target)
+    recording = is_grad_enabled() and any(dispatch.needs(v) for v in values)
+    check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs))
     backend = dispatch.common_backend(op, tensors)
     if backend is not backend_of(target.array):
         raise RuntimeError(f"{op.name}_(): the tensor to change is on another device")
-    recording = is_grad_enabled() and any(dispatch.needs(v) for v in values)
     before: Tensor | None = None
     if recording and (op.inputs or target.needs_grad):
         keeps = 0 in op.plan((1 << len(op.inputs)) - 1).values
         before = alias_of(target, keeps)
-    if op.family == "elementwise":
+    if op.aligned:
         refuse_partial_overlap(op.name + "_", target, tensors)
     write_result(op, values, target, backend)
     if before is None:

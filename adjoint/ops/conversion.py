@@ -122,6 +122,7 @@ def _write(array: Any, src: Any, non_blocking: bool) -> None:
     src=lambda grad: grad,
     mutate=_write,
     inplace=True,
+    aligned=True,
     method=False,
     node_name="CopyBackwards",
 )
@@ -134,6 +135,9 @@ def copy(xp: Any, input: Any, src: Any, non_blocking: bool = False) -> Any:
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Any:
     """Overwrite with the values of src, broadcast and cast; src may be on another device."""
+    if src is self and not self.requires_grad:  # nothing to do, also where memory is seen twice
+        self.counter().value += 1
+        return self
     if isinstance(src, Tensor) and src.device != self.device:
         src = moved(src, self.device)
     return apply_inplace(copy, [self, src, non_blocking])

@@ -90,14 +90,20 @@ def _consumed(part: Any) -> int:
     return ndim
 
 
+def _is_whole_slice(part: Any) -> bool:
+    return isinstance(part, slice) and part == slice(None)
+
+
 def _one_ellipsis(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
     """The index with at most one Ellipsis; a second one stands for nothing, and ends the index."""
     places = [i for i, part in enumerate(index) if part is Ellipsis]
     if len(places) < 2:
         return index
-    ended = all(part is Ellipsis for part in index[places[1] :])
-    if not ended and sum(_consumed(getattr(part, "array", part)) for part in index) < ndim:
-        raise IndexError("nothing can follow a second Ellipsis")
+    if sum(_consumed(getattr(part, "array", part)) for part in index) < ndim:
+        rest = index[places[1] :]
+        if not all(part is Ellipsis or _is_whole_slice(part) for part in rest):
+            raise IndexError("nothing can follow a second Ellipsis")
+        return index[: places[1]]
     return tuple([part for i, part in enumerate(index) if i not in places[1:]])
 
 

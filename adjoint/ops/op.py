@@ -106,6 +106,8 @@ class Op:
         self.floats = False
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
+        self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
+        self.constant = False  # in place it writes one value everywhere
         self.hides = False  # forward answers (result, an array for the rules alone)
         self.mutate: Any = None  # writes the result into the first argument's array
         self.inplace = True
@@ -331,6 +333,8 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.inplace = settings.pop("inplace", op.family == "elementwise")
     op.method = settings.pop("method", True)
     op.hides = settings.pop("hides", False)
+    op.constant = settings.pop("constant", False)
+    op.aligned = settings.pop("aligned", op.aligned)
     op.jvp = settings.pop("jvp", None)
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)

@@ -413,6 +413,7 @@ def _fill_memory(array: Any, value: Any) -> None:
     value=lambda grad: grad,
     mutate=_fill_memory,
     inplace=True,
+    constant=True,
 )
 def fill(xp: Any, input: Any, value: Any) -> Any:
     """A tensor like input with value everywhere."""
@@ -423,7 +424,7 @@ def _zero_memory(array: Any) -> None:
     array[...] = 0
 
 
-@linear(input=lambda grad: zero(grad), mutate=_zero_memory, inplace=True)
+@linear(input=lambda grad: zero(grad), mutate=_zero_memory, inplace=True, constant=True)
 def zero(xp: Any, input: Any) -> Any:
     """A tensor like input with zeros everywhere."""
     return xp.zeros(input.shape, input.dtype)

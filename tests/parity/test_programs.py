@@ -100,6 +100,9 @@ class Run:
         if kind == "call":
             name, args = rest
             result = getattr(tensor, name)(*[self.operand(a) for a in args])
+            if name.endswith("_") and 0 in tensor.stride() and tensor.requires_grad:
+                self.stopped = True  # PyTorch records a change of memory seen twice, then fails
+                return []
             return list(result) if isinstance(result, (tuple, list)) else [result]
         if kind == "shape":
             name, args = rest
@@ -162,7 +165,7 @@ def compare(torch: Any, leaves: Any, program: Program) -> None:
     ours.run(program)
     theirs.run(program)
     for number, (a, b) in enumerate(zip(ours.trace, theirs.trace, strict=False)):
-        if (a, b) != ("IndexError", []):
+        if b != []:  # where PyTorch's run was stopped there is nothing to compare
             assert a == b, f"step {number}: {a}, PyTorch {b}"
     if theirs.stopped:
         return
@@ -301,6 +304,12 @@ THREE = [((3,), True)]
     [("call", 1, "unbind", (1,)), ("call", 1, "neg_", ()), ("call", 2, "add", (2.0,))],
 )
 @example([((2, 2), True)], [("call", 1, "unbind", (0,)), ("call", 1, "neg_", ())])  # still readable
+@example([((), False)], [("call", 0, "flatten", ()), ("call", 1, "copy_", (("tensor", 0),))])
+@example([((3,), False)], [("shape", 0, "expand", ((2, 3),)), ("call", 1, "zero_", ())])
+@example(  # nothing is written where the change can't be recorded
+    [((3,), True), ((2, 3), False)],
+    [("call", 1, "unbind", (0,)), ("call", 2, "copy_", (("tensor", 0),))],
+)
 def test_views_and_changes(torch: Any, leaves: Any, program: Program) -> None:
     """Chains of views, changed through the base or a view, mixed with arithmetic."""
     compare(torch, leaves, program)
