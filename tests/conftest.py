@@ -15,7 +15,7 @@ NO_ORACLE = "PyTorch, the oracle, is not installed"
 for _module in pkgutil.iter_modules(tests.samples.__path__):
     importlib.import_module(f"tests.samples.{_module.name}")
 
-# The same examples in every run, so that a failure is the change's; ADJOINT_EXPLORE=1 looks for new.
+# The same examples in every run, so that a failure is new; ADJOINT_EXPLORE=1 looks for others.
 hypothesis.settings.register_profile("same", deadline=None, max_examples=200, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("explore" if os.environ.get("ADJOINT_EXPLORE") else "same")
