@@ -235,7 +235,7 @@ def _variance(xp: Any, input: Any, dim: Any, correction: Any, keepdim: bool) -> 
     values = widened(input)
     axes = normal_dims(dim, input.ndim)
     count = reduced_count(input.shape, dim)
-    centred = values - values.sum(axis=axes, keepdims=True) / count
+    centred = values - xp.divide(values.sum(axis=axes, keepdims=True), count)
     squares = (centred * centred.conj()).real if category_of(input.dtype) == COMPLEX else centred**2
     return xp.divide(squares.sum(axis=axes, keepdims=keepdim), builtins.max(count - correction, 0))
 
