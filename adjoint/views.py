@@ -121,20 +121,16 @@ def check_inplace(
         return
     extras = target.extras
     base = None if extras is None else extras.base
-    if base is None:
-        if target.needs_grad and target.node is None:
-            raise RuntimeError(
-                f"{op_name}(): a leaf Variable that requires grad is being used in an in-place "
-                "operation. Use the out-of-place form, or change it under no_grad()."
-            )
-        return
-    assert extras is not None
-    if extras.creation != DEFAULT_VIEW and (base.needs_grad or target.needs_grad or recorded):
-        raise refusal(target, extras.creation, "is being")
-    if base.needs_grad and base.node is None:
+    if base is not None and extras is not None and extras.creation != DEFAULT_VIEW:
+        if base.needs_grad or target.needs_grad or recorded:
+            raise refusal(target, extras.creation, "is being")
+    leaf = target.needs_grad and target.node is None
+    view_of_leaf = base is not None and base.needs_grad and base.node is None
+    if leaf or view_of_leaf:
+        what = "a leaf Variable" if leaf else "a view of a leaf Variable"
         raise RuntimeError(
-            f"{op_name}(): a view of a leaf Variable that requires grad is being used in an "
-            "in-place operation. Use the out-of-place form, or change it under no_grad()."
+            f"{op_name}(): {what} that requires grad is being used in an in-place operation. Use "
+            "the out-of-place form, or change it under no_grad()."
         )
 
 
@@ -161,6 +157,8 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
             return dispatch.override(op, function or op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
+    if op.view:
+        return become_view(op, values, target)
     recording = is_grad_enabled() and any(dispatch.needs(v) for v in values)
     check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs))
     backend = dispatch.common_backend(op, tensors)
@@ -181,6 +179,23 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
         remember_change(op, [before, *rest], target)
     if target.extras is not None and target.extras.base is not None:
         target.extras.view_version = target.counter().value
+    return target
+
+
+def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
+    """The in-place form of a view op, such as `unsqueeze_`: a tensor shows its memory otherwise."""
+    check_inplace(op.name + "_", target, constant=True)
+    rest = values[1:]
+    shown: Tensor = dispatch.apply(op, [alias_of(target, False), *rest])
+    target.array = shown.array
+    if shown.node is not None:
+        set_history(target, shown.node, shown.output_number)
+    counter = target.counter()
+    counter.value += 1
+    extras = target.extras
+    if extras is not None and extras.base is not None:
+        extras.steps = (*extras.steps, (op, tuple(rest), -1))
+        extras.view_version = counter.value
     return target
 
 

@@ -466,3 +466,32 @@ def test_values_are_cast_to_the_tensor() -> None:
     single = Tensor(np.zeros(2, np.float32))
     single[[0, 1]] = Tensor(np.array([1.5, 2.5]))
     assert single.array.dtype == np.float32 and single.tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize("library", ["adjoint", "torch"])
+def test_a_tensor_shown_otherwise(library):
+    """unsqueeze_ and its like: the same memory and history in another shape."""
+    lib = pytest.importorskip(library)
+    x = lib.arange(6.0).reshape(2, 3).clone().requires_grad_()
+    y = x * 1
+    y.unsqueeze_(0).transpose_(1, 2)
+    assert y.squeeze_(0) is y
+    y.mul_(2)
+    assert (tuple(y.shape), y._version) == ((3, 2), 4)
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [[0.0, 8.0, 16.0], [24.0, 32.0, 40.0]]
+    base = lib.zeros(2, 3)
+    part = base[0]
+    part.unsqueeze_(1).add_(1)
+    assert base.tolist() == [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+    with pytest.raises(RuntimeError):
+        x.t_()
+
+
+@pytest.mark.parametrize("library", ["adjoint", "torch"])
+def test_a_leaf_that_is_a_view_is_refused_too(library):
+    lib = pytest.importorskip(library)
+    x = lib.arange(6.0).reshape(2, 3).requires_grad_()
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        x.mul_(2)
+    assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]

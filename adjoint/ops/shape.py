@@ -107,7 +107,7 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     return view_shape(input, (*input.shape[:place], *parts, *input.shape[place + 1 :]))
 
 
-@linear(input=lambda grad, input_shape: reshape(grad, input_shape), view=True)
+@linear(input=lambda grad, input_shape: reshape(grad, input_shape), view=True, inplace=True)
 def squeeze(xp: Any, input: Any, dim: Any = None) -> Any:
     """A view without dimensions of size 1: all of them, or those of dim that are."""
     if dim is None:
@@ -119,7 +119,7 @@ def squeeze(xp: Any, input: Any, dim: Any = None) -> Any:
     return xp.squeeze(input, tuple(d for d in dims if d < input.ndim and input.shape[d] == 1))
 
 
-@linear(input=lambda grad, input_shape: reshape(grad, input_shape), view=True)
+@linear(input=lambda grad, input_shape: reshape(grad, input_shape), view=True, inplace=True)
 def unsqueeze(xp: Any, input: Any, dim: int) -> Any:
     """A view with a new dimension of size 1 at dim."""
     return xp.expand_dims(input, normal_dim(dim, input.ndim + 1))
@@ -128,14 +128,14 @@ def unsqueeze(xp: Any, input: Any, dim: int) -> Any:
 # ---- another order ----
 
 
-@linear(input=lambda grad, dim0, dim1: transpose(grad, dim0, dim1), view=True)
+@linear(input=lambda grad, dim0, dim1: transpose(grad, dim0, dim1), view=True, inplace=True)
 def transpose(xp: Any, input: Any, dim0: int, dim1: int) -> Any:
     """A view with two dimensions exchanged."""
     first, second = normal_dim(dim0, input.ndim), normal_dim(dim1, input.ndim)
     return xp.swapaxes(input, first, second) if input.ndim else input[...]
 
 
-@linear(input=lambda grad: t(grad), view=True)
+@linear(input=lambda grad: t(grad), view=True, inplace=True)
 def t(xp: Any, input: Any) -> Any:
     """A view of a matrix with its two dimensions exchanged; vectors stay as they are."""
     if input.ndim > 2:
