@@ -19,7 +19,7 @@ LAYERS = [
     ["autograd.engine", "autograd.workers"],
     ["dispatch", "op_node", "ops.op", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
-    ["autograd", "fft", "func", "library", "linalg", "methods", "ops.derive"],
+    ["autograd", "fft", "func", "library", "linalg", "methods"],
     ["return_types", "special", "version"],
     ["distributed", "nn", "optim", "testing", "utils"],
     ["cli", "compat", "viz"],

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from adjoint import dispatch
+from adjoint.autograd.derive import jvp
 from adjoint.autograd.differentiate import grad
 from adjoint.dtypes import dtype
-from adjoint.ops.derive import jvp
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE, Op
 from adjoint.ops.shape import expand
