@@ -14,7 +14,7 @@ COMPILED = [
     "adjoint/tensor_core.py",
     "adjoint/ambient.py",
     "adjoint/autograd/hooks.py",
-    "adjoint/autograd/graph.py",
+    "adjoint/autograd/node.py",
     "adjoint/autograd/saved_tensors.py",
     "adjoint/autograd/engine.py",
     "adjoint/autograd/differentiate.py",

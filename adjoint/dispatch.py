@@ -7,7 +7,7 @@ nothing unusual active; everything else goes through `apply`.
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.ambient import ambient, overrides_enabled, switchboard
-from adjoint.autograd.graph import Node, accumulator_of, edge_node
+from adjoint.autograd.node import Node, accumulator_of, edge_node
 from adjoint.autograd.saved_tensors import pack
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend

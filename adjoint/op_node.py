@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from adjoint.autograd.graph import Node, sequence
+from adjoint.autograd.node import Node, sequence
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed
 from adjoint.tensor_core import (
     TensorCore,

@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint._base import HookTable, mypyc_attr
 from adjoint.ambient import is_inference_mode_enabled
-from adjoint.autograd.graph import Node, accumulator_of
+from adjoint.autograd.node import Node, accumulator_of
 from adjoint.autograd.hooks import RemovableHandle, register
 from adjoint.backends import lookup
 from adjoint.device import device

@@ -13,7 +13,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, category_of, float32, float64
 
 if TYPE_CHECKING:
-    from adjoint.autograd.graph import Node
+    from adjoint.autograd.node import Node
 
 
 # A constant of a compiled module is looked up at no cost, a name of an interpreted one is not.

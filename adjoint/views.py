@@ -13,7 +13,7 @@ from adjoint.ambient import (
     is_grad_enabled,
     overrides_enabled,
 )
-from adjoint.autograd.graph import Node, broadcasts_to, conform, edge_node, next_sequence_number
+from adjoint.autograd.node import Node, broadcasts_to, conform, edge_node, next_sequence_number
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import can_cast, from_numpy_dtype
 from adjoint.tensor import Tensor

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, autograd
-from adjoint.autograd.graph import AccumulateGrad
+from adjoint.autograd.node import AccumulateGrad
 from adjoint.testing import check_second_order, check_vjp, make_tensor
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.autograd.engine import run_pass
-from adjoint.autograd.graph import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
+from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import NDARRAY, backend_of

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from adjoint.ambient import change_grad_enabled, is_grad_enabled
-from adjoint.autograd.graph import AccumulateGrad, Node, conform
+from adjoint.autograd.node import AccumulateGrad, Node, conform
 from adjoint.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks, wrapped
 from adjoint.backends import quiet
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from adjoint.autograd import engine
-from adjoint.autograd.graph import Node
+from adjoint.autograd.node import Node
 from adjoint.backends import enter_worker
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from adjoint.autograd.graph import AccumulateGrad, GradientEdge, Node, edge_node
+from adjoint.autograd.node import AccumulateGrad, GradientEdge, Node, edge_node
 from adjoint.dtypes import from_numpy_dtype
 from adjoint.tensor import Tensor
 from adjoint.viz.layout import Layout, lay_out

@@ -12,7 +12,7 @@ import pytest
 from adjoint import Tensor, backends
 from adjoint.ambient import is_grad_enabled
 from adjoint.autograd import backward, grad, no_grad
-from adjoint.autograd.graph import Node, edge_node, next_sequence_number
+from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.backends.numpy import NumpyBackend, NumpyNamespace
 from adjoint.device import device
 

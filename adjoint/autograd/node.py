@@ -1,0 +1,285 @@
+"""The backward graph: nodes, edges, leaves. Facts only; the engine decides the order.
+
+A node never refers to the Tensor it produced, so a graph has no cycles and is freed at once.
+"""
+
+import weakref
+from typing import Any, Final, NamedTuple
+
+from adjoint._base import WeakBase, mypyc_attr
+from adjoint.autograd.hooks import NodeHooks, RemovableHandle, register_post, register_pre
+from adjoint.dtypes import COMPLEX, FLOAT, category_of
+from adjoint.tensor_core import NDARRAY, TensorCore, VersionCounter, backend_of
+
+LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
+
+
+class GradientEdge(NamedTuple):
+    """The place where a tensor's gradient arrives: a node, and which of its outputs."""
+
+    node: "Node"
+    output_nr: int
+
+
+class SequenceCounter:
+    """The number of the next node."""
+
+    def __init__(self) -> None:
+        self.next = 0
+
+
+sequence: Final[SequenceCounter] = SequenceCounter()
+
+
+def next_sequence_number() -> int:
+    """Nodes are numbered in the order of their making."""
+    number = sequence.next
+    sequence.next = number + 1
+    return number
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Node(WeakBase):
+    """One step of the backward pass.
+
+    The first two edges have fixed places and the others a list, because most nodes have no more
+    than two. `shape`, `dtype` and `array_type` describe the first output; gradients that arrive
+    must conform to them. Defaults stand in the class, so that the interpreter need not set them for
+    each node.
+    """
+
+    next0: "Node | None" = None
+    nr0: int = 0
+    next1: "Node | None" = None
+    nr1: int = 0
+    edge_count: int = 0
+    more: "list[tuple[Node | None, int]] | None" = None
+    shape: Any = ()
+    dtype: Any = None
+    array_type: Any = None
+    outputs: list[tuple[Any, Any, Any]] | None = None  # of all, if there are several
+    hooks: NodeHooks | None = None
+    notes: dict[Any, Any] | None = None
+    is_leaf: bool = False  # an AccumulateGrad
+    simple: bool = False  # vjp0 and vjp1 say everything
+    exact0: bool = False  # what vjp0 answers conforms as it is
+    exact1: bool = False
+    released: bool = False
+    worker: Any = None  # the device whose worker runs it; None: the calling thread
+
+    def __init__(self, sequence_number: int) -> None:
+        self.sequence_number = sequence_number
+
+    def name(self) -> str:
+        """What kind of step this is."""
+        return type(self).__name__
+
+    def vjp0(self, grad: Any) -> Any:
+        """The gradient for the first edge, from a raw gradient; simple nodes only."""
+        raise NotImplementedError
+
+    def vjp1(self, grad: Any) -> Any:
+        """The gradient for the second edge; simple nodes only."""
+        raise NotImplementedError
+
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
+        """The gradients of all edges from those of all outputs.
+
+        Raw arrays come and go; with `create_graph` they are Tensors, and the work is recorded.
+        Edges that `wanted` leaves out are not followed in this pass; their answer may be None.
+        """
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Let go of what was saved for backward."""
+
+    def watch(self, output_number: int, counter: VersionCounter) -> None:
+        """Output `output_number` can now be changed in place; counter will tell."""
+
+    def add_edge(self, node: "Node | None", output_number: int) -> None:
+        """Append an edge; None where an input needs no gradient."""
+        if self.edge_count == 0:
+            self.next0, self.nr0 = node, output_number
+        elif self.edge_count == 1:
+            self.next1, self.nr1 = node, output_number
+        else:
+            if self.more is None:
+                self.more = []
+            self.more.append((node, output_number))
+        self.edge_count += 1
+
+    def edges(self) -> list[tuple["Node | None", int]]:
+        """All edges, in the order of the inputs."""
+        found: list[tuple[Node | None, int]] = []
+        if self.edge_count > 0:
+            found.append((self.next0, self.nr0))
+        if self.edge_count > 1:
+            found.append((self.next1, self.nr1))
+        if self.more is not None:
+            found.extend(self.more)
+        return found
+
+    @property
+    def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
+        """The edges, as PyTorch spells them."""
+        return tuple(self.edges())
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes."""
+        if self.notes is None:
+            self.notes = {}
+        return self.notes
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_number
+
+    def output_count(self) -> int:
+        """How many gradients it takes."""
+        return 1 if self.outputs is None else len(self.outputs)
+
+    def describe_output(self, array: Any) -> None:
+        """Remember what the gradient of a single output must look like."""
+        self.shape = array.shape
+        self.dtype = array.dtype
+        self.array_type = type(array)
+        if self.array_type is not NDARRAY:
+            self.worker = backend_of(array).worker(array)
+
+    def describe_outputs(self, arrays: list[Any]) -> None:
+        """Remember what the gradients of several outputs must look like."""
+        self.outputs = [(a.shape, a.dtype, type(a)) for a in arrays]
+        if arrays and type(arrays[0]) is not NDARRAY:
+            self.worker = backend_of(arrays[0]).worker(arrays[0])
+
+    def register_prehook(self, hook: Any) -> RemovableHandle:
+        """Call hook with the gradients of the outputs, before this node runs."""
+        return register_pre(self.any_hooks(), hook)
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """Call hook with the gradients of the inputs and of the outputs, after this node ran."""
+        return register_post(self.any_hooks(), hook)
+
+    def any_hooks(self) -> NodeHooks:
+        """The record of hooks, made if there is none."""
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class AccumulateGrad(Node):
+    """Where the gradients of one leaf end; the engine adds them to `.grad`."""
+
+    def __init__(self, variable: TensorCore) -> None:
+        super().__init__(LAST)
+        self.is_leaf = True
+        self.variable = variable
+        self.describe_output(variable.array)
+        extras = variable.extras
+        if extras is not None and extras.hooks is not None:
+            self.any_hooks().tensor[0] = extras.hooks
+
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
+        """Nothing flows on from a leaf."""
+        return []
+
+
+def edge_node(tensor: TensorCore) -> Node | None:
+    """The node that takes this tensor's gradient: its own, or a leaf's accumulator."""
+    if tensor.node is not None:
+        return tensor.node
+    return accumulator_of(tensor) if tensor.needs_grad else None
+
+
+def accumulator_of(leaf: TensorCore) -> AccumulateGrad:
+    """The leaf's accumulator; one as long as anything refers to it."""
+    extras = leaf.rare()
+    if extras.accumulator is not None:
+        found = extras.accumulator()
+        if found is not None:
+            node: AccumulateGrad = found
+            if node.shape == leaf.array.shape and node.dtype == leaf.array.dtype:
+                return node
+    made = AccumulateGrad(leaf)
+    extras.accumulator = weakref.ref(made)
+    return made
+
+
+def conform(node: Node, output_number: int, grad: Any) -> Any:
+    """Make a gradient fit the output it is for, or refuse it.
+
+    The one place where broadcasting is undone and dtype is cast back; shape and device that
+    can't be repaired are errors.
+    """
+    if node.outputs is None:
+        shape, dtype, array_type = node.shape, node.dtype, node.array_type
+    else:
+        shape, dtype, array_type = node.outputs[output_number]
+    if isinstance(grad, TensorCore):
+        array = grad.array
+        if array.shape == shape and array.dtype == dtype:
+            return grad
+        if array.shape != shape:
+            if not broadcasts_to(shape, array.shape):
+                raise RuntimeError(_misfit(node, output_number, shape, array.shape))
+            grad = grad.sum_to_size(shape)  # type: ignore[attr-defined]  # Tensor has it
+        return _cast_tensor(grad, dtype)
+    if type(grad) is not array_type:
+        ours = backend_of(grad)
+        theirs = backend_of(array_type)
+        if ours is not theirs:
+            raise RuntimeError(
+                f"{node.name()}: a gradient on {ours.name} reached a tensor on {theirs.name}; "
+                "return gradients on the device of the input"
+            )
+        grad = ours.asarray(grad)
+    if grad.shape != shape:
+        if not broadcasts_to(shape, grad.shape):
+            raise RuntimeError(_misfit(node, output_number, shape, grad.shape))
+        grad = _sum_to(grad, shape)
+    if grad.dtype != dtype:
+        if category_of(grad.dtype) == COMPLEX and category_of(dtype) <= FLOAT:
+            grad = grad.real
+        grad = grad.astype(dtype)
+    return grad
+
+
+def _cast_tensor(grad: Any, dtype: Any) -> Any:
+    array = grad.array
+    if category_of(array.dtype) == COMPLEX and category_of(dtype) <= FLOAT:
+        grad = grad.real
+    return grad if grad.array.dtype == dtype else grad.to(dtype)
+
+
+def broadcasts_to(shape: Any, wider: Any) -> bool:
+    """Whether an array of `shape` broadcasts to `wider`."""
+    lead = len(wider) - len(shape)
+    if lead < 0:
+        return False
+    for i in range(len(shape)):
+        if shape[i] != wider[lead + i] and shape[i] != 1:
+            return False
+    return True
+
+
+def _sum_to(array: Any, shape: Any) -> Any:
+    lead = array.ndim - len(shape)
+    axes = tuple(range(lead)) + tuple(
+        lead + i for i, n in enumerate(shape) if n == 1 and array.shape[lead + i] != 1
+    )
+    return array.sum(axis=axes).reshape(shape)
+
+
+def _misfit(node: Node, output_number: int, shape: Any, got: Any) -> str:
+    return (
+        f"{node.name()}: the gradient of its output {output_number} must have shape "
+        f"{tuple(shape)}, or one that broadcasting that shape gives, but has {tuple(got)}"
+    )
