@@ -7,7 +7,7 @@ nothing unusual active; everything else goes through `apply`.
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.ambient import ambient, overrides_enabled, switchboard
-from adjoint.autograd.node import SHORT_DEPTH, accumulator_of, edge_node, mark
+from adjoint.autograd.node import ANY_DEPTH, SHORT_DEPTH, accumulator_of, edge_node, mark
 from adjoint.autograd.saved_tensors import pack
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
@@ -707,7 +707,7 @@ def record(
             result.node = node
             result.output_number = number
             result.needs_grad = True
-    mark(node, 1)
+    mark(node, ANY_DEPTH)
     return node
 
 
@@ -721,7 +721,7 @@ def record_single(op: "Op", values: list[Any], result: Tensor, mask: int, hidden
         node.result = result.array
     result.node = node
     result.needs_grad = True
-    mark(node, 1)
+    mark(node, ANY_DEPTH)
     return node
 
 

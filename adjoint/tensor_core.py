@@ -11,6 +11,7 @@ from adjoint import backends
 from adjoint._base import HookTable, WeakBase, mypyc_attr
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, category_of, float32, float64
+from adjoint.provenance import Source, locate, user_frame
 
 if TYPE_CHECKING:
     from adjoint.autograd.node import Node
@@ -53,6 +54,20 @@ class VersionCounter:
 
     def __init__(self) -> None:
         self.value = 0
+        self.code: Any = None  # where the last change was made; see source
+        self.instruction = 0
+
+    def bump(self) -> None:
+        """Count a change, and note the line of the user's program that made it."""
+        self.value += 1
+        frame = user_frame(2)
+        if frame is not None:
+            self.code = frame.f_code
+            self.instruction = frame.f_lasti
+
+    def source(self) -> Source | None:
+        """The line of the user's program that made the last change."""
+        return locate(self.code, self.instruction)
 
 
 class Extras:

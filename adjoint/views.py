@@ -175,7 +175,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
         refuse_partial_overlap(op.name + "_", target, tensors)
     write_result(op, values, target, backend)
     if before is None:
-        target.counter().value += 1
+        target.counter().bump()
     else:
         # As another operand the target is found changed in backward, as in PyTorch.
         rest = [alias_of(target, False) if v is target else v for v in values[1:]]
@@ -223,7 +223,7 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
         op.mutate(target.array, *arrays)
     except Exception as error:
         raise dispatch.complaint(op, [target.array, *arrays], error) from None
-    target.counter().value += 1
+    target.counter().bump()
     return True
 
 
@@ -236,7 +236,7 @@ def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
     if shown.node is not None:
         set_history(target, shown.node, shown.output_number)
     counter = target.counter()
-    counter.value += 1
+    counter.bump()
     extras = target.extras
     if extras is not None and extras.base is not None:
         extras.steps = (*extras.steps, (op, tuple(rest), -1))
@@ -350,7 +350,7 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
     """
     counter = target.counter()
     if not is_floating(target.array):
-        counter.value += 1
+        counter.bump()
         return
     extras = target.extras
     base: Any = None if extras is None else extras.base
@@ -359,7 +359,7 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
         if values[0].needs_grad and values[0].node is None:
             values[0].node = edge_node(target) or _Detached(target)
     node: Node | None = recorded_change(op, values, target)
-    counter.value += 1
+    counter.bump()
     if node is None:
         return
     if base is None:
@@ -483,5 +483,5 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     if value.shape != target.array.shape:
         target.replace_array(backend.xp.empty(value.shape, target.array.dtype))
     store(name, target, value, backend)
-    target.counter().value += 1
+    target.counter().bump()
     return target

@@ -489,7 +489,7 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
     if backend.mutable and not old.special:
         total = old.array
         total += array
-        old.counter().value += 1
+        old.counter().bump()
     else:
         old.replace_array(old.array + array)
 
@@ -678,6 +678,9 @@ def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
         f"in the backward of {node.name()}, whose output has shape {shape}; no .grad was changed"
         + ("" if not _consumed(task) else " but those given to post-accumulate hooks before")
     )
+    source = node.source()
+    if source is not None:
+        error.add_note(f"the forward of this step: {source}")
 
 
 def _consumed(task: GraphTask) -> bool:

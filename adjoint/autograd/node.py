@@ -3,16 +3,13 @@
 A node never refers to the Tensor it produced, so a graph has no cycles and is freed at once.
 """
 
-import os
-import sys
 import weakref
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from adjoint import _base
 from adjoint._base import WeakBase, mypyc_attr
 from adjoint.autograd.hooks import NodeHooks, RemovableHandle, register_post, register_pre
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
+from adjoint.provenance import Source, locate, user_frame
 from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of
 
 LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
@@ -42,42 +39,17 @@ def next_sequence_number() -> int:
     return number
 
 
-# In the interpreter the caller of an op lies so many frames below `mark`; compiled code has none.
-SHORT_DEPTH: Final = 3
-_INTERPRETED: Final[bool] = __file__.endswith(".py")
-_PACKAGE: Final[str] = str(Path(_base.__file__).parent) + os.sep
-_frame: Final[Any] = sys._getframe  # noqa: SLF001  # there is no public way to a caller's frame
-
-
-class Trail:
-    """Whether nodes note where they were made, and the code that made the last one."""
-
-    def __init__(self) -> None:
-        self.enabled = True
-        self.code: Any = None
-
-
-trail: Final[Trail] = Trail()
+# In the interpreter the caller of an op lies so many frames below the look-up; see provenance.
+SHORT_DEPTH: Final = 4
+ANY_DEPTH: Final = 2
 
 
 def mark(node: "Node", depth: int) -> None:
-    """Note where in the user's program a node is made: the code object and the instruction.
-
-    Never the frame, which would keep all its variables alive; the line is found when asked for.
-    """
-    if not trail.enabled:
-        return
-    frame = _frame(depth) if _INTERPRETED else _frame()
-    code = frame.f_code
-    if code is not trail.code:
-        while code.co_filename.startswith(_PACKAGE):
-            frame = frame.f_back
-            if frame is None:
-                return
-            code = frame.f_code
-        trail.code = code
-    node.code = code
-    node.instruction = frame.f_lasti
+    """Note where in the user's program a node is made."""
+    frame = user_frame(depth)
+    if frame is not None:
+        node.code = frame.f_code
+        node.instruction = frame.f_lasti
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -105,7 +77,7 @@ class Node(WeakBase):
     exact0: bool = False  # what vjp0 answers conforms as it is
     exact1: bool = False
     released: bool = False
-    code: Any = None  # of the user's function that made it, and where in it; see mark
+    code: Any = None  # of the user's function that made it, and where in it; see source
     instruction: int = 0
 
     def __init__(self, sequence_number: int) -> None:
@@ -173,6 +145,10 @@ class Node(WeakBase):
         if self.notes is None:
             self.notes = {}
         return self.notes
+
+    def source(self) -> Source | None:
+        """The line of the user's program that made it; None if lines were not noted."""
+        return locate(self.code, self.instruction)
 
     def _sequence_nr(self) -> int:
         return self.sequence_number
