@@ -15,7 +15,14 @@ from typing import Any, Final
 
 from adjoint.ambient import change_grad_enabled, is_grad_enabled
 from adjoint.autograd.node import AccumulateGrad, Node, conform
-from adjoint.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks, wrapped
+from adjoint.autograd.hooks import (
+    blamed,
+    run_accumulate_hooks,
+    run_post_hooks,
+    run_pre_hooks,
+    run_tensor_hooks,
+    wrapped,
+)
 from adjoint.backends import quiet
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw
 
@@ -199,13 +206,13 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         capture(task, node, grads)
     if hooks is not None and (hooks.tensor or hooks.retain):
         task.enter_user_code()
-        grads = run_tensor_hooks(hooks, grads)
+        grads = run_tensor_hooks(node, hooks, grads)
     if not executes:
         capture(task, node, grads)
         return
     if hooks is not None and hooks.pre:
         task.enter_user_code()
-        grads = run_pre_hooks(hooks.pre, grads)
+        grads = run_pre_hooks(node, hooks.pre, grads)
     if isinstance(node, AccumulateGrad):
         accumulate(task, node, grads[0], False)
         results: list[Any] = []
@@ -218,7 +225,7 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         results = fit(task, node, edges, answers)
     if hooks is not None and hooks.post:
         task.enter_user_code()
-        results = run_post_hooks(hooks.post, results, grads)
+        results = run_post_hooks(node, hooks.post, results, grads)
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, edges, results, grads)
@@ -426,14 +433,7 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
         write_leaf(leaf, grad, owned, task.create_graph)
     if post:
         task.enter_user_code()
-        for hook in list(post.values()):
-            call: Any = hook
-            answer = call(leaf)
-            if answer is not None:
-                raise RuntimeError(
-                    "a post-accumulate-grad hook must return None, "
-                    f"returned {type(answer).__name__}"
-                )
+        run_accumulate_hooks(node, post, leaf)
 
 
 def remember(task: GraphTask, leaf: TensorCore) -> None:
@@ -637,12 +637,15 @@ def drain(task: GraphTask) -> None:
 
 def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
     """Say in a note which step of the backward failed."""
+    hook = blamed(error)
     if node is None:
         error.add_note("when the gradients were to be added to the leaves; no .grad was changed")
         return
     shape = node.shape if node.outputs is None else [output[0] for output in node.outputs]
     error.add_note(
-        f"in the backward of {node.name()}, whose output has shape {shape}; no .grad was changed"
+        f"in the backward of {node.name()}, whose output has shape {shape}"
+        + ("" if hook is None else f", in its {hook}")
+        + "; no .grad was changed"
         + ("" if not _consumed(task) else " but those given to post-accumulate hooks before")
     )
 
