@@ -7,13 +7,14 @@ changes no `.grad`.
 """
 
 import contextvars
+import logging
 import os
 import threading
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, Final
 
-from adjoint.ambient import change_grad_enabled, is_grad_enabled
+from adjoint.ambient import ambient, change_grad_enabled, is_grad_enabled, set_ambient
 from adjoint.autograd.node import AccumulateGrad, Node, conform
 from adjoint.autograd.hooks import (
     blamed,
@@ -23,11 +24,14 @@ from adjoint.autograd.hooks import (
     run_tensor_hooks,
     wrapped,
 )
+from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends import quiet
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw
 
 push: Final[Any] = heappush
 pop: Final[Any] = heappop
+log: Final[Any] = logging.getLogger("adjoint.autograd.graph")
+DEBUG: Final = logging.DEBUG
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
 
 
@@ -63,16 +67,20 @@ class GraphTask:
         self.leaves: list[tuple[AccumulateGrad, Any, bool]] = []
         self.journal: list[tuple[TensorCore, TensorCore | None, Any]] = []
         self.callbacks: list[Callable[[], object]] = []
+        self.roots: list[Node] = []
+        self.notes: dict[Any, Any] | None = None  # what hooks over several tensors keep
+        self.logged = False  # each step is written to the log
         self.current: Node | None = None
         self.raw = not create_graph  # gradients are arrays, and one thread does it all
         self.plain = not create_graph  # besides, every node runs and none is captured
-        self.mode_before: bool | None = None
+        self.in_user_code = False
         self.workers: Any = None  # Workers, if devices with threads of their own take part
 
     def enter_user_code(self) -> None:
         """Hooks and user functions run with grad mode as in PyTorch: on if a graph is made."""
-        if self.mode_before is None:
-            self.mode_before = change_grad_enabled(self.create_graph)
+        if not self.in_user_code:
+            self.in_user_code = True
+            change_grad_enabled(self.create_graph)
 
 
 _current_task: Final[contextvars.ContextVar[GraphTask | None]] = contextvars.ContextVar(
@@ -213,6 +221,8 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     if hooks is not None and hooks.pre:
         task.enter_user_code()
         grads = run_pre_hooks(node, hooks.pre, grads)
+    if task.logged:
+        log_step(node, grads)
     if isinstance(node, AccumulateGrad):
         accumulate(task, node, grads[0], False)
         results: list[Any] = []
@@ -229,6 +239,14 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, edges, results, grads)
+
+
+def log_step(node: Node, grads: list[Any]) -> None:
+    """Write to the log which node runs, and on what."""
+    shown = [
+        "None" if grad is None else f"{raw(grad).dtype}{list(raw(grad).shape)}" for grad in grads
+    ]
+    log.debug("Executing: %r with grad_outputs: [%s]", node, ", ".join(shown))
 
 
 def followed(task: GraphTask, edges: list[tuple[Node | None, int]]) -> list[bool] | None:
@@ -456,6 +474,7 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
             array = _in_layout_of(leaf.array, backend.copy(array))
         leaf.gradient = factory.tensor(array)
     elif backend.mutable and not old.special:
+        before_change(old)
         total = old.array
         total += array
         old.counter().value += 1
@@ -533,6 +552,10 @@ def run_pass(
     """One backward pass from the roots; the gradients that reached the targets."""
     parent = _current_task.get()
     task = GraphTask(keep_graph, create_graph, parent)
+    task.roots = roots
+    if log.isEnabledFor(DEBUG):
+        task.logged = True
+        task.raw = task.plain = False  # the short path does not log
     if targets:
         if not accumulate_targets:
             task.captured = [None] * len(targets)
@@ -573,6 +596,7 @@ def on_fresh_stack(
 
 def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
     """Deliver the roots' gradients and evaluate until nothing is ready."""
+    settings = ambient()
     token = _current_task.set(task)
     if task.workers is not None or (task.create_graph and not is_grad_enabled()):
         task.enter_user_code()  # before a worker copies this context
@@ -599,8 +623,8 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
             at += 1
     finally:
         _current_task.reset(token)
-        if task.mode_before is not None:
-            change_grad_enabled(task.mode_before)
+        if ambient() is not settings:  # grad mode, and what user code has left behind
+            set_ambient(settings)
 
 
 def deliver_roots(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
