@@ -6,8 +6,8 @@ from typing import Any
 
 from adjoint._base import HookTable, mypyc_attr
 from adjoint.ambient import is_inference_mode_enabled
-from adjoint.autograd.node import Node, accumulator_of
 from adjoint.autograd.hooks import ACCUMULATE, TENSOR, RemovableHandle, register
+from adjoint.autograd.node import Node, accumulator_of
 from adjoint.backends import lookup
 from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype

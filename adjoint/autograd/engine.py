@@ -15,7 +15,6 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from adjoint.ambient import ambient, change_grad_enabled, is_grad_enabled, set_ambient
-from adjoint.autograd.node import AccumulateGrad, Node, conform
 from adjoint.autograd.hooks import (
     blamed,
     run_accumulate_hooks,
@@ -24,6 +23,7 @@ from adjoint.autograd.hooks import (
     run_tensor_hooks,
     wrapped,
 )
+from adjoint.autograd.node import AccumulateGrad, Node, conform
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends import quiet
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw
@@ -238,6 +238,7 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
             task.enter_user_code()
         answers = node.apply(grads, task.create_graph, followed(task, edges))
         results = fit(task, node, edges, answers)
+        hooks = node.hooks  # code of the user, if it ran, may have registered some
     if hooks is not None and hooks.post:
         task.enter_user_code()
         results = run_post_hooks(node, hooks.post, results, grads)

@@ -168,9 +168,7 @@ def register(
     return handle
 
 
-def insert(
-    table: HookTable, entry: object, owner: Any, kind: str, number: int
-) -> RemovableHandle:
+def insert(table: HookTable, entry: object, owner: Any, kind: str, number: int) -> RemovableHandle:
     """Append what stands for a hook to a table."""
     handle = RemovableHandle(table)
     if not table:
@@ -325,9 +323,7 @@ def run_pre_hooks(node: Any, table: HookTable, grads: list[Any]) -> list[Any]:
     return grads
 
 
-def run_post_hooks(
-    node: Any, table: HookTable, results: list[Any], grads: list[Any]
-) -> list[Any]:
+def run_post_hooks(node: Any, table: HookTable, results: list[Any], grads: list[Any]) -> list[Any]:
     """Node.register_hook: each sees the gradients of the inputs and those of the outputs."""
     results = [wrapped(g) for g in results]
     outputs = tuple(wrapped(g) for g in grads)
@@ -357,19 +353,21 @@ def run_accumulate_hooks(node: Any, table: HookTable, leaf: TensorCore) -> None:
             else:
                 answer = hook(leaf)
             if answer is not None:
-                kind: type[Exception] = TypeError
-                if isinstance(answer, TensorCore):
-                    kind = RuntimeError
-                raise kind(
-                    f"{ACCUMULATE} '{name_of(hook)}': such hooks should return None, it returned "
-                    f"{type(answer).__name__}; change .grad itself instead"
-                )
+                _refuse_answer(hook, answer)
     except BaseException as error:
         blame(error, ACCUMULATE, hook)
         raise
 
 
 # ---- checking what they answer ----
+
+
+def _refuse_answer(hook: Any, answer: Any) -> None:
+    kind: type[Exception] = RuntimeError if isinstance(answer, TensorCore) else TypeError
+    raise kind(
+        f"{ACCUMULATE} '{name_of(hook)}': such hooks should return None, it returned "
+        f"{type(answer).__name__}; change .grad itself instead"
+    )
 
 
 def _checked(hook: Any, old: Any, new: Any) -> Any:

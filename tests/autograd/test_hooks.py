@@ -1,4 +1,4 @@
-"""Hooks: options, records, errors, handles. Their order is compared with PyTorch in tests/parity."""
+"""Hooks: options, records, errors, handles. tests/parity compares their order with PyTorch."""
 
 import copy
 import gc
@@ -184,7 +184,12 @@ def test_what_has_hook_tables_can_be_listed():
 
     owner = Owner()
     (record,) = graph.hooks(owner)
-    assert (record.id, record.kind, record.name, record.owner) == (7, "forward hook", "print", owner)
+    assert (record.id, record.kind, record.name, record.owner) == (
+        7,
+        "forward hook",
+        "print",
+        owner,
+    )
     assert graph.remove_hooks(owner) == 1 and not owner.table
     with pytest.raises(TypeError, match="int"):
         graph.hooks(3)
@@ -378,7 +383,9 @@ def test_a_handle_is_weak():
     handle.remove()
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda h: pickle.loads(pickle.dumps(h))])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda h: pickle.loads(pickle.dumps(h))]
+)
 def test_ids_are_not_used_again_after_a_copy(copied):
     x, y = program()
     handle = y.register_hook(adjoint.neg)

@@ -96,10 +96,11 @@ def test_nested_pairs_compose(power):
         sizes.append(tensor.tolist())
         return [tensor * 2]
 
-    with saved_tensors_hooks(pack_outer, lambda packed: packed[0] / 2):
-        with saved_tensors_hooks(lambda t: {"a": t + 1}, lambda packed: packed["a"] - 1):
-            with saved_tensors_hooks(lambda t: (t, "note"), lambda packed: packed[0]):
-                y = x.exp() ** power
+    outer = saved_tensors_hooks(pack_outer, lambda packed: packed[0] / 2)
+    middle = saved_tensors_hooks(lambda t: {"a": t + 1}, lambda packed: packed["a"] - 1)
+    inner = saved_tensors_hooks(lambda t: (t, "note"), lambda packed: packed[0])
+    with outer, middle, inner:
+        y = x.exp() ** power
     assert sizes[0] == pytest.approx([2.718281828 + 1, 7.3890560989 + 1])
     (first,) = adjoint.autograd.grad(y.sum(), x, create_graph=True)
     (second,) = adjoint.autograd.grad(first.sum(), x)
@@ -161,9 +162,9 @@ def test_a_change_inside_the_pack_hook_is_refused():
         return tensor
 
     for compute in (adjoint.exp, adjoint.sin, lambda t: (t * 1).sin()):
-        with saved_tensors_hooks(increase, same):
-            with pytest.raises(RuntimeError, match="modifying its input in place: 'test_"):
-                compute(x)
+        refused = pytest.raises(RuntimeError, match="modifying its input in place: 'test_")
+        with saved_tensors_hooks(increase, same), refused:
+            compute(x)
 
 
 def test_a_packed_tensor_that_changed_later_is_found():
@@ -210,9 +211,8 @@ def test_hooks_are_disabled_and_restored():
         with pytest.raises(RuntimeError, match="outer"):
             save_on_cpu().__enter__()
     with pair:
-        with pytest.raises(RuntimeError, match="not now"):
-            with disable_saved_tensors_hooks("not now"):
-                pass
+        with pytest.raises(RuntimeError, match="not now"), disable_saved_tensors_hooks("not now"):
+            pass
         assert leaf(1.0).sin().grad_fn._raw_saved_self.unpack_hook is same
     assert leaf(1.0).sin().grad_fn._raw_saved_self.unpack_hook is None
 
@@ -351,9 +351,9 @@ def test_backward_outside_is_refused():
         out = leaf(1.0, 2.0).sin().sum()
     with pytest.raises(AssertionError, match="backward outside of the"):
         out.backward()
-    with allow_mutation_on_saved_tensors():
-        with pytest.raises(AssertionError, match="backward outside of the"):
-            out.backward()
+    refused = pytest.raises(AssertionError, match="backward outside of the")
+    with allow_mutation_on_saved_tensors(), refused:
+        out.backward()
 
 
 def test_clear():
@@ -431,8 +431,9 @@ def test_a_tensor_that_was_detached_in_place_has_no_second_derivative():
     b = a.sin()
     a.detach_()
     with pytest.raises(RuntimeError, match="detached in-place"):
-        adjoint.autograd.grad(b.sum(), [graph.GradientEdge(b.grad_fn.next_functions[0][0], 0)],
-                              create_graph=True)
+        adjoint.autograd.grad(
+            b.sum(), [graph.GradientEdge(b.grad_fn.next_functions[0][0], 0)], create_graph=True
+        )
     a = leaf(1.0).clone()
     b = a.exp()
     a.detach_()
