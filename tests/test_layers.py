@@ -21,7 +21,7 @@ LAYERS = [
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
     ["autograd", "fft", "func", "library", "linalg", "methods"],
     ["return_types", "special", "version"],
-    ["distributed", "nn", "optim", "testing", "utils"],
+    ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
     ["cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names
 ]
