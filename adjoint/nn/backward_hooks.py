@@ -176,6 +176,24 @@ class Side:
         return [flat[place] for place in self.places]
 
 
+    def checked(self, hook: Any, old: Any, new: Any) -> Any:
+        """What a hook answered in place of a nest of gradients, if it may take its place."""
+        for before, after in zip(self.flat(old), self.flat(new), strict=True):
+            if after is None or after is before:
+                continue
+            if not isinstance(after, Tensor):
+                raise TypeError(
+                    f"backward hook '{name_of(hook)}' must return Tensors or None in place of "
+                    f"gradients, returned a {type(after).__name__}"
+                )
+            if before is not None and after.shape != before.shape:
+                raise RuntimeError(
+                    f"backward hook '{name_of(hook)}' has changed the size of value: a gradient "
+                    f"has shape {tuple(before.shape)}, it returned {tuple(after.shape)}"
+                )
+        return new
+
+
 class BackwardHooks:
     """The full backward hooks and pre-hooks of one call."""
 
@@ -323,12 +341,13 @@ class BackwardHooks:
         for hook in self.pre():
             answer = hook(self.module, nest)
             if answer is not None:
-                nest = checked(hook, "pre hook", "grad_output", nest, answer)
+                answer = counted(hook, "pre hook", "grad_output", nest, answer)
+                nest = self.outputs.checked(hook, nest, answer)
         if self.inputs.gated:
             self.remember(nest)
         else:
             self.run_without_inputs(nest)
-        return passed(results, grads, self.outputs.flat(nest))
+        return passed(results, self.outputs.flat(nest))
 
     def on_inputs(self, results: tuple[Any, ...], grads: tuple[Any, ...]) -> Any:
         """The gradients of all inputs are there."""
@@ -337,24 +356,21 @@ class BackwardHooks:
         if grad_output is None:
             return None  # they did not come by way of the outputs, as in a second derivative
         assert self.inputs is not None
-        grad_input, grad_kwargs = self.inputs.nest(grads)
+        nest = self.inputs.nest(grads)
         for hook in self.full():
-            if getattr(hook, "with_kwargs", False):
-                answer = hook(self.module, grad_input, grad_kwargs, grad_output)
-                if answer is not None:
-                    given = checked(hook, "hook", "pair", (grad_input, grad_kwargs), answer)
-                    grad_input = checked(hook, "hook", "grad_input", grad_input, given[0])
-                    grad_kwargs = given[1]
-            else:
-                answer = hook(self.module, grad_input, grad_output)
-                if answer is not None:
-                    grad_input = checked(hook, "hook", "grad_input", grad_input, answer)
-        return passed(results, grads, self.inputs.flat((grad_input, grad_kwargs)))
+            answer = called(hook, self.module, nest, grad_output)
+            if answer is not None:
+                if not getattr(hook, "with_kwargs", False):
+                    answer = (answer, nest[1])
+                positional, named = counted(hook, "hook", "results", nest, answer)
+                positional = counted(hook, "hook", "grad_input", nest[0], positional)
+                nest = self.inputs.checked(hook, nest, (positional, named))
+        return passed(results, self.inputs.flat(nest))
 
     def run_without_inputs(self, grad_output: Any) -> None:
         """No input needs a gradient: the hooks are called now, and can't change anything."""
         assert self.inputs is not None
-        grad_input, grad_kwargs = self.inputs.nest()
+        nest = self.inputs.nest()
         warned = False
         for hook in self.full():
             if not warned:
@@ -365,10 +381,7 @@ class BackwardHooks:
                     "requires a gradient",
                     stacklevel=2,
                 )
-            if getattr(hook, "with_kwargs", False):
-                answer = hook(self.module, grad_input, grad_kwargs, grad_output)
-            else:
-                answer = hook(self.module, grad_input, grad_output)
+            answer = called(hook, self.module, nest, grad_output)
             if answer is not None and not (
                 isinstance(answer, tuple) and all(leaf is None for leaf in tree_flatten(answer)[0])
             ):
@@ -393,7 +406,15 @@ class BackwardHooks:
         self.seen[task.id] = (thread, grad_output)
 
 
-def checked(hook: Any, kind: str, what: str, old: tuple[Any, ...], answer: Any) -> tuple[Any, ...]:
+def called(hook: Any, module: Any, grad_inputs: Any, grad_output: Any) -> Any:
+    """What a full backward hook answers."""
+    positional, named = grad_inputs
+    if getattr(hook, "with_kwargs", False):
+        return hook(module, positional, named, grad_output)
+    return hook(module, positional, grad_output)
+
+
+def counted(hook: Any, kind: str, what: str, old: tuple[Any, ...], answer: Any) -> tuple[Any, ...]:
     """What a hook answered in place of gradients, if it has as many."""
     if isinstance(answer, Tensor) and len(old) == 1:
         return (answer,)
@@ -409,9 +430,8 @@ def checked(hook: Any, kind: str, what: str, old: tuple[Any, ...], answer: Any) 
     )
 
 
-def passed(results: tuple[Any, ...], grads: tuple[Any, ...], new: list[Any]) -> Any:
-    """What a gate passes on: nothing along edges that this pass does not follow."""
+def passed(results: tuple[Any, ...], new: list[Any]) -> Any:
+    """What a gate passes on: nothing along edges where nothing goes in this pass."""
     return tuple(
-        None if result is None and grad is not None else value
-        for result, grad, value in zip(results, grads, new, strict=True)
+        None if result is None else value for result, value in zip(results, new, strict=True)
     )

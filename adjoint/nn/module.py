@@ -69,6 +69,7 @@ class Module(CallHooks, State):
     dump_patches: bool = False
     call_super_init: bool = False
     forward: Callable[..., Any] = _forward_unimplemented
+    T_destination = T_destination
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
@@ -112,9 +113,12 @@ class Module(CallHooks, State):
 
     def __getattr__(self, name: str) -> Any:
         fields = self.__dict__
-        for place in ("_parameters", "_modules", "_buffers"):
-            members = fields.get(place)
-            if members is not None and name in members:
+        if "_modules" in fields:  # not before Module.__init__
+            if name in (members := fields["_parameters"]):
+                return members[name]
+            if name in (members := fields["_modules"]):
+                return members[name]
+            if name in (members := fields["_buffers"]):
                 return members[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
