@@ -188,9 +188,7 @@ def tree_flatten(
     return leaves, _taken_apart(tree, leaves, is_leaf)
 
 
-def _taken_apart(
-    tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None
-) -> TreeSpec:
+def _taken_apart(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeSpec:
     container = _container_of(type(tree))
     if container is None or (is_leaf is not None and is_leaf(tree)):
         leaves.append(tree)

@@ -175,7 +175,6 @@ class Side:
         flat = self.spec.flatten_up_to(nest)
         return [flat[place] for place in self.places]
 
-
     def checked(self, hook: Any, old: Any, new: Any) -> Any:
         """What a hook answered in place of a nest of gradients, if it may take its place."""
         for before, after in zip(self.flat(old), self.flat(new), strict=True):

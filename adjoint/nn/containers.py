@@ -31,8 +31,7 @@ def _pairs(name: str, values: Any) -> Iterator[tuple[str, Any]]:
         elements = list(pair)
         if len(elements) != 2:  # noqa: PLR2004  a pair
             raise ValueError(
-                f"{name} update sequence element #{place} has length {len(elements)}; "
-                "2 is required"
+                f"{name} update sequence element #{place} has length {len(elements)}; 2 is required"
             )
         key, value = elements
         yield key, value

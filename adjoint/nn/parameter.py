@@ -5,7 +5,7 @@ from typing import Any
 from adjoint.creation import empty
 from adjoint.ops.conversion import clone
 from adjoint.pickling import METHODS as PICKLING, rebuilt
-from adjoint.subclass import make_subclass, plain
+from adjoint.subclass import as_subclass, make_subclass, plain
 from adjoint.tensor import Tensor
 
 
@@ -126,7 +126,8 @@ class UninitializedTensor:
         name = getattr(func, "name", None) or getattr(func, "__name__", repr(func))
         if name in cls.allowed:
             with plain():
-                return func(*args, **(kwargs or {}))
+                result = func(*args, **(kwargs or {}))
+            return result if issubclass(cls, Parameter) else as_subclass(result, cls)
         raise ValueError(
             f"{name}(): attempted to use an uninitialized parameter or buffer; run the module's "
             "forward once, so that it learns its shape"

@@ -231,8 +231,8 @@ def test_in_place_after():
     module, seen = watched(lambda x: x * 3)
     x = leaf(-1.0, 2.0)
     out = module(x)
-    out.relu_()
     out += 1
+    out.relu_()
     (out * 5).sum().backward()
     ((grad_input, _, grad_output),) = seen
     assert grad_output[0].tolist() == [0.0, 5.0]
@@ -429,12 +429,12 @@ def test_a_tensor_shared_by_threads():
 def test_backward_inside_a_hook():
     module, seen = watched(lambda x: x * 2)
     x, other = leaf(1.0), leaf(1.0)
-    again = module(other)
+    again = module(other).sum()
     out = module(x)
 
     def hook(m, grad_output):
         if other.grad is None:
-            again.sum().backward()
+            again.backward()
 
     module.register_full_backward_pre_hook(hook)
     module(x).sum().backward()

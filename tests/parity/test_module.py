@@ -52,9 +52,7 @@ class Linear:
             def __init__(self, n_in, n_out):
                 super().__init__()
                 self.sizes = (n_in, n_out)
-                self.weight = lib.nn.Parameter(
-                    lib.arange(float(n_in * n_out)).reshape(n_out, n_in)
-                )
+                self.weight = lib.nn.Parameter(lib.arange(float(n_in * n_out)).reshape(n_out, n_in))
                 self.bias = lib.nn.Parameter(lib.ones(n_out))
                 self.register_buffer("count", lib.zeros(2, dtype=lib.int64))
                 self.register_buffer("scratch", lib.ones(1), persistent=False)
@@ -521,7 +519,9 @@ def test_copies():
         log.append(layer.weight.tolist())
         layer.weight.grad = lib.ones(1, 2)
         deep = copy.deepcopy(layer)
-        log.append([deep.weight is layer.weight, deep.weight.grad, deep.note, deep.note is layer.note])
+        log.append(
+            [deep.weight is layer.weight, deep.weight.grad, deep.note, deep.note is layer.note]
+        )
         log.append([list(deep._forward_hooks.values()) == [print], deep.training])
         net = network(lib)
         twin = copy.deepcopy(net)
@@ -582,7 +582,9 @@ def test_registration_hooks():
                 lambda m, name, p: log.append(("parameter", name))
             ),
             nn.register_module_buffer_registration_hook(
-                lambda m, name, b: log.append(("buffer", name)) or (b + 1 if name == "raised" else None)
+                lambda m, name, b: (
+                    log.append(("buffer", name)) or (b + 1 if name == "raised" else None)
+                )
             ),
             nn.register_module_module_registration_hook(
                 lambda m, name, c: log.append(("module", name))
@@ -631,6 +633,7 @@ def test_containers():
             return [(name, child.sizes[0]) for name, child in container._modules.items()]
 
         for kind in ("Sequential", "ModuleList"):
+
             def make(modules):
                 return nn.Sequential(*modules) if kind == "Sequential" else nn.ModuleList(modules)  # noqa: B023
 

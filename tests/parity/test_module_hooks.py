@@ -326,7 +326,9 @@ def test_gradients_seen(case, arguments, use):
             given = (a * 2, b.sin())
         out = module(*given)
         outs = out if isinstance(out, tuple) else (out,)
-        outs = [o for o in outs if isinstance(o, (adjoint.Tensor, torch.Tensor)) and o.requires_grad]
+        outs = [
+            o for o in outs if isinstance(o, (adjoint.Tensor, torch.Tensor)) and o.requires_grad
+        ]
         log.append(len(outs))
         if use == "first":
             outs = outs[:1]
