@@ -73,6 +73,11 @@ def zeros(kind: tuple[Any, Any, Any]) -> Any:
     return factory.tensor(backend_of(array_type).xp.zeros(shape, dtype))
 
 
+def is_view(tensor: Any) -> bool:
+    """Whether a tensor shows the memory of another."""
+    return tensor.extras is not None and tensor.extras.base is not None
+
+
 def stand_in(tensor: Tensor, gate: Gate, number: int, *, guarded: bool) -> Any:
     """A tensor on the same memory whose gradient goes through a gate.
 
@@ -235,7 +240,7 @@ class BackwardHooks:
             often = Counter(id(leaves[place]) for place in side.places)
             for number, place in enumerate(side.places):
                 tensor = leaves[place]
-                guarded = tensor.node is None or tensor._is_view() or often[id(tensor)] > 1
+                guarded = tensor.node is None or is_view(tensor) or often[id(tensor)] > 1
                 leaves[place] = stand_in(tensor, gate, number, guarded=guarded)
                 self.stand_ins.append((tensor, leaves[place]))
             values = self.given([*args, *kwargs.values()], side, leaves)
@@ -327,7 +332,7 @@ class BackwardHooks:
                 leaves[place] = stand_in(source, gate, number, guarded=True)
                 continue
             set_history(tensor, gate, number)
-            if tensor._is_view() and tensor.extras.creation == DEFAULT_VIEW:
+            if is_view(tensor) and tensor.extras.creation == DEFAULT_VIEW:
                 tensor.extras.creation = CUSTOM_VIEW
 
     # ---- backward ----

@@ -11,16 +11,19 @@ The path of the module being called is not recorded: `current_modules` finds it 
 it is asked for, so that calls cost nothing more.
 """
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import copy
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from adjoint import creation
 from adjoint._base import HookTable
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.dtypes import COMPLEX, FLOAT, bfloat16, dtype, float16, float32, float64
+from adjoint.dtypes import COMPLEX, FLOAT, dtype
 from adjoint.nn.module_hooks import (
     BACKWARD,
     BACKWARD_PRE,
@@ -306,7 +309,7 @@ class Module(CallHooks, State):
         prefix: str = "",
         remove_duplicate: bool = True,
     ) -> "Iterator[tuple[str, Module]]":
-        """This module and all within it with their paths, each once unless told otherwise."""
+        """The module itself and all within it with their paths, each once unless told otherwise."""
         seen = set() if memo is None else memo
         if self in seen:
             return
@@ -319,7 +322,7 @@ class Module(CallHooks, State):
                 yield from module.named_modules(seen, path, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> "Iterator[Module]":
-        """This module and all within it."""
+        """The module itself and all within it."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
@@ -491,22 +494,22 @@ class Module(CallHooks, State):
 
     def float(self) -> Self:
         """Convert floating parameters and buffers to float32."""
-        return self._converted(float32)
+        return self._converted("float")
 
     def double(self) -> Self:
         """Convert floating parameters and buffers to float64."""
-        return self._converted(float64)
+        return self._converted("double")
 
     def half(self) -> Self:
         """Convert floating parameters and buffers to float16."""
-        return self._converted(float16)
+        return self._converted("half")
 
     def bfloat16(self) -> Self:
         """Convert floating parameters and buffers to bfloat16."""
-        return self._converted(bfloat16)
+        return self._converted("bfloat16")
 
-    def _converted(self, kind: dtype) -> Self:
-        return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)
+    def _converted(self, method: str) -> Self:
+        return self._apply(lambda t: getattr(t, method)() if t.is_floating_point() else t)
 
     def share_memory(self) -> Self:
         """Nothing: a forked process sees the memory of its parent until one of them writes."""
@@ -571,8 +574,7 @@ _CALL = Module.__call__.__code__
 def current_modules() -> tuple[Module, ...]:
     """The modules whose calls are under way in this thread, the outermost first."""
     found: list[Module] = []
-    frame = sys._getframe(1)
-    above: Any = frame
+    above: Any = sys._getframe(1)
     while above is not None:
         if above.f_code is _CALL:
             found.append(above.f_locals["self"])
@@ -588,7 +590,7 @@ def current_module_path() -> str:
     """
     modules = current_modules()
     parts: list[str] = []
-    for outer, inner in zip(modules, modules[1:], strict=False):
+    for outer, inner in pairwise(modules):
         paths = (path for path, module in outer.named_modules() if module is inner)
         part = next(paths, f"<{type(inner).__name__}>")
         if part:
