@@ -27,6 +27,7 @@ from adjoint.tensor_core import (
     CUSTOM_VIEW,
     DEFAULT_VIEW,
     Extras,
+    Spec,
     VersionCounter,
     backend_of,
     factory,
@@ -42,7 +43,7 @@ class Gate(Node):
     def __init__(self, tensors: list[Tensor], materialises: bool) -> None:
         super().__init__(next_sequence_number())
         self.materialises = materialises
-        self.describe_outputs([tensor.array for tensor in tensors])
+        self.describe_outputs(list(tensors))
         for tensor in tensors:
             self.add_edge(edge_node(tensor), tensor.output_number)
 
@@ -58,7 +59,7 @@ class Gate(Node):
             return list(grads)
         assert self.outputs is not None
         full = zip(grads, self.outputs, strict=True)
-        return [zeros(kind) if grad is None else grad for grad, kind in full]
+        return [zeros(spec) if grad is None else grad for grad, spec in full]
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
         """The step that made the value must hear of changes to it."""
@@ -67,10 +68,9 @@ class Gate(Node):
             node.watch(number, counter)
 
 
-def zeros(kind: tuple[Any, Any, Any]) -> Any:
-    """A gradient of nothing for an output of this shape, data type and array type."""
-    shape, dtype, array_type = kind
-    return factory.tensor(backend_of(array_type).xp.zeros(shape, dtype))
+def zeros(spec: Spec) -> Any:
+    """The gradient where none came, of a tensor that looks like this."""
+    return factory.tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype))
 
 
 def is_view(tensor: Any) -> bool:
@@ -147,7 +147,7 @@ class Side:
             place for place, t in enumerate(self.tensors) if t is not None and t.requires_grad
         ]
         self.gated = bool(self.places) and is_grad_enabled()
-        self.kinds: dict[int, Any] = {}
+        self.specs: dict[int, Spec] = {}
 
     def refreshed(self) -> list[Any]:
         """The tensors that get gates, their places in the graph up to date."""
@@ -156,20 +156,18 @@ class Side:
             tensor.up_to_date()
         return found
 
-    def forget(self, keep_kinds: bool) -> None:
-        """Let go of the tensors; of what kind they were may be remembered."""
-        if keep_kinds:
-            for place, tensor in enumerate(self.tensors):
-                if tensor is not None:
-                    array = tensor.array
-                    self.kinds[place] = (array.shape, array.dtype, type(array))
+    def forget(self, keep_specs: bool) -> None:
+        """Let go of the tensors; what they looked like may be remembered."""
+        if keep_specs:
+            found = enumerate(self.tensors)
+            self.specs = {place: tensor.spec() for place, tensor in found if tensor is not None}
         self.tensors = []
 
     def nest(self, grads: Iterable[Any] = ()) -> Any:
         """Gradients of gated leaves in a nest like that of the values."""
         flat: list[Any] = [None] * self.spec.num_leaves
-        for place, kind in self.kinds.items():
-            flat[place] = zeros(kind)
+        for place, spec in self.specs.items():
+            flat[place] = zeros(spec)
         for place, grad in zip(self.places, grads, strict=False):
             if grad is not None:
                 flat[place] = grad
@@ -246,7 +244,7 @@ class BackwardHooks:
             values = self.given([*args, *kwargs.values()], side, leaves)
             args = tuple(values[: len(args)])
             kwargs = dict(zip(kwargs, values[len(args) :], strict=True))
-        side.forget(keep_kinds=side.gated)
+        side.forget(keep_specs=side.gated)
         return args, kwargs
 
     def given(self, arguments: list[Any], side: Side, leaves: list[Any]) -> list[Any]:
@@ -270,7 +268,8 @@ class BackwardHooks:
         for tensor, shown in self.stand_ins:
             if shown.extras.base is not None:
                 continue
-            tensor.array = shown.array  # arrays that can't be changed are replaced
+            if tensor.array is not shown.array:  # one that can't be changed was replaced
+                tensor.replace_array(shown.array)
             if shown.node is self.gate:
                 continue
             if shown.node is None:
@@ -303,7 +302,7 @@ class BackwardHooks:
         side = self.outputs = Side(leaves, spec)
         if side.gated:
             self.put_gate(leaves, side)
-        side.forget(keep_kinds=False)
+        side.forget(keep_specs=False)
         self.finish()
         if all(new is old for new, old in zip(leaves, before, strict=True)):
             return result
