@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from adjoint.autograd import profiler
 from adjoint.autograd.profiler import EventList, record_function as record_function
+from adjoint.autograd.profiler_events import Results
 
 
 class ProfilerActivity(enum.Enum):
@@ -67,7 +68,7 @@ def tensorboard_trace_handler(
     return handle
 
 
-class profile:
+class profile(Results):
     """A profile of the steps that a schedule chooses, or of the whole block without one.
 
     Call `step()` after each step. When a cycle of the schedule is recorded, or the block ends, the
@@ -147,28 +148,16 @@ class profile:
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
-    def _results(self) -> profiler.profile:
+    @property
+    def function_events(self) -> EventList:
+        """Every event of the last recording."""
         if self.finished is None:
             raise RuntimeError("a profile has results when a cycle of its schedule, or it, is over")
-        return self.finished
+        return self.finished.function_events
 
     def events(self) -> EventList:
-        """Every event of the last recording."""
-        return self._results().function_events
-
-    def key_averages(
-        self,
-        group_by_input_shape: bool = False,
-        group_by_stack_n: int = 0,
-        *,
-        by: str | None = None,
-    ) -> EventList:
-        """See EventList.key_averages."""
-        return self.events().key_averages(group_by_input_shape, group_by_stack_n, by=by)
-
-    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """See EventList.export_chrome_trace."""
-        self.events().export_chrome_trace(path)
+        """PyTorch's name for them here."""
+        return self.function_events
 
 
 def _always(step: int) -> ProfilerAction:

@@ -4,7 +4,6 @@ A `Recorder` is an observer of the calling context (`ambient().observers`): disp
 every op, the engine of every node. `profile` puts one in place, `record_function` names ranges.
 """
 
-import os
 from typing import Any, Self
 
 from adjoint.ambient import ambient, change_observers, switchboard
@@ -13,6 +12,7 @@ from adjoint.autograd.profiler_events import (
     EventList as EventList,
     FunctionEvent as FunctionEvent,
     FunctionEventAvg as FunctionEventAvg,
+    Results,
 )
 from adjoint.autograd.recorder import Recorder, Running
 from adjoint.nn.module import Module, current_module_path, current_modules
@@ -35,7 +35,7 @@ class ModulePaths:
         return path
 
 
-class profile:
+class profile(Results):
     """Notes every op and every node that runs in its block, with time, bytes, module and line.
 
     Times of devices that work by themselves are whole, because each step is waited for; with
@@ -82,33 +82,6 @@ class profile:
         if self.recorded is None:
             raise RuntimeError("a profile has results when its `with` block has been left")
         return self.recorded
-
-    @property
-    def self_cpu_time_total(self) -> float:
-        """All time that was seen, in microseconds."""
-        return self.function_events.self_cpu_time_total
-
-    def key_averages(
-        self,
-        group_by_input_shape: bool = False,
-        group_by_stack_n: int = 0,
-        *,
-        by: str | None = None,
-    ) -> EventList:
-        """See EventList.key_averages."""
-        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, by=by)
-
-    def total_average(self) -> FunctionEventAvg:
-        """See EventList.total_average."""
-        return self.function_events.total_average()
-
-    def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
-        """See EventList.table."""
-        return self.function_events.table(sort_by, row_limit, **options)
-
-    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """See EventList.export_chrome_trace."""
-        self.function_events.export_chrome_trace(path)
 
     def __str__(self) -> str:
         return self.table() if self.recorded is not None else repr(self)

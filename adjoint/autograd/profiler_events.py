@@ -209,6 +209,42 @@ class EventList(list[Any]):
         return self.table()
 
 
+class Results:
+    """What a profile can be asked once it has run: everything its events can."""
+
+    @property
+    def function_events(self) -> EventList:
+        """Every event, in the order in which they began."""
+        raise NotImplementedError
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """All time that was seen, in microseconds."""
+        return self.function_events.self_cpu_time_total
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        *,
+        by: str | None = None,
+    ) -> EventList:
+        """See EventList.key_averages."""
+        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, by=by)
+
+    def total_average(self) -> FunctionEventAvg:
+        """See EventList.total_average."""
+        return self.function_events.total_average()
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
+        """See EventList.table."""
+        return self.function_events.table(sort_by, row_limit, **options)
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """See EventList.export_chrome_trace."""
+        self.function_events.export_chrome_trace(path)
+
+
 def _is_top_level(event: Any) -> bool:
     return getattr(event, "cpu_parent", None) is None
 

@@ -95,8 +95,8 @@ class Recorder:
             event.own_bytes = gradient_bytes(node)
         if self.record_shapes:
             event.input_shapes = tuple(tuple(shape) for shape in node.output_shapes())
-        if self.synchronize and node.worker() is not None:
-            running.waits_for = backend_of(node.spec_of(0).array_type)
+        if self.synchronize:
+            running.waits_for = device_of(node)
         event.start = self.now()
         return running
 
@@ -192,6 +192,12 @@ def arrays_in(value: Any) -> Iterator[Any]:
 def is_view(array: Any) -> bool:
     """Whether an array shows memory of another; JAX's never do."""
     return getattr(array, "base", None) is not None
+
+
+def device_of(node: Node) -> Any:
+    """The backend of a node's gradients, if there may be work to wait for."""
+    array_type = node.spec_of(0).array_type if node.output_count() else NDARRAY
+    return None if array_type is NDARRAY else backend_of(array_type)
 
 
 def gradient_bytes(node: Node) -> int:

@@ -237,7 +237,7 @@ def test_devices_are_waited_for(monkeypatch, synchronize):
     assert waited == ["device"] * synchronize
     assert noted.results()[0].cpu_memory_usage == 8
     node = Sourced()
-    node.worker = lambda: device
+    node.spec = SimpleNamespace(array_type=DeviceArray)
     run_node(noted, node)
     assert waited == ["device"] * 2 * synchronize
 
