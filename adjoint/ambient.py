@@ -144,7 +144,7 @@ def change_guards(guards: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def change_watchers(watchers: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Set who makes the calls of the calling context: `watcher(op, values)`, by `apply`."""
+    """Set who makes the calls of the calling context: `watcher(op, values)`, by `op.run`."""
     old = _ambient.get()
     new = old.copy()
     new.watchers = watchers

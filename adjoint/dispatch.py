@@ -396,8 +396,8 @@ def apply(op: "Op", values: list[Any]) -> Any:
     return wrap(op, values, backend, out)
 
 
-def watched(op: "Op", values: list[Any], watchers: tuple[Any, ...]) -> Any:
-    """Let the innermost watcher make the call; what it calls itself is for the others."""
+def watched(op: Any, values: list[Any], watchers: tuple[Any, ...]) -> Any:
+    """Let the innermost watcher make the call, by `op.run`; the others see it then."""
     change_watchers(watchers[:-1])
     try:
         return watchers[-1](op, values)

@@ -16,7 +16,7 @@ _HOMES = {
     "detect_anomaly": "anomaly_mode",
     "set_detect_anomaly": "anomaly_mode",
 }
-_MODULES = {"anomaly_mode", "graph"}
+_MODULES = {"anomaly_mode", "graph", "profiler"}
 
 
 def __getattr__(name: str) -> Any:

@@ -103,7 +103,7 @@ class _ForwardCheck:
         self.anomaly = anomaly
 
     def __call__(self, op: Any, values: list[Any]) -> Any:
-        result = dispatch.apply(op, values)
+        result = op.run(values)
         for output in result if isinstance(result, (tuple, list)) else (result,):
             fault = self.anomaly.fault_in(output.array) if isinstance(output, TensorCore) else None
             if fault is not None:

@@ -1,12 +1,13 @@
 """Where time and memory go: each op of the forward and each node of the backward, as it runs.
 
-A `Recorder` is an observer of the calling context (`ambient().observers`): dispatch tells it of
-every op, the engine of every node. `profile` puts one in place, `record_function` names ranges.
+A `Recorder` is a watcher and an observer of the calling context (see `ambient`): dispatch has it
+make the call of every op, the engine tells it of every node. `profile` puts one in place,
+`record_function` names ranges.
 """
 
 from typing import Any, Self
 
-from adjoint.ambient import ambient, change_observers, switchboard
+from adjoint.ambient import ambient, change_observers, change_watchers, switchboard
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.profiler_events import (
     EventList as EventList,
@@ -68,12 +69,13 @@ class profile(Results):
             raise RuntimeError("a profile is entered once: make a new one for another block")
         self.entered = True
         if self.enabled:
+            change_watchers((*ambient().watchers, self.recorder))
             change_observers((*ambient().observers, self.recorder))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        others = tuple(o for o in ambient().observers if o is not self.recorder)
-        change_observers(others)
+        change_watchers(tuple(w for w in ambient().watchers if w is not self.recorder))
+        change_observers(tuple(o for o in ambient().observers if o is not self.recorder))
         self.recorded = self.recorder.results()
 
     @property

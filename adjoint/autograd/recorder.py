@@ -50,6 +50,16 @@ class Recorder:
 
     # ---- what dispatch and the engine call ----
 
+    def __call__(self, op: Any, values: list[Any]) -> Any:
+        """Make the call of an op, and note it."""
+        token = self.enter_op(op.name, values)
+        result: Any = None
+        try:
+            result = op.run(values)
+        finally:
+            self.leave_op(token, result)
+        return result
+
     def enter_op(self, op_name: str, values: Any) -> Running:
         """An op is about to run on these arguments."""
         running = self.begin(op_name, "op")
