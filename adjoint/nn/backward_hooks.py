@@ -9,7 +9,6 @@ make itself (a parameter, an input as it came), because others may use those too
 """
 
 import contextlib
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -210,7 +209,6 @@ class BackwardHooks:
         self.stand_ins: list[tuple[Tensor, Any]] = []
         self.replaced: list[Replaced] = []
         self.changed: dict[int, Tensor] = {}
-        self.seen: dict[int, tuple[int, Any]] = {}  # pass → its thread, and grad_output
 
     # ---- forward ----
 
@@ -347,7 +345,8 @@ class BackwardHooks:
                 answer = counted(hook, "pre hook", "grad_output", nest, answer)
                 nest = self.outputs.checked(hook, nest, answer)
         if self.inputs.gated:
-            self.remember(nest)
+            task: Any = current_task()
+            task.notes[self] = nest  # for the hooks on the inputs, in this pass
         else:
             self.run_without_inputs(nest)
         return passed(results, self.outputs.flat(nest))
@@ -355,7 +354,7 @@ class BackwardHooks:
     def on_inputs(self, results: tuple[Any, ...], grads: tuple[Any, ...]) -> Any:
         """The gradients of all inputs are there."""
         task: Any = current_task()
-        _, grad_output = self.seen.pop(task.id, (0, None))
+        grad_output = task.notes.pop(self, None)
         if grad_output is None:
             return None  # they did not come by way of the outputs, as in a second derivative
         assert self.inputs is not None
@@ -393,20 +392,6 @@ class BackwardHooks:
                     "which requires a gradient, should always return None or None for all "
                     "gradients"
                 )
-
-    def remember(self, grad_output: Any) -> None:
-        """Keep grad_output for the hooks on the inputs, in this pass."""
-        task: Any = current_task()
-        thread = threading.get_ident()
-        running = set()
-        above = task
-        while above is not None:
-            running.add(above.id)
-            above = above.parent
-        for key, (owner, _) in list(self.seen.items()):
-            if owner == thread and key not in running:
-                del self.seen[key]  # left by a pass that failed
-        self.seen[task.id] = (thread, grad_output)
 
 
 def called(hook: Any, module: Any, grad_inputs: Any, grad_output: Any) -> Any:
