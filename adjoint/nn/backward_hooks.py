@@ -340,7 +340,8 @@ class BackwardHooks:
         assert self.inputs is not None
         nest = self.outputs.nest(grads)
         for hook in self.pre():
-            answer = hook(self.module, nest)
+            with named(hook, "full backward pre-hook", self.module):
+                answer = hook(self.module, nest)
             if answer is not None:
                 answer = counted(hook, "pre hook", "grad_output", nest, answer)
                 nest = self.outputs.checked(hook, nest, answer)
@@ -364,9 +365,9 @@ class BackwardHooks:
             if answer is not None:
                 if not getattr(hook, "with_kwargs", False):
                     answer = (answer, nest[1])
-                positional, named = counted(hook, "hook", "results", nest, answer)
-                positional = counted(hook, "hook", "grad_input", nest[0], positional)
-                nest = self.inputs.checked(hook, nest, (positional, named))
+                args, kwargs = counted(hook, "hook", "results", nest, answer)
+                args = counted(hook, "hook", "grad_input", nest[0], args)
+                nest = self.inputs.checked(hook, nest, (args, kwargs))
         return passed(results, self.inputs.flat(nest))
 
     def run_without_inputs(self, grad_output: Any) -> None:
@@ -394,12 +395,23 @@ class BackwardHooks:
                 )
 
 
+@contextlib.contextmanager
+def named(hook: Any, kind: str, module: Any) -> Iterator[None]:
+    """Around the call of a hook: what it raises says which it was."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"in the {kind} '{name_of(hook)}' of {type(module).__name__}")
+        raise
+
+
 def called(hook: Any, module: Any, grad_inputs: Any, grad_output: Any) -> Any:
     """What a full backward hook answers."""
-    positional, named = grad_inputs
-    if getattr(hook, "with_kwargs", False):
-        return hook(module, positional, named, grad_output)
-    return hook(module, positional, grad_output)
+    args, kwargs = grad_inputs
+    with named(hook, "full backward hook", module):
+        if getattr(hook, "with_kwargs", False):
+            return hook(module, args, kwargs, grad_output)
+        return hook(module, args, grad_output)
 
 
 def counted(hook: Any, kind: str, what: str, old: tuple[Any, ...], answer: Any) -> tuple[Any, ...]:

@@ -342,6 +342,18 @@ def test_errors_name_the_hook():
         module(leaf(1.0))
 
 
+@pytest.mark.parametrize("kind", ["full_backward_pre", "full_backward"])
+def test_what_a_hook_raises_names_it(kind):
+    def divides(*args):
+        return 1 / 0
+
+    module = Made(lambda x: x * 2)
+    register(module, kind, divides, name="my hook")
+    with pytest.raises(ZeroDivisionError) as caught:
+        module(leaf(1.0)).sum().backward()
+    assert any("'my hook' of Made" in note for note in caught.value.__notes__)
+
+
 def test_plain_hooks_are_kept_as_they_are():
     module = Made(lambda x: x)
     module.register_forward_hook(print)
