@@ -91,7 +91,7 @@ class State:
 
         It may change state_dict in place, and must return None.
         """
-        marked: Any = hook
+        marked: Any = getattr(hook, "__func__", hook)  # a bound method takes no attributes
         marked._from_public_api = True
         return add_hook(self, KIND_STATE_POST, self._state_dict_hooks, hook)
 
