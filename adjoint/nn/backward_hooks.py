@@ -9,7 +9,6 @@ make itself (a parameter, an input as it came), because others may use those too
 """
 
 import contextlib
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -210,7 +209,6 @@ class BackwardHooks:
         self.stand_ins: list[tuple[Tensor, Any]] = []
         self.replaced: list[Replaced] = []
         self.changed: dict[int, Tensor] = {}
-        self.seen: dict[int, tuple[int, Any]] = {}  # pass → its thread, and grad_output
 
     # ---- forward ----
 
@@ -342,12 +340,14 @@ class BackwardHooks:
         assert self.inputs is not None
         nest = self.outputs.nest(grads)
         for hook in self.pre():
-            answer = hook(self.module, nest)
+            with named(hook, "full backward pre-hook", self.module):
+                answer = hook(self.module, nest)
             if answer is not None:
                 answer = counted(hook, "pre hook", "grad_output", nest, answer)
                 nest = self.outputs.checked(hook, nest, answer)
         if self.inputs.gated:
-            self.remember(nest)
+            task: Any = current_task()
+            task.notes[self] = nest  # for the hooks on the inputs, in this pass
         else:
             self.run_without_inputs(nest)
         return passed(results, self.outputs.flat(nest))
@@ -355,7 +355,7 @@ class BackwardHooks:
     def on_inputs(self, results: tuple[Any, ...], grads: tuple[Any, ...]) -> Any:
         """The gradients of all inputs are there."""
         task: Any = current_task()
-        _, grad_output = self.seen.pop(task.id, (0, None))
+        grad_output = task.notes.pop(self, None)
         if grad_output is None:
             return None  # they did not come by way of the outputs, as in a second derivative
         assert self.inputs is not None
@@ -365,9 +365,9 @@ class BackwardHooks:
             if answer is not None:
                 if not getattr(hook, "with_kwargs", False):
                     answer = (answer, nest[1])
-                positional, named = counted(hook, "hook", "results", nest, answer)
-                positional = counted(hook, "hook", "grad_input", nest[0], positional)
-                nest = self.inputs.checked(hook, nest, (positional, named))
+                args, kwargs = counted(hook, "hook", "results", nest, answer)
+                args = counted(hook, "hook", "grad_input", nest[0], args)
+                nest = self.inputs.checked(hook, nest, (args, kwargs))
         return passed(results, self.inputs.flat(nest))
 
     def run_without_inputs(self, grad_output: Any) -> None:
@@ -394,27 +394,24 @@ class BackwardHooks:
                     "gradients"
                 )
 
-    def remember(self, grad_output: Any) -> None:
-        """Keep grad_output for the hooks on the inputs, in this pass."""
-        task: Any = current_task()
-        thread = threading.get_ident()
-        running = set()
-        above = task
-        while above is not None:
-            running.add(above.id)
-            above = above.parent
-        for key, (owner, _) in list(self.seen.items()):
-            if owner == thread and key not in running:
-                del self.seen[key]  # left by a pass that failed
-        self.seen[task.id] = (thread, grad_output)
+
+@contextlib.contextmanager
+def named(hook: Any, kind: str, module: Any) -> Iterator[None]:
+    """Around the call of a hook: what it raises says which it was."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"in the {kind} '{name_of(hook)}' of {type(module).__name__}")
+        raise
 
 
 def called(hook: Any, module: Any, grad_inputs: Any, grad_output: Any) -> Any:
     """What a full backward hook answers."""
-    positional, named = grad_inputs
-    if getattr(hook, "with_kwargs", False):
-        return hook(module, positional, named, grad_output)
-    return hook(module, positional, grad_output)
+    args, kwargs = grad_inputs
+    with named(hook, "full backward hook", module):
+        if getattr(hook, "with_kwargs", False):
+            return hook(module, args, kwargs, grad_output)
+        return hook(module, args, grad_output)
 
 
 def counted(hook: Any, kind: str, what: str, old: tuple[Any, ...], answer: Any) -> tuple[Any, ...]:

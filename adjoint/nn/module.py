@@ -3,9 +3,9 @@
 Where members live: `_parameters`, `_buffers` and `_modules` are plain dictionaries, and the only
 place of what is in them. Programs write to them directly, replace them, copy them with `__dict__`,
 and put properties of the same name on the class; all of that works because there is no second
-place to keep in step. The price is that `self.weight` goes through `__getattr__`, 0.3 µs on CPython
-3.11 (less since 3.12); a training step of a small network makes a handful of such look-ups. A
-forward that reads the same member many times may take it into a local name once.
+place to keep in step. The price is that `self.weight` goes through `__getattr__`, half a
+microsecond on CPython 3.11: 2 % of a training step of a small network (docs/benchmarks.md,
+mlp_module). A forward that reads a member many times may take it into a local name once.
 
 The path of the module being called is not recorded: `current_modules` finds it on the stack when
 it is asked for, so that calls cost nothing more.
@@ -30,27 +30,37 @@ from adjoint.nn.module_hooks import (
     BUFFER_REGISTRATION,
     FORWARD,
     FORWARD_PRE,
+    KIND_BACKWARD,
+    KIND_BACKWARD_PRE,
+    KIND_FORWARD,
+    KIND_FORWARD_PRE,
     MODULE_REGISTRATION,
     PARAMETER_REGISTRATION,
     CallHooks,
     registered,
 )
 from adjoint.nn.parameter import Buffer, Parameter
-from adjoint.nn.state_dict import State
+from adjoint.nn.state_dict import (
+    KIND_LOAD_POST,
+    KIND_LOAD_PRE,
+    KIND_STATE_POST,
+    KIND_STATE_PRE,
+    State,
+)
 from adjoint.ops.conversion import _requested as requested, typename
 from adjoint.tensor import Tensor
 
 T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
 _TABLES = {
-    "forward_pre": "_forward_pre_hooks",
-    "forward": "_forward_hooks",
-    "full_backward_pre": "_backward_pre_hooks",
-    "full_backward": "_backward_hooks",
-    "state_dict_pre": "_state_dict_pre_hooks",
-    "state_dict_post": "_state_dict_hooks",
-    "load_state_dict_pre": "_load_state_dict_pre_hooks",
-    "load_state_dict_post": "_load_state_dict_post_hooks",
+    KIND_FORWARD_PRE: "_forward_pre_hooks",
+    KIND_FORWARD: "_forward_hooks",
+    KIND_BACKWARD_PRE: "_backward_pre_hooks",
+    KIND_BACKWARD: "_backward_hooks",
+    KIND_STATE_PRE: "_state_dict_pre_hooks",
+    KIND_STATE_POST: "_state_dict_hooks",
+    KIND_LOAD_PRE: "_load_state_dict_pre_hooks",
+    KIND_LOAD_POST: "_load_state_dict_post_hooks",
 }
 
 
@@ -108,9 +118,9 @@ class Module(CallHooks, State):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Accepted with any options; the module stays as it is and runs op by op."""
 
-    def _hook_tables(self) -> dict[str, HookTable]:
-        """The tables of this module's hooks, by kind."""
-        return {kind: self.__dict__[table] for kind, table in _TABLES.items()}
+    def hook_tables(self) -> list[tuple[str, HookTable]]:
+        """The kinds and tables of this module's hooks, which `autograd.graph.hooks` lists."""
+        return [(kind, self.__dict__[table]) for kind, table in _TABLES.items()]
 
     # ---- members by name ----
 
