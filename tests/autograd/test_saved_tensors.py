@@ -83,6 +83,11 @@ def test_what_hooks_see():
     assert result_node is None
     (z.sum() + w.sum()).backward()
     assert modes == [False, False]
+    base = x.clone()
+    with saved_tensors_hooks(pack, unpack):
+        base[:1].mul_(y[:1])
+    base.sum().backward()
+    assert modes == [False] * len(modes) and len(modes) > 2
     assert adjoint.is_grad_enabled()
 
 
