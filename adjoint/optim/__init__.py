@@ -13,5 +13,6 @@ from adjoint.optim.adaptive import (
     RMSprop as RMSprop,
     Rprop as Rprop,
 )
+from adjoint.optim.lbfgs import LBFGS as LBFGS
 from adjoint.optim.optimizer import Optimizer as Optimizer
 from adjoint.optim.sgd import ASGD as ASGD, SGD as SGD

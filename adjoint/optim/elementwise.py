@@ -25,7 +25,7 @@ from adjoint.tensor_core import F32, F64, backend_of
 
 State = dict[str, Any]
 
-BLOCK = 16384  # elements of a piece whose intermediate results stay in the cache
+BLOCK = 65536  # elements of a piece: few enough for the cache, many enough for a call
 SMALL = 8192  # up to here a parameter is worth a copy that saves calls
 
 

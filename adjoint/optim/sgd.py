@@ -8,6 +8,8 @@ from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negati
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import NDARRAY
 
+MANY = 16  # from here on a step over joined parameters is quicker
+
 _add_scaled = numpy_backend.xp.add_scaled
 
 
@@ -86,7 +88,7 @@ class SGD(ElementwiseOptimizer):
         return param
 
     def shortcut(self, params: list[Any], group: Group) -> list[Any]:
-        if group["momentum"] != 0 or group["weight_decay"] != 0:
+        if group["momentum"] != 0 or group["weight_decay"] != 0 or len(params) > MANY:
             return params
         lr = group["lr"]
         factor = float(lr) if group["maximize"] else -float(lr)
