@@ -78,6 +78,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def wrapper(self: "Optimizer", *args: Any, **kwargs: Any) -> Any:
+        self.has_stepped = True
         if self._stepping or not (
             _step_pre_hooks or _step_post_hooks or self._step_pre_hooks or self._step_post_hooks
         ):
@@ -163,6 +164,7 @@ class Optimizer:
     _load_state_dict_pre_hooks: HookDict
     _load_state_dict_post_hooks: HookDict
     _stepping = False
+    has_stepped = False  # schedules of learning rates warn if they come first
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
