@@ -302,17 +302,20 @@ class RAdam(_Moments):
         step = counters["step"] = counters["step"] + 1
         correction = 1 - beta2**step
         longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * step * beta2**step / correction
-        reliable = length > 5.0
-        used = xp.where(reliable, length, 5.0)  # shorter ones give no real root
-        rectified = (used - 4) * (used - 2) * longest / ((longest - 4) * (longest - 2) * used)
+        reliable, scale = False, 1.0
+        if longest > 5.0:
+            length = longest - 2 * step * beta2**step / correction
+            reliable = length > 5.0
+            used = xp.where(reliable, length, 5.0)  # shorter ones give no real root
+            rectified = (used - 4) * (used - 2) * longest / ((longest - 4) * (longest - 2) * used)
+            scale = (rectified * correction) ** 0.5
         return {
             **self.decay(group, lr),
             "beta1": beta1,
             "beta2": beta2,
             "step_size": lr / (1 - beta1**step),
             "reliable": reliable,
-            "scale": xp.where(reliable, (rectified * correction) ** 0.5, 1.0),
+            "scale": scale,
             "eps": group["eps"],
         }
 

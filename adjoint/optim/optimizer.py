@@ -210,11 +210,11 @@ class Optimizer:
                 group.setdefault(name, _LATER_SETTINGS[name])
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        parts = []
         for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join([*lines, ")"])
+            settings = [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+            parts.append("\n".join([f"Parameter Group {number}", *settings, ""]))
+        return "\n".join([f"{type(self).__name__} (", *parts]) + ")"
 
     # ---- hooks ----
 
@@ -252,9 +252,8 @@ class Optimizer:
         """The state by the number of its parameter, and the settings of each group."""
         for hook in list(self._state_dict_pre_hooks.values()):
             hook(self)
-        numbers: dict[int, int] = {}
-        for number, param in enumerate(chain(*(group["params"] for group in self.param_groups))):
-            numbers.setdefault(id(param), number)
+        params = chain(*(group["params"] for group in self.param_groups))
+        numbers = {id(param): number for number, param in enumerate(params)}
         packed: dict[str, Any] = {
             "state": {
                 numbers[id(key)] if isinstance(key, Tensor) else key: value
