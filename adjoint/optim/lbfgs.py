@@ -91,7 +91,9 @@ class LBFGS(Optimizer):
         group = self.param_groups[0]
         search = group["line_search_fn"]
         if search not in (None, "strong_wolfe"):
-            raise RuntimeError(f"only 'strong_wolfe' is supported as line_search_fn, got {search!r}")
+            raise RuntimeError(
+                f"only 'strong_wolfe' is supported as line_search_fn, got {search!r}"
+            )
         evaluate = enable_grad()(closure)
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)

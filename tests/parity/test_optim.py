@@ -128,7 +128,9 @@ def test_ten_steps(torch: Any, name: str, data: Any) -> None:
 @every_optimizer
 def test_repr(torch: Any, name: str) -> None:
     ours, theirs = (
-        repr(getattr(package, name)([{"params": param} for param in parameters(library, "float32")]))
+        repr(
+            getattr(package, name)([{"params": param} for param in parameters(library, "float32")])
+        )
         for library, package in ((adjoint, optim), (torch, torch.optim))
     )
     assert ours == theirs

@@ -63,7 +63,9 @@ def assign(group: dict[str, Any], value: Any, key: str = "lr") -> None:
 def functions_state(functions: Iterable[Any]) -> list[Any]:
     """What can be saved of functions: the attributes of objects; None for plain functions."""
     return [
-        None if isinstance(function, types.FunctionType) else vars(function).copy()
+        None
+        if isinstance(function, types.FunctionType) or not hasattr(function, "__dict__")
+        else vars(function).copy()
         for function in functions
     ]
 

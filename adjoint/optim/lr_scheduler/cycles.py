@@ -199,9 +199,7 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
     if total_steps is None:
         given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
         if epochs is None or steps_per_epoch is None:
-            raise ValueError(
-                "You must define either total_steps OR (epochs AND steps_per_epoch)"
-            )
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
     for name, value in given.items():
         if not isinstance(value, int) or value <= 0:
             raise ValueError(f"Expected positive integer {name}, but got {value}")
