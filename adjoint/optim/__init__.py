@@ -1,6 +1,6 @@
 """Optimizers under PyTorch's names."""
 
-from adjoint.optim import lr_scheduler as lr_scheduler
+from adjoint.optim import lr_scheduler as lr_scheduler, swa_utils as swa_utils
 from adjoint.optim.adam import (
     Adam as Adam,
     Adamax as Adamax,
