@@ -58,7 +58,9 @@ def test_averaged_model(torch: Any, kind: str, use_buffers: bool) -> None:
         averaged.update_parameters(model)
         state = averaged.state_dict()
         out = averaged(library.tensor([2.0, 3.0]))
-        results.append({**{key: value.numpy() for key, value in state.items()}, "out": out.detach().numpy()})
+        results.append(
+            {**{key: value.numpy() for key, value in state.items()}, "out": out.detach().numpy()}
+        )
     assert list(results[0]) == list(results[1])
     for key, value in results[1].items():
         np.testing.assert_allclose(results[0][key], value, rtol=1e-6, err_msg=key)

@@ -140,9 +140,7 @@ class DataLoader(Generic[Sample]):
         return self.batch_sampler if self._batched else self.sampler
 
     def _source(self) -> Source:
-        return Source(
-            self.dataset, self._iterable, self._batched, self.drop_last, self.collate_fn
-        )
+        return Source(self.dataset, self._iterable, self._batched, self.drop_last, self.collate_fn)
 
     def __iter__(self) -> Iterator[Any]:
         if self.num_workers == 0:

@@ -154,10 +154,7 @@ class Subset(Dataset[Sample]):
         self.dataset: Any = dataset
         self.indices = indices
         kind = type(self)
-        if (
-            kind.__getitem__ is not Subset.__getitem__
-            and kind.__getitems__ is Subset.__getitems__
-        ):
+        if kind.__getitem__ is not Subset.__getitem__ and kind.__getitems__ is Subset.__getitems__:
             raise NotImplementedError(
                 f"{kind.__name__} overrides __getitem__ but not __getitems__, which a DataLoader "
                 "calls: give both, the second as [self[index] for index in indices]"

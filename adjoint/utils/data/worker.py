@@ -59,7 +59,7 @@ class Failure:
     """An exception on its way from a worker to the caller, with the worker's traceback."""
 
     def __init__(self, error: BaseException, worker: int) -> None:
-        self.kind = type(error)
+        self.kind: type[BaseException] = type(error)
         self.text = (
             f"Caught {self.kind.__name__} in DataLoader worker process {worker}.\n"
             f"Original {''.join(traceback.format_exception(error))}"
@@ -186,7 +186,11 @@ def _packed(task: Task, result: Any, worker: int) -> Any:
     try:
         return ForkingPickler.dumps((task.round, task.number, result))
     except Exception as error:
-        return ForkingPickler.dumps((task.round, task.number, Failure(error, worker)))
+        if isinstance(result, Failure):
+            result.kind = RuntimeError  # the parent can't find the class
+        else:
+            result = Failure(error, worker)
+        return ForkingPickler.dumps((task.round, task.number, result))
 
 
 def _sender(results: Any) -> Callable[[Any], None]:
