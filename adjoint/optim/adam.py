@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.ops.shape import reshape
 from adjoint.optim.elementwise import ElementwiseOptimizer, State
 from adjoint.optim.optimizer import (
     Group,
@@ -64,7 +65,7 @@ class Adam(_Moments):
         check_non_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         check_betas(betas)
         _check_tensors(lr, betas, foreach=bool(foreach and not capturable))
-        scalars = (beta.reshape(()) if isinstance(beta, Tensor) else beta for beta in betas)
+        scalars = (reshape(beta, ()) if isinstance(beta, Tensor) else beta for beta in betas)
         defaults = {
             "lr": lr,
             "betas": tuple(scalars),

@@ -19,6 +19,7 @@ from adjoint.ops.comparison import gt, lt
 from adjoint.ops.complex_numbers import view_as_complex, view_as_real
 from adjoint.ops.conversion import clone
 from adjoint.ops.elementwise import abs, clamp, maximum, sign, sqrt, where
+from adjoint.ops.shape import reshape
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import F32, F64, backend_of
@@ -176,7 +177,13 @@ class Plan:
 
 
 class ElementwiseOptimizer(Optimizer):
-    """An optimizer whose step is one rule, applied to each element of each parameter."""
+    """An optimizer whose step is one rule, applied to each element of each parameter.
+
+    The rule is `update(xp, param, grad, state, **numbers)`: it answers param after one step, and
+    changes the arrays of `state` in place or puts others there.
+    """
+
+    update: Callable[..., Any]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self._plans: dict[int, Plan] = {}
@@ -207,11 +214,6 @@ class ElementwiseOptimizer(Optimizer):
         """Advance the counters, and answer the keyword arguments of `update` for this step."""
         raise NotImplementedError
 
-    @staticmethod
-    def update(xp: Any, param: Any, grad: Any, state: State, **numbers: Any) -> Any:
-        """The rule: param after one step; state may be changed in place or replaced."""
-        raise NotImplementedError
-
     def shortcut(self, params: list[Any], group: Group) -> list[Any]:
         """Step those parameters for which there is a quicker way; the others are returned."""
         return params
@@ -240,7 +242,7 @@ class ElementwiseOptimizer(Optimizer):
         if not isinstance(setting, Tensor):
             return setting
         if group["differentiable"]:
-            return setting if setting.ndim == 0 else setting.reshape(())
+            return setting if setting.ndim == 0 else reshape(setting, ())
         if group.get("capturable"):
             return setting.array.reshape(())
         return setting.numpy_array().reshape(-1)[0]  # in the precision it was given in
@@ -387,7 +389,7 @@ def _joins(param: Any) -> bool:
     array = param.array
     return (
         array.size <= SMALL
-        and (array.dtype == F32 or array.dtype == F64)
+        and array.dtype in (F32, F64)
         and backend_of(array).mutable
         and not param.slow
     )
@@ -402,7 +404,7 @@ def _floats(numbers: dict[str, Any]) -> dict[str, Any]:
 
 def _widened(xp: Any, array: Any) -> Any:
     """An array as rules can use it: complex numbers as two reals, 16-bit floats as 32 bits."""
-    if array.dtype == F32 or array.dtype == F64:
+    if array.dtype in (F32, F64):
         return array
     if category_of(array.dtype) == COMPLEX:
         return xp.stack([array.real, array.imag])

@@ -7,7 +7,7 @@ from adjoint.autograd.grad_mode import enable_grad, no_grad
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.complex_numbers import view_as_real
 from adjoint.ops.conversion import clone
-from adjoint.ops.shape import cat
+from adjoint.ops.shape import cat, reshape
 from adjoint.optim.optimizer import Closure, Optimizer, Params, check_non_negative
 from adjoint.tensor import Tensor
 
@@ -23,8 +23,8 @@ class Point(NamedTuple):
 
     at: Any
     loss: float
-    grad: Tensor
-    slope: Tensor
+    grad: Any
+    slope: Any
 
 
 class LBFGS(Optimizer):
@@ -65,7 +65,7 @@ class LBFGS(Optimizer):
         params: list[Any] = self.param_groups[0]["params"]
         return params
 
-    def _flat_grad(self) -> Tensor:
+    def _flat_grad(self) -> Any:
         """The gradients of all parameters in one vector; zeros where there is none."""
         parts = []
         for param in self._params:
@@ -73,7 +73,7 @@ class LBFGS(Optimizer):
             parts.append(_real(grad).reshape(-1))
         return cat(parts, 0)
 
-    def _move(self, distance: Any, direction: Tensor) -> None:
+    def _move(self, distance: Any, direction: Any) -> None:
         """Add distance * direction to the parameters."""
         start = 0
         factor = float(distance)
@@ -86,7 +86,7 @@ class LBFGS(Optimizer):
     # ---- the step ----
 
     @no_grad()
-    def step(self, closure: Closure) -> Any:  # type: ignore[override]  # it can't do without
+    def step(self, closure: Closure) -> Any:
         """Iterate until nothing is left to gain, or max_iter or max_eval is reached."""
         group = self.param_groups[0]
         search = group["line_search_fn"]
@@ -131,7 +131,7 @@ class LBFGS(Optimizer):
                 break
         return first_loss
 
-    def _settled(self, state: dict[str, Any], grad: Tensor, loss: float, before: float) -> bool:
+    def _settled(self, state: dict[str, Any], grad: Any, loss: float, before: float) -> bool:
         """Whether the gradient, the last step or the gain has become negligible."""
         group = self.param_groups[0]
         tolerance = group["tolerance_change"]
@@ -141,14 +141,14 @@ class LBFGS(Optimizer):
             or abs(loss - before) < tolerance
         )
 
-    def _first_distance(self, state: dict[str, Any], grad: Tensor) -> Any:
+    def _first_distance(self, state: dict[str, Any], grad: Any) -> Any:
         """How far to go at first: the learning rate, less at the very first step."""
         lr = self.param_groups[0]["lr"]
         if isinstance(lr, Tensor):
-            lr = lr.reshape(())
+            lr = reshape(lr, ())
         return min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
 
-    def _turn(self, state: dict[str, Any], grad: Tensor) -> None:
+    def _turn(self, state: dict[str, Any], grad: Any) -> None:
         """Find the next direction, from what the last step has shown of the curvature."""
         if state["n_iter"] == 1:
             state.update(d=-grad, old_dirs=[], old_stps=[], ro=[], H_diag=1)
@@ -158,7 +158,7 @@ class LBFGS(Optimizer):
         state["d"] = _newton(state, grad, self.param_groups[0]["history_size"])
         state["prev_flat_grad"].copy_(grad)
 
-    def _learn(self, state: dict[str, Any], grad: Tensor) -> None:
+    def _learn(self, state: dict[str, Any], grad: Any) -> None:
         """Keep the last step and the change of gradient it brought, if that is a curve."""
         change = grad - state["prev_flat_grad"]
         step = state["d"] * state["t"]
@@ -173,7 +173,7 @@ class LBFGS(Optimizer):
         state["H_diag"] = curve / change.dot(change)
 
     def _searched(
-        self, evaluate: Closure, first: Any, direction: Tensor, start: Point, allowed: int
+        self, evaluate: Closure, first: Any, direction: Any, start: Point, allowed: int
     ) -> tuple[Point, int]:
         """The strong Wolfe line search, and how many evaluations it took."""
         here = [param.clone() for param in self._params]
@@ -194,7 +194,7 @@ def _real(tensor: Any) -> Any:
     return view_as_real(tensor) if category_of(tensor.array.dtype) == COMPLEX else tensor
 
 
-def _newton(state: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
+def _newton(state: dict[str, Any], grad: Any, history_size: int) -> Any:
     """The inverse Hessian that the history stands for, times -grad: the two-loop recursion."""
     changes, steps, inverse = state["old_dirs"], state["old_stps"], state["ro"]
     shares = state.setdefault("al", [None] * history_size)

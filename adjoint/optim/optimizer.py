@@ -12,6 +12,7 @@ from adjoint.autograd.grad_mode import enable_grad
 from adjoint.autograd.hooks import RemovableHandle, name_of
 from adjoint.dtypes import FLOAT, category_of, float32, float64, get_default_dtype
 from adjoint.interop import from_dlpack
+from adjoint.ops.conversion import clone, is_tensor
 from adjoint.tensor import Tensor
 
 Group = dict[str, Any]
@@ -85,30 +86,11 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             return step(self, *args, **kwargs)
         self._stepping = True
         try:
-            return _between_hooks(self, step, (self, *args), kwargs)
+            return self._between_hooks(step, (self, *args), kwargs)
         finally:
             self._stepping = False
 
     return wrapper
-
-
-def _between_hooks(
-    optimizer: "Optimizer", step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Global hooks are the outer ones; a pre-hook may answer other arguments."""
-    for hook in [*_step_pre_hooks.values(), *optimizer._step_pre_hooks.values()]:
-        answer = hook(optimizer, args, kwargs)
-        if answer is not None:
-            if not isinstance(answer, tuple) or len(answer) != 2:
-                raise RuntimeError(
-                    f"step pre-hook '{name_of(hook)}' must return None or a tuple of "
-                    f"(new_args, new_kwargs), but got {answer!r}"
-                )
-            args, kwargs = answer
-    out = step(*args, **kwargs)
-    for hook in [*optimizer._step_post_hooks.values(), *_step_post_hooks.values()]:
-        hook(optimizer, args, kwargs)
-    return out
 
 
 def evaluated(closure: Closure | None) -> Any:
@@ -245,6 +227,24 @@ class Optimizer:
     ) -> RemovableHandle:
         """Call hook(optimizer) when a state dict has been loaded."""
         return _register(self._load_state_dict_post_hooks, hook, prepend)
+
+    def _between_hooks(
+        self, step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Global hooks are the outer ones; a pre-hook may answer other arguments."""
+        for hook in [*_step_pre_hooks.values(), *self._step_pre_hooks.values()]:
+            answer = hook(self, args, kwargs)
+            if answer is not None:
+                if not isinstance(answer, tuple) or len(answer) != 2:
+                    raise RuntimeError(
+                        f"step pre-hook '{name_of(hook)}' must return None or a tuple of "
+                        f"(new_args, new_kwargs), but got {answer!r}"
+                    )
+                args, kwargs = answer
+        out = step(*args, **kwargs)
+        for hook in [*self._step_post_hooks.values(), *_step_post_hooks.values()]:
+            hook(self, args, kwargs)
+        return out
 
     # ---- the state as plain data ----
 
@@ -409,7 +409,7 @@ def _own(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _own(item) for key, item in value.items()}
     if not isinstance(value, Tensor) and hasattr(value, "__dlpack__"):
-        return from_dlpack(value).clone()
+        return clone(from_dlpack(value))
     return copy.deepcopy(value)
 
 
@@ -420,7 +420,7 @@ def _loaded(value: Any, param: Tensor, group: Group, key: Any = None) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(_loaded(item, param, group) for item in value)
     value = _own(value)
-    if not isinstance(value, Tensor):
+    if not is_tensor(value):
         return value
     if key == "step":  # a count: 16 bits would be too few for it
         on_device = group.get("capturable") or group.get("fused")

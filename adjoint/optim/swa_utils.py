@@ -28,9 +28,9 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """A function that answers the exponential mean of one parameter."""
     _check_decay(decay)
 
-    @no_grad()
     def ema_update(ema_param: Any, current_param: Any, num_averaged: Any) -> Any:
-        return decay * ema_param + (1 - decay) * current_param
+        with no_grad():
+            return decay * ema_param + (1 - decay) * current_param
 
     return ema_update
 
@@ -38,9 +38,9 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 def get_swa_avg_fn() -> Average:
     """A function that answers the plain mean of one parameter."""
 
-    @no_grad()
     def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
-        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+        with no_grad():
+            return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
 
     return swa_update
 
@@ -49,13 +49,8 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
     """A function that takes parameters into their exponential means."""
     _check_decay(decay)
 
-    @no_grad()
     def ema_update(ema_param_list: Any, current_param_list: Any, _: Any) -> None:
-        for mean, param in zip(ema_param_list, current_param_list, strict=True):
-            if category_of(mean.array.dtype) >= FLOAT:
-                mean.lerp_(param, 1 - decay)
-            else:
-                mean.copy_(mean * decay + param * (1 - decay))
+        _mix(ema_param_list, current_param_list, 1 - decay)
 
     return ema_update
 
@@ -63,16 +58,20 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
 def get_swa_multi_avg_fn() -> MultiAverage:
     """A function that takes parameters into their plain means."""
 
-    @no_grad()
     def swa_update(averaged_param_list: Any, current_param_list: Any, num_averaged: Any) -> None:
-        part = 1 / (float(num_averaged) + 1)
-        for mean, param in zip(averaged_param_list, current_param_list, strict=True):
-            if category_of(mean.array.dtype) >= FLOAT:
-                mean.lerp_(param, part)
-            else:
-                mean.copy_(mean + (param - mean) * part)
+        _mix(averaged_param_list, current_param_list, 1 / (float(num_averaged) + 1))
 
     return swa_update
+
+
+@no_grad()
+def _mix(means: Any, values: Any, part: float) -> None:
+    """Move each mean a part of the way to its value."""
+    for mean, value in zip(means, values, strict=True):
+        if category_of(mean.array.dtype) >= FLOAT:
+            mean.lerp_(value, part)
+        else:
+            mean.copy_(mean * (1 - part) + value * part)
 
 
 class AveragedModel(nn.Module):
@@ -126,7 +125,8 @@ class AveragedModel(nn.Module):
         else:
             self._average_kinds(means, values)
         if not self.use_buffers:
-            for own, value in zip(self.module.buffers(), model.buffers(), strict=True):
+            buffers: Any = zip(self.module.buffers(), model.buffers(), strict=True)
+            for own, value in buffers:
                 own.detach().copy_(value.detach().to(own.device))
         self.n_averaged += 1
 

@@ -198,7 +198,7 @@ DATASETS: dict[str, Any] = {
 @pytest.mark.parametrize("program", DATASETS)
 def test_datasets_and_samplers(torch: Any, program: str) -> None:
     ours, theirs = (
-        outcome(lambda n=Numbers(lib): DATASETS[program](n)) for lib in (adjoint, torch)
+        outcome(lambda lib=lib: DATASETS[program](Numbers(lib))) for lib in (adjoint, torch)
     )
     if isinstance(theirs[0], type) or isinstance(ours[0], type):
         assert ours[0] is theirs[0]

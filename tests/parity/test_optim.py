@@ -318,7 +318,7 @@ def groups(library: Any, kind: str) -> Any:
     first, second = parameters(library, "float32", [(2,), (3,)])
     return {
         "a tensor": lambda: first,
-        "nothing": lambda: [],
+        "nothing": list,
         "a set": lambda: [{"params": {first, second}}],
         "numbers": lambda: [1.0],
         "no leaf": lambda: [first * 2],

@@ -1,6 +1,7 @@
 """Loaders and their workers: order, seeds, errors, ends."""
 
 import gc
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -12,6 +13,7 @@ import textwrap
 import time
 import warnings
 from collections import namedtuple
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,7 +81,7 @@ class Random(Dataset):
     def __getitem__(self, index: int) -> Any:
         info = get_worker_info()
         where = (-1, -1) if info is None else (info.id, info.seed)
-        return adjoint.rand(()).item(), random.random(), float(np.random.rand()), *where
+        return adjoint.rand(()).item(), random.random(), float(np.random.rand()), *where  # noqa: NPY002  # seeded too
 
 
 def refuse() -> None:
@@ -145,7 +147,7 @@ def test_without_batches(num_workers: int) -> None:
 def test_an_iterable_dataset(num_workers: int) -> None:
     loader = DataLoader(Count(), 3, num_workers=num_workers)
     batches = [batch.tolist() for batch in loader]
-    assert sorted(sum(batches, [])) == list(range(11))
+    assert sorted(itertools.chain(*batches)) == list(range(11))
     assert len(loader) == 4
     if num_workers == 2:
         assert batches == [[0, 2, 4], [1, 3, 5], [6, 8, 10], [7, 9]]
@@ -374,7 +376,7 @@ def test_persistent_workers_of_an_iterable_dataset() -> None:
     loader = DataLoader(Count(), 3, num_workers=2, persistent_workers=True)
     rounds = [[batch.tolist() for batch in loader] for _ in range(3)]
     assert rounds[0] == rounds[1] == rounds[2]
-    assert sorted(sum(rounds[0], [])) == list(range(11))
+    assert sorted(itertools.chain(*rounds[0])) == list(range(11))
 
 
 def test_persistent_workers_are_replaced_when_one_has_died() -> None:
@@ -411,13 +413,13 @@ PROGRAM = """
 def gone(pid: int) -> bool:
     """Whether a process has ended, or only waits to be buried."""
     try:
-        with open(f"/proc/{pid}/stat") as state:
-            return state.read().rpartition(")")[2].split()[0] == "Z"
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        return state.rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at /proc")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 @pytest.mark.parametrize("end", ["exit", "wait"])
 def test_workers_outlive_no_parent(end: str) -> None:
     """Whether it returns or is killed, in the middle of a round."""
@@ -470,7 +472,7 @@ def test_replicas_share_the_data(shuffle: bool, drop_last: bool) -> None:
     ]
     lists = [list(part) for part in parts]
     assert {len(part) for part in lists} == {2 if drop_last else 3}
-    together = sum(lists, [])
+    together = list(itertools.chain(*lists))
     assert len(set(together)) == (8 if drop_last else 10)
     parts[0].set_epoch(1)
     assert (list(parts[0]) != lists[0]) is shuffle
@@ -481,7 +483,7 @@ def test_replicas_share_the_data(shuffle: bool, drop_last: bool) -> None:
 def test_a_random_split_is_a_partition() -> None:
     parts = random_split(range(10), [0.5, 0.25, 0.25], adjoint.Generator().manual_seed(0))
     assert [len(part) for part in parts] == [6, 2, 2]
-    assert sorted(sum((list(part.indices) for part in parts), [])) == list(range(10))
+    assert sorted(itertools.chain(*(part.indices for part in parts))) == list(range(10))
     again = random_split(range(10), [6, 2, 2], adjoint.Generator().manual_seed(0))
     assert [part.indices for part in again] == [part.indices for part in parts]
     assert parts[0][0] == parts[0].indices[0]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from adjoint.ops.conversion import clone
+from adjoint.ops.shape import reshape
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tensor import Tensor
 
@@ -31,7 +33,7 @@ def checked(optimizer: Any) -> Optimizer:
 
 
 def _copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, Tensor) else value
+    return clone(value) if isinstance(value, Tensor) else value
 
 
 def for_each_group(name: str, optimizer: Optimizer, value: Any) -> Rates:
@@ -55,7 +57,7 @@ def current(optimizer: Optimizer, key: str = "lr") -> Rates:
 def assign(group: dict[str, Any], value: Any, key: str = "lr") -> None:
     """Set a group's setting; a tensor there is filled, because others may hold it."""
     if isinstance(group[key], Tensor):
-        group[key].fill_(value.reshape(()) if isinstance(value, Tensor) else value)
+        group[key].fill_(reshape(value, ()) if isinstance(value, Tensor) else value)
     else:
         group[key] = value
 
@@ -194,8 +196,8 @@ def _warn_of_order(optimizer: Optimizer) -> None:
         )
     elif not optimizer.has_stepped:
         warnings.warn(
-            "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the other way round, "
-            "the first value of the learning rate schedule would not be skipped",
+            "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the first value of "
+            "the learning rate schedule is skipped; call them the other way round",
             UserWarning,
             stacklevel=3,
         )

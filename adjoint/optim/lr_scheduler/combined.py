@@ -21,8 +21,8 @@ class _Combined(LRScheduler):
                 raise TypeError(f"{name}: the scheduler at index {index} has no `optimizer`")
             if isinstance(scheduler, ReduceLROnPlateau):
                 raise ValueError(
-                    f"{name} does not support `ReduceLROnPlateau`, whose step() needs a metric, but "
-                    f"got one at index {index}; step it by itself"
+                    f"{name} does not support `ReduceLROnPlateau`, whose step() needs a metric: "
+                    f"step the one at index {index} by itself"
                 )
             if scheduler.optimizer is not optimizer:
                 raise ValueError(
@@ -67,14 +67,14 @@ class SequentialLR(_Combined):
             assign(group, group["initial_lr"])
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
-        first._initial_step()
+        first._initial_step()  # noqa: SLF001  # a schedule like this one
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
         """Take back the step that each schedule has made when it was constructed."""
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):
-            for inner in scheduler._schedulers:
+            for inner in scheduler._schedulers:  # noqa: SLF001  # as above
                 self.recursive_undo(inner)
         elif hasattr(scheduler, "last_epoch"):
             scheduler.last_epoch -= 1
@@ -85,7 +85,7 @@ class SequentialLR(_Combined):
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]
         if index > 0 and self._milestones[index - 1] == self.last_epoch:
-            scheduler._update_lr(0)
+            scheduler._update_lr(0)  # noqa: SLF001  # it starts without counting a step
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()

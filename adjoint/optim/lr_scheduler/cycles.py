@@ -96,7 +96,7 @@ class CyclicLR(_Cycle):
             height: float = self._scale_fn_custom(x)
             return height
         if self.mode == "exp_range":
-            return self.gamma**x
+            return float(self.gamma**x)
         return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else 1.0
 
     def _rates(self) -> Rates:

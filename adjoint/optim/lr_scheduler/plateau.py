@@ -1,7 +1,7 @@
 """ReduceLROnPlateau: lower rates when a metric no longer improves."""
 
 from math import inf
-from typing import Any, Literal, SupportsFloat
+from typing import Literal, SupportsFloat
 
 from adjoint.optim.lr_scheduler.base import (
     LRScheduler,

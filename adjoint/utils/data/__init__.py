@@ -10,10 +10,10 @@ from adjoint.utils.data.dataset import (
     ConcatDataset as ConcatDataset,
     Dataset as Dataset,
     IterableDataset as IterableDataset,
-    random_split as random_split,
     StackDataset as StackDataset,
     Subset as Subset,
     TensorDataset as TensorDataset,
+    random_split as random_split,
 )
 from adjoint.utils.data.sampler import (
     BatchSampler as BatchSampler,

@@ -24,7 +24,7 @@ from adjoint.utils.data.sampler import (
 )
 from adjoint.utils.data.worker import End, Failure, Setup, Source, Task, work
 
-Sample = TypeVar("Sample", covariant=True)
+Sample_co = TypeVar("Sample_co", covariant=True)
 
 _PATIENCE = 5.0  # seconds that a worker gets to end by itself
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
@@ -37,14 +37,14 @@ class _Endless(Sampler[None]):
         return itertools.repeat(None)
 
 
-class DataLoader(Generic[Sample]):
+class DataLoader(Generic[Sample_co]):
     """Iterates over a dataset in batches; with num_workers > 0, other processes fetch them."""
 
     _initialized = False
 
     def __init__(
         self,
-        dataset: Dataset[Sample],
+        dataset: Dataset[Sample_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -144,14 +144,14 @@ class DataLoader(Generic[Sample]):
 
     def __iter__(self) -> Iterator[Any]:
         if self.num_workers == 0:
-            return _Iterator(self)
+            return _Iterator(self, self._source(), self._indices, self._reported)
         self.check_worker_number_rationality()
         if not self.persistent_workers:
-            return _WorkerIterator(self)
+            return _WorkerIterator(self, self._source(), self._indices, self._reported)
         if self._iterator is None or self._iterator.closed:
-            self._iterator = _WorkerIterator(self)
+            self._iterator = _WorkerIterator(self, self._source(), self._indices, self._reported)
         else:
-            self._iterator.restart(self)
+            self._iterator.begin(self._reported)
         return self._iterator
 
     def __len__(self) -> int:
@@ -227,20 +227,24 @@ def _checked_context(context: Any, num_workers: int) -> Any:
 class _Iterator:
     """One round over the data, fetched in this process."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        self._indices = loader._indices
-        self._source = loader._source()
-        self._workers = loader.num_workers
+    def __init__(
+        self, loader: DataLoader[Any], source: Source, indices: Any, reported: int | None
+    ) -> None:
+        self._indices = indices
+        self._source = source
         self._base_seed = drawn_seed(loader.generator)
-        self._begin(loader)
+        self._prepare(loader)
+        self.begin(reported)
 
-    def _begin(self, loader: DataLoader[Any]) -> None:
+    def _prepare(self, loader: DataLoader[Any]) -> None:
+        """What is done once, before the first round."""
+        self._fetch = self._source.fetcher()
+
+    def begin(self, reported: int | None) -> None:
         """Start a round."""
         self._order = iter(self._indices)
-        self._reported = loader._reported
+        self._reported = reported
         self._yielded = 0
-        if not self._workers:
-            self._fetch = self._source.fetcher()
 
     def __iter__(self) -> "_Iterator":
         return self
@@ -270,8 +274,9 @@ class _Iterator:
 class _WorkerIterator(_Iterator):
     """Rounds over the data, fetched by worker processes."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def _prepare(self, loader: DataLoader[Any]) -> None:
         self._round = -1
+        self._workers = loader.num_workers
         self._timeout = loader.timeout or None
         self._in_order = loader.in_order
         self._persistent = loader.persistent_workers
@@ -282,7 +287,7 @@ class _WorkerIterator(_Iterator):
         self._close = weakref.finalize(
             self, _shut_down, os.getpid(), self._processes, self._tasks, self._results
         )
-        super().__init__(loader)
+        self._start(loader)
 
     @property
     def closed(self) -> bool:
@@ -306,10 +311,8 @@ class _WorkerIterator(_Iterator):
             self._tasks.append(tasks_out)
             self._results.append(results_in)
 
-    def _begin(self, loader: DataLoader[Any]) -> None:
-        super()._begin(loader)
-        if not self._processes:
-            self._start(loader)
+    def begin(self, reported: int | None) -> None:
+        super().begin(reported)
         self._round += 1
         self._numbers = itertools.count()
         self._turns = deque(range(self._workers))  # those that have samples left
@@ -318,10 +321,6 @@ class _WorkerIterator(_Iterator):
         self._arrived: dict[int, Any] = {}
         for _ in range(self._ahead):
             self._ask()
-
-    def restart(self, loader: DataLoader[Any]) -> None:
-        """Begin another round with the same workers; what is left of the last is dropped."""
-        self._begin(loader)
 
     def _ask(self) -> None:
         """Have the next batch fetched, if there is one and a worker for it."""

@@ -11,20 +11,20 @@ from adjoint.creation import randperm
 from adjoint.random import Generator
 from adjoint.tensor import Tensor
 
-Sample = TypeVar("Sample", covariant=True)
+Sample_co = TypeVar("Sample_co", covariant=True)
 
 
-class Dataset(Generic[Sample]):
+class Dataset(Generic[Sample_co]):
     """Samples by index: a subclass gives __getitem__, most often __len__, maybe __getitems__."""
 
-    def __getitem__(self, index: Any) -> Sample:
+    def __getitem__(self, index: Any) -> Sample_co:
         raise NotImplementedError(f"{type(self).__name__} must give __getitem__ to be a Dataset")
 
     def __add__(self, other: "Dataset[Any]") -> "ConcatDataset[Any]":
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset[Sample], Iterable[Sample]):
+class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
     """Samples one after another: a subclass gives __iter__."""
 
     def __add__(self, other: Dataset[Any]) -> "ChainDataset":  # type: ignore[override]  # no index
@@ -35,7 +35,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """The rows of tensors that agree in their first size."""
 
     def __init__(self, *tensors: Tensor) -> None:
-        sizes = [tensor.size(0) for tensor in tensors]
+        sizes = [tensor.shape[0] for tensor in tensors]
         if len(set(sizes)) > 1:
             raise AssertionError(f"Size mismatch between tensors: their first sizes are {sizes}")
         self.tensors = tensors
@@ -44,8 +44,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return tuple(tensor[index] for tensor in self.tensors)
 
     def __len__(self) -> int:
-        size: int = self.tensors[0].size(0)
-        return size
+        return len(self.tensors[0])
 
 
 def _fetched(dataset: Any, indices: Any) -> list[Any]:
@@ -95,7 +94,7 @@ class StackDataset(Dataset[Any]):
         return self._length
 
 
-class ConcatDataset(Dataset[Sample]):
+class ConcatDataset(Dataset[Sample_co]):
     """Datasets one after another, as one."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
@@ -147,10 +146,10 @@ class ChainDataset(IterableDataset[Any]):
         return sum(len(dataset) for dataset in self._members())
 
 
-class Subset(Dataset[Sample]):
+class Subset(Dataset[Sample_co]):
     """Some samples of a dataset, by their indices."""
 
-    def __init__(self, dataset: Dataset[Sample], indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Dataset[Sample_co], indices: Sequence[int]) -> None:
         self.dataset: Any = dataset
         self.indices = indices
         kind = type(self)
@@ -173,10 +172,10 @@ class Subset(Dataset[Sample]):
 
 
 def random_split(
-    dataset: Dataset[Sample],
+    dataset: Dataset[Sample_co],
     lengths: Sequence[int | float],
     generator: Generator | None = None,
-) -> list[Subset[Sample]]:
+) -> list[Subset[Sample_co]]:
     """Split at random into parts of the given lengths, or fractions that add up to one."""
     size = len(dataset)  # type: ignore[arg-type]  # only one with a length can be split
     total = sum(lengths)

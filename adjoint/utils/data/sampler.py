@@ -10,7 +10,7 @@ from adjoint.dtypes import float64
 from adjoint.ops.random import multinomial
 from adjoint.random import Generator, chosen
 
-Index = TypeVar("Index", covariant=True)
+Index_co = TypeVar("Index_co", covariant=True)
 
 _PORTION = 32  # how many indices are drawn at once
 
@@ -26,10 +26,10 @@ def _check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
 
 
-class Sampler(Generic[Index]):
+class Sampler(Generic[Index_co]):
     """An iterable of indices, or of lists of them; a subclass gives __iter__, maybe __len__."""
 
-    def __iter__(self) -> Iterator[Index]:
+    def __iter__(self) -> Iterator[Index_co]:
         raise NotImplementedError
 
 
@@ -139,7 +139,7 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list[int]]):
     """The indices of another sampler in lists of batch_size; the last may be shorter."""
 
-    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+    def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
         _check_count("batch_size", batch_size)
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last should be a boolean value, but got {drop_last!r}")
