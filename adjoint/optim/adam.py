@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.ops.shape import reshape
-from adjoint.optim.elementwise import ElementwiseOptimizer, State
+from adjoint.optim.elementwise import ElementwiseOptimizer, State, choose
 from adjoint.optim.optimizer import (
     Group,
     Params,
@@ -307,7 +307,7 @@ class RAdam(_Moments):
         if longest > 5.0:
             length = longest - 2 * step * beta2**step / correction
             reliable = length > 5.0
-            used = xp.where(reliable, length, 5.0)  # shorter ones give no real root
+            used = choose(xp, reliable, length, 5.0)  # shorter ones give no real root
             rectified = (used - 4) * (used - 2) * longest / ((longest - 4) * (longest - 2) * used)
             scale = (rectified * correction) ** 0.5
         return {
@@ -340,7 +340,7 @@ class RAdam(_Moments):
         param, grad = decayed(param, grad, shrink, weight_decay)
         mean = state["exp_avg"] = mixed(state["exp_avg"], grad, beta1)
         square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], grad * grad, beta2)
-        param -= mean * step_size * xp.where(reliable, scale / (xp.sqrt(square) + eps), 1.0)
+        param -= mean * step_size * choose(xp, reliable, scale / (xp.sqrt(square) + eps), 1.0)
         return param
 
 

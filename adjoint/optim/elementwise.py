@@ -15,7 +15,6 @@ from adjoint.autograd.grad_mode import enable_grad, no_grad
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import COMPLEX, category_of, float32
-from adjoint.ops.comparison import gt, lt
 from adjoint.ops.complex_numbers import view_as_complex, view_as_real
 from adjoint.ops.conversion import clone
 from adjoint.ops.elementwise import abs, clamp, maximum, sign, sqrt, where
@@ -35,18 +34,17 @@ class TensorFunctions:
 
     abs = staticmethod(abs)
     clip = staticmethod(clamp)
-    greater = staticmethod(gt)
-    less = staticmethod(lt)
     maximum = staticmethod(maximum)
     sign = staticmethod(sign)
     sqrt = staticmethod(sqrt)
+    where = staticmethod(where)
 
-    @staticmethod
-    def where(condition: Any, chosen: Any, other: Any) -> Any:
-        """chosen where condition holds; a plain bool decides for all elements."""
-        if isinstance(condition, Tensor):
-            return where(condition, chosen, other)
+
+def choose(xp: Any, condition: Any, chosen: Any, other: Any) -> Any:
+    """chosen where condition holds; a plain bool decides for all elements."""
+    if isinstance(condition, bool):
         return chosen if condition else other
+    return xp.where(condition, chosen, other)
 
 
 class Counters:
@@ -161,15 +159,18 @@ class Batch:
 class Plan:
     """How the parameters of a group that have gradients make a step: in batches, or singly."""
 
-    def __init__(self, params: list[Any]) -> None:
+    def __init__(self, params: list[Any], names: list[str]) -> None:
         self.params = params
+        self.names = names
         self.arrays = [param.array for param in params]
         self.batches: list[Batch] = []
         self.singles: list[Any] = []
 
-    def fits(self, params: list[Any], state: Any) -> bool:
-        """Whether these are the parameters it was made for, in the same memory."""
-        if len(params) != len(self.params) or not all(map(is_, params, self.params)):
+    def fits(self, params: list[Any], names: list[str], state: Any) -> bool:
+        """Whether these are the parameters and states it was made for, in the same memory."""
+        if names != self.names or len(params) != len(self.params):
+            return False
+        if not all(map(is_, params, self.params)):
             return False
         if not all(map(is_, [param.array for param in params], self.arrays)):
             return False
@@ -197,7 +198,7 @@ class ElementwiseOptimizer(Optimizer):
             for param in group["params"]:
                 own = self.state.get(param, {})
                 for name in counts.keys() & own.keys():
-                    if not isinstance(own[name], Tensor):  # old versions kept plain numbers
+                    if not _counts_here(own[name], group):
                         own[name] = _counter(param, group, own[name])
 
     # ---- what an optimizer states ----
@@ -295,7 +296,11 @@ class ElementwiseOptimizer(Optimizer):
         work = [_widened(xp, each) for each in arrays]
         results = self._run(backend, work, names, numbers, group["maximize"])
         for name, before, result in zip(names, arrays[2:], results[1:]):
-            if result is not before:
+            if result is before:
+                continue
+            if backend.mutable:
+                before[...] = _narrowed(result, before)
+            else:
                 state[name].array = _narrowed(result, before)
         if results[0] is array and backend.mutable and not param.slow:
             param.counter().value += 1
@@ -306,9 +311,10 @@ class ElementwiseOptimizer(Optimizer):
     def _step_together(self, number: int, params: list[Any], group: Group) -> None:
         """The step of several parameters: small ones of a kind at once, the others singly."""
         plan = self._plans.get(number)
+        names = list(self.arrays(group))
         fresh: list[Batch] = []
-        if plan is None or not plan.fits(params, self.state):
-            plan = self._plans[number] = Plan(params)
+        if plan is None or not plan.fits(params, names, self.state):
+            plan = self._plans[number] = Plan(params, names)
             fresh = self._fill(plan, group)
         for batch in plan.batches:
             numbers = self.numbers(batch.backend.xp, group, batch.counters, batch in fresh)
@@ -321,7 +327,7 @@ class ElementwiseOptimizer(Optimizer):
 
     def _fill(self, plan: Plan, group: Group) -> list[Batch]:
         """Sort a plan's parameters into batches; those whose state is new are returned."""
-        names, counts = list(self.arrays(group)), self.counts(group)
+        names, counts = plan.names, self.counts(group)
         kinds: dict[Any, list[Any]] = {}
         distinct = len({id(param) for param in plan.params}) == len(plan.params)
         for param in plan.params:
@@ -424,6 +430,13 @@ def _filled(param: Any, value: Any) -> Tensor:
     if category_of(array.dtype) == COMPLEX:
         value = complex(value, value)
     return Tensor(backend_of(array).xp.full_like(array, value))
+
+
+def _counts_here(counter: Any, group: Group) -> bool:
+    """Whether a loaded counter can be used as it is; old versions kept plain numbers."""
+    if not isinstance(counter, Tensor):
+        return False
+    return bool(group.get("capturable")) or backend_of(counter.array) is numpy_backend
 
 
 def _counter(param: Any, group: Group, value: Any) -> Tensor:

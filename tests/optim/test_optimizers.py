@@ -127,15 +127,31 @@ def test_parameters_may_move_and_come_and_go() -> None:
     assert_equal(*results)
 
 
-def test_state_stays_the_same_object_from_step_to_step() -> None:
+def test_settings_may_change_what_is_kept() -> None:
+    results = []
+    for foreach in (None, False):
+        params = parameters(20)
+        optimizer = optim.SGD(params, lr=0.1, foreach=foreach)
+        for momentum in (0, 0.9, 0.5, 0):
+            optimizer.param_groups[0]["momentum"] = momentum
+            steps(optimizer, params, 2)
+        results.append(values(params))
+    assert_equal(*results)
+
+
+@every_optimizer
+@pytest.mark.parametrize("foreach", [None, False])
+def test_state_stays_in_its_place_from_step_to_step(name: str, foreach: Any) -> None:
     params = parameters()
-    optimizer = optim.Adam(params)
+    optimizer = getattr(optim, name)(params, foreach=foreach, **MOMENTUM.get(name, {}))
     steps(optimizer, params, 1)
-    mean = optimizer.state[params[0]]["exp_avg"]
-    before = mean.clone()
+    held = dict(optimizer.state[params[0]])
+    arrays = {key: tensor.array for key, tensor in held.items()}
+    before = {key: tensor.clone() for key, tensor in held.items()}
     steps(optimizer, params, 1, 1)
-    assert optimizer.state[params[0]]["exp_avg"] is mean
-    assert not adjoint.equal(mean, before)
+    for key, tensor in optimizer.state[params[0]].items():
+        assert tensor is held[key] and tensor.array is arrays[key]
+    assert any(not adjoint.equal(held[key], before[key]) for key in held)
 
 
 @every_optimizer
@@ -205,6 +221,20 @@ def test_jax(name: str, capturable: bool) -> None:
     assert all(param.device.type == "xla" for param in params)
     assert all(param._version == 3 for param in params)
     assert_equal(values(params), reference(name, 3), rtol=1e-5)
+
+
+@every_optimizer
+def test_a_state_dict_moves_to_jax(name: str) -> None:
+    pytest.importorskip("jax")
+    params = parameters()
+    optimizer = getattr(optim, name)(params, **MOMENTUM.get(name, {}))
+    steps(optimizer, params, 2)
+    moved = [param.detach().to("xla").requires_grad_() for param in params]
+    twin = getattr(optim, name)(moved)
+    twin.load_state_dict(optimizer.state_dict())
+    steps(twin, moved, 2, 2)
+    steps(optimizer, params, 2, 2)
+    assert_equal(values(moved), values(params), rtol=1e-5)
 
 
 def test_a_view_as_parameter_on_jax_changes_its_base() -> None:
