@@ -29,10 +29,9 @@ def _pairs(name: str, values: Any) -> Iterator[tuple[str, Any]]:
                 f"{type(pair).__name__}"
             )
         elements = list(pair)
-        if len(elements) != 2:  # noqa: PLR2004  a pair
+        if len(elements) != 2:
             raise ValueError(
-                f"{name} update sequence element #{place} has length {len(elements)}; "
-                "2 is required"
+                f"{name} update sequence element #{place} has length {len(elements)}; 2 is required"
             )
         key, value = elements
         yield key, value
@@ -387,7 +386,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The parameter under a key, or the default."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401  it is get itself
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The parameter under a key; the default is put there if there is none."""

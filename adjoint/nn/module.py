@@ -3,51 +3,64 @@
 Where members live: `_parameters`, `_buffers` and `_modules` are plain dictionaries, and the only
 place of what is in them. Programs write to them directly, replace them, copy them with `__dict__`,
 and put properties of the same name on the class; all of that works because there is no second
-place to keep in step. The price is that `self.weight` goes through `__getattr__`, 0.3 µs on CPython
-3.11 (less since 3.12); a training step of a small network makes a handful of such look-ups. A
-forward that reads the same member many times may take it into a local name once.
+place to keep in step. The price is that `self.weight` goes through `__getattr__`, half a
+microsecond on CPython 3.11: 2 % of a training step of a small network (docs/benchmarks.md,
+mlp_module). A forward that reads a member many times may take it into a local name once.
 
 The path of the module being called is not recorded: `current_modules` finds it on the stack when
 it is asked for, so that calls cost nothing more.
 """
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import copy
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from adjoint import creation
 from adjoint._base import HookTable
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.dtypes import COMPLEX, FLOAT, bfloat16, dtype, float16, float32, float64
+from adjoint.dtypes import COMPLEX, FLOAT, dtype
 from adjoint.nn.module_hooks import (
     BACKWARD,
     BACKWARD_PRE,
     BUFFER_REGISTRATION,
     FORWARD,
     FORWARD_PRE,
+    KIND_BACKWARD,
+    KIND_BACKWARD_PRE,
+    KIND_FORWARD,
+    KIND_FORWARD_PRE,
     MODULE_REGISTRATION,
     PARAMETER_REGISTRATION,
     CallHooks,
     registered,
 )
 from adjoint.nn.parameter import Buffer, Parameter
-from adjoint.nn.state_dict import State
+from adjoint.nn.state_dict import (
+    KIND_LOAD_POST,
+    KIND_LOAD_PRE,
+    KIND_STATE_POST,
+    KIND_STATE_PRE,
+    State,
+)
 from adjoint.ops.conversion import _requested as requested, typename
 from adjoint.tensor import Tensor
 
 T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
 _TABLES = {
-    "forward_pre": "_forward_pre_hooks",
-    "forward": "_forward_hooks",
-    "full_backward_pre": "_backward_pre_hooks",
-    "full_backward": "_backward_hooks",
-    "state_dict_pre": "_state_dict_pre_hooks",
-    "state_dict_post": "_state_dict_hooks",
-    "load_state_dict_pre": "_load_state_dict_pre_hooks",
-    "load_state_dict_post": "_load_state_dict_post_hooks",
+    KIND_FORWARD_PRE: "_forward_pre_hooks",
+    KIND_FORWARD: "_forward_hooks",
+    KIND_BACKWARD_PRE: "_backward_pre_hooks",
+    KIND_BACKWARD: "_backward_hooks",
+    KIND_STATE_PRE: "_state_dict_pre_hooks",
+    KIND_STATE_POST: "_state_dict_hooks",
+    KIND_LOAD_PRE: "_load_state_dict_pre_hooks",
+    KIND_LOAD_POST: "_load_state_dict_post_hooks",
 }
 
 
@@ -69,6 +82,7 @@ class Module(CallHooks, State):
     dump_patches: bool = False
     call_super_init: bool = False
     forward: Callable[..., Any] = _forward_unimplemented
+    T_destination = T_destination
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
@@ -104,17 +118,20 @@ class Module(CallHooks, State):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Accepted with any options; the module stays as it is and runs op by op."""
 
-    def _hook_tables(self) -> dict[str, HookTable]:
-        """The tables of this module's hooks, by kind."""
-        return {kind: self.__dict__[table] for kind, table in _TABLES.items()}
+    def hook_tables(self) -> list[tuple[str, HookTable]]:
+        """The kinds and tables of this module's hooks, which `autograd.graph.hooks` lists."""
+        return [(kind, self.__dict__[table]) for kind, table in _TABLES.items()]
 
     # ---- members by name ----
 
     def __getattr__(self, name: str) -> Any:
         fields = self.__dict__
-        for place in ("_parameters", "_modules", "_buffers"):
-            members = fields.get(place)
-            if members is not None and name in members:
+        if "_modules" in fields:  # not before Module.__init__
+            if name in (members := fields["_parameters"]):
+                return members[name]
+            if name in (members := fields["_modules"]):
+                return members[name]
+            if name in (members := fields["_buffers"]):
                 return members[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
@@ -302,7 +319,7 @@ class Module(CallHooks, State):
         prefix: str = "",
         remove_duplicate: bool = True,
     ) -> "Iterator[tuple[str, Module]]":
-        """This module and all within it with their paths, each once unless told otherwise."""
+        """The module itself and all within it with their paths, each once unless told otherwise."""
         seen = set() if memo is None else memo
         if self in seen:
             return
@@ -315,7 +332,7 @@ class Module(CallHooks, State):
                 yield from module.named_modules(seen, path, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> "Iterator[Module]":
-        """This module and all within it."""
+        """The module itself and all within it."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
@@ -487,22 +504,22 @@ class Module(CallHooks, State):
 
     def float(self) -> Self:
         """Convert floating parameters and buffers to float32."""
-        return self._converted(float32)
+        return self._converted("float")
 
     def double(self) -> Self:
         """Convert floating parameters and buffers to float64."""
-        return self._converted(float64)
+        return self._converted("double")
 
     def half(self) -> Self:
         """Convert floating parameters and buffers to float16."""
-        return self._converted(float16)
+        return self._converted("half")
 
     def bfloat16(self) -> Self:
         """Convert floating parameters and buffers to bfloat16."""
-        return self._converted(bfloat16)
+        return self._converted("bfloat16")
 
-    def _converted(self, kind: dtype) -> Self:
-        return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)
+    def _converted(self, method: str) -> Self:
+        return self._apply(lambda t: getattr(t, method)() if t.is_floating_point() else t)
 
     def share_memory(self) -> Self:
         """Nothing: a forked process sees the memory of its parent until one of them writes."""
@@ -567,8 +584,7 @@ _CALL = Module.__call__.__code__
 def current_modules() -> tuple[Module, ...]:
     """The modules whose calls are under way in this thread, the outermost first."""
     found: list[Module] = []
-    frame = sys._getframe(1)
-    above: Any = frame
+    above: Any = sys._getframe(1)
     while above is not None:
         if above.f_code is _CALL:
             found.append(above.f_locals["self"])
@@ -584,7 +600,7 @@ def current_module_path() -> str:
     """
     modules = current_modules()
     parts: list[str] = []
-    for outer, inner in zip(modules, modules[1:], strict=False):
+    for outer, inner in pairwise(modules):
         paths = (path for path, module in outer.named_modules() if module is inner)
         part = next(paths, f"<{type(inner).__name__}>")
         if part:

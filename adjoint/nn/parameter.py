@@ -1,11 +1,13 @@
 """Parameters and buffers: tensors that a module takes as its own when they are assigned to it."""
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 from typing import Any
 
 from adjoint.creation import empty
 from adjoint.ops.conversion import clone
 from adjoint.pickling import METHODS as PICKLING, rebuilt
-from adjoint.subclass import make_subclass, plain
+from adjoint.subclass import as_subclass, make_subclass, plain
 from adjoint.tensor import Tensor
 
 
@@ -41,13 +43,15 @@ class Parameter(Tensor, metaclass=_Marked):
             )
         if type(data) is Tensor or type(data) is Parameter:
             return make_subclass(cls, data, requires_grad)
-        leaf: Any = data.detach().requires_grad_(requires_grad)
-        if type(leaf) is not type(data):
+        leaf: Any = data.detach()
+        kept = type(leaf) is type(data)
+        if not kept:
             raise RuntimeError(
                 f"Parameter(data): detach() of a {type(data).__name__} answers a "
                 f"{type(leaf).__name__}, so it can't stay what it is as a parameter; let detach() "
                 "keep the class"
             )
+        leaf.requires_grad_(requires_grad)
         leaf._is_param = True
         return leaf
 
@@ -126,7 +130,8 @@ class UninitializedTensor:
         name = getattr(func, "name", None) or getattr(func, "__name__", repr(func))
         if name in cls.allowed:
             with plain():
-                return func(*args, **(kwargs or {}))
+                result = func(*args, **(kwargs or {}))
+            return result if issubclass(cls, Parameter) else as_subclass(result, cls)
         raise ValueError(
             f"{name}(): attempted to use an uninitialized parameter or buffer; run the module's "
             "forward once, so that it learns its shape"
@@ -148,7 +153,7 @@ class UninitializedTensor:
         return rebuilt, (type(self), array, where, self.requires_grad, {})
 
 
-class UninitializedParameter(UninitializedTensor, Parameter):
+class UninitializedParameter(UninitializedTensor, Parameter):  # type: ignore[misc]  # sees calls
     """A parameter whose shape the first call of its module tells."""
 
     becomes = Parameter

@@ -5,6 +5,8 @@ to its tensor. Its attribute `_metadata` has, by the path of each module, the ve
 module's format, by which `_load_from_state_dict` of a later version can read an earlier one.
 """
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import copy
 import functools
 import warnings
@@ -20,6 +22,12 @@ from adjoint.nn.module_hooks import add_hook
 from adjoint.nn.parameter import Parameter, is_lazy
 from adjoint.tensor import Tensor
 
+# The kinds of hook, in the words of lists and messages.
+KIND_STATE_PRE = "state_dict pre-hook"
+KIND_STATE_POST = "state_dict post-hook"
+KIND_LOAD_PRE = "load_state_dict pre-hook"
+KIND_LOAD_POST = "load_state_dict post-hook"
+
 EXTRA_STATE = "_extra_state"  # the last part of the key of what get_extra_state answers
 
 
@@ -34,7 +42,8 @@ class _IncompatibleKeys(NamedTuple):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys({self.missing_keys!r}, {self.unexpected_keys!r})"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return repr(self)
 
 
 class _BoundHook:
@@ -75,16 +84,16 @@ class State:
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, prefix, keep_vars) before state_dict."""
-        return add_hook(self._state_dict_pre_hooks, hook)
+        return add_hook(self, KIND_STATE_PRE, self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, state_dict, prefix, local_metadata) after state_dict.
 
         It may change state_dict in place, and must return None.
         """
-        marked: Any = hook
+        marked: Any = getattr(hook, "__func__", hook)  # a bound method takes no attributes
         marked._from_public_api = True
-        return add_hook(self._state_dict_hooks, hook)
+        return add_hook(self, KIND_STATE_POST, self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """As register_state_dict_post_hook; for the outermost module hook may answer another."""
@@ -93,7 +102,7 @@ class State:
                 f"hook '{name_of(hook)}' was registered by register_state_dict_post_hook before, "
                 "by which it must return None; register a function of its own here"
             )
-        return add_hook(self._state_dict_hooks, hook)
+        return add_hook(self, KIND_STATE_POST, self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook before the module loads its own part of a state dict.
@@ -108,14 +117,14 @@ class State:
     ) -> RemovableHandle:
         """As register_load_state_dict_pre_hook; without `with_module`, hook gets no module."""
         bound = _BoundHook(hook, self) if with_module else hook
-        return add_hook(self._load_state_dict_pre_hooks, bound)
+        return add_hook(self, KIND_LOAD_PRE, self._load_state_dict_pre_hooks, bound)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, incompatible_keys) when the module and those within it are loaded.
 
         It may change the lists of incompatible_keys in place, and must return None.
         """
-        return add_hook(self._load_state_dict_post_hooks, hook)
+        return add_hook(self, KIND_LOAD_POST, self._load_state_dict_post_hooks, hook)
 
     # ---- saving ----
 
@@ -150,9 +159,8 @@ class State:
             prefix = prefix or given.get("prefix", "")
             keep_vars = keep_vars or given.get("keep_vars", False)
         if destination is None:
-            made: Any = OrderedDict()
-            made._metadata = OrderedDict()
-            destination = made
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
@@ -185,11 +193,10 @@ class State:
 
     def _own_state(self) -> dict[str, Any]:
         """The parameters and persistent buffers of this module alone."""
-        state = {name: value for name, value in self._parameters.items() if value is not None}
-        for name, value in self._buffers.items():
-            if value is not None and name not in self._non_persistent_buffers_set:
-                state[name] = value
-        return state
+        passing = self._non_persistent_buffers_set
+        buffers = {name: value for name, value in self._buffers.items() if name not in passing}
+        both = {**self._parameters, **buffers}
+        return {name: value for name, value in both.items() if value is not None}
 
     # ---- loading ----
 
@@ -281,7 +288,7 @@ class State:
                     else:
                         value = Parameter(value, requires_grad=tensor.requires_grad)
                 setattr(self, name, value)
-        except Exception as error:  # noqa: BLE001  all that is wrong is reported together
+        except Exception as error:  # all that is wrong is reported together
             return f'while copying the parameter named "{key}", an exception occurred: {error}'
         return None
 
@@ -298,10 +305,11 @@ class _Loading:
     """One load_state_dict: what is loaded, and what was wrong with it."""
 
     def __init__(self, state_dict: Mapping[str, Any], assign: bool) -> None:
-        self.state_dict: Any = OrderedDict(state_dict)  # a copy, because modules may change it
+        copied: Any = OrderedDict(state_dict)  # because modules may change it
+        self.state_dict = copied
         self.metadata = getattr(state_dict, "_metadata", None)
         if self.metadata is not None:
-            self.state_dict._metadata = self.metadata
+            copied._metadata = self.metadata
         self.assign = assign
         self.keys = _IncompatibleKeys([], [])
         self.problems: list[str] = []

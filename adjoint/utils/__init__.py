@@ -1,1 +1,1 @@
-"""Tools around training, under PyTorch's names: hooks, checkpoints, data."""
+"""What PyTorch keeps under `torch.utils`."""
