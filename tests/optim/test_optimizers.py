@@ -194,6 +194,14 @@ def test_sixteen_bits(name: str, dtype: Any) -> None:
     assert_equal(found, reference(name, 3), rtol=0.03)
 
 
+@pytest.mark.parametrize("dtype", [adjoint.float16, adjoint.bfloat16, adjoint.complex64])
+def test_plain_descent_keeps_the_data_type(dtype: Any) -> None:
+    param = adjoint.ones(3, dtype=dtype).requires_grad_()
+    param.grad = adjoint.ones(3, dtype=dtype)
+    optim.SGD([param], lr=0.25).step()
+    assert param.dtype is dtype and param.tolist() == [0.75] * 3
+
+
 def test_infinities_are_no_warnings() -> None:
     params = parameters(2)
     optimizer = optim.Adam(params, eps=0.0)
