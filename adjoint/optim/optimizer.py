@@ -46,6 +46,9 @@ _LATER_SETTINGS = {
 }
 
 
+_LABELS = {"lr": "learning rate", "eps": "epsilon value"}  # programs look for these words
+
+
 class _Required:
     """The mark of a setting without a default: each parameter group must give it."""
 
@@ -112,7 +115,8 @@ def check_non_negative(**values: Any) -> None:
         if isinstance(value, Tensor) and value.array.size != 1:
             raise ValueError(f"Tensor {name} must be 1-element, got shape {tuple(value.shape)}")
         if not value >= 0.0:
-            raise ValueError(f"Invalid {name} value: {value}; it must not be negative")
+            label = _LABELS.get(name, f"{name} value")
+            raise ValueError(f"Invalid {label}: {value}; it must not be negative")
 
 
 def check_betas(betas: Any) -> None:
