@@ -21,9 +21,9 @@ LAYERS = [
     ["dispatch", "op_node", "ops.op", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
     ["autograd", "fft", "func", "library", "linalg", "methods"],
-    ["return_types", "special", "version"],
+    ["explain", "return_types", "special", "version"],
     ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
-    ["cli", "compat", "viz"],
+    ["__main__", "cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names
 ]
 RANK = {f"adjoint.{name}".strip("."): rank for rank, names in enumerate(LAYERS) for name in names}
