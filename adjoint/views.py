@@ -385,14 +385,18 @@ class CopySlices(Node):
     Outside the view the gradient passes; inside, it goes through the step that made the change.
     """
 
-    def __init__(self, base: TensorCore, steps: tuple[Any, ...], step: Node) -> None:
+    def __init__(
+        self, base: TensorCore, steps: tuple[Any, ...], step: Node, position: int = 0
+    ) -> None:
         super().__init__(next_sequence_number())
         self.steps = steps
         self.step = step
+        self.position = position  # of the view among the inputs of step
         self.describe_output(base.array)
         self.add_edge(edge_node(base), base.output_number)
-        for following, number in step.edges()[1:]:
-            self.add_edge(following, number)
+        for i, (following, number) in enumerate(step.edges()):
+            if i != position:
+                self.add_edge(following, number)
 
     def name(self) -> str:
         """PyTorch's name of this step."""
@@ -403,25 +407,24 @@ class CopySlices(Node):
     ) -> list[Any]:
         grad = grads[0]
         piece = replay(grad, self.steps)
-        first = self.step.edges()[0][0]
-        if not isinstance(grad, TensorCore) and not backend_of(grad).mutable:
-            results = self.step.apply([piece], False)
-            inside = results[0]
-            if inside is None or first is None:
-                inside = backend_of(grad).xp.zeros(piece.shape, piece.dtype)
-            return [scattered(grad, self.steps, inside), *results[1:]]
-        if not isinstance(grad, TensorCore):
+        recorded = isinstance(grad, TensorCore)
+        mutable = recorded or backend_of(grad).mutable
+        results = self.step.apply([piece.copy() if mutable and not recorded else piece], create_graph)
+        inside = results.pop(self.position)
+        if self.step.edges()[self.position][0] is None:
+            inside = None
+        if recorded:
+            total = grad - transposed(grad, self.steps, piece)
+            if inside is not None:
+                total = total + transposed(grad, self.steps, inside)
+        elif mutable:
             total = grad.copy()
-            results = self.step.apply([piece.copy()], False)
-            inside = results[0]
-            part = replay(total, self.steps)
-            part[...] = 0 if inside is None or first is None else inside
-            return [total, *results[1:]]
-        results = self.step.apply([piece], create_graph)
-        total = grad - transposed(grad, self.steps, piece)
-        if results[0] is not None and first is not None:
-            total = total + transposed(grad, self.steps, results[0])
-        return [total, *results[1:]]
+            replay(total, self.steps)[...] = 0 if inside is None else inside
+        else:
+            if inside is None:
+                inside = backend_of(grad).xp.zeros(piece.shape, piece.dtype)
+            total = scattered(grad, self.steps, inside)
+        return [total, *results]
 
     def release(self) -> None:
         self.step.release()

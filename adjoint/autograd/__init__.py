@@ -13,8 +13,9 @@ _HOMES = {
     "enable_grad": "grad_mode",
     "set_grad_enabled": "grad_mode",
     "inference_mode": "grad_mode",
+    "Function": "function",
 }
-_MODULES = {"graph"}
+_MODULES = {"function", "graph"}
 
 
 def __getattr__(name: str) -> Any:

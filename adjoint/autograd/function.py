@@ -1,0 +1,371 @@
+"""autograd.Function: an operation with a backward of its own.
+
+A call of `apply` makes a node (`function_node`), runs forward without recording, and hangs the
+outputs on the node; docs/notes/functions.md says what may be returned, saved and changed.
+"""
+
+import functools
+import inspect
+import warnings
+from typing import Any
+
+from adjoint import views
+from adjoint.ambient import ambient, change_grad_enabled, is_grad_enabled
+from adjoint.autograd.function_node import (
+    DelayedError,
+    FunctionCtx as FunctionCtx,
+    FunctionNode,
+    Saved,
+    placed,
+)
+from adjoint.ops.conversion import alias
+from adjoint.tensor import Tensor
+from adjoint.tensor_core import CUSTOM_VIEW, DEFAULT_VIEW, MULTI_OUTPUT_VIEW, is_floating
+
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+
+class Function:
+    """An operation with its own derivative: subclass it, write static methods, call `apply`.
+
+    Either `forward(ctx, *args)`, or `forward(*args)` with `setup_context(ctx, inputs, output)`;
+    and `backward(ctx, *grads)`, which answers one gradient for each argument of forward.
+    """
+
+    clear_saved_tensors_on_access = False
+    boxed_grads_call = False  # backward takes the gradients in one list, which it may empty
+    generate_vmap_rule = False
+    _backward_cls: type[FunctionNode] = FunctionNode
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._backward_cls = type(
+            cls.__name__ + "Backward",
+            (FunctionNode,),
+            {"_forward_cls": cls, "__module__": __name__},
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self).__name__} should not be instantiated: the methods of a Function are "
+            f"static; call {type(self).__name__}.apply(...)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        self._node = self._backward_cls()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_node":  # __init__ was not run
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return getattr(self._node, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"{type(self).__name__}: calling an instance, with a non-static forward method, is "
+            "deprecated and not supported. Make forward and backward static methods that take "
+            f"ctx first, and call {type(self).__name__}.apply(...)."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs: `forward(ctx, *args)`, or without ctx if there's setup_context."""
+        raise NotImplementedError("a custom autograd.Function must implement the forward method")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Keep what backward will need, after a forward that takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented by this autograd.Function")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of forward's arguments, from those of its outputs."""
+        raise NotImplementedError(
+            "a custom autograd.Function must implement either the backward or the vjp method to be "
+            "differentiated"
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs, from those of forward's arguments."""
+        raise NotImplementedError(
+            "a custom autograd.Function must implement the jvp function for forward mode"
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Forward over a batch: (output, out_dims)."""
+        raise NotImplementedError(
+            "to use an autograd.Function with vmap, override its vmap static method or set "
+            "generate_vmap_rule = True"
+        )
+
+    @classmethod
+    def _overrides(cls, name: str) -> bool:
+        """Whether a subclass has a method of its own by this name."""
+        return any(name in vars(kind) for kind in cls.__mro__[: cls.__mro__.index(Function)])
+
+    @classmethod
+    def _gradient_rule(cls) -> Any:
+        """backward, or vjp, which is another name for it."""
+        if cls._overrides("vjp"):
+            if cls._overrides("backward"):
+                raise RuntimeError(
+                    f"{cls.__name__}: Implementing both 'backward' and 'vjp' is not allowed; they "
+                    "are two names of one method"
+                )
+            return cls.vjp
+        return cls.backward
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the Function."""
+        separate = cls._overrides("setup_context")
+        if separate:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        node = cls._backward_cls()
+        arguments = (*args, *kwargs.values())
+        tensors = node.connect(arguments)
+        ctx = FunctionCtx(node)
+        recording = change_grad_enabled(False)
+        try:
+            if separate:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, arguments, output)
+            else:
+                output = cls.forward(ctx, *args, **kwargs)
+        finally:
+            change_grad_enabled(recording)
+        call = _Call(node, tensors, output, recording and any(node.context["needs_input_grad"]))
+        return call.finish()
+
+
+class InplaceFunction(Function):
+    """A Function with an option to work in place; kept because programs derive from it."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class _Call:
+    """What forward of one call has returned, on its way to the user."""
+
+    def __init__(
+        self, node: FunctionNode, tensors: list[Tensor], output: Any, executable: bool
+    ) -> None:
+        self.node = node
+        self.name: str = node._forward_cls.__name__
+        self.inputs = {id(tensor) for tensor in tensors}
+        self.tensors = tensors
+        self.single = not isinstance(output, tuple)
+        self.outputs: list[Any] = [output] if self.single else list(output)
+        self.executable = executable
+        context = node.context
+        self.to_save: tuple[Any, ...] = context.pop("to_save", None) or ()
+        self.dirty = self.marked("dirty_tensors", "mark_dirty")
+        self.constant = self.marked("non_differentiable", "mark_non_differentiable")
+        self.pure_view = bool(context.get("_is_pure_view", False))
+
+    def marked(self, attribute: str, method: str) -> dict[int, Tensor]:
+        """The tensors given to one of ctx's methods, by identity."""
+        found: dict[int, Tensor] = {}
+        for i, tensor in enumerate(self.node.context.pop(attribute, None) or ()):
+            if not isinstance(tensor, Tensor):
+                raise RuntimeError(
+                    f"{self.name}: {method} can only accept Tensors, but argument {i} is a "
+                    f"{type(tensor).__name__}"
+                )
+            found[id(tensor)] = tensor
+        return found
+
+    def finish(self) -> Any:
+        """The outputs on their node, and what backward needs saved."""
+        self.check_saved()
+        self.check_dirty()
+        self.check_pure_view()
+        for tensor in self.dirty.values():
+            tensor.counter().value += 1
+        results = [
+            self.attached(number, out) if isinstance(out, Tensor) else out
+            for number, out in enumerate(self.outputs)
+        ]
+        self.mark_views(results)
+        if self.executable:
+            self.node.describe(tuple(results))
+            self.node.differentiable = [self.is_differentiable(out) for out in self.outputs]
+            self.save()
+        return results[0] if self.single else tuple(results)
+
+    # ---- checks, before anything is changed ----
+
+    def check_saved(self) -> None:
+        """Only tensors can be saved."""
+        for i, tensor in enumerate(self.to_save if self.executable else ()):
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(
+                    f"{self.name}: save_for_backward can only save Tensors, but argument {i} is a "
+                    f"{type(tensor).__name__}; keep other values as attributes of ctx"
+                )
+            if tensor is not None and tensor.inference:
+                raise RuntimeError(
+                    f"{self.name}: Inference tensors cannot be saved for backward. Clone it outside "
+                    "inference_mode to get a normal tensor."
+                )
+
+    def check_dirty(self) -> None:
+        """What was marked dirty must be an input and an output, and autograd able to follow."""
+        returned = {id(out) for out in self.outputs}
+        for key, tensor in self.dirty.items():
+            if key not in returned:
+                raise RuntimeError(
+                    f"{self.name}: Some elements marked as dirty during the forward method were not "
+                    "returned as output. Return every input that is changed in place."
+                )
+            if key not in self.inputs:
+                self.complain_of_stranger(tensor)
+            elif self.executable and self.is_differentiable(tensor):
+                if tensor._is_view() and len(self.outputs) > 1:
+                    raise RuntimeError(
+                        f"{self.name}: your Function modifies inplace an input that is a view of "
+                        "another Tensor, and returns more than one output, which is not supported. "
+                        "Give it a clone of the view, or let it return only that."
+                    )
+                views.check_inplace(self.name, tensor, constant=True, recorded=True)
+
+    def complain_of_stranger(self, tensor: Tensor) -> None:
+        """A tensor marked dirty that was not given to forward."""
+        if tensor._is_view():
+            raise RuntimeError(
+                f"{self.name}: mark_dirty received a tensor that was not an input. It is a view, "
+                "whose base would be lost; do not mark it."
+            )
+        warnings.warn(
+            f"{self.name}: only inputs need be given to mark_dirty; a tensor made by forward was",
+            stacklevel=5,
+        )
+
+    def check_pure_view(self) -> None:
+        """A Function that says it is a view op must look like one."""
+        made = sum(isinstance(out, Tensor) for out in self.outputs)
+        if self.pure_view and self.executable and (len(self.tensors) != 1 or made != 1):
+            raise RuntimeError(
+                f"{self.name}: a Pure view custom Function can only have one input Tensor and one "
+                f"output Tensor, got {len(self.tensors)} and {made}"
+            )
+
+    # ---- outputs ----
+
+    def is_differentiable(self, out: Any) -> bool:
+        """Whether an output gets a gradient."""
+        if not self.executable or not isinstance(out, Tensor):
+            return False
+        return id(out) not in self.constant and is_floating(out.array)
+
+    def attached(self, number: int, out: Tensor) -> Tensor:
+        """One output as the user gets it."""
+        given = id(out) in self.inputs
+        changed = given and id(out) in self.dirty
+        if not self.is_differentiable(out):
+            return self.without_history(out, given, changed)
+        if changed:
+            self.rebase(number, out)
+            return out
+        if given:
+            with_mode = change_grad_enabled(False)
+            try:
+                out = alias(out)
+            finally:
+                change_grad_enabled(with_mode)
+        out.node, out.output_number, out.needs_grad = self.node, number, True
+        return out
+
+    def without_history(self, out: Tensor, given: bool, changed: bool) -> Tensor:
+        """An output that has no gradient; an input is left as it is and shown under a new name."""
+        if given:
+            if out.requires_grad:
+                return out.detach()
+            return out if changed else alias(out)
+        if out.needs_grad and not out._is_view():
+            out.detach_()
+        return out
+
+    def rebase(self, number: int, target: Tensor) -> None:
+        """An input was changed in place: its history goes through the node now."""
+        extras = target.extras
+        base: Any = None if extras is None else extras.base
+        if base is None or extras is None:
+            views.set_history(target, self.node, number)
+            return
+        position = next(i for i, tensor in enumerate(self.tensors) if tensor is target)
+        copy = views.CopySlices(base, extras.steps, self.node, position)
+        views.set_history(base, copy, 0)
+        views.regenerate(target)
+
+    def mark_views(self, results: list[Any]) -> None:
+        """Views that forward made can't be made again, so they can't be changed in place."""
+        several = sum(self.is_differentiable(out) for out in self.outputs) > 1
+        for out, original in zip(results, self.outputs):
+            if not isinstance(out, Tensor) or not out._is_view():
+                continue
+            extras = out.rare()
+            extras.view_version = out.counter().value
+            if id(original) in self.dirty and id(original) in self.inputs:
+                continue
+            if self.pure_view and self.executable:
+                extras.creation = DEFAULT_VIEW
+            elif is_grad_enabled():
+                extras.creation = MULTI_OUTPUT_VIEW if several else CUSTOM_VIEW
+
+    # ---- what backward needs ----
+
+    def save(self) -> None:
+        """Keep what was given to save_for_backward, through the hooks on saving."""
+        pairs = ambient().saved_hooks
+        kept: list[Saved] = []
+        for tensor in self.to_save:
+            saved = Saved(tensor)
+            if tensor is not None:
+                if tensor.node is self.node or (id(tensor) in self.dirty and tensor.needs_grad):
+                    saved.as_output(tensor.node is self.node)
+                saved.pack(pairs)
+            kept.append(saved)
+        self.node.saved = tuple(kept)
+
+
+def once_differentiable(fn: Any) -> Any:
+    """Decorate a backward that can't be differentiated itself: doing so is an error."""
+
+    @functools.wraps(fn)
+    def backward(ctx: Any, *grads: Any) -> Any:
+        recording = change_grad_enabled(False)
+        try:
+            answer = fn(ctx, *grads)
+        finally:
+            change_grad_enabled(recording)
+        return refused(ctx, answer) if recording else answer
+
+    return backward
+
+
+def refused(ctx: Any, answer: Any) -> Any:
+    """Gradients that say, when they are differentiated, that this can't be done."""
+    grads = answer if isinstance(answer, tuple) else (answer,)
+    node = getattr(ctx, "_adjoint_node", ctx)
+    edges = iter(node.edges())
+    following = [next(edges) if tensor else (None, 0) for tensor in node.is_input]
+    arrays = [g.array if isinstance(g, Tensor) and is_floating(g.array) else None for g in grads]
+    error = DelayedError(
+        f"trying to differentiate twice {node._forward_cls.__name__}, whose backward was marked "
+        "with @once_differentiable",
+        [(None, 0) if array is None else edge for array, edge in zip(arrays, following)],
+        arrays,
+    )
+    placements = tuple(
+        grad if array is None else placed(grad, error, i)
+        for i, (grad, array) in enumerate(zip(grads, arrays))
+    )
+    return placements if isinstance(answer, tuple) else placements[0]
