@@ -6,6 +6,7 @@ nothing unusual active; everything else goes through `apply`.
 
 from typing import TYPE_CHECKING, Any, Final
 
+from adjoint import lineage
 from adjoint.ambient import ambient, overrides_enabled, switchboard
 from adjoint.autograd.node import Node, accumulator_of, edge_node
 from adjoint.autograd.saved_tensors import pack
@@ -588,6 +589,8 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
             node.holds = True
         if node is not None and settings is not None and settings.saved_hooks:
             pack_all(node, settings.saved_hooks)
+    elif lineage.tracking.active and not recording:
+        lineage.extend(op, values, results)
     if settings is not None and settings.inference:
         for result in results:
             result.mark_inference()

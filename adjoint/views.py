@@ -7,6 +7,7 @@ base gets a new node and each view replays those operations to find its own (doc
 from typing import TYPE_CHECKING, Any
 
 import adjoint.dispatch as dispatch
+from adjoint import lineage
 from adjoint.ambient import (
     ambient,
     change_grad_enabled,
@@ -173,6 +174,8 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     write_result(op, values, target, backend)
     if before is None:
         target.counter().value += 1
+        if lineage.tracking.active:
+            lineage.extend(op, values, [target])
     else:
         # As another operand the target is found changed in backward, as in PyTorch.
         rest = [alias_of(target, False) if v is target else v for v in values[1:]]

@@ -4,6 +4,7 @@ A call of `apply` makes a node (`function_node`), runs forward without recording
 outputs on the node; docs/notes/functions.md says what may be returned, saved and changed.
 """
 
+import contextlib
 import functools
 import inspect
 import warnings
@@ -18,6 +19,7 @@ from adjoint.autograd.function_node import (
     Saved,
     placed,
 )
+from adjoint.lineage import Lineage
 from adjoint.ops.conversion import alias
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import CUSTOM_VIEW, DEFAULT_VIEW, MULTI_OUTPUT_VIEW, is_floating
@@ -122,25 +124,41 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the Function."""
         separate = cls._overrides("setup_context")
-        if separate:
-            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
-            bound.apply_defaults()
-            args, kwargs = bound.args, bound.kwargs
         node = cls._backward_cls()
+        ctx = FunctionCtx(node)
+        if separate:
+            args, kwargs = _bound(cls.forward, args, kwargs, all_defaults=True)
+        elif kwargs:
+            args, kwargs = _bound(cls.forward, (ctx, *args), kwargs, all_defaults=False)
+            args = args[1:]
         arguments = (*args, *kwargs.values())
         tensors = node.connect(arguments)
-        ctx = FunctionCtx(node)
+        executable = is_grad_enabled() and any(node.context["needs_input_grad"])
+        lineage = Lineage([t for t in tensors if t.needs_grad] if executable else [])
         recording = change_grad_enabled(False)
         try:
-            if separate:
-                output = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, arguments, output)
-            else:
-                output = cls.forward(ctx, *args, **kwargs)
+            with lineage if executable else contextlib.nullcontext():
+                if separate:
+                    output = cls.forward(*args, **kwargs)
+                    cls.setup_context(ctx, arguments, output)
+                else:
+                    output = cls.forward(ctx, *args, **kwargs)
         finally:
             change_grad_enabled(recording)
-        call = _Call(node, tensors, output, recording and any(node.context["needs_input_grad"]))
-        return call.finish()
+        return _Call(node, tensors, output, executable, lineage).finish()
+
+
+def _bound(
+    forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any], all_defaults: bool
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments in the order of forward's parameters; defaults between those that were given."""
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    given = list(bound.arguments)
+    bound.apply_defaults()
+    if not all_defaults:
+        while list(bound.arguments)[-1] != given[-1]:
+            bound.arguments.popitem()
+    return bound.args, bound.kwargs
 
 
 class InplaceFunction(Function):
@@ -155,9 +173,15 @@ class _Call:
     """What forward of one call has returned, on its way to the user."""
 
     def __init__(
-        self, node: FunctionNode, tensors: list[Tensor], output: Any, executable: bool
+        self,
+        node: FunctionNode,
+        tensors: list[Tensor],
+        output: Any,
+        executable: bool,
+        lineage: Lineage,
     ) -> None:
         self.node = node
+        self.lineage = lineage
         self.name: str = node._forward_cls.__name__
         self.inputs = {id(tensor) for tensor in tensors}
         self.tensors = tensors
@@ -226,8 +250,9 @@ class _Call:
                     "returned as output. Return every input that is changed in place."
                 )
             if key not in self.inputs:
-                self.complain_of_stranger(tensor)
-            elif self.executable and self.is_differentiable(tensor):
+                if self.executable:
+                    self.complain_of_stranger(tensor)
+            elif self.is_differentiable(tensor):
                 if tensor._is_view() and len(self.outputs) > 1:
                     raise RuntimeError(
                         f"{self.name}: your Function modifies inplace an input that is a view of "
@@ -331,9 +356,18 @@ class _Call:
             if tensor is not None:
                 if tensor.node is self.node or (id(tensor) in self.dirty and tensor.needs_grad):
                     saved.as_output(tensor.node is self.node)
+                else:
+                    saved.intermediate = self.is_intermediate(tensor)
                 saved.pack(pairs)
             kept.append(saved)
         self.node.saved = tuple(kept)
+
+    def is_intermediate(self, tensor: Tensor) -> bool:
+        """Whether forward made this from its inputs, and only backward will see it."""
+        if id(tensor) in self.inputs or any(tensor is out for out in self.outputs):
+            return False
+        own_leaf = tensor.needs_grad and not tensor._is_view()
+        return tensor.node is None and not own_leaf and self.lineage.holds(tensor)
 
 
 def once_differentiable(fn: Any) -> Any:

@@ -117,7 +117,9 @@ class Saved:
         if isinstance(self.value, SavedTensor):
             raise RuntimeError("register_hooks: hooks of this saved tensor have already been set")
         if self.value is None:
-            raise RuntimeError("register_hooks: calling it on a saved value that is None is forbidden")
+            raise RuntimeError(
+                "register_hooks: calling it on a saved value that is None is forbidden"
+            )
         self.pack(((pack_hook, unpack_hook),))
 
     def unpack(self, owner: "FunctionNode", number: int) -> Any:
@@ -237,9 +239,7 @@ class FunctionNode(Node):
 
     # ---- one step of backward ----
 
-    def apply(
-        self, grads: Any, create_graph: Any = None, wanted: Any = None, *more: Any
-    ) -> Any:
+    def apply(self, grads: Any, create_graph: Any = None, wanted: Any = None, *more: Any) -> Any:
         """See Node. Called by a user, with one Tensor for each output, it is backward itself."""
         if not isinstance(grads, list) or not isinstance(create_graph, bool):
             given = (grads, create_graph, wanted, *more)
@@ -286,7 +286,9 @@ class FunctionNode(Node):
         """What backward returned, checked, for the tensors among the inputs."""
         grads = answer if isinstance(answer, tuple) else (answer,)
         count = len(self.is_input)
-        if len(grads) != count and (len(grads) < count or any(g is not None for g in grads[count:])):
+        if len(grads) != count and (
+            len(grads) < count or any(g is not None for g in grads[count:])
+        ):
             raise RuntimeError(
                 f"{self.name()} returned an incorrect number of gradients: {len(grads)}, but "
                 f"forward was given {count} arguments; return None for those without one"
