@@ -24,7 +24,7 @@ class Lineage:
         self.token: Token[Lineage | None] | None = None
 
     def mark(self, tensor: TensorCore) -> None:
-        """This tensor depends on the inputs."""
+        """Note that a tensor depends on the inputs."""
         self.marks[id(tensor)] = weakref.ref(tensor)
 
     def holds(self, value: Any) -> bool:

@@ -412,7 +412,8 @@ class CopySlices(Node):
         piece = replay(grad, self.steps)
         recorded = isinstance(grad, TensorCore)
         mutable = recorded or backend_of(grad).mutable
-        results = self.step.apply([piece.copy() if mutable and not recorded else piece], create_graph)
+        own = piece if recorded or not mutable else piece.copy()
+        results = self.step.apply([own], create_graph)
         inside = results.pop(self.position)
         if self.step.edges()[self.position][0] is None:
             inside = None

@@ -44,7 +44,7 @@ class Function:
         cls._backward_cls = type(
             cls.__name__ + "Backward",
             (FunctionNode,),
-            {"_forward_cls": cls, "__module__": __name__},
+            {"function": cls, "rule": lambda node: _backward_of(cls), "__module__": __name__},
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -104,26 +104,9 @@ class Function:
         )
 
     @classmethod
-    def _overrides(cls, name: str) -> bool:
-        """Whether a subclass has a method of its own by this name."""
-        return any(name in vars(kind) for kind in cls.__mro__[: cls.__mro__.index(Function)])
-
-    @classmethod
-    def _gradient_rule(cls) -> Any:
-        """backward, or vjp, which is another name for it."""
-        if cls._overrides("vjp"):
-            if cls._overrides("backward"):
-                raise RuntimeError(
-                    f"{cls.__name__}: Implementing both 'backward' and 'vjp' is not allowed; they "
-                    "are two names of one method"
-                )
-            return cls.vjp
-        return cls.backward
-
-    @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the Function."""
-        separate = cls._overrides("setup_context")
+        separate = _overrides(cls, "setup_context")
         node = cls._backward_cls()
         ctx = FunctionCtx(node)
         if separate:
@@ -148,10 +131,28 @@ class Function:
         return _Call(node, tensors, output, executable, lineage).finish()
 
 
+def _overrides(function: type[Function], name: str) -> bool:
+    """Whether a Function has a method of its own by this name."""
+    own = function.__mro__[: function.__mro__.index(Function)]
+    return any(name in vars(kind) for kind in own)
+
+
+def _backward_of(function: type[Function]) -> Any:
+    """backward, or vjp, which is another name for it."""
+    if not _overrides(function, "vjp"):
+        return function.backward
+    if _overrides(function, "backward"):
+        raise RuntimeError(
+            f"{function.__name__}: Implementing both 'backward' and 'vjp' is not allowed; they are "
+            "two names of one method"
+        )
+    return function.vjp
+
+
 def _bound(
     forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any], all_defaults: bool
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments in the order of forward's parameters; defaults between those that were given."""
+    """The arguments in the order of forward's parameters, defaults between those given."""
     bound = inspect.signature(forward).bind(*args, **kwargs)
     given = list(bound.arguments)
     bound.apply_defaults()
@@ -169,6 +170,10 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
+def _is_view(tensor: Tensor) -> bool:
+    return tensor.extras is not None and tensor.extras.base is not None
+
+
 class _Call:
     """What forward of one call has returned, on its way to the user."""
 
@@ -182,7 +187,7 @@ class _Call:
     ) -> None:
         self.node = node
         self.lineage = lineage
-        self.name: str = node._forward_cls.__name__
+        self.name: str = node.function.__name__
         self.inputs = {id(tensor) for tensor in tensors}
         self.tensors = tensors
         self.single = not isinstance(output, tuple)
@@ -236,8 +241,8 @@ class _Call:
                 )
             if tensor is not None and tensor.inference:
                 raise RuntimeError(
-                    f"{self.name}: Inference tensors cannot be saved for backward. Clone it outside "
-                    "inference_mode to get a normal tensor."
+                    f"{self.name}: Inference tensors cannot be saved for backward. Clone it "
+                    "outside inference_mode to get a normal tensor."
                 )
 
     def check_dirty(self) -> None:
@@ -246,14 +251,14 @@ class _Call:
         for key, tensor in self.dirty.items():
             if key not in returned:
                 raise RuntimeError(
-                    f"{self.name}: Some elements marked as dirty during the forward method were not "
-                    "returned as output. Return every input that is changed in place."
+                    f"{self.name}: Some elements marked as dirty during the forward method were "
+                    "not returned as output. Return every input that is changed in place."
                 )
             if key not in self.inputs:
                 if self.executable:
                     self.complain_of_stranger(tensor)
             elif self.is_differentiable(tensor):
-                if tensor._is_view() and len(self.outputs) > 1:
+                if _is_view(tensor) and len(self.outputs) > 1:
                     raise RuntimeError(
                         f"{self.name}: your Function modifies inplace an input that is a view of "
                         "another Tensor, and returns more than one output, which is not supported. "
@@ -263,7 +268,7 @@ class _Call:
 
     def complain_of_stranger(self, tensor: Tensor) -> None:
         """A tensor marked dirty that was not given to forward."""
-        if tensor._is_view():
+        if _is_view(tensor):
             raise RuntimeError(
                 f"{self.name}: mark_dirty received a tensor that was not an input. It is a view, "
                 "whose base would be lost; do not mark it."
@@ -314,7 +319,7 @@ class _Call:
             if out.requires_grad:
                 return out.detach()
             return out if changed else alias(out)
-        if out.needs_grad and not out._is_view():
+        if out.needs_grad and not _is_view(out):
             out.detach_()
         return out
 
@@ -334,7 +339,7 @@ class _Call:
         """Views that forward made can't be made again, so they can't be changed in place."""
         several = sum(self.is_differentiable(out) for out in self.outputs) > 1
         for out, original in zip(results, self.outputs):
-            if not isinstance(out, Tensor) or not out._is_view():
+            if not isinstance(out, Tensor) or not _is_view(out):
                 continue
             extras = out.rare()
             extras.view_version = out.counter().value
@@ -366,7 +371,7 @@ class _Call:
         """Whether forward made this from its inputs, and only backward will see it."""
         if id(tensor) in self.inputs or any(tensor is out for out in self.outputs):
             return False
-        own_leaf = tensor.needs_grad and not tensor._is_view()
+        own_leaf = tensor.needs_grad and not _is_view(tensor)
         return tensor.node is None and not own_leaf and self.lineage.holds(tensor)
 
 
@@ -393,7 +398,7 @@ def refused(ctx: Any, answer: Any) -> Any:
     following = [next(edges) if tensor else (None, 0) for tensor in node.is_input]
     arrays = [g.array if isinstance(g, Tensor) and is_floating(g.array) else None for g in grads]
     error = DelayedError(
-        f"trying to differentiate twice {node._forward_cls.__name__}, whose backward was marked "
+        f"trying to differentiate twice {node.function.__name__}, whose backward was marked "
         "with @once_differentiable",
         [(None, 0) if array is None else edge for array, edge in zip(arrays, following)],
         arrays,

@@ -79,7 +79,7 @@ class FunctionCtx:
             raise TypeError(f"set_materialize_grads wants a bool, got {type(value).__name__}")
         self.materialize_grads = value
 
-    @property
+    @property  # type: ignore[misc]  # nobody assigns it
     def __class__(self) -> Any:
         """The class of the node: as in PyTorch, a ctx is an instance of Node."""
         node = self._adjoint_node
@@ -157,7 +157,7 @@ def placed(tensor: Any, node: Node | None, output_number: int) -> Tensor:
 class FunctionNode(Node):
     """The backward of one call of a Function; each Function has a subclass of its own."""
 
-    _forward_cls: Any = None  # the Function
+    function: Any = None
 
     def __init__(self) -> None:
         super().__init__(next_sequence_number())
@@ -208,10 +208,10 @@ class FunctionNode(Node):
         if self.spent:
             raise RuntimeError(
                 f"{self.name()}: saved_tensors can only be accessed once, because "
-                f"{self._forward_cls.__name__} sets clear_saved_tensors_on_access"
+                f"{self.function.__name__} sets clear_saved_tensors_on_access"
             )
         found = tuple(saved.unpack(self, i) for i, saved in enumerate(self.saved))
-        if self.saved and self._forward_cls.clear_saved_tensors_on_access:
+        if self.saved and self.function.clear_saved_tensors_on_access:
             self.spent, self.saved = True, ()
         return found
 
@@ -227,7 +227,7 @@ class FunctionNode(Node):
 
     def lost_history(self, number: int, array: Any) -> Node:
         """Where the gradient of a saved intermediate would go, if anyone asked for it."""
-        name = self._forward_cls.__name__
+        name = self.function.__name__
         return DelayedError(
             f"{name}: its backward was differentiated through saved_tensors[{number}], which "
             f"{name}.forward computed from its inputs but did not return, so how it depends on "
@@ -243,7 +243,7 @@ class FunctionNode(Node):
         """See Node. Called by a user, with one Tensor for each output, it is backward itself."""
         if not isinstance(grads, list) or not isinstance(create_graph, bool):
             given = (grads, create_graph, wanted, *more)
-            return self.call_backward(given[: self.output_count()])
+            return self.call_backward(list(given[: self.output_count()]))
         before = change_grad_enabled(create_graph)
         try:
             answer = self.call_backward(self.incoming(grads))
@@ -251,14 +251,16 @@ class FunctionNode(Node):
         finally:
             change_grad_enabled(before)
 
-    def call_backward(self, grads: tuple[Any, ...]) -> Any:
-        """The user's backward (or vjp) on Tensors."""
-        function = self._forward_cls
-        rule = function._gradient_rule()
-        ctx = FunctionCtx(self)
-        return rule(ctx, list(grads)) if function.boxed_grads_call else rule(ctx, *grads)
+    def rule(self) -> Any:
+        """The Function's backward."""
+        raise NotImplementedError
 
-    def incoming(self, grads: list[Any]) -> tuple[Any, ...]:
+    def call_backward(self, grads: list[Any]) -> Any:
+        """The user's backward (or vjp) on Tensors; nobody else holds this list."""
+        rule, ctx = self.rule(), FunctionCtx(self)
+        return rule(ctx, grads) if self.function.boxed_grads_call else rule(ctx, *grads)
+
+    def incoming(self, grads: list[Any]) -> list[Any]:
         """The gradients as backward sees them: Tensors, and zeros where none came."""
         zeros = self.context.get("materialize_grads", True)
         constant = zeros and self.context.get("_materialize_non_diff_grads", True)
@@ -269,7 +271,7 @@ class FunctionNode(Node):
             else:
                 wants_zeros = zeros if self.differentiable[i] else constant
                 seen.append(self.zeros_for(i) if wants_zeros else None)
-        return tuple(seen)
+        return seen
 
     def zeros_for(self, number: int) -> Tensor | None:
         """A gradient of zeros for a tensor among the outputs."""
