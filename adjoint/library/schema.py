@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.device import device
-from adjoint.dtypes import bool_, dtype, from_name
+from adjoint.dtypes import bool_, by_name, dtype
 from adjoint.ops.op import MISSING
 from adjoint.tensor import Tensor
 
@@ -360,7 +360,7 @@ def _read_default(reader: _Reader, kind: Kind) -> Any:
     if word.startswith('"'):
         return device(word[1:-1]) if kind.base == "Device" else word[1:-1]
     if kind.base == "ScalarType":
-        return from_name(word)
+        return by_name(word)
     number = float(word)
     return number if kind.base == "float" or not number.is_integer() else int(number)
 
