@@ -317,15 +317,8 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
             values[0].node = edge_node(target) or _Detached()
     node: Node | None = recorded_change(op, values, target)
     counter.value += 1
-    if node is None:
-        return
-    if base is None:
-        set_history(target, node, 0)
-        return
-    assert extras is not None
-    copy = CopySlices(base, extras.steps, node)
-    set_history(base, copy, 0)
-    regenerate(target)
+    if node is not None:
+        rebase(target, node, 0)
 
 
 def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
@@ -380,6 +373,17 @@ def set_history(tensor: Any, node: Node, output_number: int) -> None:
         reference = old.hooks.retain.pop(old_number, None)
         if reference is not None:
             node.any_hooks().retain[output_number] = reference
+
+
+def rebase(target: Tensor, node: Node, output_number: int, position: int = 0) -> None:
+    """A tensor was changed by the step of `node`, whose input at `position` it is."""
+    extras = target.extras
+    base: Any = None if extras is None else extras.base
+    if extras is None or base is None:
+        set_history(target, node, output_number)
+        return
+    set_history(base, CopySlices(base, extras.steps, node, position), 0)
+    regenerate(target)
 
 
 class CopySlices(Node):

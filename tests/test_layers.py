@@ -13,9 +13,8 @@ ROOT = Path(adjoint.__file__).parent
 # From the bottom up. A module may import its own layer and those below; a package stands for the
 # modules in it that are not named themselves.
 LAYERS = [
-    ["_base", "ambient", "backends", "device", "dtypes"],
-    ["lineage", "pytree", "size", "tensor_core"],
-    ["autograd.hooks"],
+    ["_base", "ambient", "backends", "device", "dtypes", "pytree", "size", "tensor_core"],
+    ["autograd.hooks", "lineage"],
     ["autograd.node", "autograd.saved_tensors"],
     ["autograd.engine", "autograd.workers"],
     ["dispatch", "op_node", "ops.op", "tensor", "views"],

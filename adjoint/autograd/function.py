@@ -302,7 +302,8 @@ class _Call:
         if not self.is_differentiable(out):
             return self.without_history(out, given, changed)
         if changed:
-            self.rebase(number, out)
+            position = next(i for i, tensor in enumerate(self.tensors) if tensor is out)
+            views.rebase(out, self.node, number, position)
             return out
         if given:
             with_mode = change_grad_enabled(False)
@@ -322,18 +323,6 @@ class _Call:
         if out.needs_grad and not _is_view(out):
             out.detach_()
         return out
-
-    def rebase(self, number: int, target: Tensor) -> None:
-        """An input was changed in place: its history goes through the node now."""
-        extras = target.extras
-        base: Any = None if extras is None else extras.base
-        if base is None or extras is None:
-            views.set_history(target, self.node, number)
-            return
-        position = next(i for i, tensor in enumerate(self.tensors) if tensor is target)
-        copy = views.CopySlices(base, extras.steps, self.node, position)
-        views.set_history(base, copy, 0)
-        views.regenerate(target)
 
     def mark_views(self, results: list[Any]) -> None:
         """Views that forward made can't be made again, so they can't be changed in place."""

@@ -187,7 +187,9 @@ def _resolved(hint: Any, function: Any, error: Any) -> Any:
         try:
             return eval(hint, function.__globals__)  # noqa: S307  # the module's own annotation
         except Exception as problem:
-            raise error(f"Unsupported type annotation {hint}. It is not a type ({problem}).") from None
+            raise error(
+                f"Unsupported type annotation {hint}. It is not a type ({problem})."
+            ) from None
     arguments = typing.get_args(hint)
     origin = typing.get_origin(hint)
     if any(isinstance(a, (str, typing.ForwardRef)) for a in arguments) and origin is not None:
@@ -237,7 +239,9 @@ def _returns(hint: Any, error: Any) -> tuple[tuple[Kind, ...], bool]:
     kinds = [kind_of(part) for part in (typing.get_args(hint) if several else (hint,))]
     found = [k for k in kinds if k is not None and not k.optional]
     if len(found) != len(kinds) or any(k.is_list and not k.is_tensor for k in found):
-        raise error(f"Return has unsupported type {hint}; return Tensors, lists of them or numbers.")
+        raise error(
+            f"Return has unsupported type {hint}; return Tensors, lists of them or numbers."
+        )
     return tuple(found), not several
 
 
