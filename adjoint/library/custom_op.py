@@ -7,7 +7,6 @@ from typing import Any
 
 from adjoint import views
 from adjoint.ambient import change_grad_enabled, is_grad_enabled, overrides_enabled
-from adjoint.autograd.function import Function
 from adjoint.autograd.function_node import DelayedError
 from adjoint.autograd.node import edge_node
 from adjoint.device import device
@@ -19,6 +18,11 @@ from adjoint.tensor import Tensor
 from adjoint.tensor_core import backend_of
 
 DeviceTypes = str | Sequence[str] | None
+
+
+def each_device(types: DeviceTypes) -> list[str | None]:
+    """The devices named, one or several; None for all that have no other kernel."""
+    return [types] if types is None or isinstance(types, str) else list(types)
 
 
 @dataclasses.dataclass
@@ -49,7 +53,7 @@ class CustomOpDef:
         self.needs_formula = False  # without one, it refuses inputs that require grad
         self.registered = Registrations()
         self.disabled: set[str | None] = set()
-        self.function: type[Function] = type(self.qualname, (OpFunction,), {})
+        self.function: type[OpFunction] = type(self.qualname, (OpFunction,), {})
 
     @property
     def qualname(self) -> str:
@@ -74,17 +78,12 @@ class CustomOpDef:
         if device_types is not None and not any(a.kind.is_tensor for a in self.schema.arguments):
             if not any(a.kind.base == "Device" for a in self.schema.arguments):
                 raise ValueError(
-                    f"{self.qualname}: an op without tensor arguments, but with kernels per device, "
-                    "must have a `device` argument to choose by"
+                    f"{self.qualname}: an op with kernels per device needs tensor arguments, or a "
+                    "`device` argument, to choose by"
                 )
-        kinds = (
-            [device_types]
-            if device_types is None or isinstance(device_types, str)
-            else device_types
-        )
 
         def register(kernel: Any) -> Any:
-            for kind in kinds:
+            for kind in each_device(device_types):
                 self.registered.kernels[kind] = kernel
             return kernel
 
@@ -110,8 +109,8 @@ class CustomOpDef:
         """
         if self.schema.mutated or any(kind.alias for kind in self.schema.returns):
             raise RuntimeError(
-                f"Cannot register autograd formula for non-functional operator {self} with schema "
-                f"{self.schema}: write an op that changes no argument, and register it for that"
+                f"{self.schema} is a non-functional operator, which can have no autograd formula: "
+                "write an op that changes no argument and returns new tensors"
             )
         self.registered.formula = Registered(backward, setup_context, registration_site())
 
@@ -182,19 +181,18 @@ class CustomOpDef:
     def bind(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """The positional arguments, and those that are given by keyword only; defaults filled in."""
+        """The positional arguments, and those given by keyword only; defaults filled in."""
         places = self.schema.positional
         if len(args) > len(places):
             raise RuntimeError(
                 f"{self.qualname}() takes {len(places)} positional argument(s) but {len(args)} "
-                f"were given. Declaration: {self.schema}"
+                f"were given: {self.schema}"
             )
         names = {argument.name for argument in self.schema.arguments}
         for name in kwargs:
             if name not in names:
                 raise RuntimeError(
-                    f"Unknown keyword argument '{name}' for operator '{self.qualname}'. "
-                    f"Schema: {self.schema}"
+                    f"{self.qualname}(): Unknown keyword argument '{name}': {self.schema}"
                 )
         given = dict(zip([argument.name for argument in places], args))
         twice = sorted(set(given) & set(kwargs))
@@ -210,16 +208,15 @@ class CustomOpDef:
         if argument.name not in given:
             if argument.default is MISSING:
                 raise RuntimeError(
-                    f"{self.qualname}() is missing value for argument '{argument.name}'. "
-                    f"Declaration: {self.schema}"
+                    f"{self.qualname}() is missing value for argument '{argument.name}': "
+                    f"{self.schema}"
                 )
             return argument.default
         value = accepted(argument.kind, given[argument.name])
         if value is MISSING:
             raise RuntimeError(
-                f"{self.qualname}() Expected a value of type '{argument.kind}' for argument "
-                f"'{argument.name}' but instead found type '{type(given[argument.name]).__name__}'. "
-                f"Declaration: {self.schema}"
+                f"{self.qualname}(): Expected a value of type '{argument.kind}' for argument "
+                f"'{argument.name}', got a {type(given[argument.name]).__name__}: {self.schema}"
             )
         return value
 
@@ -264,9 +261,9 @@ class CustomOpDef:
         if kernel is None:
             kernel = kernels.get(None)
         if kernel is None:
+            known = ", ".join(sorted(str(k) for k in kernels)) or "no device"
             raise NotImplementedError(
-                f"Could not run '{self.qualname}' with arguments from the '{kind}' backend: it has "
-                f"kernels for {sorted(str(k) for k in kernels) or 'no device'}; add one with "
+                f"Could not run {self.qualname} on {kind}: it has kernels for {known}; add one with "
                 "register_kernel"
             )
         return self.checked(kernel(*arguments, **keywords))
@@ -303,8 +300,8 @@ class CustomOpDef:
         found = accepted(kind, value)
         if found is MISSING:
             raise RuntimeError(
-                f"{self.qualname}: its kernel returned a {type(value).__name__} where a {kind} is due, "
-                f"per {self.schema}"
+                f"{self.qualname}: its kernel returned a {type(value).__name__} where a {kind} is "
+                f"due, per {self.schema}"
             )
         return found
 
@@ -317,9 +314,9 @@ class CustomOpDef:
                 same = other is tensor or type(other.array) is type(tensor.array)
                 if same and backend_of(tensor.array).shares_memory(tensor.array, other.array):
                     raise RuntimeError(
-                        f"{self.qualname} (with a kernel at {self.where}): The output of this custom "
-                        "operator must not also be an input to it, or another output, or share "
-                        "memory with one; return a clone()"
+                        f"{self.qualname}, defined at {self.where}: what its kernel returns must "
+                        "not also be an input or another output, nor share memory with one; return "
+                        "a clone()"
                     )
             others.append(tensor)
 
@@ -344,7 +341,7 @@ def lookup(qualname: str) -> CustomOpDef:
     found = REGISTRY.get("::".join(split_name(qualname)))
     if found is None:
         raise ValueError(
-            f"there is no custom op {qualname!r}; define it with library.custom_op or library.define"
+            f"there is no custom op {qualname!r}; define it with custom_op or define of library"
         )
     return found
 

@@ -78,9 +78,9 @@ class OpFunction(Function):
         op, formula = call.op, call.formula
         if formula is None:
             raise RuntimeError(
-                f"Trying to backward through {op.qualname}, defined at {op.where}, but no autograd "
-                "formula was registered for it when it was called; give it one with "
-                "register_autograd, or call it on detached tensors"
+                f"{op.qualname}, defined at {op.where}, can't be differentiated: no autograd "
+                "formula was registered when it was called. Give it one with register_autograd, or call "
+                "it on detached tensors."
             )
         assert call.result_spec is not None
         grads = tree_unflatten(flat, call.result_spec)

@@ -10,7 +10,14 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.library.custom_op import REGISTRY, CustomOpDef, DeviceTypes, lookup, split_name
+from adjoint.library.custom_op import (
+    REGISTRY,
+    CustomOpDef,
+    DeviceTypes,
+    each_device,
+    lookup,
+    split_name,
+)
 from adjoint.library.formula import Call, registration_site, wrong
 from adjoint.library.schema import Schema, from_hints, parse
 from adjoint.pytree import tree_flatten, tree_unflatten
@@ -60,10 +67,10 @@ def impl(qualname: str | CustomOpDef, *, device_types: DeviceTypes = ("cpu", "cu
     op = _found(qualname)
 
     def register(kernel: Any) -> Any:
-        for kind in [device_types] if isinstance(device_types, str) else device_types or [None]:
+        for kind in each_device(device_types):
             if kind in op.registered.kernels:
                 raise RuntimeError(
-                    f"{op.qualname} has a kernel for {kind} already; replace it with register_kernel"
+                    f"{op.qualname} has a kernel for {kind} already; register_kernel replaces it"
                 )
         return op.register_kernel(device_types, kernel)
 
@@ -229,5 +236,5 @@ def _check_gradient(call: Call, name: str, kind: Any, grad: Any) -> None:
     if not issubclass(kind, Tensor):
         raise wrong(
             call,
-            f"the gradient of '{name}' must be None, because it was no Tensor but a {kind.__name__}",
+            f"the gradient of '{name}' must be None: it was no Tensor but a {kind.__name__}",
         )

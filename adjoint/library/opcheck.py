@@ -7,7 +7,7 @@ from adjoint.autograd import differentiate
 from adjoint.autograd.function_node import FunctionNode
 from adjoint.creation import empty_like, randn
 from adjoint.dispatch import tensors_in
-from adjoint.dtypes import FLOAT
+from adjoint.dtypes import FLOAT, float64
 from adjoint.library.custom_op import CustomOpDef
 from adjoint.library.fake import fake_mode
 from adjoint.pytree import tree_map
@@ -26,7 +26,7 @@ class Trial:
         self.args = args
         self.kwargs = kwargs
 
-    def copies(self, change: Callable[[Tensor], Tensor]) -> tuple[Any, Any]:
+    def copies(self, change: Callable[[Any], Any]) -> Any:
         """The arguments with each tensor replaced."""
 
         def each(value: Any) -> Any:
@@ -39,10 +39,14 @@ class Trial:
         return any(t.requires_grad for t in tensors_in([*self.args, *self.kwargs.values()]))
 
 
-def fresh(tensor: Tensor) -> Tensor:
+def fresh(tensor: Any) -> Any:
     """A leaf with the same values."""
-    made: Tensor = tensor.detach().clone()
-    return made.requires_grad_(tensor.requires_grad)
+    return apart(tensor).requires_grad_(tensor.requires_grad)
+
+
+def apart(tensor: Any) -> Any:
+    """A tensor without history on memory of its own."""
+    return tensor.detach().clone()
 
 
 def results_of(output: Any) -> list[Tensor]:
@@ -57,10 +61,10 @@ def same(a: Tensor, b: Tensor) -> bool:
 
 def check_schema(trial: Trial) -> None:
     """The op changes just what its schema says, and its results are its own."""
-    args, kwargs = trial.copies(lambda t: t.detach().clone())
+    args, kwargs = trial.copies(apart)
     arguments, keywords = trial.op.bind(args, kwargs)
     before = tree_map(
-        lambda v: v.clone() if isinstance(v, Tensor) else v, (tuple(arguments), keywords)
+        lambda v: apart(v) if isinstance(v, Tensor) else v, (tuple(arguments), keywords)
     )
     versions = [t.version() for t in tensors_in([*arguments, *keywords.values()])]
     trial.op.compute(arguments, keywords)
@@ -97,10 +101,9 @@ def check_fake(trial: Trial) -> None:
         if not trial.op.schema.returns:
             return
         raise RuntimeError(
-            f"There was no fake impl registered for {trial.op}: give one with "
-            f"{trial.op.name}.register_fake"
+            f"{trial.op.qualname} has no fake impl; give it one with {trial.op.name}.register_fake"
         )
-    args, kwargs = trial.copies(lambda t: t.detach().clone())
+    args, kwargs = trial.copies(apart)
     real = results_of(trial.op.compute(*trial.op.bind(args, kwargs)))
     args, kwargs = trial.copies(lambda t: empty_like(t.detach()))
     arguments, keywords = trial.op.bind(args, kwargs)
@@ -133,7 +136,7 @@ def check_gradients(trial: Trial, step: float = 1e-6, tolerance: float = 1e-4) -
     """The formula agrees with finite differences, along a random direction, in double precision."""
     args, kwargs = trial.copies(fresh)
     inputs = [t for t in tensors_in([*args, *kwargs.values()]) if t.requires_grad]
-    precise = all(t.dtype.category == FLOAT and t.element_size() == 8 for t in inputs)
+    precise = all(t.dtype is float64 for t in inputs)
     if not inputs or not precise or trial.op.schema.mutated:
         return
     results = [r for r in results_of(trial.op(*args, **kwargs)) if r.requires_grad]
@@ -147,7 +150,7 @@ def check_gradients(trial: Trial, step: float = 1e-6, tolerance: float = 1e-4) -
     def value(by: float) -> float:
         moved = iter(directions)
         shifted = trial.copies(
-            lambda t: t.detach() + by * next(moved) if t.requires_grad else t.detach().clone()
+            lambda t: t.detach() + by * next(moved) if t.requires_grad else apart(t)
         )
         output = results_of(trial.op(*shifted[0], **shifted[1]))
         kept = [r for r in output if r.dtype.category == FLOAT]

@@ -37,8 +37,8 @@ def define(qualname: str, schema: str, *, lib: Any = None) -> CustomOpDef:
     found = dataclasses.replace(parse(schema), name=f"{namespace}::{name}")
     if found.name in REGISTRY:
         raise RuntimeError(
-            f"Tried to register an operator ({found}) with the same name multiple times; it is "
-            f"defined at {REGISTRY[found.name].where}"
+            f"{found} is defined already, at {REGISTRY[found.name].where}; an op can't be "
+            "registered with the same name multiple times"
         )
     op = CustomOpDef(namespace, name, found, composite=True)
     REGISTRY[op.qualname] = op

@@ -5,8 +5,10 @@ may be a list, optional, or both; `!` marks an argument that the op changes in p
 """
 
 import collections.abc
+import functools
 import inspect
 import numbers
+import operator
 import re
 import types
 import typing
@@ -156,7 +158,7 @@ def _argument(
 ) -> Argument:
     name = parameter.name
     if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-        raise error("We do not support positional-only args, varargs, or varkwargs.")
+        raise error("positional-only args, varargs and varkwargs are not supported.")
     if parameter.annotation is parameter.empty:
         raise error(f"Parameter {name} must have a type annotation.")
     hint = _resolved(parameter.annotation, function, error)
@@ -164,8 +166,8 @@ def _argument(
     if kind is None:
         advice = "Take a list in place of a tuple. " if typing.get_origin(hint) is tuple else ""
         raise error(
-            f"Parameter {name} has unsupported type {parameter.annotation}. {advice}The valid types "
-            f"are {', '.join(NAMES)} with Optional and list of them."
+            f"Parameter {name} has unsupported type {parameter.annotation}. {advice}The valid "
+            f"types are {', '.join(NAMES)} with Optional and list of them."
         )
     mutated = kind.is_tensor if changed is None else name in changed
     if mutated:
@@ -195,7 +197,7 @@ def _resolved(hint: Any, function: Any, error: Any) -> Any:
     if any(isinstance(a, (str, typing.ForwardRef)) for a in arguments) and origin is not None:
         names = [a.__forward_arg__ if isinstance(a, typing.ForwardRef) else a for a in arguments]
         whole = tuple(_resolved(a, function, error) for a in names)
-        return typing.Union[whole] if origin is typing.Union else origin[whole]
+        return functools.reduce(operator.or_, whole) if origin is typing.Union else origin[whole]
     return hint
 
 
@@ -227,18 +229,21 @@ def _optional(hint: Any) -> Any:
     if type(None) not in parts:
         return None
     rest = tuple(part for part in parts if part is not type(None))
-    return typing.Union[rest]
+    return functools.reduce(operator.or_, rest)
 
 
 def _returns(hint: Any, error: Any) -> tuple[tuple[Kind, ...], bool]:
     if hint is None or hint is type(None):
         return (), False
     if hint is inspect.Signature.empty:
-        raise error("No return type annotation was provided. Please add one.")
+        raise error("No return type annotation was provided.")
     several = typing.get_origin(hint) is tuple
     kinds = [kind_of(part) for part in (typing.get_args(hint) if several else (hint,))]
     found = [k for k in kinds if k is not None and not k.optional]
-    if len(found) != len(kinds) or any(k.is_list and not k.is_tensor for k in found):
+    numbers_only = ("SymInt", "float", "bool", "Scalar")
+    if len(found) != len(kinds) or not all(
+        k.is_tensor or (k.base in numbers_only and not k.is_list) for k in found
+    ):
         raise error(
             f"Return has unsupported type {hint}; return Tensors, lists of them or numbers."
         )
@@ -387,7 +392,7 @@ def accepted(kind: Kind, value: Any) -> Any:
 
 def _number(wanted: Any, value: Any) -> Any:
     """A number of this sort; a tensor of one element counts as one."""
-    if isinstance(value, Tensor) and value.numel() == 1:
+    if isinstance(value, Tensor) and value.array.size == 1:
         value = value.item()
     return value if isinstance(value, wanted) else MISSING
 
