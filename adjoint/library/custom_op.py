@@ -263,8 +263,8 @@ class CustomOpDef:
         if kernel is None:
             known = ", ".join(sorted(str(k) for k in kernels)) or "no device"
             raise NotImplementedError(
-                f"Could not run {self.qualname} on {kind}: it has kernels for {known}; add one with "
-                "register_kernel"
+                f"Could not run {self.qualname} on {kind}: it has kernels for {known}; add one "
+                "with register_kernel"
             )
         return self.checked(kernel(*arguments, **keywords))
 

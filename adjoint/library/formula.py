@@ -32,6 +32,7 @@ class Call:
         self.formula = formula
         self.keywords: dict[str, Any] = keywords
         self.flat, self.spec = tree_flatten(tuple(arguments), is_leaf=holds_no_tensors)
+        self.least = least_gradients(op.schema.positional, arguments)
         self.result_spec: TreeSpec | None = None
         self.single = True
 
@@ -46,6 +47,16 @@ class Call:
     def arguments(self, flat: Any) -> Any:
         """Values for the tensors in their places among the arguments."""
         return tree_unflatten(flat, self.spec)
+
+
+def least_gradients(parameters: list[Any], values: list[Any]) -> int:
+    """How many gradients a formula must answer: none for defaults at the end, as in PyTorch."""
+    count = len(values)
+    while count and not isinstance(values[count - 1], (Tensor, list)):
+        if values[count - 1] != parameters[count - 1].default:
+            break
+        count -= 1
+    return count
 
 
 def holds_no_tensors(tree: Any) -> bool:
@@ -79,8 +90,8 @@ class OpFunction(Function):
         if formula is None:
             raise RuntimeError(
                 f"{op.qualname}, defined at {op.where}, can't be differentiated: no autograd "
-                "formula was registered when it was called. Give it one with register_autograd, or call "
-                "it on detached tensors."
+                "formula was registered when it was called. Give it one with register_autograd, "
+                "or call it on detached tensors."
             )
         assert call.result_spec is not None
         grads = tree_unflatten(flat, call.result_spec)
@@ -142,9 +153,10 @@ class Registered:
         answer = self.backward(ctx, *grads)
         answer = answer if isinstance(answer, tuple) else (answer,)
         count = len(call.spec.children_specs)
-        if len(answer) != count:
+        spare = any(grad is not None for grad in answer[count:])
+        if len(answer) < call.least or spare:
             raise wrong(call, f"{count} gradients must be returned, got {len(answer)}")
-        return answer
+        return (*answer[:count], *[None] * (count - len(answer)))
 
 
 def registration_site() -> str:

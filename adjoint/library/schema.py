@@ -32,6 +32,7 @@ BASES = {
     dtype: "ScalarType",
     device: "Device",
 }
+RETURNED = ("Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar")
 NAMES = {**{name: name for name in BASES.values()}, "int": "SymInt"}
 
 
@@ -238,11 +239,10 @@ def _returns(hint: Any, error: Any) -> tuple[tuple[Kind, ...], bool]:
     if hint is inspect.Signature.empty:
         raise error("No return type annotation was provided.")
     several = typing.get_origin(hint) is tuple
-    kinds = [kind_of(part) for part in (typing.get_args(hint) if several else (hint,))]
-    found = [k for k in kinds if k is not None and not k.optional]
-    numbers_only = ("SymInt", "float", "bool", "Scalar")
-    if len(found) != len(kinds) or not all(
-        k.is_tensor or (k.base in numbers_only and not k.is_list) for k in found
+    parts = typing.get_args(hint) if several else (hint,)
+    found = [k for k in map(kind_of, parts) if k is not None and str(k) in RETURNED]
+    if len(found) != len(parts) or any(
+        typing.get_origin(part) is collections.abc.Sequence for part in parts
     ):
         raise error(
             f"Return has unsupported type {hint}; return Tensors, lists of them or numbers."
