@@ -589,7 +589,7 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
             node.holds = True
         if node is not None and settings is not None and settings.saved_hooks:
             pack_all(node, settings.saved_hooks)
-    elif lineage.tracking.active and not recording:
+    elif lineage.tracking.used and not recording:
         lineage.extend(op, values, results)
     if settings is not None and settings.inference:
         for result in results:

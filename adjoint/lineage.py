@@ -36,24 +36,28 @@ class Lineage:
 
     def __enter__(self) -> "Lineage":
         self.token = _current.set(self)
-        tracking.active += 1
+        tracking.used = True
         return self
 
     def __exit__(self, *exc: object) -> None:
-        tracking.active -= 1
         assert self.token is not None
         _current.reset(self.token)
 
 
 class _Tracking:
-    """How many forwards are tracked, over all contexts."""
+    """Whether a forward was ever tracked: until then, calls need not look at their context."""
 
     def __init__(self) -> None:
-        self.active = 0
+        self.used = False
 
 
 tracking = _Tracking()
 _current: ContextVar[Lineage | None] = ContextVar("adjoint_lineage", default=None)
+
+
+def current() -> Lineage | None:
+    """The forward that is tracked in this context."""
+    return _current.get()
 
 
 def extend(op: "Op", values: list[Any], results: list[Any]) -> None:

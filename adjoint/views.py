@@ -174,7 +174,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     write_result(op, values, target, backend)
     if before is None:
         target.counter().value += 1
-        if lineage.tracking.active:
+        if lineage.tracking.used:
             lineage.extend(op, values, [target])
     else:
         # As another operand the target is found changed in backward, as in PyTorch.

@@ -7,7 +7,6 @@ each tensor-like input to its gradient.
 
 import dataclasses
 from collections import namedtuple
-from collections.abc import Callable
 from typing import Any
 
 from adjoint.library.custom_op import (
@@ -22,8 +21,6 @@ from adjoint.library.formula import Call, registration_site, wrong
 from adjoint.library.schema import Schema, from_hints, parse
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensor import Tensor
-
-Decorator = Callable[[Any], Any]
 
 
 def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
@@ -62,7 +59,9 @@ def _found(qualname: str | CustomOpDef) -> CustomOpDef:
     return qualname if isinstance(qualname, CustomOpDef) else lookup(qualname)
 
 
-def impl(qualname: str | CustomOpDef, *, device_types: DeviceTypes = ("cpu", "cuda")) -> Decorator:
+def impl(
+    qualname: str | CustomOpDef, *, device_types: DeviceTypes = ("cpu", "cuda"), func: Any = None
+) -> Any:
     """Decorate the kernel of an op for these devices."""
     op = _found(qualname)
 
@@ -74,7 +73,7 @@ def impl(qualname: str | CustomOpDef, *, device_types: DeviceTypes = ("cpu", "cu
                 )
         return op.register_kernel(device_types, kernel)
 
-    return register
+    return register if func is None else register(func)
 
 
 def impl_abstract(qualname: str | CustomOpDef, *, func: Any = None) -> Any:
@@ -92,7 +91,7 @@ class Half:
     output_differentiability: list[bool] | None = None
 
 
-def impl_save_for_backward(qualname: str | CustomOpDef) -> Decorator:
+def impl_save_for_backward(qualname: str | CustomOpDef, *, func: Any = None) -> Any:
     """Decorate `save(inputs, output)`, which answers what backward needs: any nest of values."""
     op, where = _found(qualname), registration_site()
 
@@ -101,12 +100,15 @@ def impl_save_for_backward(qualname: str | CustomOpDef) -> Decorator:
         _join(op)
         return function
 
-    return register
+    return register if func is None else register(func)
 
 
 def impl_backward(
-    qualname: str | CustomOpDef, output_differentiability: list[bool] | None = None
-) -> Decorator:
+    qualname: str | CustomOpDef,
+    output_differentiability: list[bool] | None = None,
+    *,
+    func: Any = None,
+) -> Any:
     """Decorate `backward(ctx, saved, *grads)`, which answers a dictionary of gradients.
 
     `output_differentiability` has one boolean for each result of the op.
@@ -129,7 +131,7 @@ def impl_backward(
         _join(op)
         return function
 
-    return register
+    return register if func is None else register(func)
 
 
 def _join(op: CustomOpDef) -> None:
