@@ -106,7 +106,7 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the Function."""
-        separate = _overrides(cls, "setup_context")
+        separate = cls.setup_context is not Function.setup_context
         node = cls._backward_cls()
         ctx = FunctionCtx(node)
         if separate:
@@ -131,17 +131,11 @@ class Function:
         return _Call(node, tensors, output, executable, lineage).finish()
 
 
-def _overrides(function: type[Function], name: str) -> bool:
-    """Whether a Function has a method of its own by this name."""
-    own = function.__mro__[: function.__mro__.index(Function)]
-    return any(name in vars(kind) for kind in own)
-
-
 def _backward_of(function: type[Function]) -> Any:
     """backward, or vjp, which is another name for it."""
-    if not _overrides(function, "vjp"):
+    if function.vjp is Function.vjp:
         return function.backward
-    if _overrides(function, "backward"):
+    if function.backward is not Function.backward:
         raise RuntimeError(
             f"{function.__name__}: Implementing both 'backward' and 'vjp' is not allowed; they are "
             "two names of one method"
@@ -218,14 +212,15 @@ class _Call:
         self.check_pure_view()
         for tensor in self.dirty.values():
             tensor.counter().value += 1
+        flags = [self.is_differentiable(out) for out in self.outputs]
         results = [
-            self.attached(number, out) if isinstance(out, Tensor) else out
+            self.attached(number, out, flags[number]) if isinstance(out, Tensor) else out
             for number, out in enumerate(self.outputs)
         ]
-        self.mark_views(results)
+        self.mark_views(results, sum(flags) > 1)
         if self.executable:
-            self.node.describe(tuple(results))
-            self.node.differentiable = [self.is_differentiable(out) for out in self.outputs]
+            self.node.describe(results)
+            self.node.differentiable = flags
             self.save()
         return results[0] if self.single else tuple(results)
 
@@ -295,11 +290,11 @@ class _Call:
             return False
         return id(out) not in self.constant and is_floating(out.array)
 
-    def attached(self, number: int, out: Tensor) -> Tensor:
+    def attached(self, number: int, out: Tensor, differentiable: bool) -> Tensor:
         """One output as the user gets it."""
         given = id(out) in self.inputs
         changed = given and id(out) in self.dirty
-        if not self.is_differentiable(out):
+        if not differentiable:
             return self.without_history(out, given, changed)
         if changed:
             position = next(i for i, tensor in enumerate(self.tensors) if tensor is out)
@@ -324,9 +319,8 @@ class _Call:
             out.detach_()
         return out
 
-    def mark_views(self, results: list[Any]) -> None:
+    def mark_views(self, results: list[Any], several: bool) -> None:
         """Views that forward made can't be made again, so they can't be changed in place."""
-        several = sum(self.is_differentiable(out) for out in self.outputs) > 1
         for out, original in zip(results, self.outputs):
             if not isinstance(out, Tensor) or not _is_view(out):
                 continue

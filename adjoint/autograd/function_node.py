@@ -189,7 +189,7 @@ class FunctionNode(Node):
         self.context["needs_input_grad"] = tuple(needs)
         return found
 
-    def describe(self, outputs: tuple[Any, ...]) -> None:
+    def describe(self, outputs: list[Any]) -> None:
         """What the gradients of the outputs must look like; of values that are no tensors, none."""
         arrays = [out.array if isinstance(out, Tensor) else None for out in outputs]
         present = [array for array in arrays if array is not None]
