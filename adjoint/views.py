@@ -72,17 +72,16 @@ def regenerate(view: Tensor) -> None:
 
 def refusal(view: Tensor, creation: int, what: str) -> RuntimeError:
     """Why a view of this kind can't be changed."""
-    if creation == MULTI_OUTPUT_VIEW:
-        where = f"Output {view.output_number} of {view.node.name() if view.node else 'a function'}"
+    if creation in (MULTI_OUTPUT_VIEW, CUSTOM_VIEW):
+        name = "a function" if view.node is None else view.node.name().partition("Backward")[0]
+        reason = "was created inside a custom Function, whose backward does not know of the change"
+        if creation == MULTI_OUTPUT_VIEW:
+            reason = "is the output of a function that returns multiple views"
         return RuntimeError(
-            f"{where} is a view and {what} modified inplace. It comes from a function that "
-            "returns multiple views; use the out-of-place form of the change instead."
+            f"Output {view.output_number} of {name} is a view and {what} modified inplace. This "
+            f"view {reason}; use the out-of-place form of the change instead, or clone the view."
         )
-    made = {
-        NO_GRAD_VIEW: "in no_grad mode",
-        INFERENCE_VIEW: "in inference mode",
-        CUSTOM_VIEW: "inside a custom Function",
-    }[creation]
+    made = {NO_GRAD_VIEW: "in no_grad mode", INFERENCE_VIEW: "in inference mode"}[creation]
     return RuntimeError(
         f"A view was created {made} and {what} modified inplace with grad mode enabled, which is "
         "ambiguous: make the view and the change both inside that mode, or both outside; or clone "

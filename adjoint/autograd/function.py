@@ -63,9 +63,9 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            f"{type(self).__name__}: calling an instance, with a non-static forward method, is "
-            "deprecated and not supported. Make forward and backward static methods that take "
-            f"ctx first, and call {type(self).__name__}.apply(...)."
+            f"Legacy autograd function with non-static forward method is deprecated, and "
+            f"{type(self).__name__} can't be called. Make its forward and backward static methods "
+            f"that take ctx first, and call {type(self).__name__}.apply(...)."
         )
 
     @staticmethod
@@ -328,10 +328,16 @@ class _Call:
             extras.view_version = out.counter().value
             if id(original) in self.dirty and id(original) in self.inputs:
                 continue
-            if self.pure_view and self.executable:
+            if self.pure_view and self.executable and self.shows_input(extras.base):
                 extras.creation = DEFAULT_VIEW
             elif is_grad_enabled():
                 extras.creation = MULTI_OUTPUT_VIEW if several else CUSTOM_VIEW
+
+    def shows_input(self, base: Any) -> bool:
+        """Whether a view of base is one of the input, so that making it again is right."""
+        (source,) = self.tensors
+        own = None if source.extras is None else source.extras.base
+        return base is source or (own is not None and base is own)
 
     # ---- what backward needs ----
 

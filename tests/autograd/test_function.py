@@ -408,6 +408,22 @@ class TestInPlace:
         (y * 5).backward()
         assert (seen, y.grad.tolist()) == ([[15.0]], [5.0])
 
+    @pytest.mark.parametrize(
+        "forward, reason",
+        [
+            (lambda ctx, x: x[:1], "created inside a custom Function"),
+            (lambda ctx, x: (x[:1], x * 2), "returns multiple views"),
+        ],
+    )
+    def test_views_made_by_forward_are_refused_by_name(self, forward, reason):
+        made = type("Part", (Function,), {"forward": staticmethod(forward)})
+        out = made.apply(leaf(1.0, 2.0) * 1)
+        part = out[0] if isinstance(out, tuple) else out
+        message = f"Output 0 of Part is a view and is being modified inplace.*{reason}"
+        with pytest.raises(RuntimeError, match=message):
+            part.add_(1)
+        assert part.tolist() == [1.0]
+
     def test_views_follow_a_base_that_was_changed(self):
         x = leaf(1.0, 2.0)
         y = x * 1

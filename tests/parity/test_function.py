@@ -530,11 +530,12 @@ def test_incomplete_functions():
 
 @pytest.mark.parametrize("pure", [True, False])
 @pytest.mark.parametrize("arguments", [1, 2])
-def test_a_pure_view_can_be_changed(pure, arguments):
+@pytest.mark.parametrize("temporary", [True, False])
+def test_a_pure_view_can_be_changed(pure, arguments, temporary):
     def scenario(lib, log):
         def forward(ctx, x, *others):
             ctx._is_pure_view = pure
-            return x[:1]
+            return x.clone()[:1] if temporary else x[:1]
 
         y = leaf(lib, 1.0, 2.0) * 1
         part = function(lib, forward, lambda ctx, g: None).apply(*[y] * arguments)
