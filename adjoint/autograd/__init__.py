@@ -14,8 +14,10 @@ _HOMES = {
     "set_grad_enabled": "grad_mode",
     "inference_mode": "grad_mode",
     "Function": "function",
+    "detect_anomaly": "anomaly_mode",
+    "set_detect_anomaly": "anomaly_mode",
 }
-_MODULES = {"function", "graph"}
+_MODULES = {"anomaly_mode", "function", "graph", "profiler"}
 
 
 def __getattr__(name: str) -> Any:

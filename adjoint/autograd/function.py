@@ -19,6 +19,7 @@ from adjoint.autograd.function_node import (
     Saved,
     placed,
 )
+from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.lineage import Lineage
 from adjoint.ops.conversion import alias
 from adjoint.tensor import Tensor
@@ -211,7 +212,7 @@ class _Call:
         self.check_dirty()
         self.check_pure_view()
         for tensor in self.dirty.values():
-            tensor.counter().value += 1
+            tensor.counter().bump()
         flags = [self.is_differentiable(out) for out in self.outputs]
         results = [
             self.attached(number, out, flags[number]) if isinstance(out, Tensor) else out
@@ -222,7 +223,16 @@ class _Call:
             self.node.describe(results)
             self.node.differentiable = flags
             self.save()
+            self.settle()
         return results[0] if self.single else tuple(results)
+
+    def settle(self) -> None:
+        """Do to the new node what the context asks for."""
+        settings = ambient()
+        if settings.node_hooks:
+            attach_region_hooks(self.node, settings.node_hooks)
+        if settings.anomaly is not None:
+            settings.anomaly.note(self.node)
 
     # ---- checks, before anything is changed ----
 
@@ -385,15 +395,17 @@ def refused(ctx: Any, answer: Any) -> Any:
     node = getattr(ctx, "_adjoint_node", ctx)
     edges = iter(node.edges())
     following = [next(edges) if tensor else (None, 0) for tensor in node.is_input]
-    arrays = [g.array if isinstance(g, Tensor) and is_floating(g.array) else None for g in grads]
+    tensors = [g if isinstance(g, Tensor) and is_floating(g.array) else None for g in grads]
+    if not any(tensor is not None for tensor in tensors):
+        return answer
     error = DelayedError(
         f"trying to differentiate twice {node.function.__name__}, whose backward was marked "
         "with @once_differentiable",
-        [(None, 0) if array is None else edge for array, edge in zip(arrays, following)],
-        arrays,
+        [(None, 0) if tensor is None else edge for tensor, edge in zip(tensors, following)],
+        tensors,
     )
     placements = tuple(
-        grad if array is None else placed(grad, error, i)
-        for i, (grad, array) in enumerate(zip(grads, arrays))
+        grad if tensor is None else placed(tensor, error, i)
+        for i, (grad, tensor) in enumerate(zip(grads, tensors))
     )
     return placements if isinstance(answer, tuple) else placements[0]

@@ -9,16 +9,18 @@ from typing import Any
 
 from adjoint.ambient import change_grad_enabled, is_grad_enabled
 from adjoint.autograd.node import (
+    ANY_DEPTH,
     Node,
     broadcasts_to,
     conform,
     edge_node,
+    mark,
     next_sequence_number,
 )
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.tensor import Tensor
-from adjoint.tensor_core import NDARRAY, backend_of
+from adjoint.tensor_core import Spec, backend_of
 
 # What a ctx shows of its node, besides the attributes a Function has set.
 SHOWN = (
@@ -137,13 +139,15 @@ class Saved:
             node = owner if self.node is None else self.node()
             return placed(tensor, node, self.output_number)
         if self.intermediate and is_grad_enabled():
-            return placed(tensor, owner.lost_history(number, tensor.array), 0)
+            return placed(tensor, owner.lost_history(number, tensor), 0)
         return tensor
 
 
-def facts(array: Any) -> tuple[Any, Any, Any]:
-    """What a gradient for this array must look like; nothing for None."""
-    return ((), None, None) if array is None else (array.shape, array.dtype, type(array))
+def specs(outputs: list[Any]) -> list[Spec]:
+    """What the gradients of outputs must look like; what is no tensor is described like one."""
+    found = [out.spec() if isinstance(out, Tensor) else None for out in outputs]
+    some = next(spec for spec in found if spec is not None)
+    return [some if spec is None else spec for spec in found]
 
 
 def placed(tensor: Any, node: Node | None, output_number: int) -> Tensor:
@@ -161,9 +165,12 @@ class FunctionNode(Node):
 
     def __init__(self) -> None:
         super().__init__(next_sequence_number())
+        self.runs_user_code = True
+        mark(self, ANY_DEPTH)
         self.context: dict[str, Any] = {}
         self.is_input: list[bool] = []  # for each argument of forward whether it is a tensor
         self.differentiable: list[bool] = []  # for each output
+        self.is_output: list[bool] = []  # for each output whether it is a tensor
         self.saved: tuple[Saved, ...] = ()
         self.spent = False
 
@@ -191,12 +198,11 @@ class FunctionNode(Node):
 
     def describe(self, outputs: list[Any]) -> None:
         """What the gradients of the outputs must look like; of values that are no tensors, none."""
-        arrays = [out.array if isinstance(out, Tensor) else None for out in outputs]
-        present = [array for array in arrays if array is not None]
-        if present:
-            self.describe_output(present[0])  # its device runs this node
-        if len(outputs) != 1:
-            self.outputs = [facts(array) for array in arrays]
+        self.is_output = [isinstance(out, Tensor) for out in outputs]
+        if any(self.is_output):
+            self.outputs = specs(outputs)
+        if len(outputs) == 1 and self.outputs is not None:
+            self.spec, self.outputs = self.outputs[0], None
 
     # ---- what was saved ----
 
@@ -225,7 +231,7 @@ class FunctionNode(Node):
         self.saved = ()
         self.released = True
 
-    def lost_history(self, number: int, array: Any) -> Node:
+    def lost_history(self, number: int, tensor: Tensor) -> Node:
         """Where the gradient of a saved intermediate would go, if anyone asked for it."""
         name = self.function.__name__
         return DelayedError(
@@ -234,7 +240,7 @@ class FunctionNode(Node):
             "them is not known and the second derivative would be silently wrong. Return it as "
             "an output as well, or save the inputs and compute it again in backward.",
             self.edges(),
-            [array],
+            [tensor],
         )
 
     # ---- one step of backward ----
@@ -275,14 +281,10 @@ class FunctionNode(Node):
 
     def zeros_for(self, number: int) -> Tensor | None:
         """A gradient of zeros for a tensor among the outputs."""
-        shape, dtype, array_type = self.output_facts(number)
-        return None if dtype is None else Tensor(backend_of(array_type).xp.zeros(shape, dtype))
-
-    def output_facts(self, number: int) -> tuple[Any, Any, Any]:
-        """Shape, data type and kind of array of an output."""
-        if self.outputs is None:
-            return self.shape, self.dtype, self.array_type
-        return self.outputs[number]
+        if not self.is_output[number]:
+            return None
+        spec = self.spec_of(number)
+        return Tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype))
 
     def outgoing(self, answer: Any, create_graph: bool) -> list[Any]:
         """What backward returned, checked, for the tensors among the inputs."""
@@ -302,7 +304,7 @@ class FunctionNode(Node):
             edge = next(edges) if is_tensor else None
             if grad is not None:
                 self.check(i, grad, edge)
-                grad = grad if create_graph else lent(grad)
+                grad = grad if create_graph else grad.array
                 if edge is not None and edge[0] is not None:
                     grad = conform(edge[0], edge[1], grad)
             if is_tensor:
@@ -325,36 +327,29 @@ class FunctionNode(Node):
         node, number = edge
         if node is None:
             return
-        shape = node.shape if node.outputs is None else node.outputs[number][0]
-        kind = node.dtype if node.outputs is None else node.outputs[number][1]
-        if not broadcasts_to(shape, grad.array.shape):
+        spec = node.spec_of(number)
+        if not broadcasts_to(spec.shape, grad.array.shape):
             raise RuntimeError(
                 f"{self.name()} returned an invalid gradient at position {position + 1}: got "
-                f"{list(grad.array.shape)} but expected shape {list(shape)}, or one that "
+                f"{list(grad.array.shape)} but expected shape {list(spec.shape)}, or one that "
                 "broadcasting gives"
             )
-        if category_of(grad.array.dtype) == COMPLEX and category_of(kind) != COMPLEX:
+        if category_of(grad.array.dtype) == COMPLEX and category_of(spec.dtype) != COMPLEX:
             raise RuntimeError(
                 f"{self.name()} returned a complex gradient at position {position + 1}, but that "
                 "argument of forward is real; return the real part"
             )
 
 
-def lent(grad: Tensor) -> Any:
-    """The array of a gradient that the user may still hold: nobody may take its memory over."""
-    array = grad.array
-    return array.view() if type(array) is NDARRAY else array
-
-
 class DelayedError(Node):
     """Stands where a derivative can't be computed; says so when a pass gets there."""
 
-    def __init__(self, message: str, edges: Any, arrays: list[Any]) -> None:
+    def __init__(self, message: str, edges: Any, tensors: list[Tensor | None]) -> None:
         super().__init__(next_sequence_number())
         self.message = message
         for node, number in edges:
             self.add_edge(node, number)
-        self.outputs = [facts(array) for array in arrays]
+        self.outputs = specs(tensors)
 
     def name(self) -> str:
         """PyTorch's name of this step."""

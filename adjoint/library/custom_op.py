@@ -9,6 +9,7 @@ from adjoint import views
 from adjoint.ambient import change_grad_enabled, is_grad_enabled, overrides_enabled
 from adjoint.autograd.function_node import DelayedError
 from adjoint.autograd.node import edge_node
+from adjoint.autograd.saved_tensors import before_change
 from adjoint.device import device
 from adjoint.dispatch import tensors_in
 from adjoint.library.formula import Call, OpFunction, Registered, registration_site
@@ -222,6 +223,9 @@ class CustomOpDef:
 
     def compute(self, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """The result, not recorded; changes of arguments are counted."""
+        changed = self.changed(arguments, keywords)
+        for tensor in changed:
+            before_change(tensor)
         recording = change_grad_enabled(False)
         try:
             result = self.run_kernel(arguments, keywords)
@@ -229,8 +233,8 @@ class CustomOpDef:
             change_grad_enabled(recording)
         if not any(kind.alias for kind in self.schema.returns):
             self.refuse_aliases(arguments, keywords, result)
-        for tensor in self.changed(arguments, keywords):
-            tensor.counter().value += 1
+        for tensor in changed:
+            tensor.counter().bump()
             if recording and tensor.requires_grad:
                 self.forget(tensor)
         return result
@@ -249,7 +253,7 @@ class CustomOpDef:
             f"{self.qualname}, defined at {self.where}, changed this tensor in place, and an op "
             "that does so has no autograd formula. Write it as an op that returns a new tensor.",
             [(edge_node(tensor), tensor.output_number)],
-            [tensor.array],
+            [tensor],
         )
         views.rebase(tensor, error, 0)
 

@@ -106,6 +106,7 @@ class Op:
         self.floats = False
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
+        self.plain = False  # no view, and forward answers a single array
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
         self.hides = False  # forward answers (result, an array for the rules alone)
@@ -136,6 +137,10 @@ class Op:
             if count == 2 and self.fast_arity == 2:
                 return dispatch.binary(self, args[0], args[1])
         return dispatch.call(self, args, kwargs)
+
+    def run(self, values: list[Any]) -> Any:
+        """The call with its arguments in the order of the parameters; how a watcher makes it."""
+        return dispatch.apply(self, values)
 
     def plan(self, mask: int) -> Plan:
         """What to keep when the inputs of the mask need gradients."""
@@ -356,6 +361,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
 
 def _finish(op: Op) -> None:
     """Whether calls with one or two positions can take the short path."""
+    op.plain = not op.view and op.outputs is None
     op.direct = None if op.view else _direct(op)
     if op.joint is not None or op.view or op.outputs is not None:
         return
