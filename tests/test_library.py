@@ -268,13 +268,10 @@ class TestFormula:
         packed = []
         cube = make_cube()
         x = leaf(2.0)
-        before = adjoint.ambient.change_saved_hooks(
-            ((lambda t: packed.append(t.tolist()) or t, lambda t: t),), None
-        )
-        try:
+        with adjoint.autograd.graph.saved_tensors_hooks(
+            lambda t: packed.append(t.tolist()) or t, lambda t: t
+        ):
             y = cube(x)
-        finally:
-            adjoint.ambient.change_saved_hooks(*before)
         assert (packed, y.grad_fn.name()) == ([[2.0]], "mine::cubeBackward")
         y.grad_fn.register_hook(lambda ins, outs: (ins[0] * 2,))
         y.backward()

@@ -12,7 +12,7 @@ import adjoint
 from adjoint import lineage
 from adjoint.autograd import Function, grad
 from adjoint.autograd.function import FunctionCtx, InplaceFunction, once_differentiable
-from adjoint.autograd.graph import Node
+from adjoint.autograd.graph import Node, saved_tensors_hooks
 
 
 def leaf(*values):
@@ -290,6 +290,13 @@ class TestCtx:
         y.backward()
         assert x.grad.tolist() == [2.0]
 
+    def test_the_node_knows_the_line_that_made_it(self):
+        source = Square.apply(leaf(1.0)).grad_fn.source()
+        assert (source.filename, source.text) == (
+            __file__,
+            "source = Square.apply(leaf(1.0)).grad_fn.source()",
+        )
+
     def test_it_shows_nothing_of_the_engine(self):
         def forward(ctx, x):
             assert not hasattr(ctx, "edges")
@@ -344,11 +351,8 @@ class TestSavedTensorHooks:
             return tensor.numpy_array().copy()
 
         x = leaf(0.0)
-        before = adjoint.ambient.change_saved_hooks(((pack, adjoint.from_numpy),), None)
-        try:
+        with saved_tensors_hooks(pack, adjoint.from_numpy):
             y = Both.apply(x * 1)
-        finally:
-            adjoint.ambient.change_saved_hooks(*before)
         assert packed == [[0.0], [1.0]]
         (g,) = grad(y, x, create_graph=True)
         assert grad(g, x)[0].tolist() == [1.0]
