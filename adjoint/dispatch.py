@@ -24,6 +24,8 @@ from adjoint.dtypes import (
 from adjoint.op_node import Kept, OpNode
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
+    CUT_BY_MODE,
+    CUT_BY_OP,
     F32,
     F64,
     INFERENCE_VIEW,
@@ -112,8 +114,11 @@ def unary(op: "Op", a: Any) -> Any:
                 if type(out) is not NDARRAY:
                     out = numpy_backend.asarray(out)
                 result = Tensor(out)
-                if a.needs_grad and op.rule0 is not None:
-                    record_one(op, a, result, out, spec)
+                if a.needs_grad:
+                    if op.rule0 is not None:
+                        record_one(op, a, result, out, spec)
+                    else:
+                        result.cut = CUT_BY_OP
                 return result
     elif type(a) is NDARRAY and op.fast_arity == 1:
         return op.direct(a)
@@ -229,6 +234,8 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, first: Spec, second: Spec) -> T
                     first if shape == first.shape else second if shape == second.shape else None
                 )
         finish_short(op, node, result, out, plan.keep_result)
+    elif a.needs_grad or b.needs_grad:
+        result.cut = CUT_BY_OP
     return result
 
 
@@ -458,6 +465,8 @@ def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
     mask = needing(op, values)
     if mask and is_floating(result.array):
         record_single(op, values, result, mask, hidden)
+    elif any_needs(values):
+        result.cut = CUT_BY_OP
     return result
 
 
@@ -668,12 +677,17 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
         results.append(
             Tensor(array if type(array) is backend.array_type else as_array(array, backend))
         )
-    if op.inputs and (settings is None or settings.grad_enabled):
+    node: OpNode | None = None
+    recording = settings is None or settings.grad_enabled
+    if op.inputs and recording:
         node = record(op, values, results, isinstance(out, (tuple, list)), hidden)
         if node is not None and settings is not None:
             settle(node, settings, results)
     elif op.inputs and lineage.tracking.used:
         lineage.extend(op, values, results)
+    if node is None and any_needs(values):
+        for result in results:
+            result.cut = CUT_BY_OP if recording else CUT_BY_MODE
     if settings is not None and settings.inference:
         for result in results:
             result.mark_inference()
@@ -694,6 +708,14 @@ def needs(value: Any) -> bool:
         for element in value:
             if isinstance(element, Tensor) and element.needs_grad:
                 return True
+    return False
+
+
+def any_needs(values: list[Any]) -> bool:
+    """Whether any argument needs a gradient."""
+    for value in values:
+        if needs(value):
+            return True
     return False
 
 

@@ -133,7 +133,7 @@ class Saved:
             return None
         else:
             counter = None if value.extras is None else value.extras.counter
-            check_version(owner.name(), f"saved_tensors[{number}]", self.version, counter)
+            check_version(owner, f"saved_tensors[{number}]", self.version, counter)
             tensor = value
         if self.output_number >= 0:
             node = owner if self.node is None else self.node()

@@ -205,7 +205,7 @@ def post_table(hooks: NodeHooks) -> HookTable:
 
 def function_of(hook: Any) -> Any:
     """What the user registered."""
-    return hook.function if isinstance(hook, Hook) else hook
+    return getattr(hook, "function", hook)
 
 
 def name_of(hook: Any) -> str:
@@ -221,7 +221,9 @@ _BLAMED: Final = "_adjoint_hook"
 
 
 def blame(error: BaseException, kind: str, hook: object) -> None:
-    """Remember for the engine's note which hook raised."""
+    """Remember for the engine's note which hook raised; the innermost, if one called another."""
+    if _BLAMED in error.__dict__:
+        return
     error.__dict__[_BLAMED] = f"{kind} '{name_of(hook)}'"
 
 

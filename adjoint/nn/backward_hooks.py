@@ -279,10 +279,13 @@ class BackwardHooks:
             container.write_back(self.own)
 
     def own(self, value: Any) -> Any:
-        """The caller's tensor for a stand-in; anything else is itself."""
+        """The caller's tensor or container for what stands in for it; anything else is itself."""
         for tensor, shown in self.stand_ins:
             if shown is value:
                 return tensor
+        for container in self.replaced:
+            if container.given is value:
+                return container.original
         return value
 
     def finish(self) -> None:

@@ -154,6 +154,16 @@ def test_nests_that_forward_changes():
     assert table["y"].tolist() == [1.0]
 
 
+def test_nests_in_nests_that_forward_changes():
+    module, _ = watched(lambda caches: caches.append(0) or caches[0].append(1) or caches[0][0] * 2)
+    inner = [leaf(1.0)]
+    outer = [inner]
+    module(outer)
+    assert outer == [inner, 0]
+    assert outer[0] is inner
+    assert len(inner) == 2
+
+
 # ---- the objects of forward ----
 
 
