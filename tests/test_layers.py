@@ -15,7 +15,7 @@ ROOT = Path(adjoint.__file__).parent
 LAYERS = [
     ["_base", "ambient", "backends", "device", "dtypes", "provenance", "pytree", "size"],
     ["tensor_core"],
-    ["autograd.hooks"],
+    ["autograd.hooks", "lineage"],
     ["autograd.node", "autograd.saved_tensors"],
     ["autograd.engine", "autograd.workers"],
     ["dispatch", "op_node", "ops.op", "tensor", "views"],
