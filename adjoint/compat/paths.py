@@ -60,7 +60,7 @@ _LAYERS = (
 )
 
 PATHS: dict[str, tuple[str, ...]] = {
-    "": ("adjoint.compat.top_level", "adjoint"),
+    "": ("adjoint.compat.top_level", "adjoint.compat.private_ops", "adjoint"),
     **{path: (f"adjoint.{path}",) for path in _SAME},
     "autograd": ("adjoint.compat.gradients", "adjoint.autograd"),
     # Old and deep paths to what adjoint keeps in one place.
@@ -95,7 +95,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "utils.data.sampler": ("adjoint.utils.data",),
     "utils.dlpack": ("adjoint.interop",),
     "utils.hooks": ("adjoint.autograd.hooks",),
-    "_VF": ("adjoint",),
+    "_VF": ("adjoint.compat.private_ops", "adjoint"),
     # Devices and settings of PyTorch's own libraries.
     "accelerator": (_ABSENT,),
     "amp": ("adjoint.amp",),
@@ -125,7 +125,11 @@ PATHS: dict[str, tuple[str, ...]] = {
     "jit.annotations": (),
     "_jit_internal": (_UNCOMPILED,),
     # PyTorch's private parts.
-    "_C": ("adjoint.compat.graph_nodes", "adjoint.compat.overriding"),
+    "_C": (
+        "adjoint.compat.graph_nodes",
+        "adjoint.compat.cached_tensors",
+        "adjoint.compat.overriding",
+    ),
     "_C._autograd": ("adjoint.compat.gradients",),
     "_C._functions": ("adjoint.compat.graph_nodes",),
     "_C._functorch": (),

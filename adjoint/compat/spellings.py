@@ -6,6 +6,7 @@ From a path below torch to a module of adjoint's and a name in it; looked up whe
 _GRAPH = "adjoint.autograd.graph"
 
 SPELLINGS: dict[str, str] = {
+    "autograd.torch": "adjoint.compat:torch",
     "vmap": "adjoint.func:vmap",
     "_vmap_internals._vmap": "adjoint.func:vmap",
     "autograd.grad_mode.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",

@@ -1,7 +1,11 @@
 """Methods of Tensor that only programs written for PyTorch use; attached when this is imported."""
 
-from typing import Any
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
 
+from adjoint.ambient import is_inference_mode_enabled
+from adjoint.autograd.node import Node
 from adjoint.compat.legacy_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
 from adjoint.compat.storages import TypedStorage, UntypedStorage
 from adjoint.ops.conversion import type_
@@ -54,21 +58,68 @@ def same(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return self
 
 
+def _become(self: Tensor, other: Tensor) -> Tensor:
+    """Take over the memory of another tensor."""
+    self.data = other
+    self.counter().value += 1
+    return self
+
+
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Become a tensor of another size, with the elements that there is room for."""
     sizes = tuple(size[0]) if len(size) == 1 and hasattr(size[0], "__len__") else size
-    if self.requires_grad:
+    if self.requires_grad and not is_inference_mode_enabled():
         raise RuntimeError("cannot resize variables that require grad; use reshape or narrow")
-    made = self.new_zeros(sizes)
+    if tuple(self.shape) == sizes:
+        return self
+    made = self.new_zeros(sizes).detach()
     kept = min(made.numel(), self.numel())
-    made.view(-1)[:kept] = self.reshape(-1)[:kept]
-    self.data = made
-    return self
+    made.view(-1)[:kept] = self.detach().reshape(-1)[:kept]
+    return _become(self, made)
 
 
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Become a tensor of the size of another; see resize_."""
     return resize_(self, the_template.shape)
+
+
+def set_(self: Tensor, source: Tensor) -> Tensor:
+    """Show the memory of another tensor from now on."""
+    return _become(self, source)
+
+
+def _parts(name: str) -> Any:
+    """A way to cut a tensor whose parts may be changed in place, each on its own."""
+
+    def cut(self: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        return tuple(part.clone() for part in getattr(self, name)(*args, **kwargs))
+
+    cut.__name__ = cut.__qualname__ = f"unsafe_{name}"
+    cut.__doc__ = f"{name}, with parts in memory of their own."
+    return cut
+
+
+def _kept(name: str, ask: Callable[[Tensor], Any]) -> property:
+    """A private attribute that can be read, but neither set nor deleted."""
+
+    def refuse(self: Tensor, *value: Any) -> NoReturn:
+        raise RuntimeError(f"Tensor.{name} can't be set or deleted; see Tensor.detach_ and hooks")
+
+    return property(ask, refuse, refuse)
+
+
+def _hooks_of_leaf(self: Tensor) -> Any:
+    return None if self.extras is None else self.extras.hooks
+
+
+def _post_accumulate_hooks(self: Tensor) -> Any:
+    return None if self.extras is None else self.extras.post_accumulate
+
+
+def volatile(self: Tensor) -> bool:
+    """What no_grad was before there was no_grad."""
+    warnings.warn("volatile was removed and has no effect; use no_grad() instead", stacklevel=2)
+    return False
 
 
 METHODS: dict[str, Any] = {
@@ -86,6 +137,14 @@ METHODS: dict[str, Any] = {
     "share_memory_": same,
     "resize_": resize_,
     "resize_as_": resize_as_,
+    "set_": set_,
+    "unsafe_chunk": _parts("chunk"),
+    "unsafe_split": _parts("split"),
+    "unsafe_split_with_sizes": _parts("split_with_sizes"),
+    "volatile": property(volatile),
+    "_backward_hooks": _kept("_backward_hooks", _hooks_of_leaf),
+    "_post_accumulate_grad_hooks": _kept("_post_accumulate_grad_hooks", _post_accumulate_hooks),
+    "_grad_fn": _kept("_grad_fn", lambda tensor: tensor.grad_fn),
     "is_mkldnn": False,
     "is_mps": False,
     "is_nested": False,
@@ -96,8 +155,15 @@ METHODS: dict[str, Any] = {
 }
 
 
+def _set_sequence_nr(self: Node, number: int) -> None:
+    """Say when a node was made, which decides its turn among those that are ready."""
+    self.sequence_number = number
+
+
 def attach() -> None:
     """Give Tensor these methods; those it has under the same name stay, `type` excepted."""
+    if not hasattr(Node, "_set_sequence_nr"):
+        setattr(Node, "_set_sequence_nr", _set_sequence_nr)  # noqa: B010  mypy knows no such name
     for name, method in METHODS.items():
         if name == "type" or not hasattr(Tensor, name):
             setattr(Tensor, name, method)
