@@ -1,10 +1,10 @@
 """The command line: `python -m adjoint run script.py` runs a program written for PyTorch."""
 
 import argparse
-import os
 import runpy
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from adjoint.compat import install
 from adjoint.version import __version__
@@ -29,5 +29,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.module:
         runpy.run_module(options.program, run_name="__main__", alter_sys=True)
         return
-    sys.path[0] = os.path.dirname(os.path.abspath(options.program))
+    sys.path[0] = str(Path(options.program).resolve().parent)
     runpy.run_path(options.program, run_name="__main__")

@@ -24,8 +24,6 @@ class _Rules:
     """What assert_close was told to compare, and how nearly."""
 
     def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool) -> None:
-        if (rtol is None) != (atol is None):
-            raise ValueError("assert_close: give both rtol and atol, or neither")
         self.rtol, self.atol, self.equal_nan = rtol, atol, equal_nan
         self.checks: dict[str, Callable[[Tensor], Any]] = {}
 
@@ -61,7 +59,7 @@ def assert_close(
     rules = _Rules(rtol, atol, equal_nan)
     if not allow_subclasses and type(actual) is not type(expected):
         raise TypeError(f"assert_close: {type(actual)} and {type(expected)} are different types")
-    checks: list[tuple[bool, str, Callable[[Tensor], Any]]] = [
+    checks: list[tuple[bool, str, Callable[[Any], Any]]] = [
         (check_device, "device", lambda tensor: tensor.device),
         (check_dtype, "dtype", lambda tensor: tensor.dtype),
         (check_stride, "stride", lambda tensor: tensor.stride()),
@@ -98,8 +96,11 @@ def _is_row(value: Any) -> bool:
 
 
 def _compare_tensors(actual: Any, expected: Any, where: str, rules: _Rules) -> None:
+    if (rules.rtol is None) != (rules.atol is None):
+        raise ValueError("assert_close: give both rtol and atol, or neither")
     numbers = not isinstance(actual, Tensor) and not isinstance(expected, Tensor)
-    a, b = (_as_tensor(value) for value in (actual, expected))
+    a: Any = _as_tensor(actual)
+    b: Any = _as_tensor(expected)
     if a.shape != b.shape:
         raise AssertionError(f"shapes differ{where}: {tuple(a.shape)} and {tuple(b.shape)}")
     for name, ask in rules.checks.items():

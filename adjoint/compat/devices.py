@@ -22,7 +22,9 @@ def _library() -> Any:
 def _required() -> Any:
     cuda = _library()
     if cuda is None:
-        raise RuntimeError("no GPU can be used: adjoint reaches them through CuPy, see adjoint[gpu]")
+        raise RuntimeError(
+            "no GPU can be used: adjoint reaches them through CuPy, see adjoint[gpu]"
+        )
     return cuda
 
 

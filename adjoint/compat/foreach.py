@@ -8,8 +8,8 @@ from adjoint.tensor import Tensor
 _UNARY = (
     "abs acos asin atan ceil clone cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p "
     "log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
-).split()
-_BINARY = "add sub mul div pow maximum minimum clamp_max clamp_min lerp addcdiv addcmul".split()
+)
+_BINARY = "add sub mul div pow maximum minimum clamp_max clamp_min lerp addcdiv addcmul"
 _PAIRED = {"maximum": "clamp_min", "minimum": "clamp_max"}  # with a number these stand in
 
 
@@ -48,7 +48,7 @@ def _method(row: tuple[Any, ...], name: str) -> Any:
 
 FOREACH = {
     f"_foreach_{name}": _foreach(name)
-    for stem in (*_UNARY, *_BINARY, "zero", "copy")
+    for stem in (*_UNARY.split(), *_BINARY.split(), "zero", "copy")
     for name in (stem, f"{stem}_")
     if name not in ("zero", "copy", "clone_")
 }

@@ -61,7 +61,7 @@ def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[in
         tensor.counter().value = version
 
 
-class _unsafe_preserve_version_counter:  # noqa: N801  PyTorch's name
+class _unsafe_preserve_version_counter:
     """Changes inside are not counted."""
 
     def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:

@@ -48,7 +48,9 @@ class TensorType(type):
         if len(args) > 1 or not hasattr(first, "__len__"):
             kind = type(first).__name__
             raise TypeError(f"{cls.path}: data must be a sequence of numbers, or sizes, not {kind}")
-        return tensor(first, device=where).to(cls.dtype)
+        made: Any = tensor(first, device=where)
+        converted: Tensor = made.to(cls.dtype)
+        return converted
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return (
@@ -88,6 +90,8 @@ def set_default_tensor_type(t: Any) -> None:
     """New tensors made from numbers have this type: `torch.DoubleTensor`, or its name."""
     kind = BY_PATH.get(t) if isinstance(t, str) else t
     if not isinstance(kind, TensorType):
-        raise TypeError(f"set_default_tensor_type: expected a type such as torch.FloatTensor: {t!r}")
+        raise TypeError(
+            f"set_default_tensor_type: expected a type such as torch.FloatTensor: {t!r}"
+        )
     set_default_dtype(kind.dtype)
     set_default_device(kind.where)

@@ -14,9 +14,7 @@ def _unique2(
     return found
 
 
-def _unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False
-) -> tuple[Any, Any]:
+def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Any, Any]:
     """unique with two results."""
     return _unique2(input, sorted)[:2]
 

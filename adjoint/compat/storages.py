@@ -19,7 +19,7 @@ class UntypedStorage:
     """The bytes that a tensor and its views show."""
 
     def __init__(self, tensor: Tensor) -> None:
-        self._tensor = Tensor(_whole(tensor))
+        self._tensor: Any = Tensor(_whole(tensor))
 
     @property
     def device(self) -> Any:
@@ -34,7 +34,7 @@ class UntypedStorage:
 
     def nbytes(self) -> int:
         """How many bytes there are."""
-        return self._tensor.numel() * self._tensor.element_size()
+        return int(self._tensor.nbytes)
 
     def size(self) -> int:
         """How many bytes there are."""
@@ -68,7 +68,7 @@ class TypedStorage(UntypedStorage):
 
     def size(self) -> int:
         """How many elements there are."""
-        return self._tensor.numel()
+        return int(self._tensor.numel())
 
     def __len__(self) -> int:
         return self.size()

@@ -4,27 +4,31 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from adjoint._base import HookTable
 from adjoint.ambient import is_inference_mode_enabled
-from adjoint.autograd.node import Node
+from adjoint.autograd.node import Node, edge_node
 from adjoint.compat.legacy_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
 from adjoint.compat.storages import TypedStorage, UntypedStorage
-from adjoint.ops.conversion import type_
+from adjoint.ops.conversion import alias, type_
 from adjoint.tensor import Tensor
 
 
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of the same type: of some sizes, of a sequence's elements, or an alias."""
-    if args and isinstance(args[0], Tensor):
-        return args[0].alias()
+    if args and isinstance(args[0], Tensor) and args[0].dtype is self.dtype:
+        shown: Tensor = alias(args[0])
+        return shown
     types = CUDA_TYPES if self.device.type == "cuda" else CPU_TYPES
     for kind in types.values():
         if kind.dtype is self.dtype:
             made: Tensor = kind(*args, device=self.device if device is None else device)
             return made
-    raise TypeError(f"new: there is no legacy type of {self.dtype.name}; use new_tensor or new_empty")
+    raise TypeError(
+        f"new: there is no legacy type of {self.dtype.name}; use new_tensor or new_empty"
+    )
 
 
-def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type, torch.FloatTensor; or the tensor converted to another."""
     if dtype is None:
         return type_name(self)
@@ -65,7 +69,7 @@ def _become(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
-def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     """Become a tensor of another size, with the elements that there is room for."""
     sizes = tuple(size[0]) if len(size) == 1 and hasattr(size[0], "__len__") else size
     if self.requires_grad and not is_inference_mode_enabled():
@@ -78,7 +82,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     return _become(self, made)
 
 
-def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+def resize_as_(self: Any, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Become a tensor of the size of another; see resize_."""
     return resize_(self, the_template.shape)
 
@@ -108,8 +112,26 @@ def _kept(name: str, ask: Callable[[Tensor], Any]) -> property:
     return property(ask, refuse, refuse)
 
 
-def _hooks_of_leaf(self: Tensor) -> Any:
-    return None if self.extras is None else self.extras.hooks
+def _hooks(self: Tensor) -> Any:
+    """The hooks on the tensor's gradient, by id."""
+    if self.grad_fn is None:
+        return None if self.extras is None else self.extras.hooks
+    hooks = self.grad_fn.hooks
+    return None if hooks is None else hooks.tensor.get(self.output_nr)
+
+
+def _set_hooks(self: Tensor, value: Any) -> None:
+    """Have these hooks on the gradient and no others."""
+    table = HookTable(value or {})
+    if self.grad_fn is None:
+        self.rare().hooks = table
+    node = edge_node(self)
+    if node is not None:
+        node.any_hooks().tensor[self.output_nr] = table
+
+
+def _keep_hooks(self: Tensor) -> NoReturn:
+    raise RuntimeError("Tensor._backward_hooks can't be deleted; remove hooks by their handles")
 
 
 def _post_accumulate_hooks(self: Tensor) -> Any:
@@ -142,7 +164,7 @@ METHODS: dict[str, Any] = {
     "unsafe_split": _parts("split"),
     "unsafe_split_with_sizes": _parts("split_with_sizes"),
     "volatile": property(volatile),
-    "_backward_hooks": _kept("_backward_hooks", _hooks_of_leaf),
+    "_backward_hooks": property(_hooks, _set_hooks, _keep_hooks),
     "_post_accumulate_grad_hooks": _kept("_post_accumulate_grad_hooks", _post_accumulate_hooks),
     "_grad_fn": _kept("_grad_fn", lambda tensor: tensor.grad_fn),
     "is_mkldnn": False,

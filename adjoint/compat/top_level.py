@@ -1,10 +1,14 @@
 """Names of torch itself that adjoint leaves out: old ones, private ones, constants, settings."""
 
 import math
+import warnings
 from typing import Any
 
 from adjoint.compat.foreach import FOREACH
-from adjoint.compat.legacy_types import CPU_TYPES, set_default_tensor_type as set_default_tensor_type
+from adjoint.compat.legacy_types import (
+    CPU_TYPES,
+    set_default_tensor_type as set_default_tensor_type,
+)
 from adjoint.compat.storages import (
     TypedStorage as TypedStorage,
     UntypedStorage as UntypedStorage,
@@ -28,7 +32,7 @@ _METHODS = (
     "index_put_ is_conj is_inference is_neg is_nonzero lcm_ log10_ log1p_ log2_ log_ logit_ "
     "nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ selu_ "
     "sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_"
-).split()
+)
 
 
 class _Method:
@@ -44,7 +48,7 @@ class _Method:
         return f"<function torch.{self.__name__}>"
 
 
-globals().update({name: _Method(name) for name in _METHODS})
+globals().update({name: _Method(name) for name in _METHODS.split()})
 globals().update(CPU_TYPES)
 globals().update(FOREACH)
 
@@ -104,7 +108,9 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 def set_float32_matmul_precision(precision: str) -> None:
     """Remembered only: products are computed in the precision of their type."""
     if precision not in ("highest", "high", "medium"):
-        raise ValueError(f"set_float32_matmul_precision: {precision!r} is not highest, high, medium")
+        known = "highest, high or medium"
+        warnings.warn(f"float32_matmul_precision must be {known}, not {precision!r}", stacklevel=2)
+        return
     _settings.matmul_precision = precision
 
 

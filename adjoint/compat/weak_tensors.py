@@ -1,7 +1,7 @@
 """torch.utils.weak: dictionaries whose keys are tensors, compared by identity and held weakly."""
 
 import weakref
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 TensorWeakRef = weakref.ref
@@ -13,7 +13,7 @@ class WeakIdRef(weakref.ref[Any]):
     __slots__ = ("identity",)
 
     def __init__(self, key: Any, callback: Any = None) -> None:
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # type: ignore[call-arg]  # typeshed has only __new__
         self.identity = id(key)
 
     def __hash__(self) -> int:
@@ -26,11 +26,15 @@ class WeakIdRef(weakref.ref[Any]):
         )
 
 
+class _Values(dict[WeakIdRef, Any]):
+    """A dictionary that can be weakly referenced."""
+
+
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     """A dictionary that compares keys by identity and forgets those that nobody else holds."""
 
     def __init__(self, initial: Any = None) -> None:
-        self._values: dict[WeakIdRef, Any] = {}
+        self._values = _Values()
         if initial is not None:
             self.update(initial)
 
@@ -38,14 +42,18 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return self._values[WeakIdRef(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        values = weakref.ref(self)
+        self._values[WeakIdRef(key, self._forget())] = value
+
+    def _forget(self) -> Callable[[Any], None]:
+        """What a reference calls when its key is gone; it does not keep the dictionary alive."""
+        weak = weakref.ref(self._values)
 
         def forget(reference: Any) -> None:
-            mine = values()
-            if mine is not None:
-                mine._values.pop(reference, None)
+            values = weak()
+            if values is not None:
+                values.pop(reference, None)
 
-        self._values[WeakIdRef(key, forget)] = value
+        return forget
 
     def __delitem__(self, key: Any) -> None:
         del self._values[WeakIdRef(key)]
