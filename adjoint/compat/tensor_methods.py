@@ -82,7 +82,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     return _become(self, made)
 
 
-def resize_as_(self: Any, the_template: Tensor, memory_format: Any = None) -> Tensor:
+def resize_as_(self: Any, the_template: Tensor, memory_format: Any = None) -> Any:
     """Become a tensor of the size of another; see resize_."""
     return resize_(self, the_template.shape)
 
