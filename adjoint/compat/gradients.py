@@ -47,6 +47,12 @@ class Variable(metaclass=_VariableType):
     _execution_engine = Engine()
 
 
+def _get_current_graph_task_keep_graph() -> bool:
+    """Whether the pass that is under way keeps its graph; True outside of one."""
+    task = engine.current_task()
+    return task is None or bool(task.keep_graph)
+
+
 def kineto_available() -> bool:
     """Whether PyTorch's profiler library is there: no."""
     return False

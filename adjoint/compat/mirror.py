@@ -85,8 +85,9 @@ def _look_up(path: str) -> Any:
     parent, _, name = path.rpartition(".")
     for shown in _homes(parent):
         found = getattr(shown, name, None)
-        # adjoint's own modules are shown under PyTorch's paths alone, as Mirrors.
-        if hasattr(shown, name) and not isinstance(found, ModuleType):
+        # adjoint's own modules are shown under PyTorch's paths alone, as Mirrors; one that can be
+        # called is a function too, and meant as that.
+        if hasattr(shown, name) and (callable(found) or not isinstance(found, ModuleType)):
             return found
     if path in PATHS:
         return importlib.import_module(f"{ROOT}.{path}")

@@ -22,7 +22,6 @@ _REASONS = {
     "mps": "there is no such device",
     "mtia": "there is no such device",
     "_subclasses": "there are no fake tensors",
-    "ops": "operations are not registered by overload",
     "utils.cpp_extension": "no C++ is involved; see adjoint.library for operations of one's own",
 }
 _PREFIX = "adjoint.compat.torch."

@@ -18,7 +18,6 @@ SPELLINGS: dict[str, str] = {
     "_C._current_graph_task_execution_order": f"{_GRAPH}:execution_order",
     "_C._get_graph_task_execution_order": f"{_GRAPH}:execution_order",
     "_C._will_engine_execute_node": f"{_GRAPH}:will_run",
-    "_C._autograd._get_current_graph_task_keep_graph": f"{_GRAPH}:keeps_graph",
     # Modes.
     "_C.is_grad_enabled": "adjoint:is_grad_enabled",
     "_C._set_grad_enabled": "adjoint.ambient:change_grad_enabled",

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from adjoint._base import HookTable
 from adjoint.ambient import is_inference_mode_enabled
-from adjoint.autograd.node import Node, edge_node
+from adjoint.autograd.node import edge_node
 from adjoint.compat.legacy_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
 from adjoint.compat.storages import TypedStorage, UntypedStorage
 from adjoint.ops.conversion import alias, type_
@@ -177,15 +177,8 @@ METHODS: dict[str, Any] = {
 }
 
 
-def _set_sequence_nr(self: Node, number: int) -> None:
-    """Say when a node was made, which decides its turn among those that are ready."""
-    self.sequence_number = number
-
-
 def attach() -> None:
     """Give Tensor these methods; those it has under the same name stay, `type` excepted."""
-    if not hasattr(Node, "_set_sequence_nr"):
-        setattr(Node, "_set_sequence_nr", _set_sequence_nr)  # noqa: B010  mypy knows no such name
     for name, method in METHODS.items():
         if name == "type" or not hasattr(Tensor, name):
             setattr(Tensor, name, method)

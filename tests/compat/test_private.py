@@ -234,3 +234,32 @@ def test_weak_keys_are_tensors_by_identity():
     assert [key is y for key in table] == [True]
     del table[y]
     assert len(table) == 0
+
+
+def test_operations_by_overload():
+    aten = compat.ops.aten
+    assert aten.sin.default is compat.sin
+    assert aten.mm.default is compat.mm
+    assert aten.add.Tensor(compat.ones(1), 2).tolist() == [3.0]
+    assert aten.sin_(compat.zeros(1)).tolist() == [0.0]
+    with pytest.raises(AttributeError, match=r"torch\.ops\.aten\.no_such is not in adjoint"):
+        aten.no_such  # noqa: B018
+    with pytest.raises(AttributeError, match=r"torch\.ops\.mine\.op is not in adjoint"):
+        compat.ops.mine.op  # noqa: B018
+
+
+def test_what_arrives_at_a_node():
+    node = (leaf(1.0, 2.0) * 2).grad_fn
+    (metadata,) = node._input_metadata
+    assert metadata.shape == (2,)
+    assert metadata.dtype is compat.float32
+
+
+def test_is_the_graph_kept():
+    ask = compat._C._autograd._get_current_graph_task_keep_graph
+    seen = [ask()]
+    y = leaf(1.0) * 2
+    y.register_hook(lambda grad: seen.append(ask()))
+    y.backward(retain_graph=True)
+    y.backward()
+    assert seen == [True, True, False]
