@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.tensor import Tensor
+from adjoint.tensor_core import TensorCore
 
 
 class _Joined(Node):
@@ -15,16 +16,16 @@ class _Joined(Node):
 
     def __call__(self, *tensors: Tensor) -> Any:
         """The tensors, as results of this node."""
-        results = []
+        results: list[TensorCore] = []
         for number, tensor in enumerate(tensors):
             self.add_edge(edge_node(tensor), tensor.output_number)
             result = tensor.detach()
             result.node, result.output_number, result.needs_grad = self, number, True
             results.append(result)
         if len(results) == 1:
-            self.describe_output(results[0].array)
+            self.spec = results[0].spec()
             return results[0]
-        self.describe_outputs([result.array for result in results])
+        self.describe_outputs(results)
         return tuple(results)
 
 
@@ -46,6 +47,15 @@ class UndefinedGrad(_Joined):
     def apply(self, grads: list[Any], create_graph: bool, wanted: Any = None) -> list[Any]:
         """No gradient for any of its inputs."""
         return [None] * self.edge_count
+
+
+class Resize:
+    """What Tensor.view was when it was a Function."""
+
+    @staticmethod
+    def apply(tensor: Any, sizes: Any) -> Any:
+        """The tensor in another shape with as many elements."""
+        return tensor.contiguous().view(sizes)
 
 
 class _WeakTensorRef:

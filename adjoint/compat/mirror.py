@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from adjoint.compat.attaching import find_module
 from adjoint.compat.missing import Missing, missing, torch_path
 from adjoint.compat.paths import PATHS
 from adjoint.compat.spellings import SPELLINGS
@@ -56,20 +57,10 @@ def _inner(module: ModuleType, name: str) -> str:
     return f"{torch_path(module.__name__)}.{name}".lstrip(".")
 
 
-def _module(name: str) -> ModuleType | None:
-    """A module of adjoint's, or None if there is no such module."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise
-        return None
-
-
 def _homes(path: str) -> Iterator[ModuleType]:
     """The modules of adjoint that a path shows, those that there are."""
     for name in PATHS[path]:
-        home = _module(name)
+        home = find_module(name)
         if home is not None:
             yield home
 
@@ -78,7 +69,7 @@ def _look_up(path: str) -> Any:
     """What a path means: a name spelled otherwise, one of a module shown there, or a module."""
     if path in SPELLINGS:
         home_name, _, spelled = SPELLINGS[path].partition(":")
-        home = _module(home_name)
+        home = find_module(home_name)
         if home is not None and hasattr(home, spelled):
             return getattr(home, spelled)
         raise missing(path)

@@ -1,4 +1,4 @@
-"""Private methods of nodes that programs written for PyTorch use; attached to Node."""
+"""Private methods of nodes that programs written for PyTorch use."""
 
 from typing import Any, NamedTuple
 
@@ -29,10 +29,10 @@ def _register_hook_dict(self: Node, tensor: Tensor) -> None:
 
 def _input_metadata(self: Node) -> tuple[InputMetadata, ...]:
     """What each gradient that arrives must look like; nothing for a node that was never used."""
-    outputs = self.outputs
-    if outputs is None:
-        outputs = [] if self.dtype is None else [(self.shape, self.dtype, self.array_type)]
-    return tuple(InputMetadata(Size(shape), from_numpy_dtype(kind)) for shape, kind, _ in outputs)
+    specs = self.outputs
+    if specs is None:
+        specs = [] if self.spec is None else [self.spec]
+    return tuple(InputMetadata(Size(spec.shape), from_numpy_dtype(spec.dtype)) for spec in specs)
 
 
 METHODS: dict[str, Any] = {
@@ -40,10 +40,3 @@ METHODS: dict[str, Any] = {
     "_register_hook_dict": _register_hook_dict,
     "_input_metadata": property(_input_metadata),
 }
-
-
-def attach() -> None:
-    """Give Node these methods; those it has under the same name stay."""
-    for name, method in METHODS.items():
-        if not hasattr(Node, name):
-            setattr(Node, name, method)

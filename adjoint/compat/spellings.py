@@ -32,8 +32,5 @@ SPELLINGS: dict[str, str] = {
     "_C.TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._functions.AccumulateGrad": "adjoint.autograd.node:AccumulateGrad",
-    "_C._autograd.SavedTensor": f"{_GRAPH}:SavedTensor",
-    "autograd.SavedTensor": f"{_GRAPH}:SavedTensor",
-    "_C._autograd._saved_tensors_hooks_is_enabled": f"{_GRAPH}:saved_tensors_hooks_enabled",
     "nn.modules.module._IncompatibleKeys": "adjoint.nn.module:IncompatibleKeys",
 }

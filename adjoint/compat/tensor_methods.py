@@ -1,4 +1,4 @@
-"""Methods of Tensor that only programs written for PyTorch use; attached when this is imported."""
+"""Methods of Tensor that only programs written for PyTorch use."""
 
 import warnings
 from collections.abc import Callable
@@ -63,9 +63,10 @@ def same(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _become(self: Tensor, other: Tensor) -> Tensor:
-    """Take over the memory of another tensor."""
+    """Take over the memory of another tensor; what was recorded led to the old one."""
     self.data = other
-    self.counter().value += 1
+    self.counter().bump()
+    self.rare().accumulator = None
     return self
 
 
@@ -175,10 +176,3 @@ METHODS: dict[str, Any] = {
     "__long__": Tensor.__int__,
     "__nonzero__": Tensor.__bool__,
 }
-
-
-def attach() -> None:
-    """Give Tensor these methods; those it has under the same name stay, `type` excepted."""
-    for name, method in METHODS.items():
-        if name == "type" or not hasattr(Tensor, name):
-            setattr(Tensor, name, method)
