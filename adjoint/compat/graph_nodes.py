@@ -5,7 +5,6 @@ from typing import Any
 
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.tensor import Tensor
-from adjoint.tensor_core import TensorCore
 
 
 class _Joined(Node):
@@ -16,7 +15,7 @@ class _Joined(Node):
 
     def __call__(self, *tensors: Tensor) -> Any:
         """The tensors, as results of this node."""
-        results: list[TensorCore] = []
+        results: list[Any] = []
         for number, tensor in enumerate(tensors):
             self.add_edge(edge_node(tensor), tensor.output_number)
             result = tensor.detach()

@@ -88,7 +88,8 @@ def _moved(value: Any, where: Any) -> Any:
     if isinstance(value, Tensor):
         target = where
         if callable(where):
-            return where(value, str(value.device)) or value
+            placed = where(value, str(value.device))
+            return value if placed is None else placed
         if isinstance(where, dict):
             target = where.get(str(value.device), value.device)
         moved: Any = value
