@@ -36,7 +36,8 @@ def _saved_tensors_hooks_is_enabled() -> bool:
 
 
 def _saved_variables(ctx: Any) -> Any:
-    warnings.warn("saved_variables is deprecated; use saved_tensors", FutureWarning, stacklevel=2)
+    what = "saved_variables is deprecated; use saved_tensors"
+    warnings.warn(what, DeprecationWarning, stacklevel=2)
     return ctx.saved_tensors
 
 

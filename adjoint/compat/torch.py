@@ -6,7 +6,7 @@ from adjoint.compat.mirror import reflect
 
 attach("adjoint.tensor:Tensor", tensor_methods.METHODS, replace=("type",))
 attach("adjoint.autograd.node:Node", node_methods.METHODS)
-attach("adjoint.autograd.function_node:FunctionNode", saved_places.FUNCTION_METHODS)
+attach("adjoint.autograd.function_node:FunctionCtx", saved_places.FUNCTION_METHODS)
 attach("adjoint.autograd.graph:MutationContext", saved_places.MUTATION_METHODS)
 attach("adjoint.nn.module:Module", module_hooks.METHODS)
 reflect(__name__)
