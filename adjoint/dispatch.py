@@ -418,6 +418,14 @@ def has_tensor(values: Any) -> bool:
     return False
 
 
+def has_index(values: Any) -> bool:
+    """Whether a tuple of arguments holds elements to look up: lists or arrays, not just numbers."""
+    for value in values:
+        if isinstance(value, list) or hasattr(value, "dtype"):
+            return True
+    return False
+
+
 def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
     """The general path on NumPy with nothing unusual active, for ops of one result."""
     if op.promotes:
@@ -759,6 +767,8 @@ def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int, hidden: An
                 )
             else:
                 record.values[parameter] = None
+        elif isinstance(value, tuple) and plan.wants_value[parameter] and has_index(value):
+            node.holds = True
     node.kept = record
     return plan
 

@@ -1,5 +1,6 @@
 """Tensor: an array with a place in the graph. Most of its methods come from the op table."""
 
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -127,6 +128,12 @@ class Tensor(TensorCore):
     @property
     def grad(self) -> Any:
         """The gradient that backward has accumulated for it."""
+        if self.gradient is None and self.node is not None and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: "
+                "backward fills it only after retain_grad()",
+                stacklevel=2,
+            )
         return self.gradient
 
     @grad.setter

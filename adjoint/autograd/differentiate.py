@@ -67,8 +67,8 @@ def _checked(i: int, tensor: Tensor, given: Any) -> Any:
         )
     if given.array.shape != array.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {list(given.array.shape)} and "
-            f"output[{i}] has a shape of {list(array.shape)}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "
+            f"output[{i}] has a shape of {tensor.shape}."
         )
     if (category_of(given.array.dtype) == COMPLEX) != (category_of(array.dtype) == COMPLEX):
         raise RuntimeError(
@@ -188,8 +188,13 @@ def grad(
         if result is not None:
             answers.append(result if isinstance(result, Tensor) else Tensor(result))
         elif materialize_grads:
+            if isinstance(value, GradientEdge):
+                raise RuntimeError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge, as "
+                    f"element {i} is: an edge has no shape of its own"
+                )
             zeros = backend_of(value.array).xp.zeros(value.array.shape, value.array.dtype)
-            answers.append(Tensor(zeros))
+            answers.append(Tensor(zeros).requires_grad_(create_graph))
         elif allow_unused:
             answers.append(None)
         else:

@@ -502,10 +502,15 @@ def same_layout(array: Any, like: Any) -> bool:
 
 
 def _in_layout_of(like: Any, array: Any) -> Any:
-    """The same values with the strides of a dense array that is not in C order."""
-    if type(like) is not NDARRAY or like.strides == array.strides or not like.flags.f_contiguous:
+    """The same values with the strides of another array, if that is dense."""
+    if type(like) is not NDARRAY or like.strides == array.strides:
         return array
-    return array.copy(order="F")
+    strides = like.strides
+    order = sorted(range(like.ndim), key=lambda axis: -strides[axis])
+    if not like.transpose(order).flags.c_contiguous:
+        return array
+    back = sorted(range(like.ndim), key=lambda place: order[place])
+    return array.transpose(order).copy(order="C").transpose(back)
 
 
 def check_leaf(leaf: TensorCore, grad: Any) -> None:
@@ -674,13 +679,12 @@ def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
         return
     shapes = node.output_shapes()
     shape = shapes[0] if node.outputs is None else shapes
+    source = node.source()
     error.add_note(
         f"in the backward of {node.name()}, whose output has shape {shape}; no .grad was changed"
         + ("" if not _consumed(task) else " but those given to post-accumulate hooks before")
+        + ("" if source is None else f"\nits forward: {source}")
     )
-    source = node.source()
-    if source is not None:
-        error.add_note(f"the forward of this step: {source}")
 
 
 def _consumed(task: GraphTask) -> bool:
