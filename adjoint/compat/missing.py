@@ -22,6 +22,11 @@ _REASONS = {
     "mps": "there is no such device",
     "mtia": "there is no such device",
     "_subclasses": "there are no fake tensors",
+    "utils.data": "an iterable of batches is the program's own",
+    "utils.tensorboard": "logging is the program's own",
+    "multiprocessing": "Python's multiprocessing sends tensors too",
+    "hub": "nothing is downloaded",
+    "distributions": "there are no probability distributions",
     "utils.cpp_extension": "no C++ is involved; see adjoint.library for operations of one's own",
 }
 _PREFIX = "adjoint.compat.torch."

@@ -58,7 +58,42 @@ def test_only_weights_are_loaded_unless_asked(capsys):
     assert capsys.readouterr().out == "called\n"
 
 
-def test_files_of_pytorch_are_refused_by_name(torch, tmp_path):
-    torch.save({"x": 1}, tmp_path / "theirs.pt")
-    with pytest.raises(RuntimeError, match="safetensors"):
+def test_files_of_pytorch_can_be_read(torch, tmp_path):
+    whole = torch.arange(12.0).reshape(3, 4)
+    theirs = OrderedDict(
+        view=whole[1:, ::2],
+        row=whole[0],
+        leaf=torch.ones(2, dtype=torch.float64, requires_grad=True),
+        many={
+            str(dtype): torch.ones(2, dtype=dtype)
+            for dtype in (torch.bool, torch.uint8, torch.int64, torch.float16, torch.complex64)
+        },
+        rest=[3, "text", None, torch.Size([2, 3]), torch.float32],
+    )
+    torch.save(theirs, tmp_path / "theirs.pt")
+    ours = compat.load(tmp_path / "theirs.pt")
+    assert ours["view"].tolist() == theirs["view"].tolist()
+    assert ours["view"].stride() == theirs["view"].stride()
+    ours["row"][0] = 100.0
+    assert ours["leaf"].requires_grad
+    assert ours["leaf"].dtype is compat.float64
+    for name, value in theirs["many"].items():
+        assert ours["many"][name].tolist() == value.tolist()
+        assert ours["many"][name].dtype.name == name.removeprefix("torch.")
+    assert ours["rest"] == [3, "text", None, (2, 3), compat.float32]
+
+
+def test_tensors_of_pytorch_s_files_still_share_memory(torch, tmp_path):
+    whole = torch.zeros(2, 2)
+    torch.save([whole, whole[1]], tmp_path / "theirs.pt")
+    ours, row = compat.load(tmp_path / "theirs.pt")
+    row.fill_(7.0)
+    assert ours.tolist() == [[0.0, 0.0], [7.0, 7.0]]
+
+
+def test_only_weights_of_pytorch_s_files_are_loaded_unless_asked(torch, tmp_path, capsys):
+    torch.save({"x": Harmful()}, tmp_path / "theirs.pt")
+    with pytest.raises(pickle.UnpicklingError, match=r"builtins\.print"):
         compat.load(tmp_path / "theirs.pt")
+    assert capsys.readouterr().out == ""
+    assert compat.load(tmp_path / "theirs.pt", weights_only=False) == {"x": None}
