@@ -3,13 +3,14 @@
 from typing import Any
 
 from adjoint import creation, dispatch, interop, pickling, printing, subclass
-from adjoint.autograd import differentiate
+from adjoint.autograd import differentiate, saved_attributes
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops import attach_all
 from adjoint.tensor import Tensor
 
 for _home in (creation, interop, pickling, printing, subclass):
     attach_all(_home)
+saved_attributes.attach_all()
 
 dispatch.operators.from_data = creation.from_data
 dispatch.operators.as_subclass = subclass.as_subclass

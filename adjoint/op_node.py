@@ -44,6 +44,7 @@ class OpNode(Node):
     result_counters: dict[int, VersionCounter] | None = None
     kept: Kept | None = None
     holds: bool = False
+    packed: bool = False  # result went through hooks on saving, which look after its version
 
     def __init__(self, op: "Op") -> None:
         number = sequence.next
@@ -122,7 +123,7 @@ class OpNode(Node):
 
     def check_result(self) -> None:
         """Refuse if the saved result was changed since."""
-        if self.result_counters is not None:
+        if self.result_counters is not None and not self.packed:
             for counter in self.result_counters.values():
                 check_version(self.name(), "result", self.result_version, counter)
 
@@ -236,12 +237,12 @@ class OpNode(Node):
             tensor = saved.unpack()
         elif create_graph:
             tensor = factory.tensor(saved)
-            tensor.needs_grad = is_floating(saved)
         else:
             return saved
         if not create_graph:
             return tensor.array
-        if tensor.needs_grad:
+        if is_floating(tensor.array):
+            tensor.needs_grad = True
             tensor.node, tensor.output_number = self, index
         return tensor
 
@@ -268,13 +269,30 @@ class OpNode(Node):
             return tensor if create_graph else tensor.array
         if isinstance(saved, TensorCore):
             array = self.raw_value(saved, version, index)
-            return saved if create_graph else array
+            if not create_graph:
+                return array
+            if not saved.needs_grad and self.differentiates(index):
+                raise RuntimeError(
+                    f"{self.name()}: Trying to use a saved tensor that has been detached in-place, "
+                    f"'{self.op.parameters[index]}', for a second derivative, which would be "
+                    "wrong; use the out-of-place .detach() instead"
+                )
+            return saved
         if isinstance(saved, (list, tuple)):
             versions = version if isinstance(version, list) else [0] * len(saved)
             return type(saved)(
                 [self.unpacked(s, v, index, create_graph) for s, v in zip(saved, versions)]
             )
         return saved
+
+    def differentiates(self, parameter: int) -> bool:
+        """Whether a single tensor that was given for a parameter required grad."""
+        if parameter not in self.op.inputs or self.width(parameter) >= 0:
+            return False
+        i = self.op.inputs.index(parameter)
+        if self.kept is not None:
+            return self.kept.mask >> i & 1 != 0
+        return (self.next0 if i == 0 else self.next1) is not None
 
     def release(self) -> None:
         """Let go of saved values; a node that had none can run again."""

@@ -1,0 +1,1 @@
+"""What PyTorch keeps under `torch.utils`."""
