@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.autograd import engine
+from adjoint.autograd import graph
+from adjoint.autograd.engine import current_task
 from adjoint.compat.switches import switch
 from adjoint.tensor import Tensor
 
@@ -23,12 +24,11 @@ class Engine:
 
     def queue_callback(self, callback: Callable[[], object]) -> None:
         """Call callback when the backward pass that is under way ends."""
-        engine.queue_callback(callback)
+        graph.queue_callback(callback)
 
     def is_checkpoint_valid(self) -> bool:
         """Whether the pass that is under way computes the gradients of all leaves."""
-        task = engine.current_task()
-        return task is None or task.needed is None
+        return graph.is_checkpoint_valid()
 
 
 class _VariableType(type):
@@ -49,7 +49,7 @@ class Variable(metaclass=_VariableType):
 
 def _get_current_graph_task_keep_graph() -> bool:
     """Whether the pass that is under way keeps its graph; True outside of one."""
-    task = engine.current_task()
+    task = current_task()
     return task is None or bool(task.keep_graph)
 
 

@@ -263,3 +263,57 @@ def test_is_the_graph_kept():
     y.backward(retain_graph=True)
     y.backward()
     assert seen == [True, True, False]
+
+
+def test_the_pass_under_way():
+    ask = compat._C
+    x, y = leaf(1.0), leaf(1.0)
+    out = x.exp() * y
+    seen = []
+
+    def hook(grad):
+        seen.append(ask._current_graph_task_id() >= 0)
+        seen.append([node.name() for node in ask._current_graph_task_execution_order()])
+        seen.extend(ask._will_engine_execute_node(node) for node, _ in out.grad_fn.next_functions)
+
+    out.grad_fn.register_prehook(lambda grads: seen.append(ask._current_autograd_node().name()))
+    out.register_hook(hook)
+    compat.autograd.grad(out, x)
+    assert seen == [
+        True,
+        ["MulBackward0", "ExpBackward0", "AccumulateGrad"],
+        True,
+        False,
+        "MulBackward0",
+    ]
+    assert ask._current_graph_task_id() == -1
+
+
+def test_places_of_saved_tensors():
+    SavedTensor = compat._C._autograd.SavedTensor
+    assert compat.autograd.SavedTensor is SavedTensor
+    x = leaf(1.0)
+    assert isinstance(x.exp().grad_fn._raw_saved_result, SavedTensor)
+    assert not isinstance(x, SavedTensor)
+    with pytest.raises(RuntimeError, match="forbidden"):
+        SavedTensor()
+    with compat.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t + 1):
+        saved = compat._C._autograd._make_saved_tensor(x, is_output=False)
+    assert saved.unpack().tolist() == [3.0]
+
+
+def test_hooks_on_saving_can_be_asked_about():
+    ask = compat._C._autograd._saved_tensors_hooks_is_enabled
+    assert ask()
+    with compat.autograd.graph.disable_saved_tensors_hooks("not here"):
+        assert not ask()
+    assert ask()
+
+
+def test_tables_of_a_mutation_context():
+    with compat.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        x = leaf(1.0).clone()
+        out = (x**2).sum()
+        assert len(context.tid_to_weakhandle) == 1
+        assert len(context.sid_to_tid) == 1
+        out.backward()
