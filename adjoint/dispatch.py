@@ -6,7 +6,7 @@ nothing unusual active; everything else goes through `apply`.
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.ambient import ambient, overrides_enabled, switchboard
+from adjoint.ambient import ambient, change_watchers, overrides_enabled, switchboard
 from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import ANY_DEPTH, SHORT_DEPTH, accumulator_of, edge_node, mark
 from adjoint.autograd.saved_tensors import pack
@@ -374,6 +374,10 @@ def apply(op: "Op", values: list[Any]) -> Any:
     tensors = tensors_in(values)
     if not tensors:
         return apply_raw(op, values)
+    if switchboard.unusual:
+        watchers = ambient().watchers
+        if watchers:
+            return watched(op, values, watchers)
     backend: Backend = NUMPY_BACKEND
     for tensor in tensors:
         if tensor.special and overrides_enabled():
@@ -390,6 +394,15 @@ def apply(op: "Op", values: list[Any]) -> Any:
     except Exception as error:
         raise complaint(op, arrays, error) from None
     return wrap(op, values, backend, out)
+
+
+def watched(op: Any, values: list[Any], watchers: tuple[Any, ...]) -> Any:
+    """Let the innermost watcher make the call, by `op.run`; the others see it then."""
+    change_watchers(watchers[:-1])
+    try:
+        return watchers[-1](op, values)
+    finally:
+        change_watchers(watchers)
 
 
 def plain_arrays(values: list[Any]) -> list[Any] | None:
@@ -816,6 +829,8 @@ def settle(node: OpNode, settings: Any, results: list[Tensor]) -> None:
         pack_all(node, settings.saved_hooks, results)
     if settings.node_hooks:
         attach_region_hooks(node, settings.node_hooks)
+    if settings.anomaly is not None:
+        settings.anomaly.note(node)
 
 
 def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> None:

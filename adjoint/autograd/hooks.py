@@ -352,7 +352,7 @@ def run_accumulate_hooks(node: Any, table: HookTable, leaf: TensorCore) -> None:
                 answer = _call(hook, table, node, ACCUMULATE, 0, (leaf,))
             else:
                 answer = hook(leaf)
-            if answer is not None:
+            if answer is not None and answer is not leaf:
                 _refuse_answer(hook, answer)
     except BaseException as error:
         blame(error, ACCUMULATE, hook)
@@ -372,14 +372,14 @@ def _refuse_answer(hook: Any, answer: Any) -> None:
 
 def _checked(hook: Any, old: Any, new: Any) -> Any:
     """What a hook answered in place of a gradient, if it may take its place."""
-    if not isinstance(new, TensorCore):
-        raise TypeError(
-            f"hook '{name_of(hook)}' must return None or a Tensor, returned {type(new).__name__}"
-        )
     if old is None:
         raise RuntimeError(
             f"hook '{name_of(hook)}' can't replace a None gradient with a non-None value; "
             "it may only return None here"
+        )
+    if not isinstance(new, TensorCore):
+        raise TypeError(
+            f"hook '{name_of(hook)}' must return None or a Tensor, returned {type(new).__name__}"
         )
     if new.array.shape != old.array.shape:
         raise RuntimeError(
