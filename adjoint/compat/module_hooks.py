@@ -10,7 +10,7 @@ from typing import Any
 
 from adjoint.autograd.hooks import RemovableHandle
 from adjoint.autograd.node import Node
-from adjoint.compat.attaching import find_module
+from adjoint.nn.module_hooks import register_module_forward_hook
 from adjoint.tensor import Tensor
 
 BackwardHook = Callable[[Any, Any, Any], Any]
@@ -75,9 +75,7 @@ def register_backward_hook(self: Any, hook: BackwardHook) -> RemovableHandle:
 
 def register_module_backward_hook(hook: BackwardHook) -> RemovableHandle:
     """The same for the calls of all modules."""
-    home: Any = find_module("adjoint.nn")
-    handle: RemovableHandle = home.register_module_forward_hook(_LastNodeHook(hook))
-    return handle
+    return register_module_forward_hook(_LastNodeHook(hook))
 
 
 METHODS: dict[str, Any] = {"register_backward_hook": register_backward_hook}

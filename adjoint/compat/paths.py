@@ -9,6 +9,7 @@ _ABSENT = "adjoint.compat.absent"  # what a library or device answers that is no
 _UNCOMPILED = "adjoint.compat.uncompiled"  # what decorators and guards of compilers do without one
 
 _SAME = (
+    "autograd.anomaly_mode",
     "autograd.forward_ad",
     "autograd.function",
     "autograd.functional",
@@ -31,7 +32,6 @@ _SAME = (
     "nn.utils.stateless",
     "optim",
     "optim.lr_scheduler",
-    "profiler",
     "random",
     "return_types",
     "special",
@@ -69,10 +69,9 @@ PATHS: dict[str, tuple[str, ...]] = {
     **{path: (f"adjoint.{path}",) for path in _SAME},
     "autograd": ("adjoint.compat.gradients", "adjoint.compat.saved_places", "adjoint.autograd"),
     # Old and deep paths to what adjoint keeps in one place.
-    "autograd.anomaly_mode": ("adjoint.autograd",),
     "autograd.variable": ("adjoint.compat.gradients",),
     "autograd._functions": ("adjoint.compat.graph_nodes",),
-    "autograd.profiler_util": ("adjoint.profiler",),
+    "autograd.profiler_util": ("adjoint.autograd.profiler_events",),
     "functional": ("adjoint",),
     "functorch": ("adjoint.func",),
     "functorch.experimental": ("adjoint.func",),
@@ -91,6 +90,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "nn.utils.convert_parameters": ("adjoint.nn.utils",),
     "optim.optimizer": ("adjoint.optim.optimizer", "adjoint.optim"),
     **{f"optim.{name}": ("adjoint.optim",) for name in _OPTIMIZERS},
+    "profiler": ("adjoint.profiler", "adjoint.autograd.profiler"),
     "serialization": ("adjoint.compat.serialising",),
     "_tensor": ("adjoint",),
     "_tensor_str": ("adjoint",),

@@ -4,14 +4,15 @@ From a path below torch to a module of adjoint's and a name in it; looked up whe
 """
 
 _GRAPH = "adjoint.autograd.graph"
+_ANOMALY = "adjoint.autograd.anomaly_mode"
 
 SPELLINGS: dict[str, str] = {
     "autograd.torch": "adjoint.compat:torch",
     "vmap": "adjoint.func:vmap",
     "_vmap_internals._vmap": "adjoint.func:vmap",
     "autograd.grad_mode.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
-    "is_anomaly_enabled": "adjoint.autograd:is_anomaly_enabled",
-    "is_anomaly_check_nan_enabled": "adjoint.autograd:is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
+    "is_anomaly_check_nan_enabled": f"{_ANOMALY}:is_anomaly_check_nan_enabled",
     # The pass that is under way.
     "_C._current_autograd_node": f"{_GRAPH}:current_node",
     "_C._current_graph_task_id": f"{_GRAPH}:current_task_id",
@@ -22,7 +23,7 @@ SPELLINGS: dict[str, str] = {
     "_C.is_grad_enabled": "adjoint:is_grad_enabled",
     "_C._set_grad_enabled": "adjoint.ambient:change_grad_enabled",
     "_C.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
-    "_C.is_anomaly_enabled": "adjoint.autograd:is_anomaly_enabled",
+    "_C.is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
     # Kinds of objects.
     "_C.Generator": "adjoint:Generator",
     "_C.Size": "adjoint:Size",

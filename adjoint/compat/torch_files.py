@@ -7,9 +7,9 @@ from typing import Any, BinaryIO
 
 from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
-from adjoint.compat.attaching import find_module
 from adjoint.compat.legacy_types import CPU_TYPES
 from adjoint.compat.unpickling import WeightsUnpickler
+from adjoint.nn import Parameter
 from adjoint.size import Size
 from adjoint.tensor import Tensor
 
@@ -60,8 +60,7 @@ def _shown(
 
 
 def _parameter(data: Tensor, requires_grad: bool, *rest: Any) -> Any:
-    networks: Any = find_module("adjoint.nn")
-    return networks.Parameter(data, requires_grad)
+    return Parameter(data, requires_grad)
 
 
 _NAMES: dict[tuple[str, str], Any] = {

@@ -5,28 +5,12 @@ import warnings
 import pytest
 
 import adjoint.compat.torch as compat
-from adjoint.compat import module_hooks
 
 
-class Holder:
-    """As much of a module as these hooks need."""
-
-    def __init__(self, function):
-        self.function = function
-        self.hooks = []
-        self._backward_hooks = {}
-
-    register_backward_hook = module_hooks.register_backward_hook
-
-    def register_forward_hook(self, hook):
-        self.hooks.append(hook)
-        return hook
-
-    def __call__(self, *args):
-        output = self.function(*args)
-        for hook in self.hooks:
-            assert hook(self, args, output) is None
-        return output
+def module_of(library, function):
+    module = library.nn.Module()
+    module.forward = function
+    return module
 
 
 def shapes(grads):
@@ -44,9 +28,9 @@ FUNCTIONS = [
 ]
 
 
-def events(library, make, function):
+def events(library, function):
     """What a hook sees, the gradients after it, and the warnings on the way."""
-    module = make(function)
+    module = module_of(library, function)
     seen = []
 
     def hook(owner, grad_input, grad_output):
@@ -69,17 +53,31 @@ def events(library, make, function):
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=range(len(FUNCTIONS)))
 def test_as_pytorch(torch, function):
-    def make(function):
-        module = torch.nn.Module()
-        module.forward = function
-        return module
+    assert events(compat, function) == events(torch, function)
 
-    assert events(compat, Holder, function) == events(torch, make, function)
+
+def test_hooks_of_all_modules():
+    seen = []
+    handle = compat.nn.modules.module.register_module_backward_hook(
+        lambda module, grad_input, grad_output: seen.append(shapes(grad_output))
+    )
+    module = module_of(compat, lambda x: x.exp())
+    module(compat.ones(2, requires_grad=True).clone()).sum().backward()
+    handle.remove()
+    module(compat.ones(2, requires_grad=True).clone()).sum().backward()
+    assert seen == [[(2,)]]
+
+
+def test_a_hook_can_be_removed():
+    module = module_of(compat, lambda x: x.exp())
+    handle = module.register_backward_hook(lambda *args: pytest.fail("it was removed"))
+    handle.remove()
+    module(compat.ones(2, requires_grad=True)).sum().backward()
 
 
 def test_not_beside_full_hooks():
-    module = Holder(lambda x: x)
-    module._backward_hooks[0] = print
+    module = module_of(compat, lambda x: x)
+    module.register_full_backward_hook(lambda *args: None)
     with pytest.raises(RuntimeError, match="full"):
         module.register_backward_hook(print)
-    assert module.hooks == []
+    assert not module._forward_hooks

@@ -91,6 +91,14 @@ def test_tensors_of_pytorch_s_files_still_share_memory(torch, tmp_path):
     assert ours.tolist() == [[0.0, 0.0], [7.0, 7.0]]
 
 
+def test_parameters_of_pytorch_s_files(torch, tmp_path):
+    torch.save(torch.nn.Parameter(torch.ones(2)), tmp_path / "theirs.pt")
+    ours = compat.load(tmp_path / "theirs.pt")
+    assert isinstance(ours, compat.nn.Parameter)
+    assert ours.requires_grad
+    assert ours.tolist() == [1.0, 1.0]
+
+
 def test_only_weights_of_pytorch_s_files_are_loaded_unless_asked(torch, tmp_path, capsys):
     torch.save({"x": Harmful()}, tmp_path / "theirs.pt")
     with pytest.raises(pickle.UnpicklingError, match=r"builtins\.print"):
