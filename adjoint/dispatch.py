@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adjoint.ambient import ambient, change_watchers, overrides_enabled, switchboard
 from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import ANY_DEPTH, SHORT_DEPTH, accumulator_of, edge_node, mark
-from adjoint.autograd.saved_tensors import pack
+from adjoint.autograd.saved_tensors import pack, pack_arrays
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import (
@@ -843,6 +843,7 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> Non
                 values[i] = pack(value, pairs)
             elif isinstance(value, (list, tuple)):
                 values[i] = type(value)([pack(v, pairs) for v in value])
+        node.kept.hidden = pack_arrays(node.kept.hidden, pairs)
     if node.result is not None:
         # Detached, or hooks that keep them would make a cycle.
         packed = [pack(result.shared(), pairs) for result in results]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from adjoint.autograd.node import Node, sequence
-from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed
+from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, unpack_arrays
 from adjoint.tensor_core import (
     TensorCore,
     VersionCounter,
@@ -227,7 +227,8 @@ class OpNode(Node):
             elif kind == 4:
                 args.append(tuple(active))
             else:
-                args.append(None if self.kept is None else self.kept.hidden)
+                hidden = None if self.kept is None else self.kept.hidden
+                args.append(unpack_arrays(hidden) if self.runs_user_code else hidden)
         return rule.function(*args)
 
     def result_value(self, index: int, create_graph: bool) -> Any:

@@ -459,6 +459,7 @@ class CopySlices(Node):
         super().__init__(next_sequence_number())
         self.steps = steps
         self.step = step
+        self.runs_user_code = step.runs_user_code
         self.spec = base.spec()
         self.add_edge(edge_node(base), base.output_number)
         for following, number in step.edges()[1:]:

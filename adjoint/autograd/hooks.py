@@ -59,8 +59,7 @@ class HookContext:
     @property
     def source(self) -> Any:
         """Where in the user's program the node was made, if that is known."""
-        find = getattr(self.node, "source", None)
-        return None if find is None else find()
+        return self.node.source()
 
     @property
     def module_path(self) -> Any:

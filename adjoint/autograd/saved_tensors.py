@@ -10,6 +10,7 @@ from typing import Any
 from adjoint.ambient import ambient, change_grad_enabled, switchboard
 from adjoint.autograd.hooks import name_of
 from adjoint.autograd.node import AccumulateGrad, edge_node
+from adjoint.backends import lookup
 from adjoint.tensor_core import TensorCore, VersionCounter, backend_of, factory
 
 
@@ -141,6 +142,20 @@ def pack(value: Any, pairs: tuple[Any, ...]) -> Any:
     if not pairs or not isinstance(value, TensorCore):
         return value
     return SavedTensor(value, pairs)
+
+
+def pack_arrays(value: Any, pairs: tuple[Any, ...]) -> Any:
+    """Raw arrays, one or a tuple of them, through the hooks as tensors without history."""
+    if isinstance(value, tuple):
+        return tuple([pack_arrays(element, pairs) for element in value])
+    return value if lookup(type(value)) is None else pack(factory.tensor(value), pairs)
+
+
+def unpack_arrays(value: Any) -> Any:
+    """The inverse of pack_arrays."""
+    if isinstance(value, tuple):
+        return tuple([unpack_arrays(element) for element in value])
+    return value.unpack().array if isinstance(value, SavedTensor) else value
 
 
 def before_change(tensor: TensorCore) -> None:
