@@ -139,6 +139,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_C._functions": ("adjoint.compat.graph_nodes",),
     "_C._functorch": (),
     "_C._nn": ("adjoint.nn.functional",),
+    "_logging": ("adjoint.compat.logs",),
     "ops": ("adjoint.compat.operators",),
     "overrides": ("adjoint.compat.overriding",),
     "storage": ("adjoint.compat.storages",),

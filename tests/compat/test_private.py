@@ -1,6 +1,7 @@
 """PyTorch's private and old spellings of torch.autograd and torch._C."""
 
 import gc
+import logging
 
 import pytest
 
@@ -317,3 +318,21 @@ def test_tables_of_a_mutation_context():
         assert len(context.tid_to_weakhandle) == 1
         assert len(context.sid_to_tid) == 1
         out.backward()
+
+
+def test_logs_are_heard_under_pytorch_s_names(caplog):
+    caplog.set_level(logging.DEBUG, logger="torch.autograd")
+    heard = []
+    listener = logging.Handler()
+    listener.emit = lambda record: heard.append(record.getMessage())
+    logging.getLogger("torch.autograd").addHandler(listener)
+    try:
+        compat._logging.set_logs(autograd=logging.DEBUG)
+        leaf(1.0).exp().backward()
+        compat._logging.set_logs()
+        leaf(1.0).sin().backward()
+    finally:
+        logging.getLogger("torch.autograd").removeHandler(listener)
+    assert len(heard) == 2
+    assert "ExpBackward0" in heard[0]
+    assert "AccumulateGrad" in heard[1]
