@@ -890,6 +890,9 @@ def link_views(
     for number, result in enumerate(results):
         if not backend.shares_memory(result.array, source.array):
             continue
+        if source.inference:  # no history leads to it, so none need be shared
+            result.mark_inference()
+            continue
         extras = result.rare()
         above = source.extras
         extras.counter = source.counter()
@@ -908,6 +911,5 @@ def link_views(
             extras.creation = MULTI_OUTPUT_VIEW
         elif above is not None and is_view:
             extras.creation = above.creation
-        result.inference = result.slow = source.inference
         if settings is not None and not settings.grad_enabled and is_floating(result.array):
             result.needs_grad = source.needs_grad  # its own leaf, as in PyTorch

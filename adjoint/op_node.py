@@ -147,6 +147,15 @@ class OpNode(Node):
             self.result_counters = {}
         self.result_counters[output_number] = counter
 
+    def output_counter(self, output_number: int) -> VersionCounter:
+        """See Node; the saved result counts along."""
+        if self.result_counters is None:
+            self.result_counters = {}
+        found = self.result_counters.get(output_number)
+        if found is None:
+            found = self.result_counters[output_number] = VersionCounter()
+        return found
+
     # -- the general path --
 
     def apply(

@@ -492,9 +492,13 @@ class CopySlices(Node):
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
     ) -> list[Any]:
         grad = grads[0]
-        piece = replay(grad, self.steps)
         recorded = isinstance(grad, TensorCore)
         mutable = recorded or backend_of(grad).mutable
+        if recorded:
+            grad = grad.contiguous()
+        elif mutable:
+            grad = grad.copy()  # ours to change, and of the base's own layout
+        piece = replay(grad, self.steps)
         own = piece if recorded or not mutable else piece.copy()
         results = self.step.apply([own], create_graph)
         inside = results.pop(self.position)
@@ -505,8 +509,8 @@ class CopySlices(Node):
             if inside is not None:
                 total = total + transposed(grad, self.steps, inside)
         elif mutable:
-            total = grad.copy()
-            replay(total, self.steps)[...] = 0 if inside is None else inside
+            total = grad
+            piece[...] = 0 if inside is None else inside
         else:
             if inside is None:
                 inside = backend_of(grad).xp.zeros(piece.shape, piece.dtype)

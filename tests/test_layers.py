@@ -21,7 +21,7 @@ LAYERS = [
     ["dispatch", "op_node", "ops.op", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
     ["autograd", "fft", "func", "library", "linalg", "methods"],
-    ["explain", "return_types", "special", "version"],
+    ["explaining", "return_types", "special", "version"],
     ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
     ["__main__", "cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names

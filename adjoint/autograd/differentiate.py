@@ -21,8 +21,7 @@ def _roots(
     starts: list[Any] = []
     for i, (tensor, given) in enumerate(zip(tensors, grads)):
         if isinstance(tensor, GradientEdge):
-            if given is None:
-                raise RuntimeError(f"element {i} is a GradientEdge, which needs a gradient")
+            given = _edge_start(i, tensor) if given is None else given
             nodes.append(tensor.node)
             numbers.append(tensor.output_nr)
             starts.append(given if create_graph else given.array)
@@ -44,6 +43,17 @@ def _roots(
         else:
             starts.append(start.array if isinstance(start, Tensor) else start)
     return nodes, numbers, starts
+
+
+def _edge_start(i: int, edge: GradientEdge) -> Tensor:
+    """The gradient 1 for the place of a scalar."""
+    spec = edge.node.spec_of(edge.output_nr)
+    if spec.shape != ():
+        raise RuntimeError(
+            f"grad can be implicitly created only for scalar outputs, but element {i} is the edge "
+            f"of a tensor of shape {list(spec.shape)}; give its gradient"
+        )
+    return Tensor(backend_of(spec.array_type).xp.ones((), spec.dtype))
 
 
 def _checked(i: int, tensor: Tensor, given: Any) -> Any:

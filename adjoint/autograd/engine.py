@@ -6,6 +6,7 @@ Gradients of leaves are kept aside and written when the pass has succeeded, so a
 changes no `.grad`.
 """
 
+import contextlib
 import contextvars
 import logging
 import os
@@ -230,7 +231,7 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     if isinstance(node, AccumulateGrad):
         accumulate(task, node, grads[0], not seen and node in task.owned)
         results: list[Any] = []
-    elif all_none(grads):
+    elif all_none(grads) and not node.takes_none:
         results = [None] * node.edge_count
     else:
         if not task.create_graph:
@@ -729,14 +730,15 @@ def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
     """Say in a note which step of the backward failed."""
     hook = blamed(error)
     if node is None:
-        error.add_note("when the gradients were to be added to the leaves; no .grad was changed")
+        _note(error, "when the gradients were to be added to the leaves; no .grad was changed")
         return
     if task.anomaly is not None:
         task.anomaly.report(node)
     shapes = node.output_shapes()
     shape = shapes[0] if node.outputs is None else shapes
     source = node.source()
-    error.add_note(
+    _note(
+        error,
         f"in the backward of {node.name()}, whose output has shape {shape}"
         + ("" if hook is None else f", in its {hook}")
         + "; no .grad was changed"
@@ -744,6 +746,12 @@ def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
         + ("" if source is None else f"\nits forward: {source}")
         + ("" if node.module_path is None else f"\nin the module {node.module_path}")
     )
+
+
+def _note(error: BaseException, text: str) -> None:
+    """Add a note to an exception; one of a class that takes no attributes goes without."""
+    with contextlib.suppress(AttributeError, TypeError):
+        error.add_note(text)
 
 
 def _consumed(task: GraphTask) -> bool:

@@ -166,6 +166,7 @@ class FunctionNode(Node):
     def __init__(self) -> None:
         super().__init__(next_sequence_number())
         self.runs_user_code = True
+        self.takes_none = True
         mark(self, ANY_DEPTH)
         self.context: dict[str, Any] = {}
         self.is_input: list[bool] = []  # for each argument of forward whether it is a tensor

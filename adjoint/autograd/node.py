@@ -7,6 +7,7 @@ import weakref
 from typing import Any, Final, NamedTuple
 
 from adjoint._base import WeakBase, mypyc_attr
+from adjoint.ambient import is_grad_enabled
 from adjoint.autograd.hooks import (
     POST,
     PRE,
@@ -26,7 +27,7 @@ from adjoint.provenance import (
     trail,
     user_frame,
 )
-from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of
+from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of, factory
 
 LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
 
@@ -112,6 +113,7 @@ class Node(WeakBase):
     code: Any = None  # of the user's function that made it, and where in it; see source
     instruction: int = 0
     module_call: Any = None  # of the module that made it; see module_path
+    takes_none: bool = False  # it runs even if no gradient has come at all
     runs_user_code: bool = False  # besides hooks on it: hooks on saving, for one
 
     def __init__(self, sequence_number: int) -> None:
@@ -139,6 +141,23 @@ class Node(WeakBase):
         """
         raise NotImplementedError
 
+    def __call__(self, *grads: Any) -> Any:
+        """The gradients of its inputs from those of its outputs, by itself and without hooks."""
+        if len(grads) != self.output_count():
+            raise TypeError(
+                f"{self.name()} expected {self.output_count()} arguments, got {len(grads)} instead"
+            )
+        record = is_grad_enabled()
+        given = [grad if record or grad is None else grad.array for grad in grads]
+        edges = self.edges()
+        answers: list[Any] = []
+        for (node, number), answer in zip(edges, self.apply(given, record)):
+            if answer is not None and node is not None:
+                answer = conform(node, number, answer)
+            raw_answer = answer is not None and not isinstance(answer, TensorCore)
+            answers.append(factory.tensor(answer) if raw_answer else answer)
+        return answers[0] if len(answers) == 1 else tuple(answers)
+
     def release(self) -> None:
         """Let go of what was saved for backward."""
 
@@ -148,6 +167,10 @@ class Node(WeakBase):
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
         """Output `output_number` can now be changed in place; counter will tell."""
+
+    def output_counter(self, output_number: int) -> VersionCounter:
+        """The counter of an output that had none so far."""
+        return VersionCounter()
 
     def add_edge(self, node: "Node | None", output_number: int) -> None:
         """Append an edge; None where an input needs no gradient."""
