@@ -4,6 +4,7 @@
 nothing unusual active; everything else goes through `apply`.
 """
 
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.ambient import ambient, overrides_enabled, switchboard
@@ -359,6 +360,10 @@ def apply(op: "Op", values: list[Any]) -> Any:
     tensors = tensors_in(values)
     if not tensors:
         return apply_raw(op, values)
+    if switchboard.unusual:
+        watchers = _watchers.get()
+        if watchers:
+            return watched(op, values, watchers)
     backend: Backend = NUMPY_BACKEND
     for tensor in tensors:
         if tensor.special and overrides_enabled():
@@ -375,6 +380,29 @@ def apply(op: "Op", values: list[Any]) -> Any:
     except Exception as error:
         raise complaint(op, arrays, error) from None
     return wrap(op, values, tensors, backend, out)
+
+
+_watchers: Final[ContextVar[tuple[Any, ...]]] = ContextVar("adjoint_watchers", default=())
+
+
+def watchers() -> tuple[Any, ...]:
+    """The watchers of the calling context, outermost first."""
+    return _watchers.get()
+
+
+def change_watchers(new: tuple[Any, ...]) -> None:
+    """Set who sees the calls of this context: `watcher(op, values)` makes each by `apply`."""
+    switchboard.unusual += (1 if new else 0) - (1 if _watchers.get() else 0)
+    _watchers.set(new)
+
+
+def watched(op: "Op", values: list[Any], watchers: tuple[Any, ...]) -> Any:
+    """Let the innermost watcher make the call; what it calls itself is for the others."""
+    token = _watchers.set(watchers[:-1])
+    try:
+        return watchers[-1](op, values)
+    finally:
+        _watchers.reset(token)
 
 
 def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
