@@ -1,0 +1,3 @@
+"""Around training: checkpointing."""
+
+from adjoint.utils import checkpoint as checkpoint

@@ -1,0 +1,362 @@
+"""Checkpointing by hooks on saving: a region saves nothing, and is run again when asked for it.
+
+In the first run each saved tensor is replaced by a `Place`. When backward asks for one, the region
+runs again and what it saves now, in the same order, belongs to the places. A recomputed tensor goes
+as soon as its node has let go of its place, or another node asks for its own; all of them go with
+the pass they were made for.
+"""
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+from adjoint.ambient import ambient, change_saved_hooks, is_grad_enabled
+from adjoint.autograd.engine import current_task
+from adjoint.autograd.saved_tensors import SavedTensor
+from adjoint.op_node import OpNode
+from adjoint.tensor import Tensor
+from adjoint.tensor_core import NDARRAY, backend_of
+from adjoint.utils.checkpoint.surroundings import Surroundings, keep, restored
+from adjoint.utils.checkpoint.trace import Trace
+
+
+class CheckpointError(RuntimeError):
+    """A region did something else when it was run again."""
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """No contexts, neither for the first run nor for later ones."""
+    return nullcontext(), nullcontext()
+
+
+_early_stop: ContextVar[bool | None] = ContextVar("adjoint_checkpoint_early_stop", default=None)
+_debug: ContextVar[bool | None] = ContextVar("adjoint_checkpoint_debug", default=None)
+_group: ContextVar["GraphExecGroup | None"] = ContextVar("adjoint_exec_group", default=None)
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Decide early_stop for all checkpoints whose first run is inside, whatever they ask for."""
+    token = _early_stop.set(enable)
+    try:
+        yield
+    finally:
+        _early_stop.reset(token)
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Decide debug for all checkpoints whose first run is inside; None leaves it to them."""
+    token = _debug.set(enabled)
+    try:
+        yield
+    finally:
+        _debug.reset(token)
+
+
+class GraphExecGroup:
+    """Backward passes inside share what is recomputed, so a region runs again at most once.
+
+    They should go through different parts of the graph; where they overlap it runs once more.
+    """
+
+    def __init__(self) -> None:
+        self.recomputations: list[Any] = []
+
+    def __enter__(self) -> "GraphExecGroup":
+        if _group.get() is not None:
+            raise RuntimeError(
+                "GraphExecGroup contexts cannot be nested; leave the outer one first"
+            )
+        _group.set(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _group.set(None)
+        self.recomputations.clear()
+
+
+class Stop(BaseException):
+    """Ends a recomputation that has all it needs; no function under it should catch it."""
+
+
+class Place:
+    """Stands for a tensor that a region saved."""
+
+    __slots__ = ("__weakref__", "index")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class Region:
+    """One call under checkpoint: how to run it again, and the places of what it saved."""
+
+    def __init__(
+        self, run: Callable[[], Any], label: str, compares: bool, early_stop: bool
+    ) -> None:
+        self.run = run
+        self.label = label
+        self.compares = compares
+        self.early_stop = early_stop
+        self.traces: tuple[Trace, Trace] | None = None
+        self.surroundings: Any = None
+        self.complete = False
+        self.places: list[weakref.ref[Place]] = []
+        self.facts: list[Any] = []
+        self.recomputations: weakref.WeakValueDictionary[int, Recomputation] = (
+            weakref.WeakValueDictionary()
+        )
+        self.lock = threading.Lock()
+
+    def pack(self, value: Any) -> Place:
+        """Drop what is saved, noting what it was."""
+        place = Place(len(self.places))
+        self.places.append(weakref.ref(place))
+        self.facts.append(facts_of(value) if self.compares else None)
+        return place
+
+    def unpack(self, place: Place) -> Any:
+        """What the place stands for, from this pass's recomputation."""
+        try:
+            return self.recomputation().value(place)
+        except CheckpointError as error:
+            if self.traces is None:
+                raise
+            first, second = self.traces
+            raise CheckpointError(f"{error}\n{first.compared(second)}") from error
+
+    def recomputation(self) -> "Recomputation":
+        """The one of the pass under way, which owns it; outside a pass, one for this call."""
+        group, task = _group.get(), current_task()
+        if group is None and task is None:
+            return Recomputation(self)
+        key = id(group) if task is None or group is not None else -1 - task.id
+        with self.lock:
+            found = self.recomputations.get(key)
+            if found is None:
+                found = Recomputation(self)
+                self.recomputations[key] = found
+                if group is not None:
+                    group.recomputations.append(found)
+                elif task is not None:
+                    task.callbacks.append(found.clear)
+        return found
+
+
+class Recomputation:
+    """What one pass gets from running a region again."""
+
+    def __init__(self, region: Region) -> None:
+        self.region = region
+        self.values: weakref.WeakKeyDictionary[Place, Any] = weakref.WeakKeyDictionary()
+        self.lock = threading.RLock()
+        self.count = 0
+        self.beyond = False  # it saved more than a first run that is still under way
+        self.failure: CheckpointError | None = None
+        self.reader: Any = None  # the node that took values last
+        self.taken: list[Place] = []
+
+    def value(self, place: Place) -> Any:
+        """What was recomputed for a place; computed again if it has been dropped."""
+        with self.lock:
+            self.drop_taken()
+            if place not in self.values:
+                self.run()
+            self.taken.append(place)
+            return self.values[place]
+
+    def drop_taken(self) -> None:
+        """Once another node asks, the last one has had what it wanted."""
+        task = current_task()
+        reader = None if task is None else task.current
+        if reader is not self.reader:
+            for place in self.taken:
+                self.values.pop(place, None)
+            self.taken = []
+            self.reader = reader
+
+    def clear(self) -> None:
+        """The pass is over."""
+        self.values.clear()
+        self.taken = []
+        self.reader = None
+
+    def run(self) -> None:
+        """Run the region again, and check that it saved what it did."""
+        region = self.region
+        self.count, self.beyond = 0, False
+        try:
+            with region.surroundings.again(((self.pack, _same),)):
+                region.run()
+        except Stop:
+            pass
+        except Exception as error:
+            error.add_note(f"while {region.label} was run again for backward, under checkpoint")
+            raise
+        failure, self.failure = self.failure, None
+        if failure is not None:
+            raise failure
+        if self.count != len(region.places) and not self.beyond:
+            raise CheckpointError(
+                f"checkpoint: A different number of tensors was saved when {region.label} was run "
+                f"again: {self.count}, but {len(region.places)} in the first run. {_WAY_OUT}"
+            )
+
+    def pack(self, value: Any) -> Any:
+        """Give what is saved to the next place."""
+        region, index = self.region, self.count
+        self.count += 1
+        if index >= len(region.places):
+            if region.complete:
+                self.fail(
+                    f"checkpoint: {region.label} is trying to save more tensors during "
+                    f"recomputation than the {len(region.places)} of its first run. {_WAY_OUT}"
+                )
+            self.beyond = True
+            return value
+        place = region.places[index]()
+        if place is not None:
+            if region.compares and facts_of(value) != region.facts[index]:
+                self.fail(difference(region, place, value))
+            self.values[place] = value
+        if region.early_stop and self.count == len(region.places):
+            raise Stop
+        return value
+
+    def fail(self, message: str) -> None:
+        """Stop at once; the error is raised where no function's `except` can take it."""
+        self.failure = CheckpointError(message)
+        raise Stop
+
+
+_WAY_OUT = (
+    "It must do the same each time: look for random numbers of other libraries, global state, and "
+    "arguments it changes. debug=True lists the calls of both runs."
+)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def facts_of(value: Any) -> Any:
+    """What must agree: shape, dtype and device; of what another hook packed, its type."""
+    if not isinstance(value, Tensor):
+        return (type(value).__name__,)
+    array = value.array
+    where = "cpu" if type(array) is NDARRAY else str(backend_of(array).device(array))
+    return (tuple(array.shape), str(array.dtype), where)
+
+
+def difference(region: Region, place: Place, value: Any) -> str:
+    """In what a recomputed tensor differs, and which op had saved it."""
+    before, now = region.facts[place.index], facts_of(value)
+    names = ("shape", "dtype", "device") if len(before) == len(now) == 3 else ("type", "", "")
+    parts = [f"{n} {b} became {a}" for n, b, a in zip(names, before, now) if b != a]
+    return (
+        "checkpoint: Recomputed values for the following tensors have different metadata than in "
+        f"the first run: of {region.label}, saved tensor {place.index}{saver_of(place)}: "
+        f"{', '.join(parts)}. {_WAY_OUT}"
+    )
+
+
+def saver_of(place: Place) -> str:
+    """The op of the pass under way that saved a place, and what it was to it."""
+    task = current_task()
+    for node in () if task is None else list(task.remaining):
+        if not isinstance(node, OpNode):
+            continue
+        saved = [] if node.kept is None else list(zip(node.op.parameters, node.kept.values))
+        results = node.result if isinstance(node.result, list) else [node.result]
+        for name, value in [*saved, *(("result", result) for result in results)]:
+            if isinstance(value, SavedTensor) and value.packed is place:
+                return f", '{name}' of {node.op.name} ({node.name()})"
+    return ""
+
+
+def run_recomputed(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    context_fn: Callable[[], tuple[Any, Any]],
+    determinism_check: str,
+    debug: bool,
+    early_stop: bool,
+    preserve_rng_state: bool,
+) -> Any:
+    """The function's result, all that it saved dropped."""
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of 'default' and 'none', but got {determinism_check!r}"
+        )
+    traces = _traces(debug, context_fn)
+    if traces is not None:
+        context_fn = lambda: traces  # noqa: E731  it stands for the argument
+    first, again = context_fn()
+    if not is_grad_enabled():
+        return function(*args, **kwargs)
+    refusal = ambient().hooks_refusal
+    if refusal is not None:
+        raise RuntimeError(refusal)
+    kept = [keep(value) for value in args]
+    kept_named = {name: keep(value) for name, value in kwargs.items()}
+
+    def run() -> None:
+        with again:
+            function(
+                *(restored(value) for value in kept),
+                **{name: restored(value) for name, value in kept_named.items()},
+            )
+
+    forced = _early_stop.get()
+    region = Region(
+        run,
+        label_of(function),
+        determinism_check == "default",
+        early_stop if forced is None else forced,
+    )
+    region.traces = traces
+    region.surroundings = Surroundings(preserve_rng_state)
+    return _first_run(region, first, function, args, kwargs)
+
+
+def _first_run(
+    region: Region, context: Any, function: Callable[..., Any], args: Any, kwargs: Any
+) -> Any:
+    before = change_saved_hooks(((region.pack, region.unpack),), None)
+    answered = False
+    try:
+        with context:
+            result = function(*args, **kwargs)
+            answered = True
+    finally:
+        change_saved_hooks(*before)
+    if not answered:
+        raise RuntimeError(
+            "checkpoint: the forward context of context_fn suppressed an exception of "
+            f"{region.label}, which therefore has no result"
+        )
+    region.complete = True
+    region.surroundings.forget_unused()
+    return result
+
+
+def _traces(debug: bool, context_fn: Any) -> tuple[Trace, Trace] | None:
+    """The logs of both runs, if they are wanted."""
+    forced = _debug.get()
+    if not (debug if forced is None else forced):
+        return None
+    if context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
+    return Trace("first run"), Trace("recomputation")
+
+
+def label_of(function: Any) -> str:
+    """A function or module in messages."""
+    name = getattr(function, "__qualname__", None)
+    return f"'{name or type(function).__qualname__}'"

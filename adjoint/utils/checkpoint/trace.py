@@ -1,0 +1,81 @@
+"""Watching the calls of a region: a log of them, for the error that says where two runs differ."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from adjoint import dispatch
+from adjoint.ops.op import Op
+from adjoint.tensor import Tensor
+
+PACKAGE = str(Path(__file__).parents[2])
+
+
+class Watcher:
+    """A context manager inside which `call` sees and makes every call of an op."""
+
+    def __init__(self) -> None:
+        self.outer: list[tuple[Any, ...]] = []
+
+    def __enter__(self) -> Any:
+        self.outer.append(dispatch.watchers())
+        dispatch.change_watchers((*self.outer[-1], self.call))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        dispatch.change_watchers(self.outer.pop())
+
+    def call(self, op: Op, values: list[Any]) -> Any:
+        """Make a call, of arguments in the order of op's parameters."""
+        return dispatch.apply(op, values)
+
+
+class Trace(Watcher):
+    """The calls of one run, and where in the user's program they were made."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self.label = label
+        self.calls: list[tuple[str, str]] = []
+
+    def __enter__(self) -> Any:
+        self.calls = []
+        return super().__enter__()
+
+    def call(self, op: Op, values: list[Any]) -> Any:
+        """Note the call, with what came in and out of it."""
+        result = dispatch.apply(op, values)
+        given = ", ".join(_shown(value) for value in values[: max(op.required, 1)])
+        self.calls.append((f"{op.name}({given}) -> {_shown(result)}", _caller()))
+        return result
+
+    def compared(self, other: "Trace") -> str:
+        """Both logs, and the first call in which they differ."""
+        lines = ["(You see the calls of both runs because of debug=True.)"]
+        for i, (mine, theirs) in enumerate(zip(self.calls, other.calls)):
+            if mine[0] != theirs[0]:
+                lines.append(f"They differ from call {i} on: {mine[0]} became {theirs[0]}")
+                break
+        else:
+            lines.append(f"The first {min(len(self.calls), len(other.calls))} calls are the same.")
+        for trace in (self, other):
+            lines.append(f"Calls of the {trace.label}:")
+            lines += [f"  {i}: {text}, at {where}" for i, (text, where) in enumerate(trace.calls)]
+        return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.dtype.name}{list(value.shape)}"
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(_shown(element) for element in value)}]"
+    text = repr(value)
+    return text if len(text) < 40 else text[:37] + "..."
+
+
+def _caller() -> str:
+    """The innermost line outside this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
