@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.ambient import ambient, overrides_enabled, switchboard
+from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import Node, accumulator_of, edge_node
 from adjoint.autograd.saved_tensors import pack
 from adjoint.backends import Backend, lookup
@@ -614,8 +615,8 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
         if node is not None and op.hides:
             node.hidden = hidden
             node.holds = True
-        if node is not None and settings is not None and settings.saved_hooks:
-            pack_all(node, settings.saved_hooks)
+        if node is not None and settings is not None:
+            settle(node, settings, results)
     if settings is not None and settings.inference:
         for result in results:
             result.mark_inference()
@@ -738,7 +739,15 @@ def add_edge(node: OpNode, value: Any, active: int) -> None:
         node.add_edge(None, 0)
 
 
-def pack_all(node: OpNode, pairs: tuple[Any, ...]) -> None:
+def settle(node: OpNode, settings: Any, results: list[Tensor]) -> None:
+    """Do to a new node, whose outputs are results, what the context asks for."""
+    if settings.saved_hooks:
+        pack_all(node, settings.saved_hooks, results)
+    if settings.node_hooks:
+        attach_region_hooks(node, settings.node_hooks)
+
+
+def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> None:
     """Send everything a node keeps through the hooks on saving."""
     if node.kept is not None:
         values = node.kept.values
@@ -748,10 +757,10 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...]) -> None:
             elif isinstance(value, (list, tuple)):
                 values[i] = type(value)([pack(v, pairs) for v in value])
     if node.result is not None:
-        several = isinstance(node.result, list)
-        arrays = node.result if several else [node.result]
-        packed = [pack(Tensor(array), pairs) for array in arrays]
-        node.result = packed if several else packed[0]
+        # Detached, or hooks that keep them would make a cycle.
+        packed = [pack(result.shared(), pairs) for result in results]
+        node.result = packed if isinstance(node.result, list) else packed[0]
+        node.packed = True
 
 
 def link_views(

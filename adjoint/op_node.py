@@ -42,6 +42,7 @@ class OpNode(Node):
     kept: Kept | None = None
     hidden: Any = None
     holds: bool = False
+    packed: bool = False  # result went through hooks on saving, which look after its version
 
     def __init__(self, op: "Op") -> None:
         number = sequence.next
@@ -120,7 +121,7 @@ class OpNode(Node):
 
     def check_result(self) -> None:
         """Refuse if the saved result was changed since."""
-        if self.result_counters is not None:
+        if self.result_counters is not None and not self.packed:
             for counter in self.result_counters.values():
                 check_version(self.name(), "result", self.result_version, counter)
 
@@ -224,12 +225,12 @@ class OpNode(Node):
             tensor = saved.unpack()
         elif create_graph:
             tensor = factory.tensor(saved)
-            tensor.needs_grad = is_floating(saved)
         else:
             return saved
         if not create_graph:
             return tensor.array
-        if tensor.needs_grad:
+        if is_floating(tensor.array):
+            tensor.needs_grad = True
             tensor.node, tensor.output_number = self, index
         return tensor
 

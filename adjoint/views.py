@@ -13,7 +13,9 @@ from adjoint.ambient import (
     is_grad_enabled,
     overrides_enabled,
 )
+from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import Node, broadcasts_to, conform, edge_node, next_sequence_number
+from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import can_cast, from_numpy_dtype
 from adjoint.tensor import Tensor
@@ -60,8 +62,10 @@ def regenerate(view: Tensor) -> None:
         if extras.creation != DEFAULT_VIEW:
             raise refusal(view, extras.creation, "its base or another view of its base has been")
         fresh = replay(base, extras.steps)
+        old, old_number = view.node, view.output_number
         view.node, view.output_number = fresh.node, fresh.output_number
         view.needs_grad = fresh.needs_grad
+        move_retain_grad(view, old, old_number)
         if immutable:
             view.array = fresh.array
     elif immutable:
@@ -170,6 +174,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
         before = alias_of(target, keeps)
     if op.aligned:
         refuse_partial_overlap(op.name + "_", target, tensors)
+    before_change(target)
     write_result(op, values, target, backend)
     if before is None:
         target.counter().value += 1
@@ -185,6 +190,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
 def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
     """The in-place form of a view op, such as `unsqueeze_`: a tensor shows its memory otherwise."""
     check_inplace(op.name + "_", target, constant=True)
+    before_change(target)
     rest = values[1:]
     shown: Tensor = dispatch.apply(op, [alias_of(target, False), *rest])
     target.array = shown.array
@@ -316,28 +322,33 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
     counter.value += 1
     if node is None:
         return
-    if base is None:
-        set_history(target, node, 0)
-        return
-    assert extras is not None
-    copy = CopySlices(base, extras.steps, node)
-    set_history(base, copy, 0)
-    regenerate(target)
+    if base is not None and extras is not None:
+        node = CopySlices(base, extras.steps, node)
+    pairs = ambient().node_hooks
+    if pairs:
+        attach_region_hooks(node, pairs)
+    set_history(target if base is None else base, node, 0)
+    if base is not None:
+        regenerate(target)
 
 
 def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
     """The node of an in-place change of `target`; None if nothing needs a gradient."""
     if not op.inputs:
         return Forgotten(values[0])
-    node = dispatch.record(op, values, [Tensor(target.array)], False)
+    changed = Tensor(target.array)
+    node = dispatch.record(op, values, [changed], False)
     if node is None:
         return None
     counter = target.counter()
     node.watch(0, counter)
     node.result_version = counter.value + 1
+    changed.rare().counter = counter
     settings = ambient()
     if settings.saved_hooks:
-        dispatch.pack_all(node, settings.saved_hooks)
+        dispatch.pack_all(node, settings.saved_hooks, [changed])
+        if node.packed:
+            node.result.version = node.result_version
     return node
 
 
@@ -373,10 +384,16 @@ def set_history(tensor: Any, node: Node, output_number: int) -> None:
         return
     if extras.counter is not None:
         node.watch(output_number, extras.counter)
-    if extras.retains_grad and old is not None and old.hooks is not None:
-        reference = old.hooks.retain.pop(old_number, None)
-        if reference is not None:
-            node.any_hooks().retain[output_number] = reference
+    move_retain_grad(tensor, old, old_number)
+
+
+def move_retain_grad(tensor: Any, old: Node | None, old_number: int) -> None:
+    """A tensor has another node than before: it keeps the gradient that arrives there now."""
+    if tensor.node is None or old is None or old.hooks is None or not tensor.extras.retains_grad:
+        return
+    reference = old.hooks.retain.pop(old_number, None)
+    if reference is not None:
+        tensor.node.any_hooks().retain[tensor.output_number] = reference
 
 
 class CopySlices(Node):
@@ -430,6 +447,7 @@ class CopySlices(Node):
 def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     """Put a result into a tensor given as out=, resizing it if it has another shape."""
     check_inplace(name, target)
+    before_change(target)
     value = result.array
     backend = backend_of(target.array)
     if value.shape != target.array.shape:

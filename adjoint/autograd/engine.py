@@ -7,20 +7,31 @@ changes no `.grad`.
 """
 
 import contextvars
+import logging
 import os
 import threading
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, Final
 
-from adjoint.ambient import change_grad_enabled, is_grad_enabled
+from adjoint.ambient import ambient, change_grad_enabled, is_grad_enabled, set_ambient
 from adjoint.autograd.node import AccumulateGrad, Node, conform
-from adjoint.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks, wrapped
+from adjoint.autograd.hooks import (
+    blamed,
+    run_accumulate_hooks,
+    run_post_hooks,
+    run_pre_hooks,
+    run_tensor_hooks,
+    wrapped,
+)
+from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends import quiet
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw
 
 push: Final[Any] = heappush
 pop: Final[Any] = heappop
+log: Final[Any] = logging.getLogger("adjoint.autograd.graph")
+DEBUG: Final = logging.DEBUG
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
 
 
@@ -56,16 +67,20 @@ class GraphTask:
         self.leaves: list[tuple[AccumulateGrad, Any, bool]] = []
         self.journal: list[tuple[TensorCore, TensorCore | None, Any]] = []
         self.callbacks: list[Callable[[], object]] = []
+        self.roots: list[Node] = []
+        self.notes: dict[Any, Any] | None = None  # what hooks over several tensors keep
+        self.logged = False  # each step is written to the log
         self.current: Node | None = None
         self.raw = not create_graph  # gradients are arrays, and one thread does it all
         self.plain = not create_graph  # besides, every node runs and none is captured
-        self.mode_before: bool | None = None
+        self.in_user_code = False
         self.workers: Any = None  # Workers, if devices with threads of their own take part
 
     def enter_user_code(self) -> None:
         """Hooks and user functions run with grad mode as in PyTorch: on if a graph is made."""
-        if self.mode_before is None:
-            self.mode_before = change_grad_enabled(self.create_graph)
+        if not self.in_user_code:
+            self.in_user_code = True
+            change_grad_enabled(self.create_graph)
 
 
 _current_task: Final[contextvars.ContextVar[GraphTask | None]] = contextvars.ContextVar(
@@ -199,13 +214,15 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         capture(task, node, grads)
     if hooks is not None and (hooks.tensor or hooks.retain):
         task.enter_user_code()
-        grads = run_tensor_hooks(hooks, grads)
+        grads = run_tensor_hooks(node, hooks, grads)
     if not executes:
         capture(task, node, grads)
         return
     if hooks is not None and hooks.pre:
         task.enter_user_code()
-        grads = run_pre_hooks(hooks.pre, grads)
+        grads = run_pre_hooks(node, hooks.pre, grads)
+    if task.logged:
+        log_step(node, grads)
     if isinstance(node, AccumulateGrad):
         accumulate(task, node, grads[0], False)
         results: list[Any] = []
@@ -218,10 +235,18 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         results = fit(task, node, edges, answers)
     if hooks is not None and hooks.post:
         task.enter_user_code()
-        results = run_post_hooks(hooks.post, results, grads)
+        results = run_post_hooks(node, hooks.post, results, grads)
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, edges, results, grads)
+
+
+def log_step(node: Node, grads: list[Any]) -> None:
+    """Write to the log which node runs, and on what."""
+    shown = [
+        "None" if grad is None else f"{raw(grad).dtype}{list(raw(grad).shape)}" for grad in grads
+    ]
+    log.debug("Executing: %r with grad_outputs: [%s]", node, ", ".join(shown))
 
 
 def followed(task: GraphTask, edges: list[tuple[Node | None, int]]) -> list[bool] | None:
@@ -426,14 +451,7 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
         write_leaf(leaf, grad, owned, task.create_graph)
     if post:
         task.enter_user_code()
-        for hook in list(post.values()):
-            call: Any = hook
-            answer = call(leaf)
-            if answer is not None:
-                raise RuntimeError(
-                    "a post-accumulate-grad hook must return None, "
-                    f"returned {type(answer).__name__}"
-                )
+        run_accumulate_hooks(node, post, leaf)
 
 
 def remember(task: GraphTask, leaf: TensorCore) -> None:
@@ -456,6 +474,7 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
             array = _in_layout_of(leaf.array, backend.copy(array))
         leaf.gradient = factory.tensor(array)
     elif backend.mutable and not old.special:
+        before_change(old)
         total = old.array
         total += array
         old.counter().value += 1
@@ -533,6 +552,10 @@ def run_pass(
     """One backward pass from the roots; the gradients that reached the targets."""
     parent = _current_task.get()
     task = GraphTask(keep_graph, create_graph, parent)
+    task.roots = roots
+    if log.isEnabledFor(DEBUG):
+        task.logged = True
+        task.raw = task.plain = False  # the short path does not log
     if targets:
         if not accumulate_targets:
             task.captured = [None] * len(targets)
@@ -573,6 +596,7 @@ def on_fresh_stack(
 
 def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
     """Deliver the roots' gradients and evaluate until nothing is ready."""
+    settings = ambient()
     token = _current_task.set(task)
     if task.workers is not None or (task.create_graph and not is_grad_enabled()):
         task.enter_user_code()  # before a worker copies this context
@@ -599,8 +623,8 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
             at += 1
     finally:
         _current_task.reset(token)
-        if task.mode_before is not None:
-            change_grad_enabled(task.mode_before)
+        if ambient() is not settings:  # grad mode, and what user code has left behind
+            set_ambient(settings)
 
 
 def deliver_roots(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
@@ -637,12 +661,15 @@ def drain(task: GraphTask) -> None:
 
 def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
     """Say in a note which step of the backward failed."""
+    hook = blamed(error)
     if node is None:
         error.add_note("when the gradients were to be added to the leaves; no .grad was changed")
         return
     shape = node.shape if node.outputs is None else [output[0] for output in node.outputs]
     error.add_note(
-        f"in the backward of {node.name()}, whose output has shape {shape}; no .grad was changed"
+        f"in the backward of {node.name()}, whose output has shape {shape}"
+        + ("" if hook is None else f", in its {hook}")
+        + "; no .grad was changed"
         + ("" if not _consumed(task) else " but those given to post-accumulate hooks before")
     )
 

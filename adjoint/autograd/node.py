@@ -7,7 +7,15 @@ import weakref
 from typing import Any, Final, NamedTuple
 
 from adjoint._base import WeakBase, mypyc_attr
-from adjoint.autograd.hooks import NodeHooks, RemovableHandle, register_post, register_pre
+from adjoint.autograd.hooks import (
+    POST,
+    PRE,
+    NodeHooks,
+    RemovableHandle,
+    post_table,
+    pre_table,
+    register,
+)
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensor_core import NDARRAY, TensorCore, VersionCounter, backend_of
 
@@ -154,13 +162,19 @@ class Node(WeakBase):
         if arrays and type(arrays[0]) is not NDARRAY:
             self.worker = backend_of(arrays[0]).worker(arrays[0])
 
-    def register_prehook(self, hook: Any) -> RemovableHandle:
+    def register_prehook(
+        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+    ) -> RemovableHandle:
         """Call hook with the gradients of the outputs, before this node runs."""
-        return register_pre(self.any_hooks(), hook)
+        table = pre_table(self.any_hooks())
+        return register(table, hook, self, PRE, 0, name, once, context)
 
-    def register_hook(self, hook: Any) -> RemovableHandle:
+    def register_hook(
+        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+    ) -> RemovableHandle:
         """Call hook with the gradients of the inputs and of the outputs, after this node ran."""
-        return register_post(self.any_hooks(), hook)
+        table = post_table(self.any_hooks())
+        return register(table, hook, self, POST, 0, name, once, context)
 
     def any_hooks(self) -> NodeHooks:
         """The record of hooks, made if there is none."""
@@ -184,6 +198,8 @@ class AccumulateGrad(Node):
         extras = variable.extras
         if extras is not None and extras.hooks is not None:
             self.any_hooks().tensor[0] = extras.hooks
+        if extras is not None and extras.post_accumulate is not None:
+            self.any_hooks()  # it then runs as a step of its own
 
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
