@@ -4,6 +4,7 @@
 when to use which.
 """
 
+from adjoint.utils.checkpoint.passes import GraphExecGroup as GraphExecGroup
 from adjoint.utils.checkpoint.policies import (
     SAC_IGNORED_OPS as SAC_IGNORED_OPS,
     CheckpointPolicy as CheckpointPolicy,
@@ -16,7 +17,6 @@ from adjoint.utils.checkpoint.public import (
 )
 from adjoint.utils.checkpoint.recompute import (
     CheckpointError as CheckpointError,
-    GraphExecGroup as GraphExecGroup,
     noop_context_fn as noop_context_fn,
     set_checkpoint_debug_enabled as set_checkpoint_debug_enabled,
     set_checkpoint_early_stop as set_checkpoint_early_stop,

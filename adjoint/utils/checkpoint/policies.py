@@ -14,7 +14,6 @@ from adjoint.autograd.engine import current_task
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.ops.op import Op
-from adjoint.tensor import Tensor
 from adjoint.utils.checkpoint.recompute import CheckpointError
 from adjoint.utils.checkpoint.trace import Watcher
 

@@ -8,7 +8,7 @@ the pass they were made for.
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
@@ -19,6 +19,7 @@ from adjoint.autograd.saved_tensors import SavedTensor
 from adjoint.op_node import OpNode
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import NDARRAY, backend_of
+from adjoint.utils.checkpoint.passes import PerPass
 from adjoint.utils.checkpoint.surroundings import Surroundings, keep, restored
 from adjoint.utils.checkpoint.trace import Trace
 
@@ -34,7 +35,6 @@ def noop_context_fn() -> tuple[Any, Any]:
 
 _early_stop: ContextVar[bool | None] = ContextVar("adjoint_checkpoint_early_stop", default=None)
 _debug: ContextVar[bool | None] = ContextVar("adjoint_checkpoint_debug", default=None)
-_group: ContextVar["GraphExecGroup | None"] = ContextVar("adjoint_exec_group", default=None)
 
 
 @contextmanager
@@ -55,28 +55,6 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
         yield
     finally:
         _debug.reset(token)
-
-
-class GraphExecGroup:
-    """Backward passes inside share what is recomputed, so a region runs again at most once.
-
-    They should go through different parts of the graph; where they overlap it runs once more.
-    """
-
-    def __init__(self) -> None:
-        self.recomputations: list[Any] = []
-
-    def __enter__(self) -> "GraphExecGroup":
-        if _group.get() is not None:
-            raise RuntimeError(
-                "GraphExecGroup contexts cannot be nested; leave the outer one first"
-            )
-        _group.set(self)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        _group.set(None)
-        self.recomputations.clear()
 
 
 class Stop(BaseException):
@@ -107,10 +85,7 @@ class Region:
         self.complete = False
         self.places: list[weakref.ref[Place]] = []
         self.facts: list[Any] = []
-        self.recomputations: weakref.WeakValueDictionary[int, Recomputation] = (
-            weakref.WeakValueDictionary()
-        )
-        self.lock = threading.Lock()
+        self.recomputations: PerPass[Recomputation] = PerPass()
 
     def pack(self, value: Any) -> Place:
         """Drop what is saved, noting what it was."""
@@ -122,73 +97,57 @@ class Region:
     def unpack(self, place: Place) -> Any:
         """What the place stands for, from this pass's recomputation."""
         try:
-            return self.recomputation().value(place)
+            return self.recomputations.get(Recomputation).value(self, place)
         except CheckpointError as error:
             if self.traces is None:
                 raise
             first, second = self.traces
             raise CheckpointError(f"{error}\n{first.compared(second)}") from error
 
-    def recomputation(self) -> "Recomputation":
-        """The one of the pass under way, which owns it; outside a pass, one for this call."""
-        group, task = _group.get(), current_task()
-        if group is None and task is None:
-            return Recomputation(self)
-        key = id(group) if task is None or group is not None else -1 - task.id
-        with self.lock:
-            found = self.recomputations.get(key)
-            if found is None:
-                found = Recomputation(self)
-                self.recomputations[key] = found
-                if group is not None:
-                    group.recomputations.append(found)
-                elif task is not None:
-                    task.callbacks.append(found.clear)
-        return found
-
 
 class Recomputation:
     """What one pass gets from running a region again."""
 
-    def __init__(self, region: Region) -> None:
-        self.region = region
+    def __init__(self) -> None:
         self.values: weakref.WeakKeyDictionary[Place, Any] = weakref.WeakKeyDictionary()
+        self.taken: weakref.WeakSet[Place] = weakref.WeakSet()  # by the node that came last:
+        self.reader = -1
         self.lock = threading.RLock()
-        self.count = 0
-        self.beyond = False  # it saved more than a first run that is still under way
-        self.failure: CheckpointError | None = None
-        self.reader: Any = None  # the node that took values last
-        self.taken: list[Place] = []
 
-    def value(self, place: Place) -> Any:
+    def value(self, region: Region, place: Place) -> Any:
         """What was recomputed for a place; computed again if it has been dropped."""
         with self.lock:
             self.drop_taken()
             if place not in self.values:
-                self.run()
-            self.taken.append(place)
+                Run(region, self.values).run()
+            self.taken.add(place)
             return self.values[place]
 
     def drop_taken(self) -> None:
         """Once another node asks, the last one has had what it wanted."""
         task = current_task()
-        reader = None if task is None else task.current
-        if reader is not self.reader:
+        node = None if task is None else task.current
+        reader = -1 if node is None else node.sequence_number
+        if reader != self.reader:
             for place in self.taken:
                 self.values.pop(place, None)
-            self.taken = []
+            self.taken.clear()
             self.reader = reader
 
-    def clear(self) -> None:
-        """The pass is over."""
-        self.values.clear()
-        self.taken = []
-        self.reader = None
+
+class Run:
+    """One run of a region after the first."""
+
+    def __init__(self, region: Region, values: MutableMapping[Place, Any]) -> None:
+        self.region = region
+        self.values = values
+        self.count = 0
+        self.beyond = False  # it saved more than a first run that is still under way
+        self.failure: CheckpointError | None = None
 
     def run(self) -> None:
-        """Run the region again, and check that it saved what it did."""
+        """Fill in the values, and check that they are what the first run saved."""
         region = self.region
-        self.count, self.beyond = 0, False
         try:
             with region.surroundings.again(((self.pack, _same),)):
                 region.run()
@@ -222,7 +181,7 @@ class Recomputation:
         if place is not None:
             if region.compares and facts_of(value) != region.facts[index]:
                 self.fail(difference(region, place, value))
-            self.values[place] = value
+            self.values[place] = without_history(value)
         if region.early_stop and self.count == len(region.places):
             raise Stop
         return value
@@ -241,6 +200,11 @@ _WAY_OUT = (
 
 def _same(value: Any) -> Any:
     return value
+
+
+def without_history(value: Any) -> Any:
+    """What is kept of a recomputed tensor, so that the graph of the recomputation can go."""
+    return Tensor(value.array) if isinstance(value, Tensor) and value.node is not None else value
 
 
 def facts_of(value: Any) -> Any:
@@ -292,12 +256,11 @@ def run_recomputed(
     """The function's result, all that it saved dropped."""
     if determinism_check not in ("default", "none"):
         raise ValueError(
-            f"determinism_check should be one of 'default' and 'none', but got {determinism_check!r}"
+            "determinism_check should be one of 'default' and 'none', but got "
+            f"{determinism_check!r}"
         )
     traces = _traces(debug, context_fn)
-    if traces is not None:
-        context_fn = lambda: traces  # noqa: E731  it stands for the argument
-    first, again = context_fn()
+    first, again = context_fn() if traces is None else traces
     if not is_grad_enabled():
         return function(*args, **kwargs)
     refusal = ambient().hooks_refusal

@@ -6,67 +6,65 @@ inputs when asked for. What can't be computed again is kept: results of random o
 that see calls for themselves, and tensors that were changed in place since they were made.
 """
 
-import threading
 import weakref
 from typing import Any
 
 from adjoint import dispatch
 from adjoint.ambient import ambient, change_saved_hooks
-from adjoint.autograd.engine import current_task
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
 from adjoint.ops import random
 from adjoint.ops.op import Op
 from adjoint.tensor import Tensor
+from adjoint.utils.checkpoint.passes import PerPass
 from adjoint.utils.checkpoint.spill import Folder, Spilled
 from adjoint.utils.checkpoint.trace import Watcher
 
 
-class Made:
-    """Stands for one result of a noted call."""
+class Result:
+    """One result of a noted call, as an argument of another."""
 
-    __slots__ = ("__weakref__", "call", "kept", "number", "recording")
+    __slots__ = ("call", "number")
 
-    def __init__(self, recording: "Recording", call: int, number: int) -> None:
-        self.recording = recording
+    def __init__(self, call: int, number: int) -> None:
         self.call = call
         self.number = number
+
+
+class Made:
+    """Stands in a node for a result; it alone keeps the recording alive."""
+
+    __slots__ = ("__weakref__", "kept", "recording", "result")
+
+    def __init__(self, recording: "Recording", result: Result) -> None:
+        self.recording = recording
+        self.result = result
         self.kept: Tensor | None = None  # if it turned out to be no result of that call
 
     def tensor(self) -> Tensor:
         """The values again."""
-        return self.recording.value(self) if self.kept is None else self.kept
+        return self.recording.value(self.result) if self.kept is None else self.kept
 
 
 class Input:
     """A tensor from outside, for the calls to be made again: its array, without history."""
 
-    __slots__ = ("value", "version")
+    __slots__ = ("counter", "value", "version")
 
     def __init__(self, tensor: Tensor, pairs: tuple[Any, ...]) -> None:
-        plain = Tensor(tensor.array)
-        plain.extras = tensor.extras
+        tensor.up_to_date()
+        self.counter = None if tensor.extras is None else tensor.extras.counter
         self.version = tensor.version()
-        self.value = pack(plain, pairs)
+        self.value = pack(Tensor(tensor.array), pairs)
 
     def tensor(self) -> Tensor:
         """The values again, unless they were changed in place since."""
         if isinstance(self.value, SavedTensor):
             unpacked: Any = self.value.unpack()
             return unpacked
-        extras = self.value.extras
-        counter = None if extras is None else extras.counter
-        check_version("checkpoint_scope", "an input", self.version, counter)
-        return Tensor(self.value.array)
-
-
-class _Pass:
-    """Lives as long as the pass that is to call it when it ends."""
-
-    __slots__ = ("__weakref__",)
-
-    def __call__(self) -> None:
-        """Nothing is left to do at the end: what hangs on this object goes with it."""
+        check_version("checkpoint_scope", "an input", self.version, self.counter)
+        tensor: Tensor = self.value
+        return tensor
 
 
 class Recording:
@@ -75,38 +73,27 @@ class Recording:
     def __init__(self) -> None:
         self.calls: list[tuple[Op, list[Any]]] = []
         self.handed: weakref.WeakSet[Made] = weakref.WeakSet()
-        self.passes: weakref.WeakValueDictionary[int, _Pass] = weakref.WeakValueDictionary()
-        self.replays: weakref.WeakKeyDictionary[_Pass, Replay] = weakref.WeakKeyDictionary()
-        self.lock = threading.Lock()
+        self.replays: PerPass[Replay] = PerPass()
 
-    def value(self, made: Made) -> Tensor:
+    def value(self, wanted: Result) -> Tensor:
         """A result again; what this pass computed before is not computed twice."""
-        task = current_task()
-        if task is None:
-            return Replay(self.calls).value(made)
-        with self.lock:
-            mark = self.passes.get(task.id)
-            if mark is None:
-                mark = self.passes[task.id] = _Pass()
-                task.callbacks.append(mark)
-                self.replays[mark] = Replay(self.calls)
-            return self.replays[mark].value(made)
+        return self.replays.get(lambda: Replay(self.calls)).value(wanted)
 
-    def hand_out(self, call: int, number: int) -> Made:
+    def hand_out(self, result: Result) -> Made:
         """What a node gets in place of a saved tensor."""
-        made = Made(self, call, number)
+        made = Made(self, result)
         self.handed.add(made)
         return made
 
     def prune(self) -> None:
         """Forget the calls that no saved tensor depends on, and their inputs with them."""
         needed: set[int] = set()
-        pending = [made.call for made in self.handed if made.kept is None]
+        pending = [made.result.call for made in self.handed if made.kept is None]
         while pending:
             index = pending.pop()
             if index not in needed:
                 needed.add(index)
-                pending += [made.call for made in _made_in(self.calls[index][1])]
+                pending += [result.call for result in _results_in(self.calls[index][1])]
         for index, (op, _) in enumerate(self.calls):
             if index not in needed:
                 self.calls[index] = (op, [])
@@ -119,20 +106,21 @@ class Replay:
         self.calls = calls
         self.results: dict[int, Any] = {}
 
-    def value(self, made: Made) -> Tensor:
+    def value(self, wanted: Result) -> Tensor:
         """One result; the calls it depends on first."""
         calls = self.calls
-        pending = [made.call]
+        pending = [wanted.call]
         while pending:
             index = pending[-1]
-            missing = [m.call for m in _made_in(calls[index][1]) if m.call not in self.results]
+            missing = [r.call for r in _results_in(calls[index][1]) if r.call not in self.results]
             if index in self.results or not missing:
                 pending.pop()
                 if index not in self.results:
                     self.results[index] = self.computed(*calls[index])
             else:
                 pending += missing
-        return self.picked(made)
+        picked: Tensor = self.picked(wanted)
+        return picked
 
     def computed(self, op: Op, values: list[Any]) -> Any:
         """A call made again, outside of any recording."""
@@ -148,7 +136,7 @@ class Replay:
 
     def argument(self, value: Any) -> Any:
         """A noted argument as the call gets it."""
-        if isinstance(value, Made):
+        if isinstance(value, Result):
             return self.picked(value)
         if isinstance(value, Input):
             return value.tensor()
@@ -156,32 +144,31 @@ class Replay:
             return type(value)([self.argument(element) for element in value])
         return value
 
-    def picked(self, made: Made) -> Any:
+    def picked(self, wanted: Result) -> Any:
         """One of the results of a call that was made again."""
-        result = self.results[made.call]
-        return result[made.number] if isinstance(result, tuple) else result
+        found = self.results[wanted.call]
+        return found[wanted.number] if isinstance(found, tuple) else found
 
 
-def _made_in(values: list[Any]) -> list[Made]:
-    found: list[Made] = []
+def _results_in(values: list[Any]) -> list[Result]:
+    found: list[Result] = []
     for value in values:
-        if isinstance(value, Made):
+        if isinstance(value, Result):
             found.append(value)
         elif isinstance(value, (list, tuple)):
-            found += _made_in(list(value))
+            found += _results_in(list(value))
     return found
 
 
 class _Known:
     """An array that a call of the block made, while it is alive; and what stands for it."""
 
-    __slots__ = ("array", "call", "decision", "number", "version")
+    __slots__ = ("array", "decision", "result", "version")
 
-    def __init__(self, tensor: Tensor, call: int, number: int) -> None:
+    def __init__(self, tensor: Tensor, result: Result) -> None:
         self.array = weakref.ref(tensor.array)
         self.version = tensor.version()
-        self.call = call
-        self.number = number
+        self.result = result
         self.decision: Any = None
 
 
@@ -247,15 +234,15 @@ class checkpoint_scope(Watcher):
         finally:
             index, self.current, self.given = self.current, -1, []
             early, self.early = self.early, []
-        for number, result in enumerate(output if isinstance(output, tuple) else (output,)):
-            known = _Known(result, index, number)
-            self.known[id(result.array)] = known
+        for number, tensor in enumerate(output if isinstance(output, tuple) else (output,)):
+            known = _Known(tensor, Result(index, number))
+            self.known[id(tensor.array)] = known
             for saved, made in early:
-                if saved.array is result.array:
-                    made.number = number
+                if saved.array is tensor.array:
+                    made.result.number = number
                     known.decision = made
         for saved, made in early:
-            if made.number < 0:
+            if made.result.number < 0:
                 made.kept = saved
         return output
 
@@ -270,9 +257,7 @@ class checkpoint_scope(Watcher):
         """An argument as the recording keeps it."""
         if isinstance(value, Tensor):
             known = self.find(value)
-            if known is None or self.recording is None:
-                return Input(value, self.pairs)
-            return Made(self.recording, known.call, known.number)
+            return Input(value, self.pairs) if known is None else known.result
         if isinstance(value, (list, tuple)):
             return type(value)([self.noted(element) for element in value])
         return value
@@ -285,17 +270,17 @@ class checkpoint_scope(Watcher):
         if known is None:
             if self.current < 0 or any(value.array is array for array in self.given):
                 return pack(value, self.pairs)
-            decision = self.decided(value, self.current, -1)
+            decision = self.decided(value, Result(self.current, -1))
             if isinstance(decision, Made):
                 self.early.append((value, decision))
             return decision
         if known.decision is None:
-            known.decision = self.decided(value, known.call, known.number)
+            known.decision = self.decided(value, known.result)
         if isinstance(known.decision, Made):
-            return self.recording.hand_out(known.call, known.number)
+            return self.recording.hand_out(known.result)
         return known.decision
 
-    def decided(self, tensor: Tensor, call: int, number: int) -> Any:
+    def decided(self, tensor: Tensor, result: Result) -> Any:
         """Keep a result while the budget lasts, else write it down, or drop it."""
         assert self.recording is not None
         size = int(tensor.array.nbytes)
@@ -303,7 +288,7 @@ class checkpoint_scope(Watcher):
             self.left -= size
             return pack(Tensor(tensor.array), self.pairs)
         if self.beyond == "recompute":
-            return self.recording.hand_out(call, number)
+            return self.recording.hand_out(result)
         if self.folder is None:
             self.folder = Folder(self.directory)
         return Spilled(tensor, self.folder)

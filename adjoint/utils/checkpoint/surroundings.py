@@ -16,17 +16,30 @@ class KeptArgument:
     def __init__(self, tensor: Tensor) -> None:
         tensor.up_to_date()
         self.version = tensor.version()
-        self.value: Any = pack(tensor, ambient().saved_hooks)
+        self.counter = tensor.counter()
+        self.value: Any = pack(_as_it_is(tensor), ambient().saved_hooks)
 
     def restored(self) -> Tensor:
         """The tensor again, unless it was changed in place since."""
         if isinstance(self.value, SavedTensor):
             unpacked: Any = self.value.unpack()
             return unpacked
+        check_version("checkpoint", "an argument", self.version, self.counter)
         tensor: Tensor = self.value
-        counter = None if tensor.extras is None else tensor.extras.counter
-        check_version("checkpoint", "an argument", self.version, counter)
         return tensor
+
+
+def _as_it_is(tensor: Tensor) -> Tensor:
+    """The tensor, or, since it may be changed in place, one like it that keeps its node.
+
+    Otherwise an argument that its own region changes would lead back to the region that keeps it.
+    """
+    if tensor.node is None or tensor.special:
+        return tensor
+    alias = tensor.shared()
+    alias.node, alias.output_number = tensor.node, tensor.output_number
+    alias.needs_grad = True
+    return alias
 
 
 def keep(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Watching the calls of a region: a log of them, for the error that says where two runs differ."""
 
-import sys
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,11 @@ class Trace(Watcher):
 
     def call(self, op: Op, values: list[Any]) -> Any:
         """Note the call, with what came in and out of it."""
-        result = dispatch.apply(op, values)
         given = ", ".join(_shown(value) for value in values[: max(op.required, 1)])
-        self.calls.append((f"{op.name}({given}) -> {_shown(result)}", _caller()))
+        text, where, index = f"{op.name}({given})", _caller(), len(self.calls)
+        self.calls.append((text, where))  # first, for a call that does not come back
+        result = dispatch.apply(op, values)
+        self.calls[index] = (f"{text} -> {_shown(result)}", where)
         return result
 
     def compared(self, other: "Trace") -> str:
@@ -75,7 +77,8 @@ def _shown(value: Any) -> str:
 
 def _caller() -> str:
     """The innermost line outside this package."""
-    frame = sys._getframe(1)
+    frame = inspect.currentframe()
+    assert frame is not None
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
