@@ -25,6 +25,7 @@ from adjoint.autograd.jacobians import (
     values_of,
 )
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
+from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.creation import zeros_like
 from adjoint.ops.op import find
@@ -363,11 +364,11 @@ def _analytical(problem: Problem, target: int, limits: _Limits, starts: Any = No
     inputs = [problem.inputs[i] for i in problem.sources]
     first, second = (pulled_back(output, inputs, starts, limits.dtypes) for _ in range(2))
     for source, a, b in zip(problem.sources, first, second):
-        if a.size and np.abs(a - b).max() > limits.nondet_tol:
+        if a.size and _gap(a, b).max() > limits.nondet_tol:
             raise GradcheckError(
                 "Backward is not reentrant: run twice on the same values, it gave gradients of "
                 f"output {target} with respect to input {source} that differ by up to "
-                f"{np.abs(a - b).max():g}; nondet_tol is {limits.nondet_tol:g}"
+                f"{_gap(a, b).max():g}; nondet_tol is {limits.nondet_tol:g}"
             )
     return first
 
@@ -377,10 +378,14 @@ def _analytical(problem: Problem, target: int, limits: _Limits, starts: Any = No
 
 def _close(found: Any, expected: Any, atol: float, rtol: float) -> Any:
     """Where two arrays agree; NaN agrees with nothing."""
-    found, expected = np.asarray(found), np.asarray(expected)
-    with np.errstate(invalid="ignore"):
-        near = np.abs(found - expected) <= atol + rtol * np.abs(expected)
-    return near | (found == expected)
+    near = _gap(found, expected) <= atol + rtol * np.abs(expected)
+    return near | (np.asarray(found) == expected)
+
+
+def _gap(found: Any, expected: Any) -> Any:
+    """How far apart two arrays are; infinite values of one sign make NaN."""
+    with quiet():
+        return np.abs(np.asarray(found) - expected)
 
 
 def _mismatch(
@@ -390,15 +395,15 @@ def _mismatch(
     wrong = ~_close(found, expected, limits.atol, limits.rtol)
     lines = [_where(problem, source, target)]
     if wrong.any():
-        gap = np.where(wrong, np.nan_to_num(np.abs(found - expected), nan=np.inf), -1.0)
-        row, column = np.unravel_index(int(gap.argmax()), gap.shape)
+        gap = _gap(found, expected)
+        worst = np.where(wrong, np.nan_to_num(gap, nan=np.inf), -1.0).argmax()
+        row, column = np.unravel_index(int(worst), gap.shape)
         into = _place(row, problem.inputs[source].shape)
         out = _place(column, problem.outputs[target].shape)
         lines.append(
             f"{int(wrong.sum())} of {wrong.size} elements differ, most the derivative of "
             f"output{out} by input{into}: numerical {expected[row, column]:.8g}, analytical "
-            f"{found[row, column]:.8g}, difference "
-            f"{np.abs(found[row, column] - expected[row, column]):.3g} (atol {limits.atol:g}, "
+            f"{found[row, column]:.8g}, difference {gap[row, column]:.3g} (atol {limits.atol:g}, "
             f"rtol {limits.rtol:g})"
         )
     lines += [f"numerical:\n{expected}", f"analytical:\n{found}"]
@@ -461,8 +466,8 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
                 f"complex tensor but {value.dtype.name}: differences are too coarse to compare",
                 stacklevel=3,
             )
-        strides = getattr(value.array, "strides", None)
-        if strides and any(s == 0 and n > 1 for s, n in zip(strides, value.shape)):
+        strides = getattr(value.array, "strides", ())
+        if value.numel() and any(s == 0 and n > 1 for s, n in zip(strides, value.shape)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0: several of its elements are one "
                 "place in memory, so that they can't be moved apart; give a clone() of it"
@@ -539,7 +544,7 @@ def get_analytical_jacobian(
     _refuse_complex("get_analytical_jacobian", [output])
     sources = [value for value in as_tuple(inputs) if needs_grad(value)]
     first, second = (pulled_back(output, sources, None, dtypes=True) for _ in range(2))
-    same = not any(a.size and np.abs(a - b).max() > nondet_tol for a, b in zip(first, second))
+    same = not any(a.size and _gap(a, b).max() > nondet_tol for a, b in zip(first, second))
     return tuple(Tensor(j) for j in first), same, True, True
 
 

@@ -164,9 +164,7 @@ def register(
     return handle
 
 
-def insert(
-    table: HookTable, entry: object, owner: Any, kind: str, number: int
-) -> RemovableHandle:
+def insert(table: HookTable, entry: object, owner: Any, kind: str, number: int) -> RemovableHandle:
     """Append what stands for a hook to a table."""
     handle = RemovableHandle(table)
     if not table:
@@ -321,9 +319,7 @@ def run_pre_hooks(node: Any, table: HookTable, grads: list[Any]) -> list[Any]:
     return grads
 
 
-def run_post_hooks(
-    node: Any, table: HookTable, results: list[Any], grads: list[Any]
-) -> list[Any]:
+def run_post_hooks(node: Any, table: HookTable, results: list[Any], grads: list[Any]) -> list[Any]:
     """Node.register_hook: each sees the gradients of the inputs and those of the outputs."""
     results = [wrapped(g) for g in results]
     outputs = tuple(wrapped(g) for g in grads)

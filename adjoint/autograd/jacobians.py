@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.autograd.differentiate import grad
-from adjoint.backends import backend_of
+from adjoint.backends import backend_of, quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.tensor import Tensor
 
@@ -109,7 +109,8 @@ def difference(problem: Problem, source: int, shift: Any, size: float) -> dict[i
         low, high = (end[i][2].reshape(-1) for end in ends)
         if high.dtype.kind in "biu":
             low, high = low.astype("float64"), high.astype("float64")
-        answers[i] = (high - low) / (2 * size)
+        with quiet():
+            answers[i] = (high - low) / (2 * size)
     return answers
 
 
@@ -151,7 +152,7 @@ def numerical(problem: Problem, eps: float) -> dict[int, dict[int, Any]]:
 def pulled_back(output: Tensor, inputs: list[Any], starts: Any, dtypes: bool) -> list[Any]:
     """What backward makes of each gradient of an output, as the columns of a matrix."""
     rows = unit_steps(output.shape) if starts is None else starts
-    count = output.numel() if starts is None else len(starts)
+    count = output.array.size if starts is None else len(starts)
     found = [np.zeros((x.numel(), count), x.dtype.numpy_dtype) for x in inputs]
     for column, start in enumerate(rows):
         seed = like(output, start)

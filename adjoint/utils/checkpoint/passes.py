@@ -4,7 +4,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from adjoint.autograd.engine import current_task
 
@@ -58,6 +58,7 @@ class PerPass(Generic[Value]):
     def get(self, make: Callable[[], Value]) -> Value:
         """The value of the pass under way, made if there is none; outside a pass, a new one."""
         group, task = _group.get(), current_task()
+        holder: list[Any]
         if group is not None:
             key, holder = ("group", id(group)), group.marks
         elif task is not None:

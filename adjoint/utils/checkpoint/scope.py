@@ -57,14 +57,12 @@ class Input:
         self.version = tensor.version()
         self.value = pack(Tensor(tensor.array), pairs)
 
-    def tensor(self) -> Tensor:
+    def tensor(self) -> Any:
         """The values again, unless they were changed in place since."""
         if isinstance(self.value, SavedTensor):
-            unpacked: Any = self.value.unpack()
-            return unpacked
+            return self.value.unpack()
         check_version("checkpoint_scope", "an input", self.version, self.counter)
-        tensor: Tensor = self.value
-        return tensor
+        return self.value
 
 
 class Recording:

@@ -19,14 +19,12 @@ class KeptArgument:
         self.counter = tensor.counter()
         self.value: Any = pack(_as_it_is(tensor), ambient().saved_hooks)
 
-    def restored(self) -> Tensor:
+    def restored(self) -> Any:
         """The tensor again, unless it was changed in place since."""
         if isinstance(self.value, SavedTensor):
-            unpacked: Any = self.value.unpack()
-            return unpacked
+            return self.value.unpack()
         check_version("checkpoint", "an argument", self.version, self.counter)
-        tensor: Tensor = self.value
-        return tensor
+        return self.value
 
 
 def _as_it_is(tensor: Tensor) -> Tensor:
