@@ -149,9 +149,11 @@ def test_missing_gradients_must_count_as_zero(fast):
         y.register_hook(hook)
         return y
 
-    with pytest.warns(UserWarning, match="check_undefined_grad=False"):
-        with pytest.raises(GradcheckError, match="handle undefined output grads") as error:
-            gradcheck(function, leaf(1), fast_mode=fast)
+    with (
+        pytest.warns(UserWarning, match="check_undefined_grad=False"),
+        pytest.raises(GradcheckError, match="handle undefined output grads") as error,
+    ):
+        gradcheck(function, leaf(1), fast_mode=fast)
     assert isinstance(error.value.__cause__, RuntimeError)
     assert gradcheck(function, leaf(1), fast_mode=fast, check_undefined_grad=False)
 
