@@ -749,6 +749,7 @@ def settle(node: OpNode, settings: Any, results: list[Tensor]) -> None:
 
 def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> None:
     """Send everything a node keeps through the hooks on saving."""
+    node.runs_user_code = True
     if node.kept is not None:
         values = node.kept.values
         for i, value in enumerate(values):

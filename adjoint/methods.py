@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint import creation, dispatch, interop, pickling, printing, subclass
-from adjoint.autograd import differentiate
+from adjoint.autograd import differentiate, saved_attributes as saved_attributes  # gives nodes theirs
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops import attach_all
 from adjoint.tensor import Tensor

@@ -257,13 +257,30 @@ class OpNode(Node):
             return tensor if create_graph else tensor.array
         if isinstance(saved, TensorCore):
             array = self.raw_value(saved, version, index)
-            return saved if create_graph else array
+            if not create_graph:
+                return array
+            if not saved.needs_grad and self.differentiates(index):
+                raise RuntimeError(
+                    f"{self.name()}: Trying to use a saved tensor that has been detached in-place, "
+                    f"'{self.op.parameters[index]}', for a second derivative, which would be "
+                    "wrong; use the out-of-place .detach() instead"
+                )
+            return saved
         if isinstance(saved, (list, tuple)):
             versions = version if isinstance(version, list) else [0] * len(saved)
             return type(saved)(
                 [self.unpacked(s, v, index, create_graph) for s, v in zip(saved, versions)]
             )
         return saved
+
+    def differentiates(self, parameter: int) -> bool:
+        """Whether a single tensor that was given for a parameter required grad."""
+        if parameter not in self.op.inputs or self.width(parameter) >= 0:
+            return False
+        i = self.op.inputs.index(parameter)
+        if self.kept is not None:
+            return self.kept.needs[i]
+        return (self.next0 if i == 0 else self.next1) is not None
 
     def release(self) -> None:
         """Let go of saved values; a node that had none can run again."""

@@ -68,7 +68,7 @@ class GraphTask:
         self.journal: list[tuple[TensorCore, TensorCore | None, Any]] = []
         self.callbacks: list[Callable[[], object]] = []
         self.roots: list[Node] = []
-        self.notes: dict[Any, Any] | None = None  # what hooks over several tensors keep
+        self.notes: dict[Any, Any] = {}  # what hooks over several tensors keep
         self.logged = False  # each step is written to the log
         self.current: Node | None = None
         self.raw = not create_graph  # gradients are arrays, and one thread does it all
@@ -205,6 +205,9 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
             if not task.keep_graph:
                 node.release()
             return
+    if node.is_leaf and task.plain and node.hooks is not None and node.hooks.is_empty():
+        accumulate(task, node, grad, node in task.owned)  # its leaf has post-accumulate hooks
+        return
     edges = node.edges()
     grads: list[Any] = [grad] if node.outputs is None else grad
     executes = task.needed is None or node in task.needed
@@ -231,6 +234,8 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     else:
         if not task.create_graph:
             grads = [raw(g) for g in grads]
+        if node.runs_user_code:
+            task.enter_user_code()
         answers = node.apply(grads, task.create_graph, followed(task, edges))
         results = fit(task, node, edges, answers)
     if hooks is not None and hooks.post:

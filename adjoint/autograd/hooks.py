@@ -32,6 +32,10 @@ class NodeHooks:
         self.pre: HookTable | None = None
         self.post: HookTable | None = None
 
+    def is_empty(self) -> bool:
+        """Whether nobody waits for anything."""
+        return not (self.tensor or self.retain or self.pre or self.post)
+
 
 class Hook:
     """A hook with a name or other options; one without stands in its table as it is."""

@@ -73,6 +73,7 @@ class Node(WeakBase):
     exact0: bool = False  # what vjp0 answers conforms as it is
     exact1: bool = False
     released: bool = False
+    runs_user_code: bool = False  # besides hooks on it: hooks on saving, for one
     worker: Any = None  # the device whose worker runs it; None: the calling thread
 
     def __init__(self, sequence_number: int) -> None:

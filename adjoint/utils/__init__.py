@@ -1,3 +1,3 @@
-"""Around training: checkpointing."""
+"""What surrounds training: hooks' handles, checkpointing."""
 
-from adjoint.utils import checkpoint as checkpoint
+from adjoint.utils import checkpoint as checkpoint, hooks as hooks
