@@ -1,3 +1,3 @@
-"""What surrounds training: hooks' handles, checkpointing."""
+"""What PyTorch keeps under `torch.utils`."""
 
 from adjoint.utils import checkpoint as checkpoint, hooks as hooks
