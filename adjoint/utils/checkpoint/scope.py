@@ -53,8 +53,8 @@ class Input:
 
     def __init__(self, tensor: Tensor, pairs: tuple[Any, ...]) -> None:
         tensor.up_to_date()
-        self.counter = None if tensor.extras is None else tensor.extras.counter
-        self.version = tensor.version()
+        self.counter = tensor.counter()
+        self.version = self.counter.value
         self.value = pack(Tensor(tensor.array), pairs)
 
     def tensor(self) -> Any:

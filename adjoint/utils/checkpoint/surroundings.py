@@ -15,8 +15,8 @@ class KeptArgument:
 
     def __init__(self, tensor: Tensor) -> None:
         tensor.up_to_date()
-        self.version = tensor.version()
         self.counter = tensor.counter()
+        self.version = self.counter.value
         self.value: Any = pack(_as_it_is(tensor), ambient().saved_hooks)
 
     def restored(self) -> Any:
