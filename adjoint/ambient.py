@@ -21,6 +21,17 @@ class Ambient:
         self.node_hooks: tuple[Any, ...] = ()  # which each node made here is born with
         self.guards: tuple[Any, ...] = ()  # told of a tensor just before it is changed in place
 
+    def only_grad_mode(self) -> bool:
+        """Whether nothing but grad mode is away from its default."""
+        return (
+            not self.inference
+            and not self.saved_hooks
+            and self.hooks_refusal is None
+            and self.overrides
+            and not self.node_hooks
+            and not self.guards
+        )
+
     def copy(self) -> "Ambient":
         """The same settings, to be changed before they are set."""
         made = Ambient()
@@ -60,17 +71,7 @@ def set_ambient(settings: Ambient) -> None:
 
 def _normal(settings: Ambient) -> Ambient:
     """DEFAULT itself if these settings are the default ones."""
-    if (
-        settings.grad_enabled
-        and not settings.inference
-        and not settings.saved_hooks
-        and settings.hooks_refusal is None
-        and settings.overrides
-        and not settings.node_hooks
-        and not settings.guards
-    ):
-        return DEFAULT
-    return settings
+    return DEFAULT if settings.grad_enabled and settings.only_grad_mode() else settings
 
 
 def is_grad_enabled() -> bool:

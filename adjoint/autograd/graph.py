@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
-from adjoint._base import HookTable
 from adjoint.ambient import ambient, change_guards, change_node_hooks, change_saved_hooks
 from adjoint.autograd.engine import GraphTask, current_task, queue_callback as queue_callback
 from adjoint.autograd.hooks import (
@@ -239,8 +238,10 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
 
 
 class node_hooks:
-    """Inside, each node that is made gets these hooks: `pre(node, grad_outputs)` before it runs,
-    `post(node, grad_inputs, grad_outputs)` after it ran; they answer as the node's own would.
+    """Inside, each node that is made gets these hooks, which are given the node as well.
+
+    `pre(node, grad_outputs)` is called before it runs, `post(node, grad_inputs, grad_outputs)`
+    after it ran; they may answer as hooks on the node itself may.
     """
 
     def __init__(self, pre: Any = None, post: Any = None, *, name: str | None = None) -> None:
@@ -408,7 +409,7 @@ def _tables_of(target: Any) -> Iterator[tuple[Any, Any, str, int]]:
 
 def hooks(target: Any = None) -> list[HookRecord]:
     """The hooks of a tensor, a node or a module; without one, of the whole process."""
-    tables: Iterable[tuple[HookTable | None, Any, str, int]]
+    tables: Iterable[tuple[Any, Any, str, int]]
     tables = registered() if target is None else _tables_of(target)
     return [
         HookRecord(id, kind, name_of(hook), function_of(hook), owner, number, weakref.ref(table))

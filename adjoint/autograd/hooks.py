@@ -353,19 +353,21 @@ def run_accumulate_hooks(node: Any, table: HookTable, leaf: TensorCore) -> None:
             else:
                 answer = hook(leaf)
             if answer is not None:
-                kind: type[Exception] = TypeError
-                if isinstance(answer, TensorCore):
-                    kind = RuntimeError
-                raise kind(
-                    f"{ACCUMULATE} '{name_of(hook)}': such hooks should return None, it returned "
-                    f"{type(answer).__name__}; change .grad itself instead"
-                )
+                _refuse_answer(hook, answer)
     except BaseException as error:
         blame(error, ACCUMULATE, hook)
         raise
 
 
 # ---- checking what they answer ----
+
+
+def _refuse_answer(hook: Any, answer: Any) -> None:
+    kind: type[Exception] = RuntimeError if isinstance(answer, TensorCore) else TypeError
+    raise kind(
+        f"{ACCUMULATE} '{name_of(hook)}': such hooks should return None, it returned "
+        f"{type(answer).__name__}; change .grad itself instead"
+    )
 
 
 def _checked(hook: Any, old: Any, new: Any) -> Any:

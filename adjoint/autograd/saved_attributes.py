@@ -179,7 +179,9 @@ def _listed(node: OpNode) -> list[str]:
     """The attributes of a node, without those that only nodes of other ops have."""
     names = names_of(node.op)
     places = {f"_saved_{name}" for name in names}
-    places |= {f"_raw_saved_{name}" for name in names if RawSaved(node, *names[name]).holds_tensor()}
+    places |= {
+        f"_raw_saved_{name}" for name in names if RawSaved(node, *names[name]).holds_tensor()
+    }
     return [
         name
         for name in object.__dir__(node)
@@ -187,6 +189,9 @@ def _listed(node: OpNode) -> list[str]:
     ]
 
 
-for _op in TABLE.values():
-    attach_names(_op)
-setattr(OpNode, "__dir__", _listed)  # noqa: B010  a compiled class has no such method to assign to
+def attach_all() -> None:
+    """Give nodes the attributes of every op in the table."""
+    for op in TABLE.values():
+        attach_names(op)
+    kind: Any = OpNode
+    kind.__dir__ = _listed

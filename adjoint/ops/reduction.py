@@ -298,32 +298,64 @@ def std(
     return narrowed(result, from_numpy_dtype(input.dtype).to_real().numpy_dtype)
 
 
-@composite
+def _with_mean(rule: Any) -> Any:
+    """The rule of a moment that is answered together with the mean."""
+
+    def combined(
+        grad0: Any,
+        grad1: Any,
+        input: Any,
+        result0: Any,
+        dim: Any,
+        unbiased: Any,
+        keepdim: bool,
+        correction: Any,
+    ) -> Any:
+        spread = rule(grad0, input, result0, dim, unbiased, keepdim, correction)
+        axes, _ = _correction(dim, unbiased, correction)
+        whole = kept(grad1, input.shape, axes, keepdim) / reduced_count(input.shape, axes)
+        return spread + whole
+
+    return combined
+
+
+@general(
+    input=_with_mean(
+        lambda grad, input, result, dim, unbiased, keepdim, correction: _var_rule(
+            grad, input, dim, unbiased, keepdim, correction
+        )
+    ),
+    method=False,
+)
 def var_mean(
+    xp: Any,
     input: Any,
     dim: Any = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: Any = None,
-) -> tuple[Any, Any]:
+) -> Any:
     """Variance and mean over dim."""
-    variance = var(input, dim, unbiased, keepdim, correction=correction)
-    return variance, mean(input, None if isinstance(dim, bool) else dim, keepdim)
+    axes, _ = _correction(dim, unbiased, correction)
+    spread = var.forward(xp, input, dim, unbiased, keepdim, correction=correction)
+    return spread, mean.forward(xp, input, axes, keepdim)
 
 
-@composite
+@general(input=_with_mean(_std_rule), method=False)
 def std_mean(
+    xp: Any,
     input: Any,
     dim: Any = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: Any = None,
-) -> tuple[Any, Any]:
+) -> Any:
     """Standard deviation and mean over dim."""
-    deviation = std(input, dim, unbiased, keepdim, correction=correction)
-    return deviation, mean(input, None if isinstance(dim, bool) else dim, keepdim)
+    axes, _ = _correction(dim, unbiased, correction)
+    spread = std.forward(xp, input, dim, unbiased, keepdim, correction=correction)
+    return spread, mean.forward(xp, input, axes, keepdim)
 
 
 # ---- extremes ----

@@ -1,4 +1,4 @@
-"""Hooks: options, records, errors, handles. Their order is compared with PyTorch in tests/parity."""
+"""Hooks: options, records, errors, handles. tests/parity compares their order with PyTorch."""
 
 import copy
 import gc
@@ -149,8 +149,8 @@ def test_remove_hooks(target):
     z = y * 2
     calls = {}
     for kind in KINDS:
-        register(kind, x, y, lambda *args, kind=kind: calls.setdefault(kind, 1))
-    z.register_hook(lambda grad: calls.setdefault("other", 1))
+        register(kind, x, y, lambda *args, kind=kind: calls.update({kind: 1}))
+    z.register_hook(lambda grad: calls.update(other=1))
     gone = {
         "tensor": (y, {"tensor"}),
         "node": (y.grad_fn, {"tensor", "pre", "post"}),
@@ -184,7 +184,12 @@ def test_what_has_hook_tables_can_be_listed():
 
     owner = Owner()
     (record,) = graph.hooks(owner)
-    assert (record.id, record.kind, record.name, record.owner) == (7, "forward hook", "print", owner)
+    assert (record.id, record.kind, record.name, record.owner) == (
+        7,
+        "forward hook",
+        "print",
+        owner,
+    )
     assert graph.remove_hooks(owner) == 1 and not owner.table
     with pytest.raises(TypeError, match="int"):
         graph.hooks(3)
@@ -266,8 +271,8 @@ def test_the_note_of_a_pass_within_a_pass():
     def outer(grad):
         with adjoint.enable_grad():
             z = x.exp()
-        z.register_hook(inner)
-        z.sum().backward()
+            z.register_hook(inner)
+            z.sum().backward()
 
     y.register_hook(outer)
     with pytest.raises(KeyError) as caught:
@@ -378,7 +383,9 @@ def test_a_handle_is_weak():
     handle.remove()
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda h: pickle.loads(pickle.dumps(h))])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda h: pickle.loads(pickle.dumps(h))]
+)
 def test_ids_are_not_used_again_after_a_copy(copied):
     x, y = program()
     handle = y.register_hook(adjoint.neg)

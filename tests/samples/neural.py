@@ -20,6 +20,12 @@ def _functional() -> Any:
     return importlib.import_module("torch.nn.functional")
 
 
+@samples("column_sums")
+def _(rng: Any) -> Iterator[Sample]:
+    for shape in ((3, 4), (1, 3), (0, 3), (2000, 2)):
+        yield Sample((rng.normal(size=shape),), torch=lambda x: x.sum(0))
+
+
 @samples("linear")
 def _(rng: Generator) -> Iterator[Sample]:
     weight, bias = rng.normal(size=(2, 3)), rng.normal(size=2)
