@@ -300,7 +300,7 @@ class UndefinedGrad(Node):
 
     def __init__(self, tensor: Tensor) -> None:
         super().__init__(next_sequence_number())
-        self.describe_output(tensor.array)
+        self.spec = tensor.spec()
         self.add_edge(edge_node(tensor), tensor.output_number)
 
     def apply(

@@ -80,13 +80,13 @@ def shifted(tensor: Tensor, shift: Any) -> Iterator[None]:
         if backend.mutable:
             array[...] = moved
         else:
-            tensor.array = moved
+            tensor.replace_array(moved)
         yield
     finally:
         if backend.mutable:
             array[...] = before
         else:
-            tensor.array = array
+            tensor.replace_array(array)
 
 
 def difference(problem: Problem, source: int, shift: Any, size: float) -> dict[int, Any]:

@@ -154,7 +154,7 @@ def _recorded(op: Op, values: list[Any], out: Any) -> Any:
     backend = dispatch.common_backend(op, tensors)
     if backend is not numpy_backend:
         values = dispatch.beside(values, tensors, backend)
-    return dispatch.wrap(op, values, tensors, backend, out)
+    return dispatch.wrap(op, values, backend, out)
 
 
 def _spelled(op: Op, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

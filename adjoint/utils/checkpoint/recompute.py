@@ -149,7 +149,7 @@ class Run:
         """Fill in the values, and check that they are what the first run saved."""
         region = self.region
         try:
-            with region.surroundings.again(((self.pack, _same),)):
+            with region.surroundings.again(((self.pack, _same),), (self.preserve,)):
                 region.run()
         except Stop:
             pass
@@ -186,6 +186,13 @@ class Run:
             raise Stop
         return value
 
+    def preserve(self, tensor: Any) -> None:
+        """A tensor is about to be changed in place: what was saved of its memory is copied."""
+        counter = tensor.counter()
+        for place, value in list(self.values.items()):
+            if isinstance(value, Tensor) and value.counter() is counter:
+                self.values[place] = Tensor(backend_of(value.array).copy(value.array))
+
     def fail(self, message: str) -> None:
         """Stop at once; the error is raised where no function's `except` can take it."""
         self.failure = CheckpointError(message)
@@ -204,7 +211,7 @@ def _same(value: Any) -> Any:
 
 def without_history(value: Any) -> Any:
     """What is kept of a recomputed tensor, so that the graph of the recomputation can go."""
-    return Tensor(value.array) if isinstance(value, Tensor) and value.node is not None else value
+    return value.shared() if isinstance(value, Tensor) and value.node is not None else value
 
 
 def facts_of(value: Any) -> Any:
@@ -238,7 +245,7 @@ def saver_of(place: Place) -> str:
         results = node.result if isinstance(node.result, list) else [node.result]
         for name, value in [*saved, *(("result", result) for result in results)]:
             if isinstance(value, SavedTensor) and value.packed is place:
-                return f", '{name}' of {node.op.name} ({node.name()})"
+                return f", '{name}' of {node.op.name} ({node.name()}, {node.source()})"
     return ""
 
 

@@ -54,6 +54,7 @@ class CheckpointFunctionBackward(Node):
         sources: list[Tensor],
     ) -> None:
         super().__init__(next_sequence_number())
+        self.runs_user_code = True
         self.function = function
         self.kept = kept
         self.surroundings = surroundings
@@ -66,7 +67,7 @@ class CheckpointFunctionBackward(Node):
         self.places = [
             i for i, r in enumerate(results) if isinstance(r, Tensor) and is_floating(r.array)
         ]
-        self.describe_outputs([results[i].array for i in self.places])
+        self.describe_outputs([results[i] for i in self.places])
         for number, i in enumerate(self.places):
             results[i].node, results[i].output_number = self, number
             results[i].needs_grad = True

@@ -196,7 +196,7 @@ class checkpoint_scope(Watcher):
         self.known: dict[int, _Known] = {}  # by id; good as long as the array is alive
         self.current = -1  # the call under way, and the arrays it was given
         self.given: list[Any] = []
-        self.early: list[tuple[Tensor, Made]] = []  # results that it has saved already
+        self.early: list[tuple[Tensor, Any]] = []  # results that it has saved, and as what
 
     def __enter__(self) -> Any:
         if self.recording is not None:
@@ -235,13 +235,14 @@ class checkpoint_scope(Watcher):
         for number, tensor in enumerate(output if isinstance(output, tuple) else (output,)):
             known = _Known(tensor, Result(index, number))
             self.known[id(tensor.array)] = known
-            for saved, made in early:
+            for saved, decision in early:
                 if saved.array is tensor.array:
-                    made.result.number = number
-                    known.decision = made
-        for saved, made in early:
-            if made.result.number < 0:
-                made.kept = saved
+                    known.decision = decision
+                    if isinstance(decision, Made):
+                        decision.result.number = number
+        for saved, decision in early:
+            if isinstance(decision, Made) and decision.result.number < 0:
+                decision.kept = saved
         return output
 
     def find(self, tensor: Tensor) -> _Known | None:
@@ -269,8 +270,7 @@ class checkpoint_scope(Watcher):
             if self.current < 0 or any(value.array is array for array in self.given):
                 return pack(value, self.pairs)
             decision = self.decided(value, Result(self.current, -1))
-            if isinstance(decision, Made):
-                self.early.append((value, decision))
+            self.early.append((value, decision))
             return decision
         if known.decision is None:
             known.decision = self.decided(value, known.result)

@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from adjoint.ambient import ambient, change_grad_enabled, change_saved_hooks, set_ambient
+from adjoint.ambient import (
+    ambient,
+    change_grad_enabled,
+    change_guards,
+    change_saved_hooks,
+    set_ambient,
+)
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
 from adjoint.random import fork_rng, get_rng_state, set_rng_state
 from adjoint.tensor import Tensor
@@ -67,8 +73,11 @@ class Surroundings:
             self.random = None
 
     @contextmanager
-    def again(self, hooks: tuple[Any, ...] = ()) -> Iterator[None]:
-        """Inside, all is as it was, but grad mode is on and saving goes through `hooks`."""
+    def again(self, hooks: tuple[Any, ...] = (), guards: tuple[Any, ...] = ()) -> Iterator[None]:
+        """Inside, all is as it was, but grad mode is on and saving goes through `hooks`.
+
+        `guards` are told of each tensor that is changed in place.
+        """
         before = ambient()
         with fork_rng(enabled=self.random is not None):
             if self.random is not None:
@@ -77,6 +86,7 @@ class Surroundings:
             try:
                 change_grad_enabled(True)
                 change_saved_hooks(hooks, None)
+                change_guards((*ambient().guards, *guards))
                 yield
             finally:
                 set_ambient(before)

@@ -1,14 +1,11 @@
 """Watching the calls of a region: a log of them, for the error that says where two runs differ."""
 
-import inspect
-from pathlib import Path
 from typing import Any
 
 from adjoint import dispatch
 from adjoint.ops.op import Op
+from adjoint.provenance import locate, user_frame
 from adjoint.tensor import Tensor
-
-PACKAGE = str(Path(__file__).parents[2])
 
 
 class Watcher:
@@ -62,7 +59,7 @@ class Trace(Watcher):
             lines.append(f"The first {min(len(self.calls), len(other.calls))} calls are the same.")
         for trace in (self, other):
             lines.append(f"Calls of the {trace.label}:")
-            lines += [f"  {i}: {text}, at {where}" for i, (text, where) in enumerate(trace.calls)]
+            lines += [f"  {i}: {text}, {where}" for i, (text, where) in enumerate(trace.calls)]
         return "\n".join(lines)
 
 
@@ -77,8 +74,5 @@ def _shown(value: Any) -> str:
 
 def _caller() -> str:
     """The innermost line outside this package."""
-    frame = inspect.currentframe()
-    assert frame is not None
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+    frame = user_frame(1)
+    return "a line unknown" if frame is None else str(locate(frame.f_code, frame.f_lasti))
