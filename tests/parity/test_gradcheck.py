@@ -93,26 +93,19 @@ SCENARIOS = {
 }
 
 
-@pytest.mark.parametrize("fast", [False, True], ids=["slow", "fast"])
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_verdict(name, fast):
-    function, inputs, options = SCENARIOS[name]
-    found = {
-        key: verdict(lib, "gradcheck", function, inputs, fast_mode=fast, **options)
-        for key, lib in LIBRARIES.items()
-    }
-    assert found["adjoint"] == found["torch"]
-
-
 SECOND = ["products", "several", "unused input", "C to C", "C to R", "R to C", "detached", "wrong"]
+CHECKS = [
+    *(("gradcheck", name) for name in SCENARIOS),
+    *(("gradgradcheck", name) for name in SECOND),
+]
 
 
 @pytest.mark.parametrize("fast", [False, True], ids=["slow", "fast"])
-@pytest.mark.parametrize("name", SECOND)
-def test_second_verdict(name, fast):
+@pytest.mark.parametrize("check, name", CHECKS)
+def test_verdict(check, name, fast):
     function, inputs, options = SCENARIOS[name]
     found = {
-        key: verdict(lib, "gradgradcheck", function, inputs, fast_mode=fast, **options)
+        key: verdict(lib, check, function, inputs, fast_mode=fast, **options)
         for key, lib in LIBRARIES.items()
     }
     assert found["adjoint"] == found["torch"]
