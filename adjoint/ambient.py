@@ -20,6 +20,9 @@ class Ambient:
         self.overrides = True  # whether subclasses see calls
         self.node_hooks: tuple[Any, ...] = ()  # which each node made here is born with
         self.guards: tuple[Any, ...] = ()  # told of a tensor just before it is changed in place
+        self.watchers: tuple[Any, ...] = ()  # make the calls of ops, the innermost last
+        self.observers: tuple[Any, ...] = ()  # told before and after each step of a backward
+        self.anomaly: Any = None  # looks at what each step of a backward answers
 
     def only_grad_mode(self) -> bool:
         """Whether nothing but grad mode is away from its default."""
@@ -30,6 +33,9 @@ class Ambient:
             and self.overrides
             and not self.node_hooks
             and not self.guards
+            and not self.watchers
+            and not self.observers
+            and self.anomaly is None
         )
 
     def copy(self) -> "Ambient":
@@ -42,6 +48,9 @@ class Ambient:
         made.overrides = self.overrides
         made.node_hooks = self.node_hooks
         made.guards = self.guards
+        made.watchers = self.watchers
+        made.observers = self.observers
+        made.anomaly = self.anomaly
         return made
 
 
@@ -132,6 +141,33 @@ def change_guards(guards: tuple[Any, ...]) -> tuple[Any, ...]:
     new.guards = guards
     set_ambient(_normal(new))
     return old.guards
+
+
+def change_watchers(watchers: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Set who makes the calls of the calling context: `watcher(op, values)`, by `op.run`."""
+    old = _ambient.get()
+    new = old.copy()
+    new.watchers = watchers
+    set_ambient(_normal(new))
+    return old.watchers
+
+
+def change_observers(observers: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Set who is told of the steps of passes begun here: `enter_node`, `leave_node`."""
+    old = _ambient.get()
+    new = old.copy()
+    new.observers = observers
+    set_ambient(_normal(new))
+    return old.observers
+
+
+def change_anomaly(anomaly: Any) -> Any:
+    """Set what looks at the answers of each step of passes begun here; what there was."""
+    old = _ambient.get()
+    new = old.copy()
+    new.anomaly = anomaly
+    set_ambient(_normal(new))
+    return old.anomaly
 
 
 def change_overrides(overrides: bool) -> bool:

@@ -4,13 +4,12 @@
 nothing unusual active; everything else goes through `apply`.
 """
 
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.ambient import ambient, overrides_enabled, switchboard
+from adjoint.ambient import ambient, change_watchers, overrides_enabled, switchboard
 from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import ANY_DEPTH, SHORT_DEPTH, accumulator_of, edge_node, mark
-from adjoint.autograd.saved_tensors import pack
+from adjoint.autograd.saved_tensors import pack, pack_arrays
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import (
@@ -24,6 +23,8 @@ from adjoint.dtypes import (
 from adjoint.op_node import Kept, OpNode
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
+    CUT_BY_MODE,
+    CUT_BY_OP,
     F32,
     F64,
     INFERENCE_VIEW,
@@ -112,8 +113,11 @@ def unary(op: "Op", a: Any) -> Any:
                 if type(out) is not NDARRAY:
                     out = numpy_backend.asarray(out)
                 result = Tensor(out)
-                if a.needs_grad and op.rule0 is not None:
-                    record_one(op, a, result, out, spec)
+                if a.needs_grad:
+                    if op.rule0 is not None:
+                        record_one(op, a, result, out, spec)
+                    else:
+                        result.cut = CUT_BY_OP
                 return result
     elif type(a) is NDARRAY and op.fast_arity == 1:
         return op.direct(a)
@@ -229,6 +233,8 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, first: Spec, second: Spec) -> T
                     first if shape == first.shape else second if shape == second.shape else None
                 )
         finish_short(op, node, result, out, plan.keep_result)
+    elif a.needs_grad or b.needs_grad:
+        result.cut = CUT_BY_OP
     return result
 
 
@@ -376,7 +382,7 @@ def apply(op: "Op", values: list[Any]) -> Any:
     if not tensors:
         return apply_raw(op, values)
     if switchboard.unusual:
-        watchers = _watchers.get()
+        watchers = ambient().watchers
         if watchers:
             return watched(op, values, watchers)
     backend: Backend = NUMPY_BACKEND
@@ -395,6 +401,15 @@ def apply(op: "Op", values: list[Any]) -> Any:
     except Exception as error:
         raise complaint(op, arrays, error) from None
     return wrap(op, values, backend, out)
+
+
+def watched(op: Any, values: list[Any], watchers: tuple[Any, ...]) -> Any:
+    """Let the innermost watcher make the call, by `op.run`; the others see it then."""
+    change_watchers(watchers[:-1])
+    try:
+        return watchers[-1](op, values)
+    finally:
+        change_watchers(watchers)
 
 
 def plain_arrays(values: list[Any]) -> list[Any] | None:
@@ -449,30 +464,9 @@ def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
     mask = needing(op, values)
     if mask and is_floating(result.array):
         record_single(op, values, result, mask, hidden)
+    elif any_needs(values):
+        result.cut = CUT_BY_OP
     return result
-
-
-_watchers: Final[ContextVar[tuple[Any, ...]]] = ContextVar("adjoint_watchers", default=())
-
-
-def watchers() -> tuple[Any, ...]:
-    """The watchers of the calling context, outermost first."""
-    return _watchers.get()
-
-
-def change_watchers(new: tuple[Any, ...]) -> None:
-    """Set who sees the calls of this context: `watcher(op, values)` makes each by `apply`."""
-    switchboard.unusual += (1 if new else 0) - (1 if _watchers.get() else 0)
-    _watchers.set(new)
-
-
-def watched(op: "Op", values: list[Any], watchers: tuple[Any, ...]) -> Any:
-    """Let the innermost watcher make the call; what it calls itself is for the others."""
-    token = _watchers.set(watchers[:-1])
-    try:
-        return watchers[-1](op, values)
-    finally:
-        _watchers.reset(token)
 
 
 def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
@@ -682,10 +676,15 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
         results.append(
             Tensor(array if type(array) is backend.array_type else as_array(array, backend))
         )
-    if op.inputs and (settings is None or settings.grad_enabled):
+    node: OpNode | None = None
+    recording = settings is None or settings.grad_enabled
+    if op.inputs and recording:
         node = record(op, values, results, isinstance(out, (tuple, list)), hidden)
         if node is not None and settings is not None:
             settle(node, settings, results)
+    if node is None and any_needs(values):
+        for result in results:
+            result.cut = CUT_BY_OP if recording else CUT_BY_MODE
     if settings is not None and settings.inference:
         for result in results:
             result.mark_inference()
@@ -706,6 +705,14 @@ def needs(value: Any) -> bool:
         for element in value:
             if isinstance(element, Tensor) and element.needs_grad:
                 return True
+    return False
+
+
+def any_needs(values: list[Any]) -> bool:
+    """Whether any argument needs a gradient."""
+    for value in values:
+        if needs(value):
+            return True
     return False
 
 
@@ -844,6 +851,8 @@ def settle(node: OpNode, settings: Any, results: list[Tensor]) -> None:
         pack_all(node, settings.saved_hooks, results)
     if settings.node_hooks:
         attach_region_hooks(node, settings.node_hooks)
+    if settings.anomaly is not None:
+        settings.anomaly.note(node)
 
 
 def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> None:
@@ -856,6 +865,7 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> Non
                 values[i] = pack(value, pairs)
             elif isinstance(value, (list, tuple)):
                 values[i] = type(value)([pack(v, pairs) for v in value])
+        node.kept.hidden = pack_arrays(node.kept.hidden, pairs)
     if node.result is not None:
         # Detached, or hooks that keep them would make a cycle.
         packed = [pack(result.shared(), pairs) for result in results]

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from adjoint.autograd.node import Node, sequence
-from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed
+from adjoint.autograd.node import Node, SavedItem, sequence
+from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, unpack_arrays
 from adjoint.tensor_core import (
     TensorCore,
     VersionCounter,
@@ -14,6 +14,21 @@ from adjoint.tensor_core import (
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op, Rule
+
+
+def items_of(name: str, value: Any, version: Any) -> list[SavedItem]:
+    """A saved value, or those of a list, as records."""
+    if isinstance(value, SavedTensor):
+        packed = value.packed
+        array = packed.array if isinstance(packed, TensorCore) else None
+        return [SavedItem(name, array, value.version, value.counter)]
+    if isinstance(value, TensorCore):
+        counter = None if value.extras is None else value.extras.counter
+        return [SavedItem(name, value.array, version, counter)]
+    if isinstance(value, (list, tuple)):
+        versions = version if isinstance(version, list) else [0] * len(value)
+        return [item for v, at in zip(value, versions) for item in items_of(name, v, at)]
+    return [SavedItem(name, value, 0, None)] if hasattr(value, "nbytes") else []
 
 
 class Kept:
@@ -117,7 +132,7 @@ class OpNode(Node):
         if isinstance(saved, TensorCore):
             extras = saved.extras
             if extras is not None and extras.counter is not None:
-                check_version(self.name(), self.op.parameters[index], version, extras.counter)
+                check_version(self, self.op.parameters[index], version, extras.counter)
             return saved.array
         return saved
 
@@ -125,7 +140,7 @@ class OpNode(Node):
         """Refuse if the saved result was changed since."""
         if self.result_counters is not None and not self.packed:
             for counter in self.result_counters.values():
-                check_version(self.name(), "result", self.result_version, counter)
+                check_version(self, "result", self.result_version, counter)
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
         if self.result_counters is None:
@@ -227,7 +242,8 @@ class OpNode(Node):
             elif kind == 4:
                 args.append(tuple(active))
             else:
-                args.append(None if self.kept is None else self.kept.hidden)
+                hidden = None if self.kept is None else self.kept.hidden
+                args.append(unpack_arrays(hidden) if self.runs_user_code else hidden)
         return rule.function(*args)
 
     def result_value(self, index: int, create_graph: bool) -> Any:
@@ -293,6 +309,27 @@ class OpNode(Node):
         if self.kept is not None:
             return self.kept.mask >> i & 1 != 0
         return (self.next0 if i == 0 else self.next1) is not None
+
+    def saved_items(self) -> list[SavedItem]:
+        """See Node."""
+        items: list[SavedItem] = []
+        if self.kept is None:
+            pairs: list[tuple[int, Any, Any]] = [
+                (0, self.saved0, self.version0),
+                (1, self.saved1, self.version1),
+            ]
+        else:
+            versions = self.kept.versions or {}
+            pairs = [(i, v, versions.get(i, 0)) for i, v in enumerate(self.kept.values)]
+            items.extend(items_of("hidden", self.kept.hidden, 0))
+        for index, value, version in pairs:
+            if value is not None and index < len(self.op.parameters):
+                items.extend(items_of(self.op.parameters[index], value, version))
+        counters = list((self.result_counters or {}).values())
+        for item in items_of("result", self.result, self.result_version):
+            counter = counters[0] if counters else None
+            items.append(SavedItem(item.name, item.array, self.result_version, counter))
+        return items
 
     def release(self) -> None:
         """Let go of saved values; a node that had none can run again."""

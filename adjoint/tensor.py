@@ -13,7 +13,7 @@ from adjoint.backends import lookup
 from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
 from adjoint.size import Size
-from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, set_tensor_factory
+from adjoint.tensor_core import CUT_BY_DETACH, NDARRAY, TensorCore, backend_of, set_tensor_factory
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -192,6 +192,8 @@ class Tensor(TensorCore):
         """The same values without history; in-place changes to either are seen by both."""
         self.current_array()
         plain = self.shared()
+        if self.needs_grad:
+            plain.cut = CUT_BY_DETACH
         return dispatch.operators.as_subclass(plain, type(self)) if self.special else plain
 
     def detach_(self) -> "Tensor":
@@ -202,6 +204,7 @@ class Tensor(TensorCore):
             )
         self.node = None
         self.output_number = 0
+        self.cut = CUT_BY_DETACH
         self.needs_grad = False
         return self
 

@@ -13,6 +13,7 @@ from adjoint.ambient import (
     change_grad_enabled,
     is_grad_enabled,
     overrides_enabled,
+    switchboard,
 )
 from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import Node, broadcasts_to, conform, edge_node, next_sequence_number
@@ -158,6 +159,10 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     target: Tensor = values[0]
     if op.mutate is not None and mutate_plainly(op, values):
         return target
+    if switchboard.unusual and function is not None:
+        watchers = ambient().watchers
+        if watchers:
+            return dispatch.watched(function, values, watchers)
     tensors = dispatch.tensors_in(values)
     for tensor in tensors:
         if tensor.special and overrides_enabled():
@@ -454,6 +459,7 @@ class CopySlices(Node):
         super().__init__(next_sequence_number())
         self.steps = steps
         self.step = step
+        self.runs_user_code = step.runs_user_code
         self.spec = base.spec()
         self.add_edge(edge_node(base), base.output_number)
         for following, number in step.edges()[1:]:

@@ -13,7 +13,8 @@ ROOT = Path(adjoint.__file__).parent
 # From the bottom up. A module may import its own layer and those below; a package stands for the
 # modules in it that are not named themselves.
 LAYERS = [
-    ["_base", "ambient", "backends", "device", "dtypes", "provenance", "size", "tensor_core"],
+    ["_base", "ambient", "backends", "device", "dtypes", "provenance", "pytree", "size"],
+    ["tensor_core"],
     ["autograd.hooks"],
     ["autograd.node", "autograd.saved_tensors"],
     ["autograd.engine", "autograd.workers"],
@@ -21,7 +22,7 @@ LAYERS = [
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
     ["autograd", "fft", "func", "library", "linalg", "methods"],
     ["return_types", "special", "version"],
-    ["distributed", "nn", "optim", "testing", "utils"],
+    ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
     ["cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names
 ]

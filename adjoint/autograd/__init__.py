@@ -13,8 +13,10 @@ _HOMES = {
     "enable_grad": "grad_mode",
     "set_grad_enabled": "grad_mode",
     "inference_mode": "grad_mode",
+    "detect_anomaly": "anomaly_mode",
+    "set_detect_anomaly": "anomaly_mode",
 }
-_MODULES = {"graph"}
+_MODULES = {"anomaly_mode", "graph", "profiler"}
 
 
 def __getattr__(name: str) -> Any:

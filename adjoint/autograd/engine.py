@@ -14,7 +14,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, Final
 
-from adjoint.ambient import ambient, change_grad_enabled, is_grad_enabled, set_ambient
+from adjoint.ambient import DEFAULT, ambient, change_grad_enabled, is_grad_enabled, set_ambient
 from adjoint.autograd.hooks import (
     blamed,
     run_accumulate_hooks,
@@ -70,6 +70,8 @@ class GraphTask:
         self.roots: list[Node] = []
         self.notes: dict[Any, Any] = {}  # what hooks over several tensors keep
         self.logged = False  # each step is written to the log
+        self.observers: tuple[Any, ...] = ()  # told before and after each step
+        self.anomaly: Any = None  # looks at what each step answers
         self.current: Node | None = None
         self.raw = not create_graph  # gradients are arrays, and one thread does it all
         self.plain = not create_graph  # besides, every node runs and none is captured
@@ -208,6 +210,10 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         capture(task, node, grads)
     if hooks is not None and (hooks.tensor or hooks.retain):
         task.enter_user_code()
+        for reference in list(hooks.retain.values()):
+            kept = reference()
+            if kept is not None:
+                remember(task, kept)
         grads = run_tensor_hooks(node, hooks, grads)
     if not executes:
         capture(task, node, grads)
@@ -233,6 +239,8 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
             task.enter_user_code()
         answers = node.apply(grads, task.create_graph, followed(task, edges))
         results = fit(task, node, edges, answers)
+        if task.anomaly is not None:
+            task.anomaly.inspect(node, results)
         hooks = node.hooks  # code of the user, if it ran, may have registered some
     if hooks is not None and hooks.post:
         task.enter_user_code()
@@ -594,9 +602,13 @@ def run_pass(
     parent = _current_task.get()
     task = GraphTask(keep_graph, create_graph, parent)
     task.roots = roots
-    if log.isEnabledFor(DEBUG):
-        task.logged = True
-        task.raw = task.plain = False  # the short path does not log
+    settings = ambient()
+    if settings is not DEFAULT:
+        task.observers = settings.observers
+        task.anomaly = settings.anomaly
+    task.logged = log.isEnabledFor(DEBUG)
+    if task.logged or task.observers or task.anomaly is not None:
+        task.raw = task.plain = False  # the short path shows nothing of what it does
     if targets:
         if not accumulate_targets:
             task.captured = [None] * len(targets)
@@ -697,7 +709,20 @@ def drain(task: GraphTask) -> None:
         task.current = node
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
+        visit(task, node, grad)
+
+
+def visit(task: GraphTask, node: Node, grad: Any) -> None:
+    """Evaluate a node, before the eyes of those who observe the pass."""
+    if not task.observers:
         evaluate(task, node, grad)
+        return
+    tokens = [observer.enter_node(node) for observer in task.observers]
+    try:
+        evaluate(task, node, grad)
+    finally:
+        for observer, token in zip(task.observers[::-1], tokens[::-1]):
+            observer.leave_node(token)
 
 
 def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
@@ -706,6 +731,8 @@ def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
     if node is None:
         error.add_note("when the gradients were to be added to the leaves; no .grad was changed")
         return
+    if task.anomaly is not None:
+        task.anomaly.report(node)
     shapes = node.output_shapes()
     shape = shapes[0] if node.outputs is None else shapes
     source = node.source()

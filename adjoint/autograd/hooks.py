@@ -59,8 +59,7 @@ class HookContext:
     @property
     def source(self) -> Any:
         """Where in the user's program the node was made, if that is known."""
-        find = getattr(self.node, "source", None)
-        return None if find is None else find()
+        return self.node.source()
 
     @property
     def module_path(self) -> Any:
@@ -206,7 +205,7 @@ def post_table(hooks: NodeHooks) -> HookTable:
 
 def function_of(hook: Any) -> Any:
     """What the user registered."""
-    return hook.function if isinstance(hook, Hook) else hook
+    return getattr(hook, "function", hook)
 
 
 def name_of(hook: Any) -> str:
@@ -222,7 +221,9 @@ _BLAMED: Final = "_adjoint_hook"
 
 
 def blame(error: BaseException, kind: str, hook: object) -> None:
-    """Remember for the engine's note which hook raised."""
+    """Remember for the engine's note which hook raised; the innermost, if one called another."""
+    if _BLAMED in error.__dict__:
+        return
     error.__dict__[_BLAMED] = f"{kind} '{name_of(hook)}'"
 
 
@@ -352,7 +353,7 @@ def run_accumulate_hooks(node: Any, table: HookTable, leaf: TensorCore) -> None:
                 answer = _call(hook, table, node, ACCUMULATE, 0, (leaf,))
             else:
                 answer = hook(leaf)
-            if answer is not None:
+            if answer is not None and answer is not leaf:
                 _refuse_answer(hook, answer)
     except BaseException as error:
         blame(error, ACCUMULATE, hook)
@@ -372,14 +373,14 @@ def _refuse_answer(hook: Any, answer: Any) -> None:
 
 def _checked(hook: Any, old: Any, new: Any) -> Any:
     """What a hook answered in place of a gradient, if it may take its place."""
-    if not isinstance(new, TensorCore):
-        raise TypeError(
-            f"hook '{name_of(hook)}' must return None or a Tensor, returned {type(new).__name__}"
-        )
     if old is None:
         raise RuntimeError(
             f"hook '{name_of(hook)}' can't replace a None gradient with a non-None value; "
             "it may only return None here"
+        )
+    if not isinstance(new, TensorCore):
+        raise TypeError(
+            f"hook '{name_of(hook)}' must return None or a Tensor, returned {type(new).__name__}"
         )
     if new.array.shape != old.array.shape:
         raise RuntimeError(

@@ -30,6 +30,20 @@ class GradientEdge(NamedTuple):
     output_nr: int
 
 
+class SavedItem(NamedTuple):
+    """Something a node keeps for backward."""
+
+    name: str
+    array: Any  # None if hooks on saving have taken it
+    saved_at: int  # the version it had
+    counter: VersionCounter | None
+
+    @property
+    def was_changed(self) -> bool:
+        """Whether it was changed in place since."""
+        return self.counter is not None and self.counter.value != self.saved_at
+
+
 class SequenceCounter:
     """The number of the next node."""
 
@@ -116,6 +130,10 @@ class Node(WeakBase):
 
     def release(self) -> None:
         """Let go of what was saved for backward."""
+
+    def saved_items(self) -> list[SavedItem]:
+        """What it keeps for backward, for those who ask; the rules see it in their own way."""
+        return []
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
         """Output `output_number` can now be changed in place; counter will tell."""
@@ -249,8 +267,9 @@ def accumulator_of(leaf: TensorCore) -> AccumulateGrad:
             spec, now = node.spec, leaf.spec()
             if spec is now:
                 return node
-            if spec is not None and spec.shape == now.shape and spec.dtype == now.dtype:
-                return node
+            if spec is not None and spec.array_type is now.array_type:
+                if spec.shape == now.shape and spec.dtype == now.dtype:
+                    return node
     made = AccumulateGrad(leaf)
     extras.accumulator = weakref.ref(made)
     return made

@@ -9,7 +9,8 @@ from typing import Any
 
 from adjoint.ambient import ambient, change_grad_enabled, switchboard
 from adjoint.autograd.hooks import name_of
-from adjoint.autograd.node import AccumulateGrad, edge_node
+from adjoint.autograd.node import AccumulateGrad, Node, edge_node
+from adjoint.backends import lookup
 from adjoint.tensor_core import TensorCore, VersionCounter, backend_of, factory
 
 
@@ -64,7 +65,7 @@ class SavedTensor:
             )
         extras = value.extras
         if extras is not None and extras.counter is self.counter:
-            check_version("a node under hooks on saving", "tensor", self.version, self.counter)
+            check_version(None, "tensor", self.version, self.counter)
 
 
 class Packed:
@@ -143,6 +144,20 @@ def pack(value: Any, pairs: tuple[Any, ...]) -> Any:
     return SavedTensor(value, pairs)
 
 
+def pack_arrays(value: Any, pairs: tuple[Any, ...]) -> Any:
+    """Raw arrays, one or a tuple of them, through the hooks as tensors without history."""
+    if isinstance(value, tuple):
+        return tuple([pack_arrays(element, pairs) for element in value])
+    return value if lookup(type(value)) is None else pack(factory.tensor(value), pairs)
+
+
+def unpack_arrays(value: Any) -> Any:
+    """The inverse of pack_arrays."""
+    if isinstance(value, tuple):
+        return tuple([unpack_arrays(element) for element in value])
+    return value.unpack().array if isinstance(value, SavedTensor) else value
+
+
 def before_change(tensor: TensorCore) -> None:
     """A tensor is about to be changed in place: tell those of this context who wait for it."""
     if switchboard.unusual:
@@ -150,12 +165,18 @@ def before_change(tensor: TensorCore) -> None:
             guard(tensor)
 
 
-def changed(name: str, what: str, saved_at: int, now: int) -> RuntimeError:
-    """The error for a saved tensor that was changed in place."""
+def changed(node: Node | None, what: str, saved_at: int, counter: VersionCounter) -> RuntimeError:
+    """The error for a saved tensor that was changed in place: where it was saved, and changed."""
+    name = "a node under hooks on saving" if node is None else node.name()
+    saver = None if node is None else node.source()
+    changer = counter.source()
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {name} saved '{what}' at version {saved_at}, but it is at version {now} now. "
-        "Change a copy instead (x = x + 1 in place of x += 1), or clone it before it's used."
+        f"operation: {name} saved '{what}' at version {saved_at}, but it is at version "
+        f"{counter.value} now. Change a copy instead (x = x + 1 in place of x += 1), or clone it "
+        "before it's used."
+        + ("" if saver is None else f"\n  saved:   {saver}")
+        + ("" if changer is None else f"\n  changed: {changer}")
     )
 
 
@@ -164,12 +185,14 @@ def freed(name: str) -> RuntimeError:
     return RuntimeError(
         f"Trying to backward through the graph a second time (or directly access saved tensors "
         f"after they have already been freed): {name} has let go of the tensors it "
-        "saved when an earlier backward pass went through it. Give that earlier pass "
-        "retain_graph=True to keep them, or compute the forward again."
+        "saved when an earlier backward pass went through it. Specify retain_graph=True in that "
+        "earlier pass to keep them, or compute the forward again."
     )
 
 
-def check_version(name: str, what: str, saved_at: int, counter: VersionCounter | None) -> None:
+def check_version(
+    node: Node | None, what: str, saved_at: int, counter: VersionCounter | None
+) -> None:
     """Refuse a saved value that has been changed since."""
     if counter is not None and counter.value != saved_at:
-        raise changed(name, what, saved_at, counter.value)
+        raise changed(node, what, saved_at, counter)

@@ -59,6 +59,25 @@ def test_numbers_and_shapes_are_not_packed():
     assert x.grad.tolist() == [3.0, 3.0]
 
 
+def test_what_a_forward_keeps_for_its_rules_alone_is_packed_too():
+    x = adjoint.tensor([[1.0, 2.0, 3.0], [3.0, 1.0, 0.0]], requires_grad=True)
+    target = adjoint.tensor([0, 2])
+    shapes = []
+
+    def pack(tensor):
+        shapes.append(tuple(tensor.shape))
+        return tensor.numpy().copy()
+
+    def loss():
+        return adjoint.nn.functional.cross_entropy(x, target)
+
+    (expected,) = adjoint.autograd.grad(loss(), x)
+    with saved_tensors_hooks(pack, adjoint.from_numpy):
+        packed = loss()
+    assert (2, 3) in shapes
+    assert adjoint.autograd.grad(packed, x)[0].tolist() == expected.tolist()
+
+
 def test_what_hooks_see():
     """Inputs come as they are, results without history; grad mode is off while packing."""
     x = leaf(1.0, 2.0)
@@ -83,6 +102,11 @@ def test_what_hooks_see():
     assert result_node is None
     (z.sum() + w.sum()).backward()
     assert modes == [False, False]
+    base = x.clone()
+    with saved_tensors_hooks(pack, unpack):
+        base[:1].mul_(y[:1])
+    base.sum().backward()
+    assert modes == [False] * len(modes) and len(modes) > 2
     assert adjoint.is_grad_enabled()
 
 

@@ -11,6 +11,7 @@ import weakref
 import pytest
 
 import adjoint
+from adjoint.ambient import ambient
 from adjoint.autograd.graph import saved_tensors_hooks
 from adjoint.utils.checkpoint import (
     CheckpointError,
@@ -522,12 +523,24 @@ def test_policy_errors():
 
 
 def test_contexts_of_policies_leave_nothing_active():
-    from adjoint import dispatch
-
     x = leaf(3)
     with pytest.raises(RuntimeError, match="shape"):
         selective([adjoint.exp])(lambda x: x.reshape(7), x)
-    assert dispatch.watchers() == ()
+    assert ambient().watchers == ()
+
+
+def test_policies_see_in_place_forms():
+    seen = []
+
+    def policy(context, op, *args, **kwargs):
+        seen.append((op.name, len(args)))
+        return True
+
+    x = leaf(3)
+    function = lambda x: (x * 2).mul_(3).add_(x).exp()
+    out = selective(policy, allow_cache_entry_mutation=True)(function, x)
+    assert seen == [("mul", 2), ("mul_", 2), ("add_", 2), ("exp", 1)]
+    assert adjoint.allclose(out, (7 * x).exp())
 
 
 # ---- reentrant ----

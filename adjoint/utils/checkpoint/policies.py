@@ -1,8 +1,8 @@
 """Selective checkpointing: a policy says of each call whether its result is kept or recomputed.
 
 A kept result takes the place of the computation when the region is run again; the call is recorded
-all the same. Views are always made again, since they hold no memory of their own; in-place forms
-are not shown to a policy, since a change must be made in every run.
+all the same. Views are always made again, since they hold no memory of their own, and so are
+in-place changes, since they must be made in every run.
 """
 
 import enum
@@ -13,11 +13,12 @@ from adjoint import dispatch
 from adjoint.autograd.engine import current_task
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
+from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.utils.checkpoint.recompute import CheckpointError
 from adjoint.utils.checkpoint.trace import Watcher
 
-SAC_IGNORED_OPS: set[Op] = set()  # which no policy is asked about
+SAC_IGNORED_OPS: set[Any] = set()  # which no policy is asked about
 
 
 class CheckpointPolicy(enum.Enum):
@@ -74,7 +75,7 @@ class _Store:
     """The kept results of a region, by op and by how often it was called before."""
 
     def __init__(self) -> None:
-        self.results: dict[Op, list[_Result | None]] = {}
+        self.results: dict[Any, list[_Result | None]] = {}
 
 
 class _Keeping(Watcher):
@@ -85,9 +86,9 @@ class _Keeping(Watcher):
         self.policy = policy
         self.store = store
 
-    def call(self, op: Op, values: list[Any]) -> Any:
+    def call(self, op: Any, values: list[Any]) -> Any:
         """See Watcher."""
-        output = dispatch.apply(op, values)
+        output = op.run(values)
         if op in SAC_IGNORED_OPS:
             return output
         args, kwargs = _spelled(op, values)
@@ -113,16 +114,16 @@ class _Reusing(Watcher):
         super().__init__()
         self.store = store
         self.allow_mutation = allow_mutation
-        self.counts: dict[Op, int] = {}
+        self.counts: dict[Any, int] = {}
 
     def __enter__(self) -> Any:
         self.counts = {}
         return super().__enter__()
 
-    def call(self, op: Op, values: list[Any]) -> Any:
+    def call(self, op: Any, values: list[Any]) -> Any:
         """See Watcher."""
         if op in SAC_IGNORED_OPS:
-            return dispatch.apply(op, values)
+            return op.run(values)
         index = self.counts.get(op, 0)
         self.counts[op] = index + 1
         results = self.store.results.get(op, [])
@@ -133,7 +134,7 @@ class _Reusing(Watcher):
             )
         found = results[index]
         if found is None:
-            return dispatch.apply(op, values)
+            return op.run(values)
         output = _recorded(op, values, found.again(op, self.allow_mutation))
         task = current_task()
         if task is not None and not task.keep_graph:
@@ -141,9 +142,11 @@ class _Reusing(Watcher):
         return output
 
 
-def _can_keep(op: Op, values: list[Any]) -> bool:
+def _can_keep(op: Any, values: list[Any]) -> bool:
     """Whether a result alone can stand for the call."""
-    return not (op.view or op.hides or any(t.special for t in dispatch.tensors_in(values)))
+    return isinstance(op, Op) and not (
+        op.view or op.hides or any(t.special for t in dispatch.tensors_in(values))
+    )
 
 
 def _recorded(op: Op, values: list[Any], out: Any) -> Any:
@@ -157,8 +160,9 @@ def _recorded(op: Op, values: list[Any], out: Any) -> Any:
     return dispatch.wrap(op, values, backend, out)
 
 
-def _spelled(op: Op, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _spelled(function: Any, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call as a user would write them."""
+    op: Op = function if isinstance(function, Op) else function.op
     count = op.positional
     while count > 0 and values[count - 1] is op.defaults[count - 1]:
         count -= 1
@@ -178,14 +182,14 @@ def create_selective_checkpoint_contexts(
     policy = policy_fn_or_list
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
-            if not isinstance(op, Op):
+            if not isinstance(op, (Op, InplaceOp)):
                 raise ValueError(
                     f"Expected op in `op_list` to be an op of adjoint, such as adjoint.matmul, but "
                     f"got {op!r} of type {type(op).__name__}; functions made of several ops are not"
                 )
         chosen = set(policy_fn_or_list)
 
-        def policy(context: Any, op: Op, *args: Any, **kwargs: Any) -> bool:
+        def policy(context: Any, op: Any, *args: Any, **kwargs: Any) -> bool:
             return op in chosen
 
     elif not callable(policy_fn_or_list):

@@ -9,6 +9,7 @@ from adjoint.ambient import (
     change_grad_enabled,
     change_guards,
     change_saved_hooks,
+    change_watchers,
     set_ambient,
 )
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
@@ -76,7 +77,8 @@ class Surroundings:
     def again(self, hooks: tuple[Any, ...] = (), guards: tuple[Any, ...] = ()) -> Iterator[None]:
         """Inside, all is as it was, but grad mode is on and saving goes through `hooks`.
 
-        `guards` are told of each tensor that is changed in place.
+        `guards` are told of each tensor that is changed in place. Watchers belong to the run, not
+        to the region: those of the first have seen it.
         """
         before = ambient()
         with fork_rng(enabled=self.random is not None):
@@ -87,6 +89,7 @@ class Surroundings:
                 change_grad_enabled(True)
                 change_saved_hooks(hooks, None)
                 change_guards((*ambient().guards, *guards))
+                change_watchers(before.watchers)
                 yield
             finally:
                 set_ambient(before)

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from adjoint import dispatch
-from adjoint.ops.op import Op
+from adjoint.ambient import ambient, change_watchers
 from adjoint.provenance import locate, user_frame
 from adjoint.tensor import Tensor
 
@@ -15,16 +14,15 @@ class Watcher:
         self.outer: list[tuple[Any, ...]] = []
 
     def __enter__(self) -> Any:
-        self.outer.append(dispatch.watchers())
-        dispatch.change_watchers((*self.outer[-1], self.call))
+        self.outer.append(change_watchers((*ambient().watchers, self.call)))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        dispatch.change_watchers(self.outer.pop())
+        change_watchers(self.outer.pop())
 
-    def call(self, op: Op, values: list[Any]) -> Any:
-        """Make a call, of arguments in the order of op's parameters."""
-        return dispatch.apply(op, values)
+    def call(self, op: Any, values: list[Any]) -> Any:
+        """Make a call, of arguments in the order of op's parameters; op may be an in-place form."""
+        return op.run(values)
 
 
 class Trace(Watcher):
@@ -39,12 +37,12 @@ class Trace(Watcher):
         self.calls = []
         return super().__enter__()
 
-    def call(self, op: Op, values: list[Any]) -> Any:
+    def call(self, op: Any, values: list[Any]) -> Any:
         """Note the call, with what came in and out of it."""
-        given = ", ".join(_shown(value) for value in values[: max(op.required, 1)])
+        given = ", ".join(_shown(value) for value in values if not _is_default(value))
         text, where, index = f"{op.name}({given})", _caller(), len(self.calls)
         self.calls.append((text, where))  # first, for a call that does not come back
-        result = dispatch.apply(op, values)
+        result = op.run(values)
         self.calls[index] = (f"{text} -> {_shown(result)}", where)
         return result
 
@@ -61,6 +59,10 @@ class Trace(Watcher):
             lines.append(f"Calls of the {trace.label}:")
             lines += [f"  {i}: {text}, {where}" for i, (text, where) in enumerate(trace.calls)]
         return "\n".join(lines)
+
+
+def _is_default(value: Any) -> bool:
+    return value is None or value is False
 
 
 def _shown(value: Any) -> str:
