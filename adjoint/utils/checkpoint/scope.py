@@ -61,7 +61,7 @@ class Input:
         """The values again, unless they were changed in place since."""
         if isinstance(self.value, SavedTensor):
             return self.value.unpack()
-        check_version("checkpoint_scope", "an input", self.version, self.counter)
+        check_version(None, "an input of checkpoint_scope", self.version, self.counter)
         return self.value
 
 

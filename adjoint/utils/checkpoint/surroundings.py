@@ -30,7 +30,7 @@ class KeptArgument:
         """The tensor again, unless it was changed in place since."""
         if isinstance(self.value, SavedTensor):
             return self.value.unpack()
-        check_version("checkpoint", "an argument", self.version, self.counter)
+        check_version(None, "an argument of checkpoint", self.version, self.counter)
         return self.value
 
 
