@@ -447,8 +447,10 @@ from adjoint import fft as fft
 from adjoint import linalg as linalg
 from adjoint import methods as methods
 from adjoint import nn as nn
+from adjoint import optim as optim
 from adjoint import random as random
 from adjoint import special as special
+from adjoint import utils as utils
 from adjoint.version import __compiled__ as __compiled__
 from adjoint.version import __version__ as __version__
 

@@ -6,6 +6,7 @@ nothing unusual active; everything else goes through `apply`.
 
 from typing import TYPE_CHECKING, Any, Final
 
+from adjoint import lineage
 from adjoint.ambient import ambient, change_watchers, overrides_enabled, switchboard
 from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import ANY_DEPTH, SHORT_DEPTH, accumulator_of, edge_node, mark
@@ -682,6 +683,8 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
         node = record(op, values, results, isinstance(out, (tuple, list)), hidden)
         if node is not None and settings is not None:
             settle(node, settings, results)
+    elif op.inputs and lineage.tracking.used:
+        lineage.extend(op, values, results)
     if node is None and any_needs(values):
         for result in results:
             result.cut = CUT_BY_OP if recording else CUT_BY_MODE

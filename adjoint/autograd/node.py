@@ -17,7 +17,15 @@ from adjoint.autograd.hooks import (
     register,
 )
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
-from adjoint.provenance import Source, locate, user_frame
+from adjoint.provenance import (
+    Source,
+    calls,
+    locate,
+    module_path,
+    modules_of,
+    trail,
+    user_frame,
+)
 from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of
 
 LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
@@ -72,6 +80,8 @@ def mark(node: "Node", depth: int) -> None:
     if frame is not None:
         node.code = frame.f_code
         node.instruction = frame.f_lasti
+        if trail.modules:
+            node.module_call = calls.get()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -101,6 +111,7 @@ class Node(WeakBase):
     released: bool = False
     code: Any = None  # of the user's function that made it, and where in it; see source
     instruction: int = 0
+    module_call: Any = None  # of the module that made it; see module_path
     runs_user_code: bool = False  # besides hooks on it: hooks on saving, for one
 
     def __init__(self, sequence_number: int) -> None:
@@ -176,6 +187,14 @@ class Node(WeakBase):
     def source(self) -> Source | None:
         """The line of the user's program that made it; None if lines were not noted."""
         return locate(self.code, self.instruction)
+
+    @property
+    def module_path(self) -> str | None:
+        """The module whose call made it, such as 'Net.encoder.0'; None if there is none."""
+        modules = modules_of(self.module_call)
+        if not modules:
+            return None
+        return f"{type(modules[0]).__name__}.{module_path(modules)}".rstrip(".")
 
     def _sequence_nr(self) -> int:
         return self.sequence_number

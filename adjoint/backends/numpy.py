@@ -9,7 +9,7 @@ from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register
 from adjoint.device import CPU, device
 
-BLOCK = 16384  # elements that fit the first-level caches
+BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
 
 
 def _quiet(function: Any) -> Any:

@@ -12,10 +12,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 from adjoint._base import HookTable
 from adjoint.autograd.hooks import RemovableHandle, insert, name_of
 from adjoint.nn.backward_hooks import BackwardHooks
+from adjoint.provenance import calls
 
 # The kinds of hook, in the words of lists and messages.
 KIND_FORWARD_PRE = "forward pre-hook"
@@ -212,11 +214,14 @@ class CallHooks:
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """The call with everything around forward; `__call__` comes here if there are hooks."""
         call = _Call(self, args, kwargs)
+        token = calls.set((ref(self), calls.get()))
         try:
             return call.run()
         except Exception:
             call.run_always_called()
             raise
+        finally:
+            calls.reset(token)
 
 
 class _Call:
