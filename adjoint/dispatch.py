@@ -893,6 +893,7 @@ def link_views(
         if source.inference:  # no history leads to it, so none need be shared
             result.mark_inference()
             continue
+        result.inference = result.slow = False
         extras = result.rare()
         above = source.extras
         extras.counter = source.counter()

@@ -146,7 +146,9 @@ class TensorCore(WeakBase):
         extras = self.rare()
         if extras.counter is None:
             node = self.node
-            extras.counter = VersionCounter() if node is None else node.output_counter(self.output_number)
+            extras.counter = (
+                VersionCounter() if node is None else node.output_counter(self.output_number)
+            )
         return extras.counter
 
     def version(self) -> int:

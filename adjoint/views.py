@@ -30,6 +30,7 @@ from adjoint.tensor_core import (
     NDARRAY,
     NO_GRAD_VIEW,
     TensorCore,
+    VersionCounter,
     backend_of,
     factory,
     is_floating,
@@ -147,7 +148,9 @@ def alias_of(tensor: Tensor, copy: bool) -> Tensor:
     tensor.counter()  # made now, so that the two share it
     before.needs_grad = tensor.needs_grad
     before.node, before.output_number = tensor.node, tensor.output_number
-    if not copy:
+    if copy:
+        before.rare().counter = VersionCounter()  # memory of its own, that nobody changes
+    else:
         before.extras = tensor.extras
     if before.node is None and before.needs_grad:
         before.node = edge_node(tensor)

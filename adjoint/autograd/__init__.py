@@ -16,8 +16,9 @@ _HOMES = {
     "Function": "function",
     "detect_anomaly": "anomaly_mode",
     "set_detect_anomaly": "anomaly_mode",
+    "gradgradcheck": "gradcheck",
 }
-_MODULES = {"anomaly_mode", "function", "graph", "profiler"}
+_MODULES = {"anomaly_mode", "function", "gradcheck", "graph", "profiler"}
 
 
 def __getattr__(name: str) -> Any:

@@ -744,7 +744,7 @@ def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
         + "; no .grad was changed"
         + ("" if not _consumed(task) else " but those given to post-accumulate hooks before")
         + ("" if source is None else f"\nits forward: {source}")
-        + ("" if node.module_path is None else f"\nin the module {node.module_path}")
+        + ("" if node.module_path is None else f"\nin the module {node.module_path}"),
     )
 
 

@@ -170,7 +170,9 @@ class Node(WeakBase):
 
     def output_counter(self, output_number: int) -> VersionCounter:
         """The counter of an output that had none so far."""
-        return VersionCounter()
+        counter = VersionCounter()
+        self.watch(output_number, counter)
+        return counter
 
     def add_edge(self, node: "Node | None", output_number: int) -> None:
         """Append an edge; None where an input needs no gradient."""
