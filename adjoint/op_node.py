@@ -258,14 +258,10 @@ class OpNode(Node):
     def result_value(self, index: int, create_graph: bool) -> Any:
         """A saved result, as a Tensor of this node if a graph is made."""
         saved = self.result[index] if self.outputs is not None else self.result
-        if isinstance(saved, SavedTensor):
-            tensor = saved.unpack()
-        elif create_graph:
-            tensor = factory.tensor(saved)
-        else:
-            return saved
+        array = saved.unpack().array if isinstance(saved, SavedTensor) else saved
         if not create_graph:
-            return tensor.array
+            return array
+        tensor = factory.tensor(array)  # a new one: what hooks returned must not lead back here
         if is_floating(tensor.array):
             tensor.needs_grad = True
             tensor.node, tensor.output_number = self, index

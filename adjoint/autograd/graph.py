@@ -24,6 +24,11 @@ from adjoint.autograd.hooks import (
     registered,
 )
 from adjoint.autograd.node import AccumulateGrad, GradientEdge, Node, edge_node
+from adjoint.provenance import (
+    Source as Source,
+    is_provenance_enabled as is_provenance_enabled,
+    set_provenance_enabled as set_provenance_enabled,
+)
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import VersionCounter
 
@@ -33,6 +38,7 @@ __all__ = [
     "HookRecord",
     "MutationContext",
     "Node",
+    "Source",
     "allow_mutation_on_saved_tensors",
     "current_node",
     "current_task_id",
@@ -42,12 +48,14 @@ __all__ = [
     "hooks",
     "increment_version",
     "is_checkpoint_valid",
+    "is_provenance_enabled",
     "node_hooks",
     "queue_callback",
     "register_multi_grad_hook",
     "remove_hooks",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_provenance_enabled",
     "set_warn_on_accumulate_grad_stream_mismatch",
     "will_run",
 ]
