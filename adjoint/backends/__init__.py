@@ -43,6 +43,10 @@ class Namespace:
         """array, a fresh one, with `by` subtracted at an index that names no place twice."""
         return self.added_at(array, index, -by)
 
+    def raised(self, array: Any, index: Any, by: Any) -> Any:
+        """array, a fresh one, with `by` added at an index of slices."""
+        return self.added_at(array, index, by)
+
     def row_sums(self, array: Any) -> Any:
         """The sum of each row of a matrix, as a column."""
         return array.sum(axis=1, keepdims=True)

@@ -6,6 +6,7 @@ import numpy as np
 
 from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register
+from adjoint.backends.convolution import Convolutions
 from adjoint.device import CPU, device
 
 BLOCK = 16384  # elements that fit the first-level caches
@@ -29,7 +30,7 @@ _WITH_POLES = (
 )  # fmt: skip
 
 
-class NumpyNamespace(Namespace):
+class NumpyNamespace(Convolutions, Namespace):
     """NumPy's functions, and the few that every backend must add."""
 
     def __init__(self, library: Any) -> None:
@@ -99,6 +100,11 @@ class NumpyNamespace(Namespace):
 
     def lowered(self, array: Any, index: Any, by: Any) -> Any:
         array[index] -= by
+        return array
+
+    def raised(self, array: Any, index: Any, by: Any) -> Any:
+        part = array[index]
+        np.add(part, by, out=part)
         return array
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:

@@ -21,19 +21,19 @@ from adjoint.ops.activation import (
     tanhshrink,
 )
 from adjoint.ops.arrange import pad
+from adjoint.ops.convolution import conv2d
 from adjoint.ops.indexing import one_hot
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.neural import (
-    conv2d,
     cross_entropy,
     layer_norm,
     linear,
-    max_pool2d,
     mse_loss,
     nll_loss,
     scaled_dot_product_attention,
 )
 from adjoint.ops.op import Op
+from adjoint.ops.pooling import max_pool2d
 from adjoint.ops.trigonometry import tanh
 
 # ---- activations that may overwrite their input ----

@@ -5,10 +5,12 @@ from typing import Any
 from adjoint import dispatch
 from adjoint.ops import (
     activation,
+    adaptive_pooling,
     arrange,
     comparison,
     complex_numbers,
     conversion,
+    convolution,
     cumulative,
     decompositions,
     elementwise,
@@ -19,6 +21,7 @@ from adjoint.ops import (
     matrix_norms,
     neural,
     norms,
+    pooling,
     random,
     reduction,
     shape,
@@ -58,6 +61,9 @@ TABLES = (
     fft,
     neural,
     random,
+    convolution,
+    pooling,
+    adaptive_pooling,
 )
 
 

@@ -5,15 +5,14 @@ from typing import Any
 
 from adjoint.ambient import is_grad_enabled
 from adjoint.dtypes import BOOL, FLOAT, category_of
-from adjoint.ops.arrange import pad, repeat_interleave
+from adjoint.ops.arrange import repeat_interleave
 from adjoint.ops.elementwise import add, conj, div, mul, rsqrt, sub, where
 from adjoint.ops.indexing import getitem
-from adjoint.ops.matmul import einsum, matmul, tensordot, turned_product
+from adjoint.ops.matmul import matmul, turned_product
 from adjoint.ops.op import COMPOSITES, composite, general
-from adjoint.ops.reduction import all, log_softmax, max_dim, mean, softmax, sum, var
-from adjoint.ops.shape import flatten, permute, reshape, transpose
+from adjoint.ops.reduction import all, log_softmax, mean, softmax, sum, var
+from adjoint.ops.shape import reshape, transpose
 from adjoint.ops.sorting import as_index
-from adjoint.ops.strided import unfold
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of
 
 # ---- linear ----
@@ -414,162 +413,3 @@ def scaled_dot_product_attention(
 def lower_mask(xp: Any, like: Any, rows: int, columns: int) -> Any:
     """A lower triangle of True on the device of `like`."""
     return xp.tril(xp.ones((rows, columns), "bool"))
-
-
-# ---- windows over images ----
-
-
-def _pair(value: Any) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else (int(value[0]), int(value[1]))
-
-
-def _windows(input: Any, kernel: Any, stride: Any, dilation: Any) -> Any:
-    """(N, C, rows, columns, kernel rows, kernel columns) of an image batch."""
-    reach = [dilation[i] * (kernel[i] - 1) + 1 for i in range(2)]
-    windows = unfold(unfold(input, 2, reach[0], stride[0]), 3, reach[1], stride[1])
-    if dilation == (1, 1):
-        return windows
-    every = (Ellipsis, slice(None, None, dilation[0]), slice(None, None, dilation[1]))
-    return getitem(windows, every)
-
-
-def _check_images(name: str, input: Any, stride: Any, dilation: Any) -> None:
-    """Refuse what is no image, and steps that lead nowhere."""
-    if input.ndim not in (3, 4):
-        raise RuntimeError(
-            f"{name}(): expected an image (3 dimensions) or a batch (4), got shape "
-            f"{list(input.shape)}"
-        )
-    if min(stride) < 1 or min(dilation) < 1:
-        raise RuntimeError(
-            f"{name}(): stride and dilation must be positive, got {stride} and {dilation}"
-        )
-
-
-def _conv_sides(padding: Any, kernel: Any, stride: Any, dilation: Any) -> list[int]:
-    """How much to add to the left, right, top and bottom of each image."""
-    if padding == "same":
-        if stride != (1, 1):
-            raise RuntimeError("conv2d(): padding='same' is not supported for strides above 1")
-        spare = [dilation[i] * (kernel[i] - 1) for i in (1, 0)]
-        return [n for s in spare for n in (s // 2, s - s // 2)]
-    if isinstance(padding, str) and padding != "valid":
-        raise RuntimeError(f"conv2d(): padding must be numbers, 'same' or 'valid', got {padding!r}")
-    rows, columns = (0, 0) if padding == "valid" else _pair(padding)
-    if rows < 0 or columns < 0:
-        raise RuntimeError(f"conv2d(): padding must not be negative, got {padding}")
-    return [columns, columns, rows, rows]
-
-
-def _check_filters(input: Any, weight: Any, groups: int) -> None:
-    if weight.ndim != 4:
-        raise RuntimeError(f"conv2d(): expected a 4-d weight, got shape {list(weight.shape)}")
-    if groups < 1 or weight.shape[0] % groups:
-        raise RuntimeError(
-            f"conv2d(): {weight.shape[0]} filters can't be divided into {groups} groups"
-        )
-    if input.shape[-3] != weight.shape[1] * groups:
-        raise RuntimeError(
-            f"conv2d(): weight of shape {list(weight.shape)} with groups={groups} expects "
-            f"{weight.shape[1] * groups} channels, but input has {input.shape[-3]}"
-        )
-
-
-@composite(method=False)
-def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Any:
-    """The cross-correlation of a batch of images with a bank of filters."""
-    stride, dilation = _pair(stride), _pair(dilation)
-    _check_images("conv2d", input, stride, dilation)
-    _check_filters(input, weight, groups)
-    if input.ndim == 3:
-        batch = reshape(input, (1, *input.shape))
-        one = conv2d(batch, weight, bias, stride, padding, dilation, groups)
-        return reshape(one, tuple(one.shape[1:]))
-    kernel = (weight.shape[2], weight.shape[3])
-    sides = _conv_sides(padding, kernel, stride, dilation)
-    windows = _windows(pad(input, sides) if any(sides) else input, kernel, stride, dilation)
-    if groups == 1:
-        out = permute(tensordot(windows, weight, ([1, 4, 5], [1, 2, 3])), 0, 3, 1, 2)
-    else:
-        shape = tuple(windows.shape)
-        grouped = reshape(windows, (shape[0], groups, shape[1] // groups, *shape[2:]))
-        banks = reshape(weight, (groups, weight.shape[0] // groups, *weight.shape[1:]))
-        out = einsum("ngchwij,gocij->ngohw", grouped, banks)
-        out = reshape(out, (shape[0], weight.shape[0], shape[2], shape[3]))
-    return out if bias is None else add(out, reshape(bias, (1, -1, 1, 1)))
-
-
-def _pool_sides(size: int, reach: int, stride: int, padding: int, ceil_mode: bool) -> list[int]:
-    """How much to add before and after a dimension, so that windows fill it to the end.
-
-    With ceil_mode, one more window may hang over the end if it begins before it.
-    """
-    span = size + 2 * padding - reach
-    count = (-(-span // stride) if ceil_mode else span // stride) + 1
-    if not ceil_mode:
-        after = padding
-    else:
-        if (count - 1) * stride >= size + padding:
-            count -= 1
-        after = (count - 1) * stride + reach - size - padding
-    if count < 1:
-        raise RuntimeError(f"max_pool2d(): no window of {reach} fits a dimension of size {size}")
-    return [padding, after]
-
-
-@general(method=False)
-def pool_positions(
-    xp: Any, index: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, columns: int
-) -> Any:
-    """The places in a flattened image that index names in the windows over it."""
-    row = xp.arange(index.shape[-2]).reshape(-1, 1) * stride[0] - padding[0]
-    column = xp.arange(index.shape[-1]) * stride[1] - padding[1]
-    row = row + index // kernel[1] * dilation[0]
-    return row * columns + column + index % kernel[1] * dilation[1]
-
-
-@composite(method=False)
-def max_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The greatest element of each window, and with return_indices its place in the image."""
-    kernel, dilation, padding = _pair(kernel_size), _pair(dilation), _pair(padding)
-    stride = kernel if stride is None or stride == [] else _pair(stride)
-    _check_images("max_pool2d", input, stride, dilation)
-    reach = [dilation[i] * (kernel[i] - 1) + 1 for i in range(2)]
-    if min(padding) < 0 or any(2 * padding[i] > reach[i] for i in range(2)):
-        raise RuntimeError(
-            f"max_pool2d(): padding {padding} must not be negative, nor above half of the window "
-            f"{tuple(reach)}"
-        )
-    if input.ndim == 3:
-        batch = reshape(input, (1, *input.shape))
-        found = max_pool2d(batch, kernel, stride, padding, dilation, ceil_mode, True)
-        values, places = (reshape(part, tuple(part.shape[1:])) for part in found)
-        return (values, places) if return_indices else values
-    columns = input.shape[3]
-    sides = [
-        n
-        for i in (1, 0)
-        for n in _pool_sides(input.shape[2 + i], reach[i], stride[i], padding[i], ceil_mode)
-    ]
-    if any(sides):
-        input = pad(input, sides, value=float("-inf"))
-    values, places = max_dim(flatten(_windows(input, kernel, stride, dilation), 4, 5), -1)
-    if not return_indices:
-        return values
-    return values, pool_positions(places, kernel, stride, padding, dilation, columns)

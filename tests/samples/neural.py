@@ -1,7 +1,6 @@
 """Samples of linear maps, losses, normalisation, attention and windows."""
 
 import importlib
-import math
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -154,58 +153,6 @@ def _(rng: Generator) -> Iterator[Sample]:
 
     yield Sample((rng.normal(size=(1,)), 3, 4), torch=mask, differentiate=False)
     yield Sample((rng.normal(size=(1,)), 3, 2), torch=mask, differentiate=False)
-
-
-# ---- windows over images ----
-
-
-@samples("conv2d")
-def _(rng: Generator) -> Iterator[Sample]:
-    x, weight, bias = (rng.normal(size=s) for s in ((2, 2, 4, 5), (3, 2, 2, 3), (3,)))
-    path = "nn.functional.conv2d"
-    yield Sample((x, weight), torch=path)
-    yield Sample((x, weight, bias), torch=path)
-    yield Sample((x[0], weight, bias), torch=path)
-    yield Sample((x, weight, bias, 2, 1), torch=path)
-    yield Sample((x, weight, None, (1, 2), (1, 0), (2, 1)), torch=path)
-    yield Sample((x, weight, bias, 1, "same"), torch=path)
-    yield Sample((x, weight, bias, 1, "same", 2), torch=path)
-    yield Sample((x, weight, bias, (2, 1), "valid"), torch=path)
-    grouped = rng.normal(size=(4, 1, 2, 2))
-    yield Sample((x, grouped, rng.normal(size=4)), {"groups": 2, "padding": 1}, torch=path)
-    yield Sample((x, grouped), {"groups": 2, "stride": 2, "dilation": 2}, torch=path)
-
-
-@samples("max_pool2d")
-def _(rng: Generator) -> Iterator[Sample]:
-    x = rng.permutation(40).reshape(1, 2, 4, 5).astype(float)
-    path = "nn.functional.max_pool2d"
-    yield Sample((x, 2), torch=path)
-    yield Sample((x[0], (2, 3)), torch=path)
-    yield Sample((x, 2, 1), torch=path)
-    yield Sample((x, 3, (2, 1), 1), torch=path)
-    yield Sample((x, 2, 1, (1, 0), (2, 1)), torch=path)
-    yield Sample((x, 3), {"stride": 2, "ceil_mode": True}, torch=path)
-    yield Sample((x, 2), {"stride": 2, "padding": 1, "ceil_mode": True}, torch=path)
-    yield Sample((x, 2), {"return_indices": True}, torch=path)
-    yield Sample((x, 3, 2, 1), {"return_indices": True, "ceil_mode": True}, torch=path)
-    yield Sample((np.full((1, 1, 2, 2), -math.inf), 2), torch=path, differentiate=False)
-
-
-@samples("pool_positions")
-def _(rng: Generator) -> Iterator[Sample]:
-    def positions(index: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, n: int) -> Any:
-        found = index.clone()
-        for place in np.ndindex(*index.shape):
-            inner = divmod(int(index[place]), kernel[1])
-            row, column = (
-                place[i - 2] * stride[i] - padding[i] + inner[i] * dilation[i] for i in range(2)
-            )
-            found[place] = row * n + column
-        return found
-
-    index = rng.integers(0, 6, size=(1, 2, 2, 3))
-    yield Sample((index, (2, 3), (2, 1), (1, 0), (1, 2), 5), torch=positions)
 
 
 def class_calls(rng: Generator) -> Iterator[tuple[Any, ...]]:
