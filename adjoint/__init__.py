@@ -370,8 +370,15 @@ from adjoint.ops.decompositions import (
 from adjoint.ops.matrix_norms import (
     cdist as cdist,
 )
-from adjoint.ops.neural import (
+from adjoint.ops.normalization import (
+    group_norm as group_norm,
     layer_norm as layer_norm,
+    rms_norm as rms_norm,
+)
+from adjoint.ops.distances import (
+    cosine_similarity as cosine_similarity,
+    pairwise_distance as pairwise_distance,
+    pdist as pdist,
 )
 from adjoint.ops.convolution import (
     conv1d as conv1d,

@@ -21,17 +21,14 @@ from adjoint.ops.activation import (
     tanhshrink,
 )
 from adjoint.ops.arrange import pad
+from adjoint.ops.attention import scaled_dot_product_attention
+from adjoint.ops.class_losses import cross_entropy, nll_loss
 from adjoint.ops.convolution import conv2d
 from adjoint.ops.indexing import one_hot
 from adjoint.ops.inplace import INPLACE
-from adjoint.ops.neural import (
-    cross_entropy,
-    layer_norm,
-    linear,
-    mse_loss,
-    nll_loss,
-    scaled_dot_product_attention,
-)
+from adjoint.ops.losses import mse_loss
+from adjoint.ops.neural import linear
+from adjoint.ops.normalization import layer_norm
 from adjoint.ops.op import Op
 from adjoint.ops.pooling import max_pool2d
 from adjoint.ops.trigonometry import tanh
