@@ -1,8 +1,8 @@
 """Convolutions for libraries that have none: windows copied to columns, and one matrix product.
 
-Images are (batch, channels, *sizes), filters (filters, channels / groups, *sizes). Padding is a pair
-for each size, what to add before and after; a negative number takes away. The batch is worked on in
-blocks, so that the columns of one stay in the cache.
+Images are (batch, channels, *sizes), filters (filters, channels / groups, *sizes). Padding is a
+pair for each size, what to add before and after; a negative number takes away. The batch is worked
+on in blocks, so that the columns of one stay in the cache.
 """
 
 import itertools

@@ -107,6 +107,15 @@ class NumpyNamespace(Convolutions, Namespace):
         np.add(part, by, out=part)
         return array
 
+    def summed_rows(self, rows: Any, index: Any, count: int) -> Any:
+        out = np.zeros((count, rows.shape[1]), rows.dtype)
+        if index.size:  # in order, sums of neighbours take a tenth of the time of add.at
+            order = np.argsort(index, kind="stable")
+            ordered = index[order]
+            starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+            out[ordered[starts]] = np.add.reduceat(rows[order], starts, axis=0)
+        return out
+
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         """A copy of array with array[index] = values."""
         new = np.array(array)

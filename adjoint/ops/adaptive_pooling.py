@@ -44,7 +44,8 @@ def _spans(size: int, wanted: int) -> list[tuple[int, int]]:
     return [(start, -(-(n + 1) * size // wanted) - start) for n, start in enumerate(starts)]
 
 
-def _average(images: Any, sizes: tuple[int, ...]) -> Any:
+def adaptive_average(images: Any, sizes: tuple[int, ...]) -> Any:
+    """Means of windows that divide images of (batch, channels, *sizes) into `sizes`."""
     own = images.shape[2:]
     if all(n == 1 for n in sizes):
         return mean(images, tuple(range(2, images.ndim)), True)
@@ -63,7 +64,7 @@ def _adaptive_average(count: int) -> Any:
 
     def function(input: Any, output_size: Any) -> Any:
         sizes = _wanted(name, input, output_size)
-        return batched(lambda images: _average(images, sizes), input, count)
+        return batched(lambda images: adaptive_average(images, sizes), input, count)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Means of windows that are chosen so that the result is of output_size."

@@ -115,7 +115,7 @@ def max_pool_places(
     places = xp.broadcast_to(_numbers(xp, inside, sizes), best.shape)
     for place, target in layout.targets(counts):
         part = bordered[(slice(None), slice(None), *target)]
-        better = (part > best) | (part != part)
+        better = (part > best) | xp.isnan(part)
         here = [start + n * step for start, n, step in zip(starts, place, dilation)]
         places = xp.where(better, _numbers(xp, here, sizes), places)
         best = xp.where(better, part, best)
