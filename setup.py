@@ -11,6 +11,7 @@ from setuptools import Extension, setup
 
 # Only these are compiled; the op tables stay interpreted, because rules are read by signature.
 COMPILED = [
+    "adjoint/provenance.py",
     "adjoint/tensor_core.py",
     "adjoint/ambient.py",
     "adjoint/autograd/hooks.py",

@@ -26,6 +26,15 @@ class Ambient:
         self.hooks_refusal = hooks_refusal
         self.overrides = overrides  # whether subclasses see calls
 
+    def only_grad_mode(self) -> bool:
+        """Whether nothing but grad mode is away from its default."""
+        return (
+            not self.inference
+            and not self.saved_hooks
+            and self.hooks_refusal is None
+            and self.overrides
+        )
+
     def with_grad(self, enabled: bool) -> "Ambient":
         """The same settings but for grad mode."""
         return Ambient(
@@ -75,15 +84,7 @@ def set_ambient(settings: Ambient) -> None:
 
 def _normal(settings: Ambient) -> Ambient:
     """DEFAULT itself if these settings are the default ones."""
-    if (
-        settings.grad_enabled
-        and not settings.inference
-        and not settings.saved_hooks
-        and settings.hooks_refusal is None
-        and settings.overrides
-    ):
-        return DEFAULT
-    return settings
+    return DEFAULT if settings.grad_enabled and settings.only_grad_mode() else settings
 
 
 def is_grad_enabled() -> bool:

@@ -7,7 +7,7 @@ nothing unusual active; everything else goes through `apply`.
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.ambient import ambient, overrides_enabled, switchboard
-from adjoint.autograd.node import Node, accumulator_of, edge_node
+from adjoint.autograd.node import ANY_DEPTH, SHORT_DEPTH, accumulator_of, edge_node, mark
 from adjoint.autograd.saved_tensors import pack
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
@@ -29,13 +29,14 @@ from adjoint.tensor_core import (
     NDARRAY,
     NO_GRAD_VIEW,
     NUMPY_BACKEND,
+    Spec,
     TensorCore,
     backend_of,
     is_floating,
 )
 
 if TYPE_CHECKING:
-    from adjoint.ops.op import Op
+    from adjoint.ops.op import Op, Plan
 
 
 class Operators:
@@ -100,48 +101,39 @@ def unary(op: "Op", a: Any) -> Any:
         if switchboard.unusual == 0 and not a.slow and op.fast_arity == 1:
             if a.extras is not None:
                 a.refresh()
-            x = a.array
-            kind = x.dtype
-            if type(x) is NDARRAY and (kind is F32 or kind is F64):
+            spec = a.known
+            if spec is None:
+                spec = a.spec()
+            if spec.short:
+                x = a.array
                 out = op.direct(x)
                 if type(out) is not NDARRAY:
                     out = numpy_backend.asarray(out)
                 result = Tensor(out)
                 if a.needs_grad and op.rule0 is not None:
-                    record_one(op, a, result, out, kind)
+                    record_one(op, a, result, out, spec)
                 return result
     elif type(a) is NDARRAY and op.fast_arity == 1:
         return op.direct(a)
     return apply(op, [a, *op.defaults[1:]])
 
 
-def record_one(op: "Op", a: Tensor, result: Tensor, out: Any, kind: Any) -> None:
+def record_one(op: "Op", a: Tensor, result: Tensor, out: Any, spec: Spec) -> None:
     """Give result its node: the short form for one input."""
     node = OpNode(op)
     above = a.node
-    following: Node = accumulator_of(a) if above is None else above
-    node.next0 = following
+    node.next0 = accumulator_of(a) if above is None else above
     node.nr0 = a.output_number
     node.edge_count = 1
-    node.simple = True
     plan = op.plan1
     if plan.keep0:
         node.saved0 = a
         node.holds = True
         if a.extras is not None:
             node.version0 = a.version()
-    if plan.keep_result:
-        node.result = out
-        node.holds = True
-    if following.outputs is None and following.shape and op.diagonal:
-        node.shape = following.shape  # one tuple for a whole chain
-        node.exact0 = True
-    else:
-        node.shape = out.shape
-    node.dtype = kind
-    node.array_type = NDARRAY
-    result.node = node
-    result.needs_grad = True
+    if op.diagonal:
+        result.known = spec
+    finish_short(op, node, result, out, plan.keep_result)
 
 
 def binary(op: "Op", a: Any, b: Any) -> Any:
@@ -150,20 +142,22 @@ def binary(op: "Op", a: Any, b: Any) -> Any:
         if switchboard.unusual == 0 and not a.slow and op.fast_arity == 2:
             if a.extras is not None:
                 a.refresh()
-            x = a.array
-            if type(x) is NDARRAY:
-                kind = x.dtype
-                if kind is not F32 and kind is not F64:
-                    pass
-                elif isinstance(b, Tensor):
-                    if not b.slow:
-                        if b.extras is not None:
-                            b.refresh()
-                        y = b.array
-                        if type(y) is NDARRAY and y.dtype is kind:
-                            return short_binary(op, a, b, x, y, kind)
-                elif type(b) is float or type(b) is int:
-                    return short_with_number(op, a, b, x, kind)
+            first = a.known
+            if first is None:
+                first = a.spec()
+            if not first.short:
+                pass
+            elif isinstance(b, Tensor):
+                if not b.slow:
+                    if b.extras is not None:
+                        b.refresh()
+                    second = b.known
+                    if second is None:
+                        second = b.spec()
+                    if first is second or (second.short and second.dtype is first.dtype):
+                        return short_binary(op, a, b, first, second)
+            elif type(b) is float or type(b) is int:
+                return short_with_number(op, a, b, first)
     elif isinstance(b, Tensor):
         if (
             switchboard.unusual == 0
@@ -173,10 +167,9 @@ def binary(op: "Op", a: Any, b: Any) -> Any:
         ):
             if b.extras is not None:
                 b.refresh()
-            y = b.array
-            kind = y.dtype
-            if type(y) is NDARRAY and (kind is F32 or kind is F64):
-                return short_from_number(op, a, b, y, kind)
+            second = b.spec()
+            if second.short:
+                return short_from_number(op, a, b, second)
     elif type(a) is NDARRAY and op.fast_arity == 2:
         return op.direct(a, b)
     return apply(op, [a, b, *op.defaults[2:]])
@@ -191,9 +184,9 @@ def compute(op: "Op", x: Any, y: Any) -> Any:
     return out if type(out) is NDARRAY else numpy_backend.asarray(out)
 
 
-def short_binary(op: "Op", a: Tensor, b: Tensor, x: Any, y: Any, kind: Any) -> Tensor:
+def short_binary(op: "Op", a: Tensor, b: Tensor, first: Spec, second: Spec) -> Tensor:
     """Both are tensors of one data type."""
-    out = compute(op, x, y)
+    out = compute(op, a.array, b.array)
     result = Tensor(out)
     mask = 0
     if a.needs_grad and op.rule0 is not None:
@@ -213,19 +206,33 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, x: Any, y: Any, kind: Any) -> T
         plan = op.plan1 if mask == 1 else op.plan2 if mask == 2 else op.plan3
         if plan.keep0:
             node.saved0 = a
+            node.holds = True
             if a.extras is not None:
                 node.version0 = a.version()
         if plan.keep1:
             node.saved1 = b
+            node.holds = True
             if b.extras is not None:
                 node.version1 = b.version()
-        finish_short(op, node, result, out, kind, plan.keep0 or plan.keep1, plan.keep_result)
+        node.edge_count = 2
+        if op.diagonal:
+            if first is second:
+                result.known = first
+            elif first.shape == second.shape:
+                b.known = first  # one record for all tensors that meet
+                result.known = first
+            else:
+                shape = out.shape
+                result.known = (
+                    first if shape == first.shape else second if shape == second.shape else None
+                )
+        finish_short(op, node, result, out, plan.keep_result)
     return result
 
 
-def short_with_number(op: "Op", a: Tensor, b: Any, x: Any, kind: Any) -> Tensor:
+def short_with_number(op: "Op", a: Tensor, b: Any, first: Spec) -> Tensor:
     """A tensor and a Python number."""
-    out = compute(op, x, b)
+    out = compute(op, a.array, b)
     result = Tensor(out)
     if a.needs_grad and op.rule0 is not None:
         node = OpNode(op)
@@ -235,16 +242,20 @@ def short_with_number(op: "Op", a: Tensor, b: Any, x: Any, kind: Any) -> Tensor:
         plan = op.plan1
         if plan.keep0:
             node.saved0 = a
+            node.holds = True
             if a.extras is not None:
                 node.version0 = a.version()
         node.saved1 = b
-        finish_short(op, node, result, out, kind, plan.keep0, plan.keep_result)
+        node.edge_count = 2
+        if op.diagonal:
+            result.known = first
+        finish_short(op, node, result, out, plan.keep_result)
     return result
 
 
-def short_from_number(op: "Op", a: Any, b: Tensor, y: Any, kind: Any) -> Tensor:
+def short_from_number(op: "Op", a: Any, b: Tensor, second: Spec) -> Tensor:
     """A Python number and a tensor."""
-    out = compute(op, a, y)
+    out = compute(op, a, b.array)
     result = Tensor(out)
     if b.needs_grad and op.rule1 is not None:
         node = OpNode(op)
@@ -255,37 +266,36 @@ def short_from_number(op: "Op", a: Any, b: Tensor, y: Any, kind: Any) -> Tensor:
         node.saved0 = a
         if plan.keep1:
             node.saved1 = b
+            node.holds = True
             if b.extras is not None:
                 node.version1 = b.version()
-        finish_short(op, node, result, out, kind, plan.keep1, plan.keep_result)
+        node.edge_count = 2
+        if op.diagonal:
+            result.known = second
+        finish_short(op, node, result, out, plan.keep_result)
     return result
 
 
-def finish_short(
-    op: "Op", node: OpNode, result: Tensor, out: Any, kind: Any, keeps: bool, keep_result: bool
-) -> None:
-    """What all short nodes of two arguments have in common."""
-    node.edge_count = 2
+def finish_short(op: "Op", node: OpNode, result: Tensor, out: Any, keep_result: bool) -> None:
+    """What all short nodes have in common; a gradient of the same spec needs no second look."""
     node.simple = True
-    node.holds = keeps
     if keep_result:
         node.result = out
         node.holds = True
-    shape = out.shape
-    if op.diagonal and shape:
+    spec = result.known
+    if spec is None:
+        spec = result.spec()
+    elif spec.shape:
         following = node.next0
-        if following is not None and following.outputs is None and following.shape == shape:
-            shape = following.shape  # one tuple for a whole chain
+        if following is not None and following.spec is spec:
             node.exact0 = True
         following = node.next1
-        if following is not None and following.outputs is None and following.shape == shape:
-            shape = following.shape
+        if following is not None and following.spec is spec:
             node.exact1 = True
-    node.shape = shape
-    node.dtype = kind
-    node.array_type = NDARRAY
+    node.spec = spec
     result.node = node
     result.needs_grad = True
+    mark(node, SHORT_DEPTH)
 
 
 def holds_complex(value: Any) -> bool:
@@ -356,6 +366,10 @@ def tensors_in(values: list[Any]) -> list[Tensor]:
 
 def apply(op: "Op", values: list[Any]) -> Any:
     """Run an op on arguments in the order of its parameters, and record it if it must be."""
+    if switchboard.unusual == 0 and op.plain:
+        arrays = plain_arrays(values)
+        if arrays is not None:
+            return apply_plain(op, values, arrays)
     tensors = tensors_in(values)
     if not tensors:
         return apply_raw(op, values)
@@ -369,12 +383,59 @@ def apply(op: "Op", values: list[Any]) -> Any:
             backend = common_backend(op, tensors)
     if backend is not NUMPY_BACKEND:
         values = beside(values, tensors, backend)
-    arrays = promoted(op, values, backend)
+    arrays = promoted(op, values, [unwrapped(value) for value in values], backend)
     try:
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
         raise complaint(op, arrays, error) from None
-    return wrap(op, values, tensors, backend, out)
+    return wrap(op, values, backend, out)
+
+
+def plain_arrays(values: list[Any]) -> list[Any] | None:
+    """The raw arguments, if all tensors are ordinary ones on NumPy and none is in a list."""
+    arrays: list[Any] = []
+    found = False
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.slow or type(value.array) is not NDARRAY:
+                return None
+            if value.extras is not None:
+                value.refresh()
+            found = True
+            arrays.append(value.array)
+        elif isinstance(value, (list, tuple)) and has_tensor(value):
+            return None
+        else:
+            arrays.append(value)
+    return arrays if found else None
+
+
+def has_tensor(values: Any) -> bool:
+    """Whether a list of arguments holds a tensor."""
+    for value in values:
+        if isinstance(value, Tensor):
+            return True
+    return False
+
+
+def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
+    """The general path on NumPy with nothing unusual active, for ops of one result."""
+    if op.promotes:
+        arrays = promoted(op, values, arrays, NUMPY_BACKEND)
+    try:
+        out = run_forward(op, NUMPY, arrays)
+    except Exception as error:
+        raise complaint(op, arrays, error) from None
+    hidden: Any = None
+    if op.hides:
+        out, hidden = out
+    elif isinstance(out, (tuple, list)):
+        return wrap(op, values, NUMPY_BACKEND, out)
+    result = Tensor(out if type(out) is NDARRAY else as_array(out, NUMPY_BACKEND))
+    mask = needing(op, values)
+    if mask and is_floating(result.array):
+        record_single(op, values, result, mask, hidden)
+    return result
 
 
 def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
@@ -456,9 +517,8 @@ def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[A
     ]
 
 
-def promoted(op: "Op", values: list[Any], backend: Backend) -> list[Any]:
+def promoted(op: "Op", values: list[Any], arrays: list[Any], backend: Backend) -> list[Any]:
     """The raw arguments, those that mix brought to one data type."""
-    arrays: list[Any] = [unwrapped(value) for value in values]
     if not op.promotes:
         return arrays
     target = uniform(op, arrays)
@@ -567,7 +627,13 @@ def described(value: Any) -> str:
     return f"{value.dtype}{list(shape)}"
 
 
-def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, out: Any) -> Any:
+def as_array(value: Any, backend: Backend) -> Any:
+    """What a forward answered as an array: of its own library, if it is one of another."""
+    own = lookup(type(value))
+    return (backend if own is None else own).asarray(value)
+
+
+def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
     """The results as Tensors, recorded if one of the inputs needs a gradient."""
     settings = ambient() if switchboard.unusual else None
     hidden: Any = None
@@ -576,16 +642,11 @@ def wrap(op: "Op", values: list[Any], tensors: list[Tensor], backend: Backend, o
     outs: list[Any] = list(out) if isinstance(out, (tuple, list)) else [out]
     results: list[Tensor] = []
     for array in outs:
-        if type(array) is not backend.array_type:
-            own = lookup(type(array))
-            array = (backend if own is None else own).asarray(array)
-        results.append(Tensor(array))
-    recording = settings is None or settings.grad_enabled
-    if recording and op.inputs:
-        node = record(op, values, results, isinstance(out, (tuple, list)))
-        if node is not None and op.hides:
-            node.hidden = hidden
-            node.holds = True
+        results.append(
+            Tensor(array if type(array) is backend.array_type else as_array(array, backend))
+        )
+    if op.inputs and (settings is None or settings.grad_enabled):
+        node = record(op, values, results, isinstance(out, (tuple, list)), hidden)
         if node is not None and settings is not None and settings.saved_hooks:
             pack_all(node, settings.saved_hooks)
     if settings is not None and settings.inference:
@@ -611,67 +672,95 @@ def needs(value: Any) -> bool:
     return False
 
 
-def record(op: "Op", values: list[Any], results: list[Tensor], several: bool) -> OpNode | None:
-    """Make the node of a call; None if no input needs a gradient."""
+def needing(op: "Op", values: list[Any]) -> int:
+    """Which of an op's inputs need a gradient and have a rule, as the bits of a number."""
     mask = 0
+    joint = op.joint is not None
     for i, parameter in enumerate(op.inputs):
-        if (op.joint is not None or op.rules[i] is not None) and needs(values[parameter]):
+        if (joint or op.rules[i] is not None) and needs(values[parameter]):
             mask |= 1 << i
+    return mask
+
+
+def record(
+    op: "Op", values: list[Any], results: list[Tensor], several: bool, hidden: Any = None
+) -> OpNode | None:
+    """Make the node of a call; None if no input needs a gradient."""
+    mask = needing(op, values)
+    if not mask:
+        return None
+    if not several:
+        if not is_floating(results[0].array):
+            return None
+        return record_single(op, values, results[0], mask, hidden)
     differentiable = [is_floating(r.array) for r in results]
-    if not mask or not any(differentiable):
+    if not any(differentiable):
         return None
     node = OpNode(op)
-    keep_inputs(op, node, values, mask)
-    if several:
-        node.describe_outputs([r.array for r in results])
-    else:
-        node.describe_output(results[0].array)
-    plan = op.plan(mask)
-    if plan.keep_result:
+    keep_inputs(op, node, values, mask, hidden)
+    node.describe_outputs(list(results))
+    if op.plan(mask).keep_result:
         node.holds = True
-        node.result = [r.array for r in results] if several else results[0].array
+        node.result = [r.array for r in results]
     for number, result in enumerate(results):
         if differentiable[number]:
             result.node = node
             result.output_number = number
             result.needs_grad = True
+    mark(node, ANY_DEPTH)
     return node
 
 
-def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int) -> None:
+def record_single(op: "Op", values: list[Any], result: Tensor, mask: int, hidden: Any) -> OpNode:
+    """The node of a call with one result."""
+    node = OpNode(op)
+    plan = keep_inputs(op, node, values, mask, hidden)
+    node.spec = result.spec()
+    if plan.keep_result:
+        node.holds = True
+        node.result = result.array
+    result.node = node
+    result.needs_grad = True
+    mark(node, ANY_DEPTH)
+    return node
+
+
+def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int, hidden: Any) -> "Plan":
     """Edges to the inputs, and what the rules of the mask will want of the arguments."""
     plan = op.plan(mask)
-    record = Kept([bool(mask >> i & 1) for i in range(len(op.inputs))])
+    record = Kept(mask, list(values), hidden)
+    if op.hides:
+        node.holds = True
     for i, parameter in enumerate(op.inputs):
         value = values[parameter]
         if isinstance(value, (list, tuple)):
+            record.lists = True
             keep_shape(record, parameter, [shape_of(element) for element in value])
             for element in value:
                 add_edge(node, element, mask >> i & 1)
         else:
             add_edge(node, value, mask >> i & 1)
-    kept = list(values)
     for parameter, value in enumerate(values):
         if isinstance(value, Tensor):
             if plan.wants_shape[parameter]:
-                keep_shape(record, parameter, value.array.shape)
+                keep_shape(record, parameter, value.spec().shape)
             if plan.wants_value[parameter]:
                 refuse_inference(op, value)
                 node.holds = True
                 if value.extras is not None:
                     keep_version(record, parameter, value.version())
             else:
-                kept[parameter] = None
-        elif isinstance(value, (list, tuple)) and tensors_in([value]):
+                record.values[parameter] = None
+        elif isinstance(value, (list, tuple)) and has_tensor(value):
             if plan.wants_value[parameter]:
                 node.holds = True
                 keep_version(
                     record, parameter, [e.version() if isinstance(e, Tensor) else 0 for e in value]
                 )
             else:
-                kept[parameter] = None
-    record.values = kept
+                record.values[parameter] = None
     node.kept = record
+    return plan
 
 
 def shape_of(element: Any) -> Any:

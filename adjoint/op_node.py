@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 class Kept:
     """What a node of the general path keeps of a call's arguments, by place in the parameters."""
 
-    def __init__(self, needs: list[bool]) -> None:
-        self.needs = needs  # for each of op.inputs
-        self.values: list[Any] = []
+    def __init__(self, mask: int, values: list[Any], hidden: Any) -> None:
+        self.mask = mask  # which of op.inputs need a gradient
+        self.values = values
+        self.hidden = hidden  # what forward computed for the rules alone
+        self.lists = False  # whether an input is a list of tensors
         self.versions: dict[int, Any] | None = None
         self.shapes: dict[int, Any] | None = None
 
@@ -32,6 +34,7 @@ class OpNode(Node):
     Calls on the short path keep their arguments in `saved0` and `saved1`, all others in `kept`.
     """
 
+    makes_new: bool = True
     saved0: Any = None
     saved1: Any = None
     version0: int = 0
@@ -40,7 +43,6 @@ class OpNode(Node):
     result_version: int = 0
     result_counters: dict[int, VersionCounter] | None = None
     kept: Kept | None = None
-    hidden: Any = None
     holds: bool = False
 
     def __init__(self, op: "Op") -> None:
@@ -99,7 +101,7 @@ class OpNode(Node):
         """The shape of an input, which the node that its gradient goes to knows."""
         node, number = (self.next0, self.nr0) if index == 0 else (self.next1, self.nr1)
         assert node is not None
-        return node.shape if node.outputs is None else node.outputs[number][0]
+        return node.spec_of(number).shape
 
     def first(self) -> Any:
         """The first saved argument as a raw value."""
@@ -137,7 +139,9 @@ class OpNode(Node):
         """See Node; the rules of all inputs that need a gradient."""
         if self.released:
             raise freed(self.name())
-        active = self.active(wanted)
+        kept = self.kept
+        lists = kept is not None and kept.lists
+        active = self.active_lists(wanted) if lists else self.active(wanted)
         if self.outputs is not None:
             grads = self.materialised(grads, create_graph)
         op = self.op
@@ -148,7 +152,7 @@ class OpNode(Node):
             for i, rule in enumerate(op.rules):
                 runs = rule is not None and active[i]
                 answers.append(self.call(rule, grads, create_graph, active) if runs else None)
-        if self.kept is None:
+        if not lists:
             return answers[: self.edge_count]
         flat: list[Any] = []
         for i, answer in zip(op.inputs, answers):
@@ -160,16 +164,24 @@ class OpNode(Node):
         return flat
 
     def active(self, wanted: list[bool] | None) -> list[bool]:
-        """For each of op.inputs whether its rule must run."""
+        """For each of op.inputs, one edge each, whether its rule must run."""
+        if self.kept is None:
+            found = [self.next0 is not None, self.next1 is not None][: self.edge_count]
+        else:
+            mask = self.kept.mask
+            found = [mask >> i & 1 != 0 for i in range(self.edge_count)]
+        if wanted is not None:
+            found = [runs and followed for runs, followed in zip(found, wanted)]
+        return found
+
+    def active_lists(self, wanted: list[bool] | None) -> list[bool]:
+        """The same where an input may be a list, of as many edges as it has elements."""
         found: list[bool] = []
         edge = 0
+        assert self.kept is not None
         for i, parameter in enumerate(self.op.inputs):
-            if self.kept is not None:
-                runs = self.kept.needs[i]
-                width = abs(self.width(parameter))
-            else:
-                runs = (self.next0 if i == 0 else self.next1) is not None
-                width = 1
+            width = abs(self.width(parameter))
+            runs = self.kept.mask >> i & 1 != 0
             if wanted is not None and not any(wanted[edge : edge + width]):
                 runs = False
             found.append(runs)
@@ -189,9 +201,9 @@ class OpNode(Node):
         """Gradients of all outputs, zeros where none came."""
         assert self.outputs is not None
         full: list[Any] = []
-        for grad, (shape, numpy_dtype, array_type) in zip(grads, self.outputs):
+        for grad, spec in zip(grads, self.outputs):
             if grad is None:
-                grad = backend_of(array_type).xp.zeros(shape, numpy_dtype)
+                grad = backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype)
                 if create_graph:
                     grad = factory.tensor(grad)
             full.append(grad)
@@ -214,7 +226,7 @@ class OpNode(Node):
             elif kind == 4:
                 args.append(tuple(active))
             else:
-                args.append(self.hidden)
+                args.append(None if self.kept is None else self.kept.hidden)
         return rule.function(*args)
 
     def result_value(self, index: int, create_graph: bool) -> Any:
@@ -270,6 +282,5 @@ class OpNode(Node):
             self.saved0 = None
             self.saved1 = None
             self.result = None
-            self.hidden = None
             self.kept = None
             self.released = True

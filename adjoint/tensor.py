@@ -6,8 +6,8 @@ from typing import Any
 
 from adjoint._base import HookTable, mypyc_attr
 from adjoint.ambient import is_inference_mode_enabled
-from adjoint.autograd.node import Node, accumulator_of
 from adjoint.autograd.hooks import RemovableHandle, register
+from adjoint.autograd.node import Node, accumulator_of
 from adjoint.backends import lookup
 from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
@@ -211,7 +211,7 @@ class Tensor(TensorCore):
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point"
             )
-        self.array = value.array
+        self.replace_array(value.array)
 
     # ---- hooks ----
 
@@ -274,72 +274,72 @@ class Tensor(TensorCore):
     # ---- operators ----
 
     def __add__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.add, self, other)
         return dispatch.operate(dispatch.operators.add, self, other, other)
 
     def __radd__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.add, other, self)
         return dispatch.operate(dispatch.operators.add, other, self, other)
 
     def __sub__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.sub, self, other)
         return dispatch.operate(dispatch.operators.sub, self, other, other)
 
     def __rsub__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.sub, other, self)
         return dispatch.operate(dispatch.operators.sub, other, self, other)
 
     def __mul__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.mul, self, other)
         return dispatch.operate(dispatch.operators.mul, self, other, other)
 
     def __rmul__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.mul, other, self)
         return dispatch.operate(dispatch.operators.mul, other, self, other)
 
     def __truediv__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.truediv, self, other)
         return dispatch.operate(dispatch.operators.truediv, self, other, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.truediv, other, self)
         return dispatch.operate(dispatch.operators.truediv, other, self, other)
 
     def __floordiv__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.floordiv, self, other)
         return dispatch.operate(dispatch.operators.floordiv, self, other, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.floordiv, other, self)
         return dispatch.operate(dispatch.operators.floordiv, other, self, other)
 
     def __mod__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.remainder, self, other)
         return dispatch.operate(dispatch.operators.remainder, self, other, other)
 
     def __rmod__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.remainder, other, self)
         return dispatch.operate(dispatch.operators.remainder, other, self, other)
 
     def __pow__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.pow, self, other)
         return dispatch.operate(dispatch.operators.pow, self, other, other)
 
     def __rpow__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.pow, other, self)
         return dispatch.operate(dispatch.operators.pow, other, self, other)
 
@@ -354,52 +354,52 @@ class Tensor(TensorCore):
         return dispatch.operate(dispatch.operators.matmul, other, self, other)
 
     def __and__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.bitwise_and, self, other)
         return dispatch.operate(dispatch.operators.bitwise_and, self, other, other)
 
     def __rand__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.bitwise_and, other, self)
         return dispatch.operate(dispatch.operators.bitwise_and, other, self, other)
 
     def __or__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.bitwise_or, self, other)
         return dispatch.operate(dispatch.operators.bitwise_or, self, other, other)
 
     def __ror__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.bitwise_or, other, self)
         return dispatch.operate(dispatch.operators.bitwise_or, other, self, other)
 
     def __xor__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.bitwise_xor, self, other)
         return dispatch.operate(dispatch.operators.bitwise_xor, self, other, other)
 
     def __rxor__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.bitwise_xor, other, self)
         return dispatch.operate(dispatch.operators.bitwise_xor, other, self, other)
 
     def __lshift__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.lshift, self, other)
         return dispatch.operate(dispatch.operators.lshift, self, other, other)
 
     def __rlshift__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.lshift, other, self)
         return dispatch.operate(dispatch.operators.lshift, other, self, other)
 
     def __rshift__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.rshift, self, other)
         return dispatch.operate(dispatch.operators.rshift, self, other, other)
 
     def __rrshift__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.rshift, other, self)
         return dispatch.operate(dispatch.operators.rshift, other, self, other)
 
@@ -440,32 +440,32 @@ class Tensor(TensorCore):
         return dispatch.operators.rshift_(self, other)
 
     def __eq__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.eq, self, other)
         return dispatch.operate(dispatch.operators.eq, self, other, other)
 
     def __ne__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.ne, self, other)
         return dispatch.operate(dispatch.operators.ne, self, other, other)
 
     def __lt__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.lt, self, other)
         return dispatch.operate(dispatch.operators.lt, self, other, other)
 
     def __le__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.le, self, other)
         return dispatch.operate(dispatch.operators.le, self, other, other)
 
     def __gt__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.gt, self, other)
         return dispatch.operate(dispatch.operators.gt, self, other, other)
 
     def __ge__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
             return dispatch.binary(dispatch.operators.ge, self, other)
         return dispatch.operate(dispatch.operators.ge, self, other, other)
 

@@ -11,6 +11,7 @@ from adjoint import backends
 from adjoint._base import HookTable, WeakBase, mypyc_attr
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, category_of, float32, float64
+from adjoint.provenance import Source, locate, user_frame
 
 if TYPE_CHECKING:
     from adjoint.autograd.node import Node
@@ -36,11 +37,37 @@ def is_floating(array: Any) -> bool:
     return kind is F32 or kind is F64 or category_of(kind) >= FLOAT
 
 
+class Spec:
+    """What an array looks like. Tensors and nodes of one shape share it where they can."""
+
+    def __init__(self, array: Any) -> None:
+        self.shape: Any = array.shape
+        self.dtype: Any = array.dtype
+        self.array_type: Any = type(array)
+        numpy = self.array_type is NDARRAY
+        self.short: bool = numpy and (self.dtype is F32 or self.dtype is F64)  # may be cut short
+        self.worker: Any = None if numpy else backend_of(array).worker(array)
+
+
 class VersionCounter:
     """Counts the in-place changes of one piece of memory; its tensor and all views share it."""
 
     def __init__(self) -> None:
         self.value = 0
+        self.code: Any = None  # where the last change was made; see source
+        self.instruction = 0
+
+    def bump(self) -> None:
+        """Count a change, and note the line of the user's program that made it."""
+        self.value += 1
+        frame = user_frame(2)
+        if frame is not None:
+            self.code = frame.f_code
+            self.instruction = frame.f_lasti
+
+    def source(self) -> Source | None:
+        """The line of the user's program that made the last change."""
+        return locate(self.code, self.instruction)
 
 
 class Extras:
@@ -81,9 +108,21 @@ class TensorCore(WeakBase):
     special: bool = False  # a subclass that wants to see calls for itself
     inference: bool = False
     slow: bool = False  # special or inference: calls must take the general path
+    known: Spec | None = None  # what spec() found
 
     def __init__(self, array: Any) -> None:
         self.array = array
+
+    def spec(self) -> Spec:
+        """What the array looks like; nodes of this tensor refer to the same record."""
+        if self.known is None:
+            self.known = Spec(self.array)
+        return self.known
+
+    def replace_array(self, array: Any) -> None:
+        """Show another array from now on."""
+        self.array = array
+        self.known = None
 
     def mark_inference(self) -> None:
         """It was made in inference mode."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import adjoint.dispatch as dispatch
 from adjoint.ambient import (
+    DEFAULT,
     ambient,
     change_grad_enabled,
     is_grad_enabled,
@@ -54,7 +55,7 @@ def regenerate(view: Tensor) -> None:
     immutable = not backend_of(base.array).mutable
     if not is_grad_enabled():
         if immutable:
-            view.array = replay(base.array, extras.steps)
+            view.replace_array(replay(base.array, extras.steps))
         return  # nothing is recorded here, so its node can wait
     if base.needs_grad or view.needs_grad:
         if extras.creation != DEFAULT_VIEW:
@@ -63,9 +64,9 @@ def regenerate(view: Tensor) -> None:
         view.node, view.output_number = fresh.node, fresh.output_number
         view.needs_grad = fresh.needs_grad
         if immutable:
-            view.array = fresh.array
+            view.replace_array(fresh.array)
     elif immutable:
-        view.array = replay(base.array, extras.steps)
+        view.replace_array(replay(base.array, extras.steps))
     extras.view_version = extras.counter.value
 
 
@@ -151,6 +152,8 @@ def alias_of(tensor: Tensor, copy: bool) -> Tensor:
 def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     """Run an op and put its result where its first argument is; subclasses see `function`."""
     target: Tensor = values[0]
+    if op.mutate is not None and mutate_plainly(op, values):
+        return target
     tensors = dispatch.tensors_in(values)
     for tensor in tensors:
         if tensor.special and overrides_enabled():
@@ -172,7 +175,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
         refuse_partial_overlap(op.name + "_", target, tensors)
     write_result(op, values, target, backend)
     if before is None:
-        target.counter().value += 1
+        target.counter().bump()
     else:
         # As another operand the target is found changed in backward, as in PyTorch.
         rest = [alias_of(target, False) if v is target else v for v in values[1:]]
@@ -182,16 +185,58 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     return target
 
 
+def mutate_plainly(op: "Op", values: list[Any]) -> bool:
+    """Change an ordinary NumPy tensor by others of its shape, where nothing is recorded.
+
+    False, and nothing is touched, if the call is not of this kind.
+    """
+    target = values[0]
+    if not isinstance(target, Tensor) or target.slow or (target.needs_grad and is_grad_enabled()):
+        return False
+    spec = target.spec()
+    extras = target.extras
+    if not spec.short or (extras is not None and extras.base is not None):
+        return False
+    settings = ambient()
+    if settings is not DEFAULT and not settings.only_grad_mode():
+        return False
+    arrays: list[Any] = []
+    for value in values[1:]:
+        if isinstance(value, Tensor):
+            theirs = value.extras
+            if value.slow or (value.needs_grad and settings.grad_enabled):
+                return False
+            if theirs is not None and theirs.base is not None:
+                return False
+            other = value.spec()
+            if other is not spec and (other.dtype is not spec.dtype or other.shape != spec.shape):
+                return False
+            arrays.append(value.array)
+        elif type(value) is float or type(value) is int:
+            arrays.append(value)
+        else:
+            return False
+    flags = target.array.flags
+    if not flags.c_contiguous or not flags.writeable:
+        return False
+    try:
+        op.mutate(target.array, *arrays)
+    except Exception as error:
+        raise dispatch.complaint(op, [target.array, *arrays], error) from None
+    target.counter().bump()
+    return True
+
+
 def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
     """The in-place form of a view op, such as `unsqueeze_`: a tensor shows its memory otherwise."""
     check_inplace(op.name + "_", target, constant=True)
     rest = values[1:]
     shown: Tensor = dispatch.apply(op, [alias_of(target, False), *rest])
-    target.array = shown.array
+    target.replace_array(shown.array)
     if shown.node is not None:
         set_history(target, shown.node, shown.output_number)
     counter = target.counter()
-    counter.value += 1
+    counter.bump()
     extras = target.extras
     if extras is not None and extras.base is not None:
         extras.steps = (*extras.steps, (op, tuple(rest), -1))
@@ -218,7 +263,8 @@ def refuse_partial_overlap(name: str, target: Tensor, tensors: list[Tensor]) -> 
 
 def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> None:
     """Compute an op into the memory of its first argument."""
-    arrays = dispatch.promoted(op, values, backend)
+    raw_values = [dispatch.unwrapped(value) for value in values]
+    arrays = dispatch.promoted(op, values, raw_values, backend)
     try:
         if op.mutate is not None and backend.mutable and arrays[0] is target.array:
             op.mutate(target.array, *arrays[1:])
@@ -257,8 +303,8 @@ def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
     extras = target.extras
     if extras is not None and extras.base is not None:
         base = extras.base
-        base.array = scattered(base.array, extras.steps, value)
-    target.array = value
+        base.replace_array(scattered(base.array, extras.steps, value))
+    target.replace_array(value)
 
 
 def scattered(base: Any, steps: tuple[Any, ...], value: Any) -> Any:
@@ -304,16 +350,16 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
     """
     counter = target.counter()
     if not is_floating(target.array):
-        counter.value += 1
+        counter.bump()
         return
     extras = target.extras
     base: Any = None if extras is None else extras.base
     if base is not None:
         values[0].needs_grad = values[0].needs_grad or base.needs_grad
         if values[0].needs_grad and values[0].node is None:
-            values[0].node = edge_node(target) or _Detached()
+            values[0].node = edge_node(target) or _Detached(target)
     node: Node | None = recorded_change(op, values, target)
-    counter.value += 1
+    counter.bump()
     if node is None:
         return
     if base is None:
@@ -346,20 +392,22 @@ class Forgotten(Node):
 
     def __init__(self, before: Tensor) -> None:
         super().__init__(next_sequence_number())
-        self.describe_output(before.array)
+        self.spec = before.spec()
         self.add_edge(edge_node(before), before.output_number)
 
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
     ) -> list[Any]:
-        return [backend_of(self.array_type).xp.zeros(self.shape, self.dtype)]
+        spec = self.spec_of(0)
+        return [backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype)]
 
 
 class _Detached(Node):
     """Stands for the place of a view whose base had no history; nothing arrives there."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: Tensor) -> None:
         super().__init__(0)
+        self.spec = view.spec()
 
 
 def set_history(tensor: Any, node: Node, output_number: int) -> None:
@@ -389,7 +437,7 @@ class CopySlices(Node):
         super().__init__(next_sequence_number())
         self.steps = steps
         self.step = step
-        self.describe_output(base.array)
+        self.spec = base.spec()
         self.add_edge(edge_node(base), base.output_number)
         for following, number in step.edges()[1:]:
             self.add_edge(following, number)
@@ -433,7 +481,7 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     value = result.array
     backend = backend_of(target.array)
     if value.shape != target.array.shape:
-        target.array = backend.xp.empty(value.shape, target.array.dtype)
+        target.replace_array(backend.xp.empty(value.shape, target.array.dtype))
     store(name, target, value, backend)
-    target.counter().value += 1
+    target.counter().bump()
     return target

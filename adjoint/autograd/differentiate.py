@@ -1,13 +1,13 @@
 """Derivatives of recorded work: backward and grad."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from adjoint.autograd.engine import run_pass
 from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensor import Tensor
-from adjoint.tensor_core import NDARRAY, backend_of
+from adjoint.tensor_core import F32, F64, NDARRAY, backend_of
 
 __all__ = ["backward", "grad"]
 
@@ -55,7 +55,7 @@ def _checked(i: int, tensor: Tensor, given: Any) -> Any:
                 f"grad can be implicitly created only for scalar outputs, but element {i} has "
                 f"shape {list(array.shape)}; give its gradient, or sum() it first"
             )
-        if category_of(array.dtype) != FLOAT:
+        if not tensor.spec().short and category_of(array.dtype) != FLOAT:
             raise RuntimeError(
                 "grad can be implicitly created only for real scalar outputs, but element "
                 f"{i} is {tensor.dtype.name}"
@@ -78,19 +78,24 @@ def _checked(i: int, tensor: Tensor, given: Any) -> Any:
     return given
 
 
-ONES: dict[Any, Any] = {}
+def _constant_one(kind: Any) -> Any:
+    one = backend_of(NDARRAY).xp.ones((), kind)
+    one.flags.writeable = False
+    return one
+
+
+ONE32: Final[Any] = _constant_one(F32)
+ONE64: Final[Any] = _constant_one(F64)
 
 
 def one_like(array: Any) -> Any:
-    """The gradient 1 for a single element; for NumPy's 0-d arrays one constant for all."""
-    if type(array) is not NDARRAY or array.ndim:
-        return backend_of(array).xp.ones(array.shape, array.dtype)
-    found = ONES.get(array.dtype)
-    if found is None:
-        found = backend_of(array).xp.ones((), array.dtype)
-        found.flags.writeable = False
-        ONES[array.dtype] = found
-    return found
+    """The gradient 1 for a single element; for most 0-d arrays one constant for all."""
+    if type(array) is NDARRAY and array.ndim == 0:
+        if array.dtype is F32:
+            return ONE32
+        if array.dtype is F64:
+            return ONE64
+    return backend_of(array).xp.ones(array.shape, array.dtype)
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:

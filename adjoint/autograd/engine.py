@@ -14,8 +14,8 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from adjoint.ambient import change_grad_enabled, is_grad_enabled
-from adjoint.autograd.node import AccumulateGrad, Node, conform
 from adjoint.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks, wrapped
+from adjoint.autograd.node import AccumulateGrad, Node, conform
 from adjoint.backends import quiet
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw
 
@@ -119,8 +119,9 @@ def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
             stack.append(root)
     while stack:
         node = stack.pop()
-        if node.worker is not None:
-            workers = True
+        spec = node.spec
+        if spec is None or spec.worker is not None:
+            workers = workers or node.worker() is not None
         if node.edge_count == 0:
             continue
         following = node.next0
@@ -178,22 +179,14 @@ def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_target
 
 def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
-    if node.simple and task.raw and node.hooks is None and grad is not None:
-        needed = task.needed
-        if needed is None or (node in needed and node not in task.captures):
-            following = node.next0
-            if following is not None and (needed is None or following in task.reached):
-                deliver(task, following, node.nr0, node.vjp0(grad), grad, node.exact0)
-            following = node.next1
-            if following is not None and (needed is None or following in task.reached):
-                deliver(task, following, node.nr1, node.vjp1(grad), grad, node.exact1)
-            if not task.keep_graph:
-                node.release()
-            return
-    edges = node.edges()
-    grads: list[Any] = [grad] if node.outputs is None else grad
-    executes = task.needed is None or node in task.needed
     hooks = node.hooks
+    executes = task.needed is None or node in task.needed
+    if hooks is None and executes and task.raw and not node.is_leaf and grad is not None:
+        if not task.captures or node not in task.captures:
+            step(task, node, grad)
+            return
+    grads: list[Any] = [grad] if node.outputs is None else grad
+    seen = hooks is not None and (bool(hooks.tensor) or bool(hooks.retain) or bool(hooks.pre))
     # As in PyTorch: a node that runs is captured before its tensor hooks, another after them.
     if executes and node in task.captures:
         capture(task, node, grads)
@@ -206,8 +199,12 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     if hooks is not None and hooks.pre:
         task.enter_user_code()
         grads = run_pre_hooks(hooks.pre, grads)
+    if task.raw and not node.is_leaf and (hooks is None or not hooks.post) and not all_none(grads):
+        step(task, node, raw(grads[0]) if node.outputs is None else [raw(g) for g in grads])
+        return
+    edges = node.edges()
     if isinstance(node, AccumulateGrad):
-        accumulate(task, node, grads[0], False)
+        accumulate(task, node, grads[0], not seen and node in task.owned)
         results: list[Any] = []
     elif all_none(grads):
         results = [None] * node.edge_count
@@ -222,6 +219,34 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, edges, results, grads)
+
+
+def step(task: GraphTask, node: Node, grad: Any) -> None:
+    """Run a node's rules on raw gradients and send the answers on, with nothing in between."""
+    needed = task.needed
+    if node.simple:
+        following = node.next0
+        if following is not None and (needed is None or following in task.reached):
+            deliver(task, following, node.nr0, node.vjp0(grad), grad, node.exact0)
+        following = node.next1
+        if following is not None and (needed is None or following in task.reached):
+            deliver(task, following, node.nr1, node.vjp1(grad), grad, node.exact1)
+        if not task.keep_graph:
+            node.release()
+        return
+    edges = node.edges()
+    several = node.outputs is not None
+    answers = node.apply(grad if several else [grad], False, followed(task, edges))
+    if len(answers) != len(edges):
+        raise miscounted(node, answers, edges)
+    if not task.keep_graph:
+        node.release()
+    for i, (following, number) in enumerate(edges):
+        if following is None or (needed is not None and following not in task.reached):
+            continue
+        answer = raw(answers[i])
+        shared = several or not node.makes_new or _among(answer, answers, i)
+        deliver(task, following, number, answer, answer if shared else grad)
 
 
 def followed(task: GraphTask, edges: list[tuple[Node | None, int]]) -> list[bool] | None:
@@ -239,14 +264,17 @@ def all_none(grads: list[Any]) -> bool:
     return True
 
 
+def miscounted(node: Node, results: list[Any], edges: list[Any]) -> RuntimeError:
+    """The error for a node that answers too many gradients, or too few."""
+    return RuntimeError(f"{node.name()} returned {len(results)} gradients for {len(edges)} inputs")
+
+
 def fit(
     task: GraphTask, node: Node, edges: list[tuple[Node | None, int]], results: list[Any]
 ) -> list[Any]:
     """The results of a node, each conforming to where it goes."""
     if len(results) != len(edges):
-        raise RuntimeError(
-            f"{node.name()} returned {len(results)} gradients for {len(edges)} inputs"
-        )
+        raise miscounted(node, results, edges)
     fitted: list[Any] = []
     for (following, number), result in zip(edges, results):
         if result is None or following is None or (task.needed and following not in task.reached):
@@ -286,7 +314,7 @@ def send(
         result = results[i]
         if not task.create_graph:
             result = raw(result)
-        shared = result is not None and (node.hooks is not None or _among(result, results, i))
+        shared = node.hooks is not None or not node.makes_new or _among(result, results, i)
         deliver(task, following, number, result, result if shared else source, True)
 
 
@@ -311,12 +339,14 @@ def deliver(
         if node.outputs is not None:
             grad = gathered(task, node, number, grad)
         else:
-            if not exact and (
-                type(grad) is not node.array_type
-                or grad.dtype is not node.dtype
-                or grad.shape != node.shape
-            ):
-                grad = conform(node, number, grad)
+            if not exact:
+                spec = node.spec_of(0)
+                if (
+                    type(grad) is not spec.array_type
+                    or grad.dtype is not spec.dtype
+                    or grad.shape != spec.shape
+                ):
+                    grad = conform(node, number, grad)
             held = waiting.get(node) if waiting else None
             if held is not None:
                 grad = add(task, node, held, grad)
@@ -450,24 +480,25 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
         leaf.gradient = given.clone() if old is None else old + given
         return
     array = raw(grad)
-    backend = backend_of(array)
     if old is None:
-        if not owned or not same_layout(backend, array, leaf.array):
-            array = _in_layout_of(leaf.array, backend.copy(array))
+        if not owned or not same_layout(array, leaf.array):
+            array = _in_layout_of(leaf.array, backend_of(array).copy(array))
         leaf.gradient = factory.tensor(array)
-    elif backend.mutable and not old.special:
+        return
+    backend = backend_of(array)
+    if backend.mutable and not old.special:
         total = old.array
         total += array
-        old.counter().value += 1
+        old.counter().bump()
     else:
-        old.array = old.array + array
+        old.replace_array(old.array + array)
 
 
-def same_layout(backend: Any, array: Any, like: Any) -> bool:
+def same_layout(array: Any, like: Any) -> bool:
     """Whether two arrays of one shape lie in memory in the same way."""
     if type(array) is NDARRAY:
         return bool(array.strides == like.strides)
-    return bool(backend.same_layout(array, like))
+    return bool(backend_of(array).same_layout(array, like))
 
 
 def _in_layout_of(like: Any, array: Any) -> Any:
@@ -493,7 +524,8 @@ def commit(task: GraphTask) -> None:
     leaves = task.leaves
     task.current = None
     for node, grad, _ in leaves:
-        check_leaf(node.variable, grad)
+        if node.variable.gradient is not None:
+            check_leaf(node.variable, grad)
     nested = task.parent is not None
     with _locks.accumulate:
         while leaves:
@@ -514,7 +546,7 @@ def roll_back(task: GraphTask) -> None:
                 if backend_of(values).mutable:
                     old.array[...] = values
                 else:
-                    old.array = values
+                    old.replace_array(values)
     task.journal.clear()
 
 
@@ -640,11 +672,15 @@ def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
     if node is None:
         error.add_note("when the gradients were to be added to the leaves; no .grad was changed")
         return
-    shape = node.shape if node.outputs is None else [output[0] for output in node.outputs]
+    shapes = node.output_shapes()
+    shape = shapes[0] if node.outputs is None else shapes
     error.add_note(
         f"in the backward of {node.name()}, whose output has shape {shape}; no .grad was changed"
         + ("" if not _consumed(task) else " but those given to post-accumulate hooks before")
     )
+    source = node.source()
+    if source is not None:
+        error.add_note(f"the forward of this step: {source}")
 
 
 def _consumed(task: GraphTask) -> bool:

@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 from adjoint._base import WeakBase, mypyc_attr
 from adjoint.autograd.hooks import NodeHooks, RemovableHandle, register_post, register_pre
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
-from adjoint.tensor_core import NDARRAY, TensorCore, VersionCounter, backend_of
+from adjoint.provenance import Source, locate, user_frame
+from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of
 
 LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
 
@@ -38,14 +39,26 @@ def next_sequence_number() -> int:
     return number
 
 
+# In the interpreter the caller of an op lies so many frames below the look-up; see provenance.
+SHORT_DEPTH: Final = 4
+ANY_DEPTH: Final = 2
+
+
+def mark(node: "Node", depth: int) -> None:
+    """Note where in the user's program a node is made."""
+    frame = user_frame(depth)
+    if frame is not None:
+        node.code = frame.f_code
+        node.instruction = frame.f_lasti
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Node(WeakBase):
     """One step of the backward pass.
 
     The first two edges have fixed places and the others a list, because most nodes have no more
-    than two. `shape`, `dtype` and `array_type` describe the first output; gradients that arrive
-    must conform to them. Defaults stand in the class, so that the interpreter need not set them for
-    each node.
+    than two. `spec` describes the output; a gradient that arrives must conform to it. Defaults
+    stand in the class, so that the interpreter need not set them for each node.
     """
 
     next0: "Node | None" = None
@@ -54,18 +67,18 @@ class Node(WeakBase):
     nr1: int = 0
     edge_count: int = 0
     more: "list[tuple[Node | None, int]] | None" = None
-    shape: Any = ()
-    dtype: Any = None
-    array_type: Any = None
-    outputs: list[tuple[Any, Any, Any]] | None = None  # of all, if there are several
+    spec: Spec | None = None
+    outputs: list[Spec] | None = None  # of all, if there are several
     hooks: NodeHooks | None = None
     notes: dict[Any, Any] | None = None
     is_leaf: bool = False  # an AccumulateGrad
+    makes_new: bool = False  # nobody else holds what apply answers, if it isn't what came
     simple: bool = False  # vjp0 and vjp1 say everything
     exact0: bool = False  # what vjp0 answers conforms as it is
     exact1: bool = False
     released: bool = False
-    worker: Any = None  # the device whose worker runs it; None: the calling thread
+    code: Any = None  # of the user's function that made it, and where in it; see source
+    instruction: int = 0
 
     def __init__(self, sequence_number: int) -> None:
         self.sequence_number = sequence_number
@@ -133,6 +146,10 @@ class Node(WeakBase):
             self.notes = {}
         return self.notes
 
+    def source(self) -> Source | None:
+        """The line of the user's program that made it; None if lines were not noted."""
+        return locate(self.code, self.instruction)
+
     def _sequence_nr(self) -> int:
         return self.sequence_number
 
@@ -140,19 +157,25 @@ class Node(WeakBase):
         """How many gradients it takes."""
         return 1 if self.outputs is None else len(self.outputs)
 
-    def describe_output(self, array: Any) -> None:
-        """Remember what the gradient of a single output must look like."""
-        self.shape = array.shape
-        self.dtype = array.dtype
-        self.array_type = type(array)
-        if self.array_type is not NDARRAY:
-            self.worker = backend_of(array).worker(array)
+    def output_shapes(self) -> list[Any]:
+        """The shape of each output."""
+        return [self.spec_of(number).shape for number in range(self.output_count())]
 
-    def describe_outputs(self, arrays: list[Any]) -> None:
+    def spec_of(self, number: int) -> Spec:
+        """What the gradient of an output must look like."""
+        found = self.spec if self.outputs is None else self.outputs[number]
+        assert found is not None
+        return found
+
+    def worker(self) -> Any:
+        """The device whose worker runs it; None for the calling thread."""
+        if self.outputs is None:
+            return None if self.spec is None else self.spec.worker
+        return self.outputs[0].worker if self.outputs else None
+
+    def describe_outputs(self, tensors: list[TensorCore]) -> None:
         """Remember what the gradients of several outputs must look like."""
-        self.outputs = [(a.shape, a.dtype, type(a)) for a in arrays]
-        if arrays and type(arrays[0]) is not NDARRAY:
-            self.worker = backend_of(arrays[0]).worker(arrays[0])
+        self.outputs = [tensor.spec() for tensor in tensors]
 
     def register_prehook(self, hook: Any) -> RemovableHandle:
         """Call hook with the gradients of the outputs, before this node runs."""
@@ -180,7 +203,7 @@ class AccumulateGrad(Node):
         super().__init__(LAST)
         self.is_leaf = True
         self.variable = variable
-        self.describe_output(variable.array)
+        self.spec = variable.spec()
         extras = variable.extras
         if extras is not None and extras.hooks is not None:
             self.any_hooks().tensor[0] = extras.hooks
@@ -206,7 +229,10 @@ def accumulator_of(leaf: TensorCore) -> AccumulateGrad:
         found = extras.accumulator()
         if found is not None:
             node: AccumulateGrad = found
-            if node.shape == leaf.array.shape and node.dtype == leaf.array.dtype:
+            spec, now = node.spec, leaf.spec()
+            if spec is now:
+                return node
+            if spec is not None and spec.shape == now.shape and spec.dtype == now.dtype:
                 return node
     made = AccumulateGrad(leaf)
     extras.accumulator = weakref.ref(made)
@@ -219,10 +245,8 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
     The one place where broadcasting is undone and dtype is cast back; shape and device that
     can't be repaired are errors.
     """
-    if node.outputs is None:
-        shape, dtype, array_type = node.shape, node.dtype, node.array_type
-    else:
-        shape, dtype, array_type = node.outputs[output_number]
+    spec = node.spec_of(output_number)
+    shape, dtype, array_type = spec.shape, spec.dtype, spec.array_type
     if isinstance(grad, TensorCore):
         array = grad.array
         if array.shape == shape and array.dtype == dtype:

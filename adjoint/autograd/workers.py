@@ -39,7 +39,7 @@ class DeviceThread:
                 while not self.ready:
                     self.condition.wait()
                 _, _, node, workers = heappop(self.ready)
-            workers.context_of(node.worker).run(workers.step, node)
+            workers.context_of(node.worker()).run(workers.step, node)
             del node, workers  # a waiting thread keeps no graph alive
 
 
@@ -79,14 +79,14 @@ class Workers:
         """A node is ready; it goes to its device's thread, or to the caller."""
         with self.condition:
             self.outstanding += 1
-            if node.worker is None:
+            if node.worker() is None:
                 self.task.pushed += 1
                 heappush(self.task.ready, (-node.sequence_number, self.task.pushed, node))
                 self.condition.notify_all()
                 return
-            if node.worker not in self.contexts:
-                self.contexts[node.worker] = contextvars.copy_context()
-        thread_of(node.worker).submit(node, self)
+            if node.worker() not in self.contexts:
+                self.contexts[node.worker()] = contextvars.copy_context()
+        thread_of(node.worker()).submit(node, self)
 
     def context_of(self, device: Any) -> contextvars.Context:
         """The caller's settings, as the thread of a device sees them."""

@@ -55,6 +55,14 @@ class Namespace:
         """The sum of each row of a matrix, as a column."""
         return array.sum(axis=1, keepdims=True)
 
+    def turned_product(self, array: Any, other: Any) -> Any:
+        """The transpose of a matrix times another."""
+        return self.matmul(array.T, other)
+
+    def column_sums(self, array: Any) -> Any:
+        """The sum over the rows of a matrix."""
+        return array.sum(axis=0)
+
     def row_peaks(self, array: Any) -> Any:
         """The greatest element of each row of a matrix, as a column."""
         return array.max(axis=1, keepdims=True)

@@ -1,5 +1,6 @@
 """NumPy: the default backend."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,31 @@ def _quiet(function: Any) -> Any:
             return function(*args, **kwargs)
 
     return call
+
+
+# By the data type's letter: to hash a data type itself takes longer than most of what follows.
+_ZEROS = {kind: np.zeros((), kind) for kind in "fd"}
+
+
+@functools.lru_cache(maxsize=256)
+def _ones(shape: tuple[int, ...], kind: str) -> Any:
+    """Ones to multiply with; shared, so never written to."""
+    return np.ones(shape, kind)
+
+
+def _by_product(array: Any, length: int) -> bool:
+    """Whether a product with ones sums fastest, and as exactly as NumPy's sum."""
+    return array.ndim == 2 and array.dtype.char in _ZEROS and 0 < length <= 1024
+
+
+def _same_order(array: Any, other: Any) -> bool:
+    """Whether two arrays lie in memory element by element alike."""
+    return (
+        type(other) is np.ndarray
+        and other.shape == array.shape
+        and array.flags.c_contiguous
+        and other.flags.c_contiguous
+    )
 
 
 # Functions with poles, or that overflow soon. The others are called as they are: it is faster.
@@ -50,7 +76,8 @@ class NumpyNamespace(Convolutions, Namespace):
         return super().total(array)
 
     def relu(self, array: Any, out: Any = None) -> Any:
-        return np.maximum(array, 0, out=out)
+        zero = _ZEROS.get(array.dtype.char, 0)
+        return np.maximum(array, zero) if out is None else np.maximum(array, zero, out=out)
 
     def power(self, array: Any, exponent: Any, out: Any = None) -> Any:
         """array ** exponent; squares take half the time of powers."""
@@ -72,23 +99,37 @@ class NumpyNamespace(Convolutions, Namespace):
         return np.broadcast_to(array, shape)
 
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
-        few = input.ndim == 2 == weight.ndim and input.shape[0] <= 64
-        if not few or bias is None or weight.shape[0] < 32:
+        if input.ndim != 2 or weight.ndim != 2:
             return super().linear(input, weight, bias)
-        # OpenBLAS takes twice as long for a transposed weight as for these copies of few rows.
-        out = np.matmul(weight, input.T.copy()).T.copy()
-        return np.add(out, bias, out=out)
+        if input.shape[0] > 64 or weight.shape[0] < 32:
+            out = np.dot(input, weight.T)
+        else:
+            # OpenBLAS takes twice as long for a transposed weight as for these copies of few rows.
+            out = np.dot(weight, input.T.copy()).T.copy()
+        return out if bias is None else np.add(out, bias, out)
+
+    def turned_product(self, array: Any, other: Any) -> Any:
+        return np.dot(array.T, other)  # for two matrices faster to call than matmul
 
     def row_sums(self, array: Any) -> Any:
+        if _by_product(array, array.shape[1]):
+            return np.dot(array, _ones((array.shape[1], 1), array.dtype.char))
         return np.add.reduce(array, axis=1, keepdims=True)
+
+    def column_sums(self, array: Any) -> Any:
+        if _by_product(array, array.shape[0]):
+            return np.dot(_ones((array.shape[0],), array.dtype.char), array)
+        return np.add.reduce(array, axis=0)
 
     def row_peaks(self, array: Any) -> Any:
         return np.maximum.reduce(array, axis=1, keepdims=True)
 
     def add_scaled(self, array: Any, other: Any, factor: Any) -> None:
-        large = type(other) is np.ndarray and array.size > 2 * BLOCK and other.shape == array.shape
-        if factor == 1 or not large or not array.flags.c_contiguous or not other.flags.c_contiguous:
-            np.add(array, other if factor == 1 else np.multiply(other, factor), out=array)
+        if factor == 1:
+            np.add(array, other, array)
+            return
+        if array.size <= 2 * BLOCK or not _same_order(array, other):
+            np.add(array, np.multiply(other, factor), array)
             return
         # Block by block: the products stay in the cache, and no large array is made for them.
         sums, terms = array.reshape(-1), other.reshape(-1)

@@ -120,10 +120,16 @@ def nll_loss(
 def _targets(xp: Any, target: Any, classes: int, ignore_index: int) -> tuple[Any, Any, Any]:
     """Class numbers safe to index with, which of them count (None for all), and how many do."""
     if type(target) is NDARRAY and target.size and not 0 <= ignore_index < classes:
-        if (target.view("uint64") < classes).all():  # negative ones are seen as very large
+        if target.view("uint64").max() < classes:  # negative ones are seen as very large
             return target, None, target.size
     safe, counted = _pick(xp, xp.zeros((1, classes), "bool"), target, ignore_index)
     return safe, counted, counted.sum()
+
+
+def _places(xp: Any, input: Any, classes: Any) -> Any:
+    """Where each row's class lies in all elements of a matrix."""
+    rows, columns = input.shape
+    return xp.arange(0, rows * columns, columns) + classes
 
 
 def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
@@ -145,10 +151,10 @@ def _cross_entropy_rule(grad: Any, input: Any, target: Any, ignore_index: int, h
 def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
-    places = (xp.arange(input.shape[0]), safe)
+    places = _places(xp, input, safe)
     shifted, powers = _exponentials(xp, input)
     totals = xp.row_sums(powers)
-    losses = xp.library.log(totals[:, 0]) - shifted[places]
+    losses = xp.library.log(totals[:, 0]) - shifted.reshape(-1)[places]
     if counted is not None:
         losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
     total = xp.total(losses)
@@ -164,7 +170,7 @@ def _at_least_one(xp: Any, count: Any) -> Any:
 
 def _slope(xp: Any, shares: Any, places: Any, counted: Any, factor: Any) -> Any:
     """A fresh softmax, made the gradient of the mean cross entropy by the factor."""
-    shares = xp.lowered(shares, places, 1)
+    shares = xp.lowered(shares.reshape(-1), places, 1).reshape(shares.shape)
     if counted is not None:
         shares = xp.where(counted[:, None], shares, xp.zeros((), shares.dtype))
     return xp.into(xp.multiply, shares, shares, xp.asarray(factor, shares.dtype))
@@ -185,7 +191,7 @@ def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> A
     shares = xp.into(xp.library.divide, powers, powers, xp.row_sums(powers))
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     factor = 1 / _at_least_one(xp, count)
-    return _slope(xp, shares, (xp.arange(input.shape[0]), safe), counted, factor)
+    return _slope(xp, shares, _places(xp, input, safe), counted, factor)
 
 
 @composite(method=False)
@@ -200,14 +206,18 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Any:
     """The cross entropy of softmax(input) against class numbers or class probabilities."""
-    reduction = chosen_reduction(reduction, size_average, reduce)
+    if size_average is not None or reduce is not None:
+        reduction = chosen_reduction(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0 and 1, got {label_smoothing}")
     classes = category_of(target.array.dtype) < FLOAT
-    if input.ndim == 2 and classes and weight is None and reduction == "mean":
-        if label_smoothing == 0 and input.shape[0] == target.shape[0] and target.ndim == 1:
+    if classes and weight is None and reduction == "mean" and label_smoothing == 0:
+        sizes, rows = input.array.shape, target.array.shape
+        if len(sizes) == 2 and len(rows) == 1 and sizes[0] == rows[0]:
             _check_classes(input, target, None)
-            return mean_cross_entropy(input, as_index(target), ignore_index)
+            if target.array.dtype != "int64":
+                target = as_index(target)
+            return mean_cross_entropy(input, target, ignore_index)
     dim = 0 if input.ndim == 1 else 1
     logs = log_softmax(input, dim)
     if not classes:

@@ -136,7 +136,7 @@ def copy(xp: Any, input: Any, src: Any, non_blocking: bool = False) -> Any:
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Any:
     """Overwrite with the values of src, broadcast and cast; src may be on another device."""
     if src is self and not self.requires_grad:  # nothing to do, also where memory is seen twice
-        self.counter().value += 1
+        self.counter().bump()
         return self
     if isinstance(src, Tensor) and src.device != self.device:
         src = moved(src, self.device)

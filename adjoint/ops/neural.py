@@ -4,9 +4,9 @@ from typing import Any
 
 from adjoint.ops.elementwise import add, conj
 from adjoint.ops.matmul import einsum, turned_product
-from adjoint.ops.op import composite, general
+from adjoint.ops.op import composite, general, linear as linear_family
 from adjoint.ops.reduction import sum
-from adjoint.ops.shape import reshape
+from adjoint.ops.shape import expand, reshape
 
 
 def _rows(x: Any) -> Any:
@@ -27,9 +27,15 @@ def _linear_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
     return turned_product(_rows(grad), rows)
 
 
+@linear_family(input=lambda grad, input_shape: expand(grad, *input_shape), method=False)
+def column_sums(xp: Any, input: Any) -> Any:
+    """The sum over the rows of a matrix."""
+    return xp.column_sums(input)
+
+
 def _linear_bias(grad: Any) -> Any:
     if grad.ndim == 2:
-        return grad.sum(0)
+        return column_sums(grad)
     return sum(grad, tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
 
 

@@ -106,6 +106,7 @@ class Op:
         self.floats = False
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
+        self.plain = False  # no view, and forward answers a single array
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
         self.hides = False  # forward answers (result, an array for the rules alone)
@@ -356,6 +357,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
 
 def _finish(op: Op) -> None:
     """Whether calls with one or two positions can take the short path."""
+    op.plain = not op.view and op.outputs is None
     op.direct = None if op.view else _direct(op)
     if op.joint is not None or op.view or op.outputs is not None:
         return

@@ -162,7 +162,7 @@ def _box(node: Node, called: dict[int, str]) -> Box:
         name = called.get(id(leaf)) or (leaf.extras.name if leaf.extras is not None else None)
         facts = f"{from_numpy_dtype(leaf.array.dtype).name} {_shape(leaf.array.shape)}"
         return Box("leaf", [name, facts] if name else [facts], node.name())
-    outputs = [node.shape] if node.outputs is None else [shape for shape, _, _ in node.outputs]
+    outputs = node.output_shapes()
     return Box("step", [node.name()], "output " + ", ".join(_shape(shape) for shape in outputs))
 
 

@@ -15,6 +15,7 @@ from adjoint.autograd import backward, grad, no_grad
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.backends.numpy import NumpyBackend, NumpyNamespace
 from adjoint.device import device
+from adjoint.tensor_core import Spec
 
 
 class First(np.ndarray):
@@ -85,7 +86,7 @@ class Move(Node):
     def __init__(self, source: Tensor, target: Any) -> None:
         super().__init__(next_sequence_number())
         self.kind = type(source.array)
-        self.describe_output(target)
+        self.spec = Spec(target)
         self.add_edge(edge_node(source), source.output_number)
 
     def apply(self, grads: list[Any], create_graph: bool, wanted: Any = None) -> list[Any]:

@@ -10,6 +10,12 @@ from tests.samples.matmul import complex_normal
 Generator = np.random.Generator
 
 
+@samples("column_sums")
+def _(rng: Any) -> Iterator[Sample]:
+    for shape in ((3, 4), (1, 3), (0, 3), (2000, 2)):
+        yield Sample((rng.normal(size=shape),), torch=lambda x: x.sum(0))
+
+
 @samples("linear")
 def _(rng: Generator) -> Iterator[Sample]:
     weight, bias = rng.normal(size=(2, 3)), rng.normal(size=2)

@@ -1,0 +1,90 @@
+"""Where in the user's program something was made.
+
+What is kept is a code object and the place of an instruction in it, never a frame, which would
+keep every variable of its function alive; the line is found when someone asks.
+"""
+
+import linecache
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from adjoint import _base
+
+# Compiled functions have no frame: there the first frame is the caller's own.
+_INTERPRETED: Final[bool] = __file__.endswith(".py")
+_PACKAGE: Final[str] = str(Path(_base.__file__).parent) + os.sep
+frame_at: Final[Any] = sys._getframe  # noqa: SLF001  # there is no public way to a caller's frame
+
+
+class Trail:
+    """Whether places are kept, and the code of the last one: it need not be judged again."""
+
+    def __init__(self) -> None:
+        self.enabled = True
+        self.code: Any = None
+
+
+trail: Final[Trail] = Trail()
+
+
+class Source(NamedTuple):
+    """A line of the user's program."""
+
+    filename: str
+    lineno: int
+    function: str
+
+    @property
+    def text(self) -> str:
+        """The line itself, as far as its file can be read."""
+        return linecache.getline(self.filename, self.lineno).strip()
+
+    def __str__(self) -> str:
+        text = self.text
+        where = f'file "{self.filename}", line {self.lineno}, in {self.function}'
+        return f"{where}: {text}" if text else where
+
+
+def user_frame(depth: int) -> Any:
+    """The innermost frame outside this package; None if there is none, or it is switched off.
+
+    In the interpreter it lies at least `depth` frames below this function.
+    """
+    if not trail.enabled:
+        return None
+    frame = frame_at(depth) if _INTERPRETED else frame_at()
+    code = frame.f_code
+    if code is not trail.code:
+        while code.co_filename.startswith(_PACKAGE):
+            frame = frame.f_back
+            if frame is None:
+                return None
+            code = frame.f_code
+        trail.code = code
+    return frame
+
+
+def locate(code: Any, instruction: int) -> Source | None:
+    """The line of an instruction; None if no place was kept."""
+    if code is None:
+        return None
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= instruction < end and number is not None:
+            line = number
+            break
+    return Source(code.co_filename, line, code.co_qualname)
+
+
+def is_provenance_enabled() -> bool:
+    """Whether nodes and in-place changes note the line of the user's program that made them."""
+    return trail.enabled
+
+
+def set_provenance_enabled(mode: bool) -> bool:
+    """Have lines noted or not, in the whole process; what it was is returned."""
+    before = trail.enabled
+    trail.enabled = bool(mode)
+    return before
