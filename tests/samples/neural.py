@@ -11,7 +11,7 @@ Generator = np.random.Generator
 
 
 @samples("column_sums")
-def _(rng: Any) -> Iterator[Sample]:
+def _(rng: Generator) -> Iterator[Sample]:
     for shape in ((3, 4), (1, 3), (0, 3), (2000, 2)):
         yield Sample((rng.normal(size=shape),), torch=lambda x: x.sum(0))
 

@@ -1,0 +1,361 @@
+"""The hooks of a module's call: who is called, when, with what, and what an answer may be.
+
+In the order of a call: forward pre-hooks, forward, forward hooks; in backward: backward pre-hooks
+when the gradients of all outputs are there, full backward hooks when those of all inputs are. Of
+each kind the hooks of all modules go first, then the module's own, in the order of registration,
+over a snapshot. The backward hooks of a call are those there were when it began.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint._base import HookTable
+from adjoint.autograd.hooks import RemovableHandle, name_of, register
+from adjoint.nn.backward_hooks import BackwardHooks
+
+FORWARD_PRE = HookTable()
+FORWARD = HookTable()
+BACKWARD_PRE = HookTable()
+BACKWARD = HookTable()
+BUFFER_REGISTRATION = HookTable()
+MODULE_REGISTRATION = HookTable()
+PARAMETER_REGISTRATION = HookTable()
+
+
+def global_hook_tables() -> dict[str, HookTable]:
+    """The hooks of all modules, by kind."""
+    return {
+        "forward_pre": FORWARD_PRE,
+        "forward": FORWARD,
+        "full_backward_pre": BACKWARD_PRE,
+        "full_backward": BACKWARD,
+        "buffer_registration": BUFFER_REGISTRATION,
+        "module_registration": MODULE_REGISTRATION,
+        "parameter_registration": PARAMETER_REGISTRATION,
+    }
+
+
+@dataclass(slots=True, repr=False)
+class ModuleHook:
+    """A hook registered with options; one without is kept as it is."""
+
+    function: Callable[..., Any]
+    with_kwargs: bool = False
+    always_call: bool = False
+    once: bool = False
+    name: str | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+    def __repr__(self) -> str:
+        return self.name or name_of(self.function)
+
+
+def add_hook(
+    table: HookTable, hook: Callable[..., Any], *, prepend: bool = False, **options: Any
+) -> RemovableHandle:
+    """Put a hook at the end of a table, or at its beginning."""
+    earlier = list(table.items())
+    handle = register(table, ModuleHook(hook, **options) if any(options.values()) else hook)
+    if prepend:
+        for key, other in earlier:
+            del table[key]
+            table[key] = other
+    return handle
+
+
+def taken(table: HookTable, key: int, hook: Any) -> bool:
+    """Whether a hook of a snapshot may be called; one that is once-only is used up by it."""
+    if isinstance(hook, ModuleHook) and hook.once:
+        return table.pop(key, None) is not None
+    return True
+
+
+def _snapshot(*tables: HookTable) -> list[tuple[HookTable, int, Any]]:
+    return [(table, key, hook) for table in tables for key, hook in table.items()]
+
+
+def _callable(hooks: list[tuple[HookTable, int, Any]]) -> Iterator[Any]:
+    for table, key, hook in hooks:
+        if taken(table, key, hook):
+            yield hook
+
+
+class CallHooks:
+    """The part of a Module that keeps the hooks of its call and runs them."""
+
+    _forward_pre_hooks: HookTable
+    _forward_hooks: HookTable
+    _backward_pre_hooks: HookTable
+    _backward_hooks: HookTable
+    forward: Callable[..., Any]
+
+    def register_forward_pre_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        name: str | None = None,
+        once: bool = False,
+    ) -> RemovableHandle:
+        """Call hook(module, args) before each forward; what it returns replaces args.
+
+        With `with_kwargs` it is hook(module, args, kwargs), and answers None or both. A hook may
+        have a `name`, by which it is listed, and may be for one call only.
+        """
+        return add_hook(
+            self._forward_pre_hooks,
+            hook,
+            prepend=prepend,
+            with_kwargs=with_kwargs,
+            name=name,
+            once=once,
+        )
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+        name: str | None = None,
+        once: bool = False,
+    ) -> RemovableHandle:
+        """Call hook(module, args, output) after each forward; what it returns replaces output.
+
+        With `with_kwargs` it is hook(module, args, kwargs, output); with `always_call` it is called
+        even if the forward, or a hook, raises.
+        """
+        return add_hook(
+            self._forward_hooks,
+            hook,
+            prepend=prepend,
+            with_kwargs=with_kwargs,
+            always_call=always_call,
+            name=name,
+            once=once,
+        )
+
+    def register_full_backward_pre_hook(
+        self,
+        hook: Callable[..., Any],
+        prepend: bool = False,
+        *,
+        name: str | None = None,
+        once: bool = False,
+    ) -> RemovableHandle:
+        """Call hook(module, grad_output) in backward, before the module's own part of it.
+
+        grad_output is a tuple with an element for each output, nested as the outputs are; what
+        hook returns replaces it.
+        """
+        return add_hook(self._backward_pre_hooks, hook, prepend=prepend, name=name, once=once)
+
+    def register_full_backward_hook(
+        self,
+        hook: Callable[..., Any],
+        prepend: bool = False,
+        *,
+        with_kwargs: bool = False,
+        name: str | None = None,
+        once: bool = False,
+    ) -> RemovableHandle:
+        """Call hook(module, grad_input, grad_output) when the gradients of all inputs are there.
+
+        grad_input has an element for each positional argument, nested as the arguments are, and
+        None for what is no tensor; what hook returns replaces it. With `with_kwargs` it is
+        hook(module, grad_input, grad_kwargs, grad_output), and answers None or the first two.
+        """
+        return add_hook(
+            self._backward_hooks,
+            hook,
+            prepend=prepend,
+            with_kwargs=with_kwargs,
+            name=name,
+            once=once,
+        )
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """The call with everything around forward; `__call__` comes here if there are hooks."""
+        call = _Call(self, args, kwargs)
+        try:
+            return call.run()
+        except Exception:
+            call.run_always_called()
+            raise
+
+
+class _Call:
+    """One call of a module with hooks: what it is given and what it answers, as of now."""
+
+    def __init__(self, module: CallHooks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.module = module
+        self.args = args
+        self.kwargs = kwargs
+        self.result: Any = None
+        self.called: set[int] = set()
+
+    def run(self) -> Any:
+        module = self.module
+        pre = _snapshot(BACKWARD_PRE, module._backward_pre_hooks)
+        full = _snapshot(BACKWARD, module._backward_hooks)
+        self.run_pre_hooks()
+        if not pre and not full:
+            self.result = module.forward(*self.args, **self.kwargs)
+            self.run_forward_hooks()
+            return self.result
+        backward = BackwardHooks(module, lambda: _callable(pre), lambda: _callable(full))
+        with backward.around():
+            self.args, self.kwargs = backward.enter(self.args, self.kwargs)
+            self.result = module.forward(*self.args, **self.kwargs)
+            self.run_forward_hooks()
+        self.result = backward.leave(self.result)
+        return self.result
+
+    def run_pre_hooks(self) -> None:
+        for hook in _callable(_snapshot(FORWARD_PRE, self.module._forward_pre_hooks)):
+            if isinstance(hook, ModuleHook) and hook.with_kwargs:
+                answer = hook(self.module, self.args, self.kwargs)
+                if answer is None:
+                    continue
+                if not isinstance(answer, tuple) or len(answer) != 2:  # noqa: PLR2004  a pair
+                    raise RuntimeError(
+                        f"forward pre-hook '{name_of(hook)}' must return None or a tuple of "
+                        f"(new_args, new_kwargs), returned {type(answer).__name__}"
+                    )
+                self.args, self.kwargs = answer
+            else:
+                answer = hook(self.module, self.args)
+                if answer is not None:
+                    self.args = answer if isinstance(answer, tuple) else (answer,)
+
+    def run_forward_hooks(self) -> None:
+        for table, key, hook in _snapshot(FORWARD, self.module._forward_hooks):
+            if taken(table, key, hook):
+                self.called.add(key)
+                self.run_forward_hook(hook)
+
+    def run_forward_hook(self, hook: Any) -> None:
+        if isinstance(hook, ModuleHook) and hook.with_kwargs:
+            answer = hook(self.module, self.args, self.kwargs, self.result)
+        else:
+            answer = hook(self.module, self.args, self.result)
+        if answer is not None:
+            self.result = answer
+
+    def run_always_called(self) -> None:
+        """The call has failed: forward hooks that want to hear of it all the same."""
+        for table, key, hook in _snapshot(FORWARD, self.module._forward_hooks):
+            wanted = isinstance(hook, ModuleHook) and hook.always_call and key not in self.called
+            if not wanted or not taken(table, key, hook):
+                continue
+            try:
+                self.run_forward_hook(hook)
+            except Exception as error:  # noqa: BLE001  the first error is the one to be raised
+                warnings.warn(
+                    f"module forward hook '{name_of(hook)}' with always_call=True raised an "
+                    f"exception that was silenced as another error was raised in forward: {error}",
+                    stacklevel=4,
+                )
+
+
+# ---- hooks of all modules ----
+
+
+def register_module_forward_pre_hook(
+    hook: Callable[..., Any], *, name: str | None = None, once: bool = False
+) -> RemovableHandle:
+    """Call hook(module, args) before every module's forward."""
+    return add_hook(FORWARD_PRE, hook, name=name, once=once)
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any],
+    *,
+    with_kwargs: bool = False,
+    always_call: bool = False,
+    name: str | None = None,
+    once: bool = False,
+) -> RemovableHandle:
+    """Call hook(module, args, output) after every module's forward."""
+    return add_hook(
+        FORWARD, hook, with_kwargs=with_kwargs, always_call=always_call, name=name, once=once
+    )
+
+
+def register_module_full_backward_pre_hook(
+    hook: Callable[..., Any], *, name: str | None = None, once: bool = False
+) -> RemovableHandle:
+    """Call hook(module, grad_output) before every module's part of backward."""
+    return add_hook(BACKWARD_PRE, hook, name=name, once=once)
+
+
+def register_module_full_backward_hook(
+    hook: Callable[..., Any],
+    *,
+    with_kwargs: bool = False,
+    name: str | None = None,
+    once: bool = False,
+) -> RemovableHandle:
+    """Call hook(module, grad_input, grad_output) after every module's part of backward."""
+    return add_hook(BACKWARD, hook, with_kwargs=with_kwargs, name=name, once=once)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, name, buffer) before a buffer is registered; it may answer another."""
+    return add_hook(BUFFER_REGISTRATION, hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, name, submodule) before a submodule is; it may answer another."""
+    return add_hook(MODULE_REGISTRATION, hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, name, parameter) before a parameter is; it may answer another."""
+    return add_hook(PARAMETER_REGISTRATION, hook)
+
+
+def registered(table: HookTable, module: Any, name: str, value: Any) -> Any:
+    """What a value is registered as, after the hooks on registration."""
+    for hook in list(table.values()):
+        function: Any = hook
+        answer = function(module, name, value)
+        if answer is not None:
+            value = answer
+    return value
+
+
+# ---- listing and removing ----
+
+
+def list_hooks(module: Any, *, recurse: bool = False) -> list[tuple[str, str, str]]:
+    """The path, kind and name of each hook of a module, and of those within it if `recurse`."""
+    modules = module.named_modules() if recurse else [("", module)]
+    return [
+        (path, kind, name_of(hook))
+        for path, owner in modules
+        for kind, table in owner._hook_tables().items()
+        for hook in table.values()
+    ]
+
+
+def remove_hooks(
+    module: Any, *, kind: str | None = None, name: str | None = None, recurse: bool = False
+) -> int:
+    """Remove all hooks of a module, or those of a kind or a name; how many there were."""
+    count = 0
+    for owner in module.modules() if recurse else [module]:
+        for found, table in owner._hook_tables().items():
+            if kind is not None and found != kind:
+                continue
+            for key, hook in list(table.items()):
+                if name is None or name_of(hook) == name:
+                    del table[key]
+                    count += 1
+    return count

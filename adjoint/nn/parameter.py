@@ -1,0 +1,189 @@
+"""Parameters and buffers: tensors that a module takes as its own when they are assigned to it."""
+
+from typing import Any
+
+from adjoint.creation import empty
+from adjoint.ops.conversion import clone
+from adjoint.pickling import METHODS as PICKLING, rebuilt
+from adjoint.subclass import as_subclass, make_subclass, plain
+from adjoint.tensor import Tensor
+
+
+class _Marked(type):
+    """Lets instances of other classes count as parameters or buffers by a mark they carry."""
+
+    mark: str
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        mark = cls.__dict__.get("mark")  # a subclass is known by its class alone
+        return mark is not None and isinstance(instance, Tensor) and hasattr(instance, mark)
+
+
+class Parameter(Tensor, metaclass=_Marked):
+    """A leaf that a module lists among its parameters.
+
+    A tensor of a class of its own keeps that class, and counts as a parameter all the same.
+    """
+
+    mark = "_is_param"
+    __torch_function__ = None  # operations see a plain tensor
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        """A leaf on the memory of data."""
+        if data is None:
+            data = empty(0)
+        if not isinstance(data, Tensor):
+            raise TypeError(
+                f"Parameter(data): expected a Tensor, got {type(data).__name__}; "
+                "make one with adjoint.tensor(data)"
+            )
+        if type(data) is Tensor or type(data) is Parameter:
+            return make_subclass(cls, data, requires_grad)
+        leaf: Any = data.detach().requires_grad_(requires_grad)
+        if type(leaf) is not type(data):
+            raise RuntimeError(
+                f"Parameter(data): detach() of a {type(data).__name__} answers a "
+                f"{type(leaf).__name__}, so it can't stay what it is as a parameter; let detach() "
+                "keep the class"
+            )
+        leaf._is_param = True
+        return leaf
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        """Nothing is left to do: `__new__` has made it."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) in memo:
+            return memo[id(self)]
+        made = type(self)(clone(self.detach()), self.requires_grad)
+        memo[id(self)] = made
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As for any tensor, but hooks are left behind without a warning."""
+        extras, hooks = self.extras, None
+        if extras is not None:
+            hooks, extras.hooks = extras.hooks, None
+        try:
+            return PICKLING["__reduce_ex__"](self, protocol)
+        finally:
+            if extras is not None:
+                extras.hooks = hooks
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{self.shared().requires_grad_(self.requires_grad)!r}"
+
+    __str__ = __repr__
+
+
+class Buffer(Tensor, metaclass=_Marked):
+    """A tensor that a module lists among its buffers when it is assigned to it.
+
+    It is data itself, or a tensor on its memory, marked; the class does not change.
+    """
+
+    mark = "_is_buffer"
+    __torch_function__ = None
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        """A tensor on the memory of data, part of state_dict if `persistent`."""
+        marked: Any = empty(0) if data is None else data.detach()
+        if data is not None:
+            marked.requires_grad_(data.requires_grad)
+        marked.persistent = persistent
+        marked._is_buffer = True
+        return marked
+
+
+class UninitializedTensor:
+    """What parameters and buffers have in common whose shape is not known yet."""
+
+    becomes: type
+    allowed = frozenset({"_to_copy", "transfer", "copy_"})  # conversions, and being loaded
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Get a shape, and memory; from now on it is a parameter or buffer as any other."""
+        self.data = empty(
+            shape,
+            device=self.device if device is None else device,
+            dtype=self.dtype if dtype is None else dtype,
+        )
+        self.__class__ = self.becomes
+        self.special = self.slow = False
+
+    @property
+    def shape(self) -> Any:
+        """Not known yet."""
+        raise RuntimeError(
+            "the shape of an uninitialized parameter or buffer is not known; run the module's "
+            "forward once before it is asked for"
+        )
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "name", None) or getattr(func, "__name__", repr(func))
+        if name in cls.allowed:
+            with plain():
+                result = func(*args, **(kwargs or {}))
+            return result if issubclass(cls, Parameter) else as_subclass(result, cls)
+        raise ValueError(
+            f"{name}(): attempted to use an uninitialized parameter or buffer; run the module's "
+            "forward once, so that it learns its shape"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    __str__ = __repr__
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        where = str(self.device)
+        array = Tensor(self.array).cpu().array  # type: ignore[attr-defined]  # from the op table
+        return rebuilt, (type(self), array, where, self.requires_grad, {})
+
+
+class UninitializedParameter(UninitializedTensor, Parameter):
+    """A parameter whose shape the first call of its module tells."""
+
+    becomes = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        """A parameter of no elements yet."""
+        return make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Nothing is left to do: `__new__` has made it."""
+
+
+class UninitializedBuffer(UninitializedTensor, Tensor):
+    """A buffer whose shape the first call of its module tells."""
+
+    becomes = Tensor
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> Any:
+        """A buffer of no elements yet."""
+        made = make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Nothing is left to do: `__new__` has made it."""
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether the shape of a parameter or buffer is not known yet."""
+    return isinstance(param, UninitializedTensor)
