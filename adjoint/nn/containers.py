@@ -29,7 +29,7 @@ def _pairs(name: str, values: Any) -> Iterator[tuple[str, Any]]:
                 f"{type(pair).__name__}"
             )
         elements = list(pair)
-        if len(elements) != 2:  # noqa: PLR2004  a pair
+        if len(elements) != 2:
             raise ValueError(
                 f"{name} update sequence element #{place} has length {len(elements)}; 2 is required"
             )

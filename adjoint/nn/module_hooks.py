@@ -223,7 +223,7 @@ class _Call:
                 answer = hook(self.module, self.args, self.kwargs)
                 if answer is None:
                     continue
-                if not isinstance(answer, tuple) or len(answer) != 2:  # noqa: PLR2004  a pair
+                if not isinstance(answer, tuple) or len(answer) != 2:
                     raise RuntimeError(
                         f"forward pre-hook '{name_of(hook)}' must return None or a tuple of "
                         f"(new_args, new_kwargs), returned {type(answer).__name__}"
@@ -256,7 +256,7 @@ class _Call:
                 continue
             try:
                 self.run_forward_hook(hook)
-            except Exception as error:  # noqa: BLE001  the first error is the one to be raised
+            except Exception as error:
                 warnings.warn(
                     f"module forward hook '{name_of(hook)}' with always_call=True raised an "
                     f"exception that was silenced as another error was raised in forward: {error}",

@@ -281,7 +281,7 @@ class State:
                     else:
                         value = Parameter(value, requires_grad=tensor.requires_grad)
                 setattr(self, name, value)
-        except Exception as error:  # noqa: BLE001  all that is wrong is reported together
+        except Exception as error:
             return f'while copying the parameter named "{key}", an exception occurred: {error}'
         return None
 

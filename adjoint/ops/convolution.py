@@ -11,7 +11,7 @@ from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.elementwise import conj
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reduction import sum
-from adjoint.ops.shape import reshape
+from adjoint.ops.shape import permute, reshape
 
 # ---- the three products ----
 
@@ -314,3 +314,10 @@ conv3d = _convolution(3, "volumes")
 conv_transpose1d = _transposed(1, "sequences")
 conv_transpose2d = _transposed(2, "images")
 conv_transpose3d = _transposed(3, "volumes")
+
+
+@composite
+def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+    """conv1d of (time, batch, channels) with filters of (width, channels, filters)."""
+    out = conv1d(permute(input, 1, 2, 0), permute(weight, 2, 1, 0), bias, 1, pad)
+    return permute(out, 2, 0, 1)

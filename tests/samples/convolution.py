@@ -82,6 +82,13 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x[0], weight, bias, (1, 2, 1), 0, (0, 1, 0)), torch=path)
 
 
+@samples("conv_tbc")
+def _(rng: Generator) -> Iterator[Sample]:
+    x, weight, bias = (rng.normal(size=s) for s in ((4, 1, 2), (3, 2, 2), (2,)))
+    yield Sample((x, weight, bias), second_order=False)
+    yield Sample((x, weight, bias, 1), second_order=False)
+
+
 # ---- the three products ----
 
 

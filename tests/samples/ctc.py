@@ -30,7 +30,7 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample(args, given, torch=path, differentiate=False)
     flat = np.array([1, 2, 2, 3])
     yield Sample((x, flat, (6, 5), (3, 1)), torch=path, differentiate=False)
-    yield Sample((x[:, 0], targets[0], 6, 3), torch=path, differentiate=False)
+    yield Sample((x[:, 0], targets[0], (6,), (3,)), torch=path, differentiate=False)
     for zero in (False, True):
         short = (x, targets, (2, 6), (3, 0))
         yield Sample(short, {"zero_infinity": zero}, torch=path, differentiate=False)
