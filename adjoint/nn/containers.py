@@ -386,7 +386,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The parameter under a key, or the default."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401  it is get itself
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The parameter under a key; the default is put there if there is none."""

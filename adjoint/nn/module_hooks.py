@@ -6,6 +6,8 @@ each kind the hooks of all modules go first, then the module's own, in the order
 over a snapshot. The backward hooks of a call are those there were when it began.
 """
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -256,7 +258,7 @@ class _Call:
                 continue
             try:
                 self.run_forward_hook(hook)
-            except Exception as error:
+            except Exception as error:  # the first error is the one to be raised
                 warnings.warn(
                     f"module forward hook '{name_of(hook)}' with always_call=True raised an "
                     f"exception that was silenced as another error was raised in forward: {error}",

@@ -5,6 +5,8 @@ to its tensor. Its attribute `_metadata` has, by the path of each module, the ve
 module's format, by which `_load_from_state_dict` of a later version can read an earlier one.
 """
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import copy
 import functools
 import warnings
@@ -34,7 +36,8 @@ class _IncompatibleKeys(NamedTuple):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys({self.missing_keys!r}, {self.unexpected_keys!r})"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return repr(self)
 
 
 class _BoundHook:
@@ -150,9 +153,8 @@ class State:
             prefix = prefix or given.get("prefix", "")
             keep_vars = keep_vars or given.get("keep_vars", False)
         if destination is None:
-            made: Any = OrderedDict()
-            made._metadata = OrderedDict()
-            destination = made
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
@@ -185,11 +187,10 @@ class State:
 
     def _own_state(self) -> dict[str, Any]:
         """The parameters and persistent buffers of this module alone."""
-        state = {name: value for name, value in self._parameters.items() if value is not None}
-        for name, value in self._buffers.items():
-            if value is not None and name not in self._non_persistent_buffers_set:
-                state[name] = value
-        return state
+        passing = self._non_persistent_buffers_set
+        buffers = {name: value for name, value in self._buffers.items() if name not in passing}
+        both = {**self._parameters, **buffers}
+        return {name: value for name, value in both.items() if value is not None}
 
     # ---- loading ----
 
@@ -281,7 +282,7 @@ class State:
                     else:
                         value = Parameter(value, requires_grad=tensor.requires_grad)
                 setattr(self, name, value)
-        except Exception as error:
+        except Exception as error:  # all that is wrong is reported together
             return f'while copying the parameter named "{key}", an exception occurred: {error}'
         return None
 
@@ -298,10 +299,11 @@ class _Loading:
     """One load_state_dict: what is loaded, and what was wrong with it."""
 
     def __init__(self, state_dict: Mapping[str, Any], assign: bool) -> None:
-        self.state_dict: Any = OrderedDict(state_dict)  # a copy, because modules may change it
+        copied: Any = OrderedDict(state_dict)  # because modules may change it
+        self.state_dict = copied
         self.metadata = getattr(state_dict, "_metadata", None)
         if self.metadata is not None:
-            self.state_dict._metadata = self.metadata
+            copied._metadata = self.metadata
         self.assign = assign
         self.keys = _IncompatibleKeys([], [])
         self.problems: list[str] = []
