@@ -12,7 +12,6 @@ from adjoint.ops.reduction import max_dim
 from adjoint.ops.shape import reshape, unsqueeze
 from adjoint.ops.sorting import as_index, unique
 from adjoint.ops.writing import index_add
-from adjoint.tensor import Tensor
 
 # ---- one row each ----
 
@@ -144,8 +143,8 @@ def _arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple
         if offsets is not None:
             raise ValueError("embedding_bag(): a matrix of indices has a bag a row; offsets=None")
         count, width = input.shape
-        numbers = Tensor(input.array).new_tensor([[i] * width for i in range(count)])
-        return reshape(input, (-1,)), reshape(numbers, (-1,)), count
+        numbers = input.new_tensor([i for i in range(count) for _ in range(width)])
+        return reshape(input, (-1,)), numbers, count
     if input.ndim != 1 or offsets is None:
         raise ValueError(
             f"embedding_bag(): indices must be a matrix, or a vector with offsets; got shape "

@@ -52,9 +52,7 @@ def _lstm_rule(grads: Any, gates: Any, cell: Any, hidden: Any, needs: Any) -> An
 def lstm_gates(xp: Any, gates: Any, cell: Any) -> Any:
     """The next hidden state and cell; gates are input, forget, new and output, side by side."""
     width = cell.shape[-1]
-    first, forget, out = (
-        _sigmoid(xp, gates[..., n * width : (n + 1) * width]) for n in (0, 1, 3)
-    )
+    first, forget, out = (_sigmoid(xp, gates[..., n * width : (n + 1) * width]) for n in (0, 1, 3))
     new = xp.tanh(gates[..., 2 * width : 3 * width])
     following = forget * cell + first * new
     seen = xp.tanh(following)
@@ -117,9 +115,7 @@ def lstm_cell(
 
 
 @composite(method=False)
-def gru_cell(
-    input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
-) -> Any:
+def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """The next hidden state of a gated recurrent unit."""
     return gru_gates(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), hx)
 

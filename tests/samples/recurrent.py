@@ -33,7 +33,9 @@ def _(rng: Generator) -> Iterator[Sample]:
 
 
 def _weights(rng: Generator, gates: int) -> list[Any]:
-    return [rng.normal(size=s) for s in ((2 * gates, 3), (2 * gates, 2), (2 * gates,), (2 * gates,))]
+    return [
+        rng.normal(size=s) for s in ((2 * gates, 3), (2 * gates, 2), (2 * gates,), (2 * gates,))
+    ]
 
 
 @samples("lstm_cell")

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import adjoint.nn.functional as F
 from adjoint.creation import empty
-from adjoint.nn import init
+from adjoint.nn import functional, init
 from adjoint.nn.layers.linear import NonDynamicallyQuantizableLinear
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
@@ -101,7 +100,7 @@ class MultiheadAttention(Module):
             same = query is key and key is value
             query = query.transpose(0, 1)
             key, value = (query, query) if same else (key.transpose(0, 1), value.transpose(0, 1))
-        out, weights = F.multi_head_attention_forward(
+        out, weights = functional.multi_head_attention_forward(
             query,
             key,
             value,

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-import adjoint.nn.functional as F
-from adjoint.nn.layers.base import Stateless
+from adjoint.nn import functional
+from adjoint.nn.layers.base import Stateless, taking
 from adjoint.nn.layers.distance import PairwiseDistance
 from adjoint.ops.losses import chosen_reduction
 
@@ -14,7 +14,7 @@ _OLD: dict[str, Any] = {"size_average": None, "reduce": None}
 class _Loss(Stateless):
     """A function of inputs and targets, reduced to one number."""
 
-    fields: dict[str, Any] = {**_OLD, "reduction": "mean"}
+    fields = taking(**_OLD, reduction="mean")
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """The reduction that is meant; weights of classes are buffers."""
@@ -37,52 +37,48 @@ class _Loss(Stateless):
 class L1Loss(_Loss):
     """The absolute difference."""
 
-    function = F.l1_loss
+    function = functional.l1_loss
 
 
 class MSELoss(_Loss):
     """The squared difference."""
 
-    function = F.mse_loss
+    function = functional.mse_loss
 
 
 class SmoothL1Loss(_Loss):
     """The absolute difference, rounded off to a parabola below beta."""
 
-    function = F.smooth_l1_loss
-    fields = {**_Loss.fields, "beta": 1.0}
+    function = functional.smooth_l1_loss
+    fields = taking(**_Loss.fields, beta=1.0)
 
 
 class HuberLoss(_Loss):
     """Half the squared difference up to delta, from there on linear."""
 
-    function = F.huber_loss
-    fields = {"reduction": "mean", "delta": 1.0}
+    function = functional.huber_loss
+    fields = taking(reduction="mean", delta=1.0)
 
 
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)) for targets 1 and -1."""
 
-    function = F.soft_margin_loss
+    function = functional.soft_margin_loss
 
 
 class MultiLabelMarginLoss(_Loss):
     """What the scores of the target classes lack to exceed all others by 1."""
 
-    function = F.multilabel_margin_loss
+    function = functional.multilabel_margin_loss
 
 
 class NLLLoss(_Loss):
     """The negative log likelihood of the target classes, given log-probabilities."""
 
-    function = F.nll_loss
-    fields = {
-        "weight": None,
-        "size_average": None,
-        "ignore_index": -100,
-        "reduce": None,
-        "reduction": "mean",
-    }
+    function = functional.nll_loss
+    fields = taking(
+        weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+    )
 
 
 class NLLLoss2d(NLLLoss):
@@ -92,85 +88,80 @@ class NLLLoss2d(NLLLoss):
 class CrossEntropyLoss(_Loss):
     """The cross entropy of softmax(input) against class numbers or class probabilities."""
 
-    function = F.cross_entropy
-    fields = {**NLLLoss.fields, "label_smoothing": 0.0}
+    function = functional.cross_entropy
+    fields = taking(**NLLLoss.fields, label_smoothing=0.0)
 
 
 class PoissonNLLLoss(_Loss):
     """The negative log likelihood of counts."""
 
-    function = F.poisson_nll_loss
-    fields = {
-        "log_input": True,
-        "full": False,
-        "size_average": None,
-        "eps": 1e-8,
-        "reduce": None,
-        "reduction": "mean",
-    }
+    function = functional.poisson_nll_loss
+    fields = taking(
+        log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+    )
 
 
 class GaussianNLLLoss(_Loss):
     """The negative log likelihood of targets, given expectations and variances."""
 
-    function = F.gaussian_nll_loss
-    fields = {"full": False, "eps": 1e-6, "reduction": "mean"}
+    function = functional.gaussian_nll_loss
+    fields = taking(full=False, eps=1e-6, reduction="mean")
 
 
 class KLDivLoss(_Loss):
     """The divergence of a distribution from a target distribution."""
 
-    function = F.kl_div
-    fields = {**_Loss.fields, "log_target": False}
+    function = functional.kl_div
+    fields = taking(**_Loss.fields, log_target=False)
 
 
 class BCELoss(_Loss):
     """The cross entropy of probabilities against targets between 0 and 1."""
 
-    function = F.binary_cross_entropy
-    fields = {"weight": None, **_Loss.fields}
+    function = functional.binary_cross_entropy
+    fields = taking(weight=None, **_Loss.fields)
 
 
 class BCEWithLogitsLoss(_Loss):
     """The cross entropy of sigmoid(input) against targets between 0 and 1."""
 
-    function = F.binary_cross_entropy_with_logits
-    fields = {"weight": None, **_Loss.fields, "pos_weight": None}
+    function = functional.binary_cross_entropy_with_logits
+    fields = taking(weight=None, **_Loss.fields, pos_weight=None)
 
 
 class MultiLabelSoftMarginLoss(_Loss):
     """The mean over classes of the cross entropy of sigmoid(input)."""
 
-    function = F.multilabel_soft_margin_loss
-    fields = {"weight": None, **_Loss.fields}
+    function = functional.multilabel_soft_margin_loss
+    fields = taking(weight=None, **_Loss.fields)
 
 
 class HingeEmbeddingLoss(_Loss):
     """input where target is 1; where it is -1, what input lacks to the margin."""
 
-    function = F.hinge_embedding_loss
-    fields = {"margin": 1.0, **_Loss.fields}
+    function = functional.hinge_embedding_loss
+    fields = taking(margin=1.0, **_Loss.fields)
 
 
 class MarginRankingLoss(_Loss):
     """What one input lacks to be above the other, by a margin."""
 
-    function = F.margin_ranking_loss
-    fields = {"margin": 0.0, **_Loss.fields}
+    function = functional.margin_ranking_loss
+    fields = taking(margin=0.0, **_Loss.fields)
 
 
 class CosineEmbeddingLoss(_Loss):
     """1 - cos for pairs that belong together; for others, cos above the margin."""
 
-    function = F.cosine_embedding_loss
-    fields = {"margin": 0.0, **_Loss.fields}
+    function = functional.cosine_embedding_loss
+    fields = taking(margin=0.0, **_Loss.fields)
 
 
 class MultiMarginLoss(_Loss):
     """What the score of the target class lacks to exceed each other by a margin."""
 
-    function = F.multi_margin_loss
-    fields = {"p": 1, "margin": 1.0, "weight": None, **_Loss.fields}
+    function = functional.multi_margin_loss
+    fields = taking(p=1, margin=1.0, weight=None, **_Loss.fields)
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """An exponent that is supported."""
@@ -182,8 +173,8 @@ class MultiMarginLoss(_Loss):
 class TripletMarginLoss(_Loss):
     """What a negative lacks to be further from an anchor than a positive, by a margin."""
 
-    function = F.triplet_margin_loss
-    fields = {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False, **_Loss.fields}
+    function = functional.triplet_margin_loss
+    fields = taking(margin=1.0, p=2.0, eps=1e-6, swap=False, **_Loss.fields)
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """A margin above 0."""
@@ -197,8 +188,8 @@ class TripletMarginLoss(_Loss):
 class TripletMarginWithDistanceLoss(_Loss):
     """TripletMarginLoss with a distance of one's own."""
 
-    function = F.triplet_margin_with_distance_loss
-    fields = {"distance_function": None, "margin": 1.0, "swap": False, "reduction": "mean"}
+    function = functional.triplet_margin_with_distance_loss
+    fields = taking(distance_function=None, margin=1.0, swap=False, reduction="mean")
 
     def __init__(
         self,
@@ -219,5 +210,5 @@ class TripletMarginWithDistanceLoss(_Loss):
 class CTCLoss(_Loss):
     """-log of the probability of label sequences."""
 
-    function = F.ctc_loss
-    fields = {"blank": 0, "reduction": "mean", "zero_infinity": False}
+    function = functional.ctc_loss
+    fields = taking(blank=0, reduction="mean", zero_infinity=False)

@@ -2,11 +2,10 @@
 
 from typing import Any, ClassVar
 
-import adjoint.nn.functional as F
 from adjoint.creation import empty, ones, tensor, zeros
 from adjoint.dtypes import int64
-from adjoint.nn import init
-from adjoint.nn.layers.base import REQUIRED, Stateless
+from adjoint.nn import functional, init
+from adjoint.nn.layers.base import REQUIRED, Stateless, taking
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 
@@ -113,7 +112,7 @@ class _BatchNorm(_RunningNorm):
                 share = 1.0 / float(self.num_batches_tracked)
         own = self.training or (self.running_mean is None and self.running_var is None)
         kept = not self.training or self.track_running_stats
-        return F.batch_norm(
+        return functional.batch_norm(
             input,
             self.running_mean if kept else None,
             self.running_var if kept else None,
@@ -169,7 +168,7 @@ class _InstanceNorm(_RunningNorm):
             raise ValueError(
                 f"{type(self).__name__}: expected {self.num_features} channels, got {channels}"
             )
-        out = F.instance_norm(
+        out = functional.instance_norm(
             input.unsqueeze(0) if single else input,
             self.running_mean,
             self.running_var,
@@ -229,7 +228,7 @@ class GroupNorm(_Scaled):
 
     def forward(self, input: Any) -> Any:
         """input, each group normalised."""
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         """The fields and their values."""
@@ -268,7 +267,7 @@ class LayerNorm(_Scaled):
 
     def forward(self, input: Any) -> Any:
         """input, normalised."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         """The fields and their values."""
@@ -299,13 +298,12 @@ class RMSNorm(_Scaled):
 
     def forward(self, input: Any) -> Any:
         """input, scaled."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+        return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         """The fields and their values."""
         return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
 
 
@@ -315,15 +313,9 @@ class RMSNorm(_Scaled):
 class LocalResponseNorm(Stateless):
     """input divided by a power of the mean square over neighbouring channels."""
 
-    fields = {"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "k": 1.0}
-    function = F.local_response_norm
+    fields = taking(size=REQUIRED, alpha=1e-4, beta=0.75, k=1.0)
+    function = functional.local_response_norm
 
     def extra_repr(self) -> str:
         """The fields and their values, but for the name of the first."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-
-
-class CrossMapLRN2d(LocalResponseNorm):
-    """LocalResponseNorm of images, under its older name."""
-
-    fields = {"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "k": 1}

@@ -21,7 +21,7 @@ from adjoint.ops.recurrent import (
     rnn_relu_cell,
     rnn_tanh_cell,
 )
-from adjoint.ops.shape import cat, narrow, reshape, stack, transpose, unbind, unsqueeze
+from adjoint.ops.shape import cat, narrow, reshape, stack, unbind, unsqueeze
 from adjoint.ops.trigonometry import tanh
 
 # ---- what a step does: (projected input, states, recurrent weight and bias) → states ----
@@ -249,9 +249,7 @@ class RNNBase(Module):
                 projected = self._projected(steps, weights)
                 place = layer * len(self._directions()) + number
                 first = tuple(state[place] for state in states)
-                outputs, ended = _run(
-                    _STEPS[self.mode], projected, first, weights, bool(direction)
-                )
+                outputs, ended = _run(_STEPS[self.mode], projected, first, weights, bool(direction))
                 found.append(outputs)
                 last.append(ended)
             steps = [cat(parts, -1) for parts in zip(*found)] if len(found) > 1 else found[0]

@@ -2,10 +2,9 @@
 
 from typing import Any, Self
 
-import adjoint.nn.functional as F
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.creation import empty
-from adjoint.nn import init
+from adjoint.nn import functional, init
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 
@@ -69,22 +68,17 @@ class _Table(Module):
                 f"Embeddings parameter is expected to be 2-dimensional, got {embeddings.ndim}"
             )
         rows, columns = embeddings.shape
-        made = cls(rows, columns, _weight=embeddings, **options)  # type: ignore[call-arg]  # all have it
+        made = cls(rows, columns, _weight=embeddings, **options)
         made.weight.requires_grad_(not freeze)
         return made
 
-    def _shown(self, *more: tuple[str, Any]) -> str:
+    def _shown(self, *names: str) -> str:
+        """The sizes, and of the fields those that are not as usual."""
+        usual = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
+        usual |= {"padding_idx": None, "sparse": False, "mode": None}
         parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        usual = (
-            ("padding_idx", None),
-            ("max_norm", None),
-            ("norm_type", 2),
-            ("scale_grad_by_freq", False),
-            ("sparse", False),
-            *more,
-        )
-        for name, value in usual:
-            if getattr(self, name) != value:
+        for name in names:
+            if getattr(self, name) != usual[name]:
                 parts.append(f"{name}={getattr(self, name)!r}")
         return ", ".join(parts)
 
@@ -113,7 +107,7 @@ class Embedding(_Table):
 
     def forward(self, input: Any) -> Any:
         """The rows of the indices in input."""
-        return F.embedding(
+        return functional.embedding(
             input,
             self.weight,
             self.padding_idx,
@@ -125,7 +119,8 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        return self._shown()
+        names = ("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
+        return self._shown(*names)
 
 
 class EmbeddingBag(_Table):
@@ -155,7 +150,7 @@ class EmbeddingBag(_Table):
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """The bags of the indices in input."""
-        return F.embedding_bag(
+        return functional.embedding_bag(
             input,
             self.weight,
             offsets,
@@ -171,4 +166,4 @@ class EmbeddingBag(_Table):
 
     def extra_repr(self) -> str:
         """The sizes, what is not as usual, and the mode."""
-        return f"{self._shown()}, mode={self.mode!r}"
+        return self._shown("max_norm", "norm_type", "scale_grad_by_freq", "mode", "padding_idx")

@@ -4,9 +4,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-import adjoint.nn.functional as F
 from adjoint.creation import full
-from adjoint.nn import init
+from adjoint.nn import functional, init
 from adjoint.nn.containers import ModuleList
 from adjoint.nn.layers.attention import MultiheadAttention
 from adjoint.nn.layers.dropout import Dropout
@@ -14,6 +13,7 @@ from adjoint.nn.layers.linear import Linear
 from adjoint.nn.layers.normalization import LayerNorm
 from adjoint.nn.module import Module
 from adjoint.nn.multihead import as_added
+from adjoint.ops.arrange import triu
 
 Activation = str | Callable[[Any], Any]
 
@@ -21,7 +21,10 @@ Activation = str | Callable[[Any], Any]
 def _activation(given: Activation) -> Callable[[Any], Any]:
     if not isinstance(given, str):
         return given
-    known = {"relu": F.relu, "gelu": F.gelu}
+    known: dict[str, Callable[[Any], Any]] = {
+        "relu": functional.relu,
+        "gelu": functional.gelu,
+    }
     if given not in known:
         raise RuntimeError(f"activation should be relu/gelu, not {given}")
     return known[given]
@@ -29,7 +32,7 @@ def _activation(given: Activation) -> Callable[[Any], Any]:
 
 def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Any:
     """-inf where a source lies after its target, else 0."""
-    return full((size, size), float("-inf"), device=device, dtype=dtype).triu(1)
+    return triu(full((size, size), float("-inf"), device=device, dtype=dtype), 1)
 
 
 def _is_causal(mask: Any, hint: bool | None, size: int) -> bool:
@@ -51,7 +54,7 @@ class _Layer(Module):
         nhead: int,
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
-        activation: Activation = F.relu,
+        activation: Activation = functional.relu,
         layer_norm_eps: float = 1e-5,
         batch_first: bool = False,
         norm_first: bool = False,
@@ -237,7 +240,7 @@ class Transformer(Module):
         num_decoder_layers: int = 6,
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
-        activation: Activation = F.relu,
+        activation: Activation = functional.relu,
         custom_encoder: Any = None,
         custom_decoder: Any = None,
         layer_norm_eps: float = 1e-5,
@@ -249,8 +252,8 @@ class Transformer(Module):
     ) -> None:
         super().__init__()
         place = (bias, device, dtype)
-        settings = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps)
-        settings += (batch_first, norm_first, *place)
+        sizes = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps)
+        settings = (*sizes, batch_first, norm_first, *place)
 
         def norm() -> LayerNorm:
             return LayerNorm(d_model, layer_norm_eps, True, *place)

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from adjoint.creation import tensor
+from adjoint.ops.arrange import pad
 from adjoint.ops.indexing import index_select
 from adjoint.ops.shape import cat, narrow, stack, transpose
-from adjoint.ops.arrange import pad
 
 
 class _Fields(NamedTuple):
@@ -150,7 +150,9 @@ def pad_sequence(
 ) -> Any:
     """Sequences, (steps, …) each, padded to the longest and stacked."""
     if padding_side not in ("left", "right"):
-        raise ValueError(f"pad_sequence(): padding_side must be left or right, got {padding_side!r}")
+        raise ValueError(
+            f"pad_sequence(): padding_side must be left or right, got {padding_side!r}"
+        )
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
             f"pad_sequence(): expected an iterable of tensors, got {type(sequences).__name__}"
