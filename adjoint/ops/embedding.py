@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from adjoint.ambient import change_grad_enabled
 from adjoint.ops.dims import check_positions
 from adjoint.ops.elementwise import clamp_min, div, where
 from adjoint.ops.indexing import getitem, setitem_
@@ -79,8 +80,12 @@ def _check_padding(name: str, padding_idx: int | None, count: int) -> int:
 def _shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale down, in place, the rows that will be used and are longer than max_norm."""
     used = unique(indices)
-    rows = getitem(weight.detach(), (used,))
-    setitem_(weight.detach(), (used,), renorm(rows, norm_type, 0, max_norm))
+    rows = renorm(getitem(weight.detach(), (used,)), norm_type, 0, max_norm)
+    before = change_grad_enabled(False)
+    try:
+        setitem_(weight, (used,), rows)
+    finally:
+        change_grad_enabled(before)
 
 
 def _refuse_sparse(name: str, sparse: bool) -> None:
