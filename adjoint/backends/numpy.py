@@ -7,6 +7,7 @@ import numpy as np
 
 from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register
+from adjoint.backends.convolution import Convolutions
 from adjoint.device import CPU, device
 
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
@@ -55,7 +56,7 @@ _WITH_POLES = (
 )  # fmt: skip
 
 
-class NumpyNamespace(Namespace):
+class NumpyNamespace(Convolutions, Namespace):
     """NumPy's functions, and the few that every backend must add."""
 
     def __init__(self, library: Any) -> None:
@@ -65,6 +66,19 @@ class NumpyNamespace(Namespace):
 
     def into(self, function: Any, target: Any, *args: Any) -> Any:
         return function(*args, out=target)
+
+    def in_blocks(self, function: Any, *arrays: Any) -> Any:
+        first = arrays[0]
+        fits = all(a.flags.c_contiguous and a.shape == first.shape for a in arrays)
+        if not fits or first.size <= 2 * BLOCK:
+            return function(*arrays)
+        flat = [array.reshape(-1) for array in arrays]
+        out = np.empty(first.shape, first.dtype)  # the only large array: the others stay in caches
+        written = out.reshape(-1)
+        for start in range(0, first.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            written[part] = function(*[array[part] for array in flat])
+        return out
 
     def total(self, array: Any) -> Any:
         kind = array.dtype
@@ -98,6 +112,9 @@ class NumpyNamespace(Namespace):
         return np.broadcast_to(array, shape)
 
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
+        if weight.ndim == 2 < input.ndim and input.size:  # one product is faster than one a batch
+            rows = self.linear(input.reshape(-1, input.shape[-1]), weight, bias)
+            return rows.reshape(*input.shape[:-1], weight.shape[0])
         if input.ndim != 2 or weight.ndim != 2:
             return super().linear(input, weight, bias)
         if input.shape[0] > 64 or weight.shape[0] < 32:
@@ -141,6 +158,20 @@ class NumpyNamespace(Namespace):
     def lowered(self, array: Any, index: Any, by: Any) -> Any:
         array[index] -= by
         return array
+
+    def raised(self, array: Any, index: Any, by: Any) -> Any:
+        part = array[index]
+        np.add(part, by, out=part)
+        return array
+
+    def summed_rows(self, rows: Any, index: Any, count: int) -> Any:
+        out = np.zeros((count, rows.shape[1]), rows.dtype)
+        if index.size:  # in order, sums of neighbours take a tenth of the time of add.at
+            order = np.argsort(index, kind="stable")
+            ordered = index[order]
+            starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+            out[ordered[starts]] = np.add.reduceat(rows[order], starts, axis=0)
+        return out
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         """A copy of array with array[index] = values."""
