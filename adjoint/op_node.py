@@ -49,7 +49,6 @@ class OpNode(Node):
     Calls on the short path keep their arguments in `saved0` and `saved1`, all others in `kept`.
     """
 
-    makes_new: bool = True
     saved0: Any = None
     saved1: Any = None
     version0: int = 0
@@ -71,6 +70,9 @@ class OpNode(Node):
         """PyTorch's name of this step."""
         name: str = self.op.node_name
         return name
+
+    def makes_new(self) -> bool:
+        return True
 
     # -- the short path --
 
