@@ -154,9 +154,10 @@ def convolve_filters(xp: Any, images: Any, grad: Any, layout: Layout, space: Any
     filters, groups, counts = grad.shape[1], layout.groups, grad.shape[2:]
     width = channels // groups * math.prod(layout.kernel)
     windows = layout.windows(xp, images, counts)
-    grad = grad.reshape(batch, groups, filters // groups, math.prod(counts))
+    places = math.prod(counts)
+    grad = grad.reshape(batch, groups, filters // groups, places)
     total = xp.zeros((groups, filters // groups, width), images.dtype)
-    for piece in pieces(batch, counts, groups * width):
+    for piece in pieces(batch, counts, groups * width, few=width <= places):
         columns = piece.windows(xp, windows, (groups, width, -1), space)
         made = space("product", total.shape)
         xp.matmul(piece.side_by_side(xp, grad), columns.swapaxes(-1, -2), out=made)
