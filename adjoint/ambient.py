@@ -1,4 +1,4 @@
-"""The settings of a context: grad mode, inference mode, hooks on saving.
+"""The settings of a context: grad mode, inference mode, hooks on saving and on new nodes.
 
 They live in one context variable, so a thread starts with the defaults and a coroutine never
 sees another's. `switchboard.unusual` counts the settings away from their default anywhere in the
@@ -10,21 +10,19 @@ from typing import Any, Final
 
 
 class Ambient:
-    """All settings of one context; never changed, only replaced."""
+    """All settings of one context; never changed once it is set, only replaced."""
 
-    def __init__(
-        self,
-        grad_enabled: bool,
-        inference: bool,
-        saved_hooks: tuple[Any, ...],
-        hooks_refusal: str | None,
-        overrides: bool,
-    ) -> None:
-        self.grad_enabled = grad_enabled
-        self.inference = inference
-        self.saved_hooks = saved_hooks
-        self.hooks_refusal = hooks_refusal
-        self.overrides = overrides  # whether subclasses see calls
+    def __init__(self) -> None:
+        self.grad_enabled = True
+        self.inference = False
+        self.saved_hooks: tuple[Any, ...] = ()  # pairs of pack and unpack, the innermost last
+        self.hooks_refusal: str | None = None  # why hooks on saving are not allowed here
+        self.overrides = True  # whether subclasses see calls
+        self.node_hooks: tuple[Any, ...] = ()  # which each node made here is born with
+        self.guards: tuple[Any, ...] = ()  # told of a tensor just before it is changed in place
+        self.watchers: tuple[Any, ...] = ()  # make the calls of ops, the innermost last
+        self.observers: tuple[Any, ...] = ()  # told before and after each step of a backward
+        self.anomaly: Any = None  # looks at what each step of a backward answers
 
     def only_grad_mode(self) -> bool:
         """Whether nothing but grad mode is away from its default."""
@@ -33,29 +31,27 @@ class Ambient:
             and not self.saved_hooks
             and self.hooks_refusal is None
             and self.overrides
+            and not self.node_hooks
+            and not self.guards
+            and not self.watchers
+            and not self.observers
+            and self.anomaly is None
         )
 
-    def with_grad(self, enabled: bool) -> "Ambient":
-        """The same settings but for grad mode."""
-        return Ambient(
-            enabled, self.inference, self.saved_hooks, self.hooks_refusal, self.overrides
-        )
-
-    def with_inference(self, inference: bool) -> "Ambient":
-        """The same settings in or out of inference mode, which sets grad mode too."""
-        return Ambient(
-            not inference, inference, self.saved_hooks, self.hooks_refusal, self.overrides
-        )
-
-    def with_saved_hooks(self, hooks: tuple[Any, ...], refusal: str | None) -> "Ambient":
-        """The same settings with other hooks on saved tensors."""
-        return Ambient(self.grad_enabled, self.inference, hooks, refusal, self.overrides)
-
-    def with_overrides(self, overrides: bool) -> "Ambient":
-        """The same settings with subclasses seeing calls or not."""
-        return Ambient(
-            self.grad_enabled, self.inference, self.saved_hooks, self.hooks_refusal, overrides
-        )
+    def copy(self) -> "Ambient":
+        """The same settings, to be changed before they are set."""
+        made = Ambient()
+        made.grad_enabled = self.grad_enabled
+        made.inference = self.inference
+        made.saved_hooks = self.saved_hooks
+        made.hooks_refusal = self.hooks_refusal
+        made.overrides = self.overrides
+        made.node_hooks = self.node_hooks
+        made.guards = self.guards
+        made.watchers = self.watchers
+        made.observers = self.observers
+        made.anomaly = self.anomaly
+        return made
 
 
 class Switchboard:
@@ -65,7 +61,7 @@ class Switchboard:
         self.unusual = 0
 
 
-DEFAULT: Final[Ambient] = Ambient(True, False, (), None, True)
+DEFAULT: Final[Ambient] = Ambient()
 switchboard: Final[Switchboard] = Switchboard()
 _ambient: Final[ContextVar[Ambient]] = ContextVar("adjoint_ambient", default=DEFAULT)
 
@@ -101,14 +97,19 @@ def change_grad_enabled(enabled: bool) -> bool:
     """Set grad mode of the calling context; the mode there was is returned."""
     old = _ambient.get()
     if old.grad_enabled != enabled:
-        set_ambient(_normal(old.with_grad(enabled)))
+        new = old.copy()
+        new.grad_enabled = enabled
+        set_ambient(_normal(new))
     return old.grad_enabled
 
 
 def change_inference(inference: bool) -> tuple[bool, bool]:
     """Enter or leave inference mode; what grad and inference mode were is returned."""
     old = _ambient.get()
-    set_ambient(_normal(old.with_inference(inference)))
+    new = old.copy()
+    new.grad_enabled = not inference
+    new.inference = inference
+    set_ambient(_normal(new))
     return old.grad_enabled, old.inference
 
 
@@ -117,15 +118,65 @@ def change_saved_hooks(
 ) -> tuple[tuple[Any, ...], str | None]:
     """Set the hooks on saving of the calling context; those there were are returned."""
     old = _ambient.get()
-    set_ambient(_normal(old.with_saved_hooks(hooks, refusal)))
+    new = old.copy()
+    new.saved_hooks = hooks
+    new.hooks_refusal = refusal
+    set_ambient(_normal(new))
     return old.saved_hooks, old.hooks_refusal
+
+
+def change_node_hooks(hooks: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Set the hooks that nodes of the calling context are made with; those there were."""
+    old = _ambient.get()
+    new = old.copy()
+    new.node_hooks = hooks
+    set_ambient(_normal(new))
+    return old.node_hooks
+
+
+def change_guards(guards: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Set who is told before a tensor is changed in place; those there were are returned."""
+    old = _ambient.get()
+    new = old.copy()
+    new.guards = guards
+    set_ambient(_normal(new))
+    return old.guards
+
+
+def change_watchers(watchers: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Set who makes the calls of the calling context: `watcher(op, values)`, by `op.run`."""
+    old = _ambient.get()
+    new = old.copy()
+    new.watchers = watchers
+    set_ambient(_normal(new))
+    return old.watchers
+
+
+def change_observers(observers: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Set who is told of the steps of passes begun here: `enter_node`, `leave_node`."""
+    old = _ambient.get()
+    new = old.copy()
+    new.observers = observers
+    set_ambient(_normal(new))
+    return old.observers
+
+
+def change_anomaly(anomaly: Any) -> Any:
+    """Set what looks at the answers of each step of passes begun here; what there was."""
+    old = _ambient.get()
+    new = old.copy()
+    new.anomaly = anomaly
+    set_ambient(_normal(new))
+    return old.anomaly
 
 
 def change_overrides(overrides: bool) -> bool:
     """Let subclasses see calls or not; what it was is returned."""
     old = _ambient.get()
     if old.overrides != overrides:
-        set_ambient(_normal(old.with_overrides(overrides)))
+        new = old.copy()
+        new.overrides = overrides
+        set_ambient(_normal(new))
     return old.overrides
 
 

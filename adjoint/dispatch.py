@@ -6,9 +6,11 @@ nothing unusual active; everything else goes through `apply`.
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.ambient import ambient, overrides_enabled, switchboard
+from adjoint import lineage
+from adjoint.ambient import ambient, change_watchers, overrides_enabled, switchboard
+from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import ANY_DEPTH, SHORT_DEPTH, accumulator_of, edge_node, mark
-from adjoint.autograd.saved_tensors import pack
+from adjoint.autograd.saved_tensors import pack, pack_arrays
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import (
@@ -22,6 +24,8 @@ from adjoint.dtypes import (
 from adjoint.op_node import Kept, OpNode
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
+    CUT_BY_MODE,
+    CUT_BY_OP,
     F32,
     F64,
     INFERENCE_VIEW,
@@ -68,6 +72,7 @@ class Operators:
         self.getitem: Any = None
         self.positive: Any = None
         self.unbind: Any = None
+        self.stack: Any = None
         self.from_data: Any = None
         self.conj_physical: Any = None
         self.as_subclass: Any = None
@@ -110,8 +115,11 @@ def unary(op: "Op", a: Any) -> Any:
                 if type(out) is not NDARRAY:
                     out = numpy_backend.asarray(out)
                 result = Tensor(out)
-                if a.needs_grad and op.rule0 is not None:
-                    record_one(op, a, result, out, spec)
+                if a.needs_grad:
+                    if op.rule0 is not None:
+                        record_one(op, a, result, out, spec)
+                    else:
+                        result.cut = CUT_BY_OP
                 return result
     elif type(a) is NDARRAY and op.fast_arity == 1:
         return op.direct(a)
@@ -227,6 +235,8 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, first: Spec, second: Spec) -> T
                     first if shape == first.shape else second if shape == second.shape else None
                 )
         finish_short(op, node, result, out, plan.keep_result)
+    elif a.needs_grad or b.needs_grad:
+        result.cut = CUT_BY_OP
     return result
 
 
@@ -373,6 +383,10 @@ def apply(op: "Op", values: list[Any]) -> Any:
     tensors = tensors_in(values)
     if not tensors:
         return apply_raw(op, values)
+    if switchboard.unusual:
+        watchers = ambient().watchers
+        if watchers:
+            return watched(op, values, watchers)
     backend: Backend = NUMPY_BACKEND
     for tensor in tensors:
         if tensor.special and overrides_enabled():
@@ -389,6 +403,15 @@ def apply(op: "Op", values: list[Any]) -> Any:
     except Exception as error:
         raise complaint(op, arrays, error) from None
     return wrap(op, values, backend, out)
+
+
+def watched(op: Any, values: list[Any], watchers: tuple[Any, ...]) -> Any:
+    """Let the innermost watcher make the call, by `op.run`; the others see it then."""
+    change_watchers(watchers[:-1])
+    try:
+        return watchers[-1](op, values)
+    finally:
+        change_watchers(watchers)
 
 
 def plain_arrays(values: list[Any]) -> list[Any] | None:
@@ -418,6 +441,14 @@ def has_tensor(values: Any) -> bool:
     return False
 
 
+def has_index(values: Any) -> bool:
+    """Whether a tuple of arguments holds elements to look up: lists or arrays, not just numbers."""
+    for value in values:
+        if isinstance(value, list) or hasattr(value, "dtype"):
+            return True
+    return False
+
+
 def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
     """The general path on NumPy with nothing unusual active, for ops of one result."""
     if op.promotes:
@@ -435,6 +466,8 @@ def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
     mask = needing(op, values)
     if mask and is_floating(result.array):
         record_single(op, values, result, mask, hidden)
+    elif any_needs(values):
+        result.cut = CUT_BY_OP
     return result
 
 
@@ -645,10 +678,17 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
         results.append(
             Tensor(array if type(array) is backend.array_type else as_array(array, backend))
         )
-    if op.inputs and (settings is None or settings.grad_enabled):
+    node: OpNode | None = None
+    recording = settings is None or settings.grad_enabled
+    if op.inputs and recording:
         node = record(op, values, results, isinstance(out, (tuple, list)), hidden)
-        if node is not None and settings is not None and settings.saved_hooks:
-            pack_all(node, settings.saved_hooks)
+        if node is not None and settings is not None:
+            settle(node, settings, results)
+    elif op.inputs and lineage.tracking.used:
+        lineage.extend(op, values, results)
+    if node is None and any_needs(values):
+        for result in results:
+            result.cut = CUT_BY_OP if recording else CUT_BY_MODE
     if settings is not None and settings.inference:
         for result in results:
             result.mark_inference()
@@ -669,6 +709,14 @@ def needs(value: Any) -> bool:
         for element in value:
             if isinstance(element, Tensor) and element.needs_grad:
                 return True
+    return False
+
+
+def any_needs(values: list[Any]) -> bool:
+    """Whether any argument needs a gradient."""
+    for value in values:
+        if needs(value):
+            return True
     return False
 
 
@@ -759,6 +807,8 @@ def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int, hidden: An
                 )
             else:
                 record.values[parameter] = None
+        elif isinstance(value, tuple) and plan.wants_value[parameter] and has_index(value):
+            node.holds = True
     node.kept = record
     return plan
 
@@ -799,8 +849,19 @@ def add_edge(node: OpNode, value: Any, active: int) -> None:
         node.add_edge(None, 0)
 
 
-def pack_all(node: OpNode, pairs: tuple[Any, ...]) -> None:
+def settle(node: OpNode, settings: Any, results: list[Tensor]) -> None:
+    """Do to a new node, whose outputs are results, what the context asks for."""
+    if settings.saved_hooks:
+        pack_all(node, settings.saved_hooks, results)
+    if settings.node_hooks:
+        attach_region_hooks(node, settings.node_hooks)
+    if settings.anomaly is not None:
+        settings.anomaly.note(node)
+
+
+def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> None:
     """Send everything a node keeps through the hooks on saving."""
+    node.runs_user_code = True
     if node.kept is not None:
         values = node.kept.values
         for i, value in enumerate(values):
@@ -808,11 +869,12 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...]) -> None:
                 values[i] = pack(value, pairs)
             elif isinstance(value, (list, tuple)):
                 values[i] = type(value)([pack(v, pairs) for v in value])
+        node.kept.hidden = pack_arrays(node.kept.hidden, pairs)
     if node.result is not None:
-        several = isinstance(node.result, list)
-        arrays = node.result if several else [node.result]
-        packed = [pack(Tensor(array), pairs) for array in arrays]
-        node.result = packed if several else packed[0]
+        # Detached, or hooks that keep them would make a cycle.
+        packed = [pack(result.shared(), pairs) for result in results]
+        node.result = packed if isinstance(node.result, list) else packed[0]
+        node.packed = True
 
 
 def link_views(
@@ -829,6 +891,11 @@ def link_views(
     for number, result in enumerate(results):
         if not backend.shares_memory(result.array, source.array):
             continue
+        if source.inference:  # no history leads to it, so none need be shared
+            result.node, result.needs_grad = None, False
+            result.mark_inference()
+            continue
+        result.inference = result.slow = False
         extras = result.rare()
         above = source.extras
         extras.counter = source.counter()
@@ -847,6 +914,5 @@ def link_views(
             extras.creation = MULTI_OUTPUT_VIEW
         elif above is not None and is_view:
             extras.creation = above.creation
-        result.inference = result.slow = source.inference
         if settings is not None and not settings.grad_enabled and is_floating(result.array):
             result.needs_grad = source.needs_grad  # its own leaf, as in PyTorch

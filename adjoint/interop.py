@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.ambient import is_grad_enabled
 from adjoint.backends import backend_for, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.creation import empty_like, full_like, ones_like, zeros_like
@@ -22,7 +23,7 @@ np = numpy_backend.xp
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """The elements as a NumPy array on the same memory; with force=True, maybe a copy."""
     if not force:
-        if self.requires_grad:
+        if self.requires_grad and is_grad_enabled():
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad, since what NumPy does is not "
                 "recorded. Use tensor.detach().numpy() instead."

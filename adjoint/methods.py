@@ -3,13 +3,14 @@
 from typing import Any
 
 from adjoint import creation, dispatch, interop, pickling, printing, subclass
-from adjoint.autograd import differentiate
+from adjoint.autograd import differentiate, saved_attributes
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops import attach_all
 from adjoint.tensor import Tensor
 
 for _home in (creation, interop, pickling, printing, subclass):
     attach_all(_home)
+saved_attributes.attach_all()
 
 dispatch.operators.from_data = creation.from_data
 dispatch.operators.as_subclass = subclass.as_subclass
@@ -30,6 +31,15 @@ def _delete_grad(self: Tensor) -> None:
     self.gradient = None
 
 
+def _keep(name: str) -> Any:
+    """Why an attribute that every tensor has can't be deleted."""
+
+    def refuse(self: Tensor) -> None:
+        raise RuntimeError(f"a tensor's {name} can't be deleted")
+
+    return refuse
+
+
 def _index(self: Tensor) -> int:
     if category_of(self.array.dtype) >= FLOAT:
         raise TypeError("only integer tensors of a single element can be converted to an index")
@@ -42,3 +52,6 @@ _tensor.backward = backward
 _tensor.__index__ = _index  # a compiled class has no place for it
 # A compiled property has no deleter, so that `del x.grad` works only through this one.
 _tensor.grad = property(_grad.__get__, _grad.__set__, _delete_grad)
+for _name in ("data", "requires_grad"):
+    _old: Any = getattr(Tensor, _name)
+    setattr(Tensor, _name, property(_old.__get__, _old.__set__, _keep(_name)))

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from adjoint.autograd.node import Node, sequence
-from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed
+from adjoint.autograd.node import Node, SavedItem, sequence
+from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, unpack_arrays
 from adjoint.tensor_core import (
     TensorCore,
     VersionCounter,
@@ -14,6 +14,21 @@ from adjoint.tensor_core import (
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op, Rule
+
+
+def items_of(name: str, value: Any, version: Any) -> list[SavedItem]:
+    """A saved value, or those of a list, as records."""
+    if isinstance(value, SavedTensor):
+        packed = value.packed
+        array = packed.array if isinstance(packed, TensorCore) else None
+        return [SavedItem(name, array, value.version, value.counter)]
+    if isinstance(value, TensorCore):
+        counter = None if value.extras is None else value.extras.counter
+        return [SavedItem(name, value.array, version, counter)]
+    if isinstance(value, (list, tuple)):
+        versions = version if isinstance(version, list) else [0] * len(value)
+        return [item for v, at in zip(value, versions) for item in items_of(name, v, at)]
+    return [SavedItem(name, value, 0, None)] if hasattr(value, "nbytes") else []
 
 
 class Kept:
@@ -44,6 +59,7 @@ class OpNode(Node):
     result_counters: dict[int, VersionCounter] | None = None
     kept: Kept | None = None
     holds: bool = False
+    packed: bool = False  # result went through hooks on saving, which look after its version
 
     def __init__(self, op: "Op") -> None:
         number = sequence.next
@@ -116,20 +132,29 @@ class OpNode(Node):
         if isinstance(saved, TensorCore):
             extras = saved.extras
             if extras is not None and extras.counter is not None:
-                check_version(self.name(), self.op.parameters[index], version, extras.counter)
+                check_version(self, self.op.parameters[index], version, extras.counter)
             return saved.array
         return saved
 
     def check_result(self) -> None:
         """Refuse if the saved result was changed since."""
-        if self.result_counters is not None:
+        if self.result_counters is not None and not self.packed:
             for counter in self.result_counters.values():
-                check_version(self.name(), "result", self.result_version, counter)
+                check_version(self, "result", self.result_version, counter)
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
         if self.result_counters is None:
             self.result_counters = {}
         self.result_counters[output_number] = counter
+
+    def output_counter(self, output_number: int) -> VersionCounter:
+        """See Node; the saved result counts along."""
+        if self.result_counters is None:
+            self.result_counters = {}
+        found = self.result_counters.get(output_number)
+        if found is None:
+            found = self.result_counters[output_number] = VersionCounter()
+        return found
 
     # -- the general path --
 
@@ -226,22 +251,19 @@ class OpNode(Node):
             elif kind == 4:
                 args.append(tuple(active))
             else:
-                args.append(None if self.kept is None else self.kept.hidden)
+                hidden = None if self.kept is None else self.kept.hidden
+                args.append(unpack_arrays(hidden) if self.runs_user_code else hidden)
         return rule.function(*args)
 
     def result_value(self, index: int, create_graph: bool) -> Any:
         """A saved result, as a Tensor of this node if a graph is made."""
         saved = self.result[index] if self.outputs is not None else self.result
-        if isinstance(saved, SavedTensor):
-            tensor = saved.unpack()
-        elif create_graph:
-            tensor = factory.tensor(saved)
-            tensor.needs_grad = is_floating(saved)
-        else:
-            return saved
+        array = saved.unpack().array if isinstance(saved, SavedTensor) else saved
         if not create_graph:
-            return tensor.array
-        if tensor.needs_grad:
+            return array
+        tensor = factory.tensor(array)  # a new one: what hooks returned must not lead back here
+        if is_floating(tensor.array):
+            tensor.needs_grad = True
             tensor.node, tensor.output_number = self, index
         return tensor
 
@@ -268,13 +290,51 @@ class OpNode(Node):
             return tensor if create_graph else tensor.array
         if isinstance(saved, TensorCore):
             array = self.raw_value(saved, version, index)
-            return saved if create_graph else array
+            if not create_graph:
+                return array
+            if not saved.needs_grad and self.differentiates(index):
+                raise RuntimeError(
+                    f"{self.name()}: Trying to use a saved tensor that has been detached in-place, "
+                    f"'{self.op.parameters[index]}', for a second derivative, which would be "
+                    "wrong; use the out-of-place .detach() instead"
+                )
+            return saved
         if isinstance(saved, (list, tuple)):
             versions = version if isinstance(version, list) else [0] * len(saved)
             return type(saved)(
                 [self.unpacked(s, v, index, create_graph) for s, v in zip(saved, versions)]
             )
         return saved
+
+    def differentiates(self, parameter: int) -> bool:
+        """Whether a single tensor that was given for a parameter required grad."""
+        if parameter not in self.op.inputs or self.width(parameter) >= 0:
+            return False
+        i = self.op.inputs.index(parameter)
+        if self.kept is not None:
+            return self.kept.mask >> i & 1 != 0
+        return (self.next0 if i == 0 else self.next1) is not None
+
+    def saved_items(self) -> list[SavedItem]:
+        """See Node."""
+        items: list[SavedItem] = []
+        if self.kept is None:
+            pairs: list[tuple[int, Any, Any]] = [
+                (0, self.saved0, self.version0),
+                (1, self.saved1, self.version1),
+            ]
+        else:
+            versions = self.kept.versions or {}
+            pairs = [(i, v, versions.get(i, 0)) for i, v in enumerate(self.kept.values)]
+            items.extend(items_of("hidden", self.kept.hidden, 0))
+        for index, value, version in pairs:
+            if value is not None and index < len(self.op.parameters):
+                items.extend(items_of(self.op.parameters[index], value, version))
+        counters = list((self.result_counters or {}).values())
+        for item in items_of("result", self.result, self.result_version):
+            counter = counters[0] if counters else None
+            items.append(SavedItem(item.name, item.array, self.result_version, counter))
+        return items
 
     def release(self) -> None:
         """Let go of saved values; a node that had none can run again."""

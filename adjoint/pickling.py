@@ -6,9 +6,9 @@ view is stored without the rest of its base. `copy.copy` shares the memory.
 """
 
 import copy
-import warnings
 from typing import Any
 
+from adjoint.autograd.hooks import warn_if_has_hooks
 from adjoint.backends import backend_for, backend_of
 from adjoint.device import CPU, device
 from adjoint.ops.conversion import clone
@@ -46,22 +46,10 @@ def rebuilt(
 
 def reduced(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """What pickle keeps of a tensor."""
-    _warn_of_hooks(self)
+    warn_if_has_hooks(self)
     place = self.device
     array = self.array if place == CPU else backend_of(self.array).to_numpy(self.array)
     return (rebuilt, (type(self), array, str(place), self.requires_grad, _attributes(self)))
-
-
-def _warn_of_hooks(self: Tensor) -> None:
-    """Hooks are not pickled: say so, unless they are marked as dispensable."""
-    table = None if self.extras is None else self.extras.hooks
-    for hook in (table or {}).values():
-        if not getattr(hook, "__torch_unserializable__", False):
-            warnings.warn(
-                f"backward hook {hook!r} on tensor will not be serialized. If this is expected, "
-                "mark it with utils.hooks.unserializable_hook to silence this.",
-                stacklevel=3,
-            )
 
 
 def deep_copied(self: Tensor, memo: dict[int, Any]) -> Any:

@@ -51,21 +51,23 @@ class TreeSpec:
             raise ValueError(
                 f"tree_unflatten: {len(given)} leaves came for a tree of {self.num_leaves}"
             )
-        return self._built(iter(given))
+        return self.built(iter(given))
 
-    def _built(self, leaves: Any) -> Any:
+    def built(self, leaves: Any) -> Any:
+        """A tree of this shape from an iterator of leaves, which may go on after it."""
         if self.type is None:
             return next(leaves)
-        children = [child._built(leaves) for child in self.children_specs]
+        children = [child.built(leaves) for child in self.children_specs]
         return _container_of(self.type).unflatten(children, self.context)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """What stands in another tree in the places of this one's leaves."""
         found: list[Any] = []
-        self._collect(tree, found)
+        self.collect(tree, found)
         return found
 
-    def _collect(self, tree: Any, found: list[Any]) -> None:
+    def collect(self, tree: Any, found: list[Any]) -> None:
+        """Append what stands in the places of the leaves."""
         if self.type is None:
             found.append(tree)
             return
@@ -84,7 +86,7 @@ class TreeSpec:
                 f"one of {len(children)} came"
             )
         for spec, child in zip(self.children_specs, children, strict=True):
-            spec._collect(child, found)
+            spec.collect(child, found)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeSpec):

@@ -1,18 +1,19 @@
 """Tensor: an array with a place in the graph. Most of its methods come from the op table."""
 
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
 from adjoint._base import HookTable, mypyc_attr
 from adjoint.ambient import is_inference_mode_enabled
-from adjoint.autograd.hooks import RemovableHandle, register
+from adjoint.autograd.hooks import ACCUMULATE, TENSOR, RemovableHandle, register
 from adjoint.autograd.node import Node, accumulator_of
 from adjoint.backends import lookup
 from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
 from adjoint.size import Size
-from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, set_tensor_factory
+from adjoint.tensor_core import CUT_BY_DETACH, NDARRAY, TensorCore, backend_of, set_tensor_factory
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -127,6 +128,12 @@ class Tensor(TensorCore):
     @property
     def grad(self) -> Any:
         """The gradient that backward has accumulated for it."""
+        if self.gradient is None and self.node is not None and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: "
+                "backward fills it only after retain_grad()",
+                stacklevel=2,
+            )
         return self.gradient
 
     @grad.setter
@@ -185,6 +192,8 @@ class Tensor(TensorCore):
         """The same values without history; in-place changes to either are seen by both."""
         self.current_array()
         plain = self.shared()
+        if self.needs_grad:
+            plain.cut = CUT_BY_DETACH
         return dispatch.operators.as_subclass(plain, type(self)) if self.special else plain
 
     def detach_(self) -> "Tensor":
@@ -195,6 +204,7 @@ class Tensor(TensorCore):
             )
         self.node = None
         self.output_number = 0
+        self.cut = CUT_BY_DETACH
         self.needs_grad = False
         return self
 
@@ -215,23 +225,29 @@ class Tensor(TensorCore):
 
     # ---- hooks ----
 
-    def register_hook(self, hook: Any) -> RemovableHandle:
+    def register_hook(
+        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+    ) -> RemovableHandle:
         """Call hook with the gradient each time it is computed; what it returns replaces it."""
         self.up_to_date()
         if not self.needs_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self.node is None:
+        node = self.node
+        if node is None:
             extras = self.rare()
             if extras.hooks is None:
                 extras.hooks = HookTable()
                 accumulator_of(self).any_hooks().tensor[0] = extras.hooks
-            return register(extras.hooks, hook)
-        tables = self.node.any_hooks().tensor
-        if self.output_number not in tables:
-            tables[self.output_number] = HookTable()
-        return register(tables[self.output_number], hook)
+            return register(extras.hooks, hook, self, TENSOR, 0, name, once, context)
+        tables = node.any_hooks().tensor
+        number = self.output_number
+        if number not in tables:
+            tables[number] = HookTable()
+        return register(tables[number], hook, node, TENSOR, number, name, once, context)
 
-    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
+    def register_post_accumulate_grad_hook(
+        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+    ) -> RemovableHandle:
         """Call hook with the leaf once its grad has been updated."""
         if not self.needs_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -243,7 +259,8 @@ class Tensor(TensorCore):
         if extras.post_accumulate is None:
             extras.post_accumulate = HookTable()
             accumulator_of(self).any_hooks()
-        return register(extras.post_accumulate, hook)
+        table = extras.post_accumulate
+        return register(table, hook, self, ACCUMULATE, 0, name, once, context)
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf in its grad."""

@@ -86,6 +86,11 @@ class Extras:
         self.name: str | None = None
 
 
+# Why a history ends.
+CUT_BY_MODE: Final = 1
+CUT_BY_OP: Final = 2
+CUT_BY_DETACH: Final = 3
+
 DEFAULT_VIEW: Final = 0
 NO_GRAD_VIEW: Final = 1
 MULTI_OUTPUT_VIEW: Final = 2
@@ -109,6 +114,7 @@ class TensorCore(WeakBase):
     inference: bool = False
     slow: bool = False  # special or inference: calls must take the general path
     known: Spec | None = None  # what spec() found
+    cut: int = 0  # why it has no history, though it comes from a tensor that needs a gradient
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -139,9 +145,10 @@ class TensorCore(WeakBase):
         """The version counter, made if there is none; a saved result learns of it."""
         extras = self.rare()
         if extras.counter is None:
-            extras.counter = VersionCounter()
-            if self.node is not None:
-                self.node.watch(self.output_number, extras.counter)
+            node = self.node
+            extras.counter = (
+                VersionCounter() if node is None else node.output_counter(self.output_number)
+            )
         return extras.counter
 
     def version(self) -> int:

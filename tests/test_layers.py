@@ -13,26 +13,17 @@ ROOT = Path(adjoint.__file__).parent
 # From the bottom up. A module may import its own layer and those below; a package stands for the
 # modules in it that are not named themselves.
 LAYERS = [
-    [
-        "_base",
-        "ambient",
-        "backends",
-        "device",
-        "dtypes",
-        "provenance",
-        "pytree",
-        "size",
-        "tensor_core",
-    ],
-    ["autograd.hooks"],
+    ["_base", "ambient", "backends", "device", "dtypes", "provenance", "pytree", "size"],
+    ["tensor_core"],
+    ["autograd.hooks", "lineage"],
     ["autograd.node", "autograd.saved_tensors"],
     ["autograd.engine", "autograd.workers"],
     ["dispatch", "op_node", "ops.op", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
     ["autograd", "fft", "func", "library", "linalg", "methods"],
-    ["return_types", "special", "version"],
-    ["distributed", "nn", "optim", "testing", "utils"],
-    ["cli", "compat", "viz"],
+    ["explaining", "return_types", "special", "version"],
+    ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
+    ["__main__", "cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names
 ]
 RANK = {f"adjoint.{name}".strip("."): rank for rank, names in enumerate(LAYERS) for name in names}

@@ -6,21 +6,33 @@ Gradients of leaves are kept aside and written when the pass has succeeded, so a
 changes no `.grad`.
 """
 
+import contextlib
 import contextvars
+import logging
 import os
 import threading
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, Final
 
-from adjoint.ambient import change_grad_enabled, is_grad_enabled
-from adjoint.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks, wrapped
+from adjoint.ambient import DEFAULT, ambient, change_grad_enabled, is_grad_enabled, set_ambient
+from adjoint.autograd.hooks import (
+    blamed,
+    run_accumulate_hooks,
+    run_post_hooks,
+    run_pre_hooks,
+    run_tensor_hooks,
+    wrapped,
+)
 from adjoint.autograd.node import AccumulateGrad, Node, conform
+from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends import quiet
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw
 
 push: Final[Any] = heappush
 pop: Final[Any] = heappop
+log: Final[Any] = logging.getLogger("adjoint.autograd.graph")
+DEBUG: Final = logging.DEBUG
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
 
 
@@ -56,16 +68,22 @@ class GraphTask:
         self.leaves: list[tuple[AccumulateGrad, Any, bool]] = []
         self.journal: list[tuple[TensorCore, TensorCore | None, Any]] = []
         self.callbacks: list[Callable[[], object]] = []
+        self.roots: list[Node] = []
+        self.notes: dict[Any, Any] = {}  # what hooks over several tensors keep
+        self.logged = False  # each step is written to the log
+        self.observers: tuple[Any, ...] = ()  # told before and after each step
+        self.anomaly: Any = None  # looks at what each step answers
         self.current: Node | None = None
         self.raw = not create_graph  # gradients are arrays, and one thread does it all
         self.plain = not create_graph  # besides, every node runs and none is captured
-        self.mode_before: bool | None = None
+        self.in_user_code = False
         self.workers: Any = None  # Workers, if devices with threads of their own take part
 
     def enter_user_code(self) -> None:
         """Hooks and user functions run with grad mode as in PyTorch: on if a graph is made."""
-        if self.mode_before is None:
-            self.mode_before = change_grad_enabled(self.create_graph)
+        if not self.in_user_code:
+            self.in_user_code = True
+            change_grad_enabled(self.create_graph)
 
 
 _current_task: Final[contextvars.ContextVar[GraphTask | None]] = contextvars.ContextVar(
@@ -181,7 +199,8 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
     hooks = node.hooks
     executes = task.needed is None or node in task.needed
-    if hooks is None and executes and task.raw and not node.is_leaf and grad is not None:
+    may_step = task.raw and not node.is_leaf and not node.runs_user_code
+    if hooks is None and executes and may_step and grad is not None:
         if not task.captures or node not in task.captures:
             step(task, node, grad)
             return
@@ -192,30 +211,41 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         capture(task, node, grads)
     if hooks is not None and (hooks.tensor or hooks.retain):
         task.enter_user_code()
-        grads = run_tensor_hooks(hooks, grads)
+        for reference in list(hooks.retain.values()):
+            kept = reference()
+            if kept is not None:
+                remember(task, kept)
+        grads = run_tensor_hooks(node, hooks, grads)
     if not executes:
         capture(task, node, grads)
         return
     if hooks is not None and hooks.pre:
         task.enter_user_code()
-        grads = run_pre_hooks(hooks.pre, grads)
-    if task.raw and not node.is_leaf and (hooks is None or not hooks.post) and not all_none(grads):
+        grads = run_pre_hooks(node, hooks.pre, grads)
+    if may_step and (hooks is None or not hooks.post) and not all_none(grads):
         step(task, node, raw(grads[0]) if node.outputs is None else [raw(g) for g in grads])
         return
     edges = node.edges()
+    if task.logged:
+        log_step(node, grads)
     if isinstance(node, AccumulateGrad):
         accumulate(task, node, grads[0], not seen and node in task.owned)
         results: list[Any] = []
-    elif all_none(grads):
+    elif all_none(grads) and not node.takes_none:
         results = [None] * node.edge_count
     else:
         if not task.create_graph:
             grads = [raw(g) for g in grads]
+        if node.runs_user_code:
+            task.enter_user_code()
         answers = node.apply(grads, task.create_graph, followed(task, edges))
         results = fit(task, node, edges, answers)
+        if task.anomaly is not None:
+            task.anomaly.inspect(node, results)
+        hooks = node.hooks  # code of the user, if it ran, may have registered some
     if hooks is not None and hooks.post:
         task.enter_user_code()
-        results = run_post_hooks(hooks.post, results, grads)
+        results = run_post_hooks(node, hooks.post, results, grads)
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, edges, results, grads)
@@ -247,6 +277,14 @@ def step(task: GraphTask, node: Node, grad: Any) -> None:
         answer = raw(answers[i])
         shared = several or not node.makes_new or _among(answer, answers, i)
         deliver(task, following, number, answer, answer if shared else grad)
+
+
+def log_step(node: Node, grads: list[Any]) -> None:
+    """Write to the log which node runs, and on what."""
+    shown = [
+        "None" if grad is None else f"{raw(grad).dtype}{list(raw(grad).shape)}" for grad in grads
+    ]
+    log.debug("Executing: %r with grad_outputs: [%s]", node, ", ".join(shown))
 
 
 def followed(task: GraphTask, edges: list[tuple[Node | None, int]]) -> list[bool] | None:
@@ -456,14 +494,7 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
         write_leaf(leaf, grad, owned, task.create_graph)
     if post:
         task.enter_user_code()
-        for hook in list(post.values()):
-            call: Any = hook
-            answer = call(leaf)
-            if answer is not None:
-                raise RuntimeError(
-                    "a post-accumulate-grad hook must return None, "
-                    f"returned {type(answer).__name__}"
-                )
+        run_accumulate_hooks(node, post, leaf)
 
 
 def remember(task: GraphTask, leaf: TensorCore) -> None:
@@ -487,6 +518,7 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
         return
     backend = backend_of(array)
     if backend.mutable and not old.special:
+        before_change(old)
         total = old.array
         total += array
         old.counter().bump()
@@ -502,10 +534,15 @@ def same_layout(array: Any, like: Any) -> bool:
 
 
 def _in_layout_of(like: Any, array: Any) -> Any:
-    """The same values with the strides of a dense array that is not in C order."""
-    if type(like) is not NDARRAY or like.strides == array.strides or not like.flags.f_contiguous:
+    """The same values with the strides of another array, if that is dense."""
+    if type(like) is not NDARRAY or like.strides == array.strides:
         return array
-    return array.copy(order="F")
+    strides = like.strides
+    order = sorted(range(like.ndim), key=lambda axis: -strides[axis])
+    if not like.transpose(order).flags.c_contiguous:
+        return array
+    back = sorted(range(like.ndim), key=lambda place: order[place])
+    return array.transpose(order).copy(order="C").transpose(back)
 
 
 def check_leaf(leaf: TensorCore, grad: Any) -> None:
@@ -565,6 +602,14 @@ def run_pass(
     """One backward pass from the roots; the gradients that reached the targets."""
     parent = _current_task.get()
     task = GraphTask(keep_graph, create_graph, parent)
+    task.roots = roots
+    settings = ambient()
+    if settings is not DEFAULT:
+        task.observers = settings.observers
+        task.anomaly = settings.anomaly
+    task.logged = log.isEnabledFor(DEBUG)
+    if task.logged or task.observers or task.anomaly is not None:
+        task.raw = task.plain = False  # the short path shows nothing of what it does
     if targets:
         if not accumulate_targets:
             task.captured = [None] * len(targets)
@@ -605,6 +650,7 @@ def on_fresh_stack(
 
 def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
     """Deliver the roots' gradients and evaluate until nothing is ready."""
+    settings = ambient()
     token = _current_task.set(task)
     if task.workers is not None or (task.create_graph and not is_grad_enabled()):
         task.enter_user_code()  # before a worker copies this context
@@ -631,8 +677,8 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
             at += 1
     finally:
         _current_task.reset(token)
-        if task.mode_before is not None:
-            change_grad_enabled(task.mode_before)
+        if ambient() is not settings:  # grad mode, and what user code has left behind
+            set_ambient(settings)
 
 
 def deliver_roots(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
@@ -664,23 +710,48 @@ def drain(task: GraphTask) -> None:
         task.current = node
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
+        visit(task, node, grad)
+
+
+def visit(task: GraphTask, node: Node, grad: Any) -> None:
+    """Evaluate a node, before the eyes of those who observe the pass."""
+    if not task.observers:
         evaluate(task, node, grad)
+        return
+    tokens = [observer.enter_node(node) for observer in task.observers]
+    try:
+        evaluate(task, node, grad)
+    finally:
+        for observer, token in zip(task.observers[::-1], tokens[::-1]):
+            observer.leave_node(token)
 
 
 def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
     """Say in a note which step of the backward failed."""
+    hook = blamed(error)
     if node is None:
-        error.add_note("when the gradients were to be added to the leaves; no .grad was changed")
+        _note(error, "when the gradients were to be added to the leaves; no .grad was changed")
         return
+    if task.anomaly is not None:
+        task.anomaly.report(node)
     shapes = node.output_shapes()
     shape = shapes[0] if node.outputs is None else shapes
-    error.add_note(
-        f"in the backward of {node.name()}, whose output has shape {shape}; no .grad was changed"
-        + ("" if not _consumed(task) else " but those given to post-accumulate hooks before")
-    )
     source = node.source()
-    if source is not None:
-        error.add_note(f"the forward of this step: {source}")
+    _note(
+        error,
+        f"in the backward of {node.name()}, whose output has shape {shape}"
+        + ("" if hook is None else f", in its {hook}")
+        + "; no .grad was changed"
+        + ("" if not _consumed(task) else " but those given to post-accumulate hooks before")
+        + ("" if source is None else f"\nits forward: {source}")
+        + ("" if node.module_path is None else f"\nin the module {node.module_path}"),
+    )
+
+
+def _note(error: BaseException, text: str) -> None:
+    """Add a note to an exception; one of a class that takes no attributes goes without."""
+    with contextlib.suppress(AttributeError, TypeError):
+        error.add_note(text)
 
 
 def _consumed(task: GraphTask) -> bool:

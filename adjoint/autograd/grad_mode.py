@@ -6,6 +6,7 @@ Each is a context manager and a decorator, of generators too. The settings thems
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -21,9 +22,11 @@ class ContextDecorator:
 
     def __call__(self, function: Any) -> Any:
         if inspect.isclass(function):
-            raise TypeError(
-                f"{type(self).__name__} can't decorate the class {function.__name__}; "
-                "decorate its methods"
+            warnings.warn(
+                f"{type(self).__name__} on the class {function.__name__} holds while it is called, "
+                "that is in its constructor alone; decorate that method, or those you mean",
+                FutureWarning,
+                stacklevel=2,
             )
         if inspect.isgeneratorfunction(function):
             return _wrap_generator(self.clone, function)

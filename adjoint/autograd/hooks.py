@@ -4,11 +4,23 @@ The order of the kinds is the engine's (`engine.evaluate`); within a kind, hooks
 of registration over a snapshot, so a hook may add or remove hooks.
 """
 
+import warnings
 import weakref
 from typing import Any, Final
 
 from adjoint._base import HookTable, mypyc_attr
 from adjoint.tensor_core import TensorCore, factory
+
+# The kinds of hook, in the words of messages and records.
+TENSOR: Final = "tensor hook"
+PRE: Final = "pre-hook"
+POST: Final = "post-hook"
+ACCUMULATE: Final = "post-accumulate hook"
+
+# What a hook is given besides the gradients.
+NOTHING_MORE: Final = 0
+CONTEXT_LAST: Final = 1
+NODE_FIRST: Final = 2
 
 
 class NodeHooks:
@@ -19,6 +31,43 @@ class NodeHooks:
         self.retain: dict[int, Any] = {}  # output number → weak reference to the tensor
         self.pre: HookTable | None = None
         self.post: HookTable | None = None
+
+    def is_empty(self) -> bool:
+        """Whether nobody waits for anything."""
+        return not (self.tensor or self.retain or self.pre or self.post)
+
+
+class Hook:
+    """A hook with a name or other options; one without stands in its table as it is."""
+
+    def __init__(self, function: Any, name: str | None, once: bool, extra: int) -> None:
+        self.function = function
+        self.name = name
+        self.once = once
+        self.extra = extra
+        self.id = -1
+
+
+class HookContext:
+    """Where a hook is called: the node, the kind of hook, and which of the node's outputs."""
+
+    def __init__(self, node: Any, kind: str, output_nr: int) -> None:
+        self.node = node
+        self.kind = kind
+        self.output_nr = output_nr
+
+    @property
+    def source(self) -> Any:
+        """Where in the user's program the node was made, if that is known."""
+        return self.node.source()
+
+    @property
+    def module_path(self) -> Any:
+        """The path of the module that made the node, if that is known."""
+        return getattr(self.node, "module_path", None)
+
+    def __repr__(self) -> str:
+        return f"HookContext({self.kind} of output {self.output_nr} of {self.node!r})"
 
 
 class _HandleIds:
@@ -37,8 +86,11 @@ class RemovableHandle:
         self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
         self.id = _ids.next
         _ids.next += 1
+        if extra_dict is None:
+            self.extra_dict_ref: Any = ()
+            return
         extras = extra_dict if isinstance(extra_dict, list) else [extra_dict]
-        self.extra_dict_ref: Any = tuple(weakref.ref(d) for d in extras if d is not None)
+        self.extra_dict_ref = tuple(weakref.ref(d) for d in extras)
 
     def remove(self) -> None:
         """Remove the hook; any number of times."""
@@ -63,16 +115,147 @@ class RemovableHandle:
         self.remove()
 
 
-def register(table: HookTable, hook: object) -> RemovableHandle:
-    """Append a hook to a table."""
-    handle = RemovableHandle(table)
-    table[handle.id] = hook
+# ---- registering ----
+
+
+class _Registry:
+    """Which tables have hooks, in the whole process; it keeps none of them alive."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[Any, Any, str, int]] = []
+        self.limit = 256
+
+    def note(self, table: HookTable, owner: Any, kind: str, number: int) -> None:
+        """A table has got its first hook. Those that died are dropped now and then."""
+        if len(self.entries) >= self.limit:
+            self.entries = [entry for entry in self.entries if entry[0]() is not None]
+            self.limit = 2 * len(self.entries) + 256
+        self.entries.append((weakref.ref(table), weakref.ref(owner), kind, number))
+
+
+_registry: Final[_Registry] = _Registry()
+
+
+def registered() -> list[tuple[HookTable, Any, str, int]]:
+    """Every table in the process that has hooks: with its owner, kind and output number."""
+    found: dict[int, tuple[HookTable, Any, str, int]] = {}
+    for reference, owner, kind, number in _registry.entries:
+        table = reference()
+        if table:
+            found.setdefault(id(table), (table, owner(), kind, number))
+    return list(found.values())
+
+
+def register(
+    table: HookTable,
+    hook: Any,
+    owner: Any,
+    kind: str,
+    number: int = 0,
+    name: str | None = None,
+    once: bool = False,
+    context: bool = False,
+) -> RemovableHandle:
+    """Append a hook to a table of its owner."""
+    if not callable(hook):
+        raise TypeError(f"a {kind} must be callable, got {type(hook).__name__}")
+    if name is None and not once and not context:
+        return insert(table, hook, owner, kind, number)
+    special = Hook(hook, name, once, CONTEXT_LAST if context else NOTHING_MORE)
+    handle = insert(table, special, owner, kind, number)
+    special.id = handle.id
     return handle
 
 
+def insert(table: HookTable, entry: object, owner: Any, kind: str, number: int) -> RemovableHandle:
+    """Append what stands for a hook to a table."""
+    handle = RemovableHandle(table)
+    if not table:
+        _registry.note(table, owner, kind, number)
+    table[handle.id] = entry
+    return handle
+
+
+def attach_region_hooks(node: Any, pairs: tuple[Any, ...]) -> None:
+    """Give a new node the hooks of the regions it is made in (`graph.node_hooks`)."""
+    hooks: NodeHooks = node.any_hooks()
+    for pre, post in pairs:
+        if pre is not None:
+            insert(pre_table(hooks), pre, node, PRE, 0)
+        if post is not None:
+            insert(post_table(hooks), post, node, POST, 0)
+
+
+def pre_table(hooks: NodeHooks) -> HookTable:
+    """The table of pre-hooks, made if there is none."""
+    if hooks.pre is None:
+        hooks.pre = HookTable()
+    return hooks.pre
+
+
+def post_table(hooks: NodeHooks) -> HookTable:
+    """The table of post-hooks, made if there is none."""
+    if hooks.post is None:
+        hooks.post = HookTable()
+    return hooks.post
+
+
+# ---- naming ----
+
+
+def function_of(hook: Any) -> Any:
+    """What the user registered."""
+    return getattr(hook, "function", hook)
+
+
 def name_of(hook: Any) -> str:
-    """A hook's name for error messages."""
+    """The name a hook was registered under, or else its function's."""
+    if isinstance(hook, Hook):
+        if hook.name is not None:
+            return hook.name
+        hook = hook.function
     return str(getattr(hook, "__qualname__", None) or repr(hook))
+
+
+_BLAMED: Final = "_adjoint_hook"
+
+
+def blame(error: BaseException, kind: str, hook: object) -> None:
+    """Remember for the engine's note which hook raised; the innermost, if one called another."""
+    if _BLAMED in error.__dict__:
+        return
+    error.__dict__[_BLAMED] = f"{kind} '{name_of(hook)}'"
+
+
+def blamed(error: BaseException) -> Any:
+    """Which hook raised, or None; it is told once."""
+    return error.__dict__.pop(_BLAMED, None)
+
+
+def unserializable_hook(f: Any) -> Any:
+    """Mark a hook as one that pickling may leave out without a warning."""
+    f.__torch_unserializable__ = True
+    return f
+
+
+def warn_if_has_hooks(tensor: TensorCore) -> None:
+    """Warn of each hook that pickling a tensor would leave out, unless it is marked."""
+    table: HookTable | None = None
+    node = tensor.node
+    if node is None:
+        table = None if tensor.extras is None else tensor.extras.hooks
+    elif node.hooks is not None:
+        table = node.hooks.tensor.get(tensor.output_number)
+    for hook in [] if table is None else list(table.values()):
+        if not hasattr(function_of(hook), "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {function_of(hook)!r} on tensor will not be serialized. If this is "
+                "expected, mark it with utils.hooks.unserializable_hook to silence this.",
+                stacklevel=3,
+            )
+
+
+# ---- calling ----
 
 
 def wrapped(grad: Any) -> Any:
@@ -80,15 +263,124 @@ def wrapped(grad: Any) -> Any:
     return grad if grad is None or isinstance(grad, TensorCore) else factory.tensor(grad)
 
 
+def _call(
+    hook: Hook, table: HookTable, node: Any, kind: str, number: int, args: tuple[Any, ...]
+) -> Any:
+    """A hook that was registered with options."""
+    if hook.once and table.pop(hook.id, None) is None:
+        return None  # another pass has called it meanwhile
+    if hook.extra == CONTEXT_LAST:
+        return hook.function(*args, HookContext(node, kind, number))
+    if hook.extra == NODE_FIRST:
+        return hook.function(node, *args)
+    return hook.function(*args)
+
+
+def run_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[Any]:
+    """Tensor.register_hook's hooks of each output, then retain_grad."""
+    grads = [wrapped(g) for g in grads]
+    for number, table in list(hooks.tensor.items()):
+        if table:
+            grads[number] = _through_table(node, table, number, grads[number])
+    for number, reference in list(hooks.retain.items()):
+        tensor = reference()
+        if tensor is not None and grads[number] is not None:
+            tensor.keep_grad(grads[number])
+    return grads
+
+
+def _through_table(node: Any, table: HookTable, number: int, grad: Any) -> Any:
+    hook: Any = None
+    try:
+        for hook in list(table.values()):
+            if isinstance(hook, Hook):
+                answer = _call(hook, table, node, TENSOR, number, (grad,))
+            else:
+                answer = hook(grad)
+            if answer is not None and answer is not grad:
+                grad = _checked(hook, grad, answer)
+    except BaseException as error:
+        blame(error, TENSOR, hook)
+        raise
+    return grad
+
+
+def run_pre_hooks(node: Any, table: HookTable, grads: list[Any]) -> list[Any]:
+    """Node.register_prehook: each sees all gradients of the outputs, as a tuple."""
+    grads = [wrapped(g) for g in grads]
+    hook: Any = None
+    try:
+        for hook in list(table.values()):
+            seen = tuple(grads)
+            if isinstance(hook, Hook):
+                answer = _call(hook, table, node, PRE, 0, (seen,))
+            else:
+                answer = hook(seen)
+            if answer is not None and answer is not seen:
+                grads = _checked_tuple(hook, grads, answer)
+    except BaseException as error:
+        blame(error, PRE, hook)
+        raise
+    return grads
+
+
+def run_post_hooks(node: Any, table: HookTable, results: list[Any], grads: list[Any]) -> list[Any]:
+    """Node.register_hook: each sees the gradients of the inputs and those of the outputs."""
+    results = [wrapped(g) for g in results]
+    outputs = tuple(wrapped(g) for g in grads)
+    hook: Any = None
+    try:
+        for hook in list(table.values()):
+            seen = tuple(results)
+            if isinstance(hook, Hook):
+                answer = _call(hook, table, node, POST, 0, (seen, outputs))
+            else:
+                answer = hook(seen, outputs)
+            if answer is not None and answer is not seen:
+                results = _checked_tuple(hook, results, answer)
+    except BaseException as error:
+        blame(error, POST, hook)
+        raise
+    return results
+
+
+def run_accumulate_hooks(node: Any, table: HookTable, leaf: TensorCore) -> None:
+    """Tensor.register_post_accumulate_grad_hook: each sees the leaf, whose grad is updated."""
+    hook: Any = None
+    try:
+        for hook in list(table.values()):
+            if isinstance(hook, Hook):
+                answer = _call(hook, table, node, ACCUMULATE, 0, (leaf,))
+            else:
+                answer = hook(leaf)
+            if answer is not None and answer is not leaf:
+                _refuse_answer(hook, answer)
+    except BaseException as error:
+        blame(error, ACCUMULATE, hook)
+        raise
+
+
+# ---- checking what they answer ----
+
+
+def _refuse_answer(hook: Any, answer: Any) -> None:
+    kind: type[Exception] = RuntimeError if isinstance(answer, TensorCore) else TypeError
+    raise kind(
+        f"{ACCUMULATE} '{name_of(hook)}': such hooks should return None, it returned "
+        f"{type(answer).__name__}; change .grad itself instead"
+    )
+
+
 def _checked(hook: Any, old: Any, new: Any) -> Any:
     """What a hook answered in place of a gradient, if it may take its place."""
+    if old is None:
+        raise RuntimeError(
+            f"hook '{name_of(hook)}' can't replace a None gradient with a non-None value; "
+            "it may only return None here"
+        )
     if not isinstance(new, TensorCore):
         raise TypeError(
             f"hook '{name_of(hook)}' must return None or a Tensor, returned {type(new).__name__}"
-        )
-    if old is None:
-        raise RuntimeError(
-            f"hook '{name_of(hook)}' replaced a gradient that is None; it may only return None here"
         )
     if new.array.shape != old.array.shape:
         raise RuntimeError(
@@ -103,54 +395,11 @@ def _checked(hook: Any, old: Any, new: Any) -> Any:
     return new
 
 
-def run_tensor_hooks(hooks: NodeHooks, grads: list[Any]) -> list[Any]:
-    """Tensor.register_hook's hooks of each output, then retain_grad."""
-    grads = [wrapped(g) for g in grads]
-    for number, table in hooks.tensor.items():
-        for hook in list(table.values()):
-            answer = _call(hook, grads[number])
-            if answer is not None:
-                grads[number] = _checked(hook, grads[number], answer)
-    for number, reference in hooks.retain.items():
-        tensor = reference()
-        if tensor is not None and grads[number] is not None:
-            tensor.keep_grad(grads[number])
-    return grads
-
-
-def _call(hook: object, *args: Any) -> Any:
-    function: Any = hook
-    return function(*args)
-
-
-def run_pre_hooks(table: HookTable, grads: list[Any]) -> list[Any]:
-    """Node.register_prehook: each sees all gradients of the outputs, as a tuple."""
-    grads = [wrapped(g) for g in grads]
-    for hook in list(table.values()):
-        answer = _call(hook, tuple(grads))
-        if answer is not None:
-            grads = _checked_tuple(hook, grads, answer)
-    return grads
-
-
-def run_post_hooks(table: HookTable, results: list[Any], grads: list[Any]) -> list[Any]:
-    """Node.register_hook: each sees the gradients of the inputs and those of the outputs."""
-    results = [wrapped(g) for g in results]
-    seen = tuple(wrapped(g) for g in grads)
-    for hook in list(table.values()):
-        answer = _call(hook, tuple(results), seen)
-        if answer is not None:
-            results = _checked_tuple(hook, results, answer)
-    return results
-
-
 def _checked_tuple(hook: Any, old: list[Any], answer: Any) -> list[Any]:
-    if isinstance(answer, TensorCore):
-        answer = (answer,)
-    if not isinstance(answer, (tuple, list)):
+    if not isinstance(answer, tuple):
         raise TypeError(
-            f"hook '{name_of(hook)}' must return None or a tuple of Tensors, "
-            f"returned {type(answer).__name__}"
+            f"expected tuple, but hook '{name_of(hook)}' returned {type(answer).__name__}; it may "
+            f"return None, or a tuple of {len(old)} gradients"
         )
     if len(answer) != len(old):
         raise RuntimeError(
@@ -159,24 +408,6 @@ def _checked_tuple(hook: Any, old: list[Any], answer: Any) -> list[Any]:
         )
     new: list[Any] = []
     for before, value in zip(old, answer):
-        if value is before:
-            new.append(value)
-        elif value is None:
-            new.append(None)
-        else:
-            new.append(_checked(hook, before, value))
+        keeps = value is None or value is before
+        new.append(value if keeps else _checked(hook, before, value))
     return new
-
-
-def register_pre(hooks: NodeHooks, hook: Any) -> RemovableHandle:
-    """See Node.register_prehook."""
-    if hooks.pre is None:
-        hooks.pre = HookTable()
-    return register(hooks.pre, hook)
-
-
-def register_post(hooks: NodeHooks, hook: Any) -> RemovableHandle:
-    """See Node.register_hook."""
-    if hooks.post is None:
-        hooks.post = HookTable()
-    return register(hooks.post, hook)

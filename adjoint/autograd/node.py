@@ -7,10 +7,27 @@ import weakref
 from typing import Any, Final, NamedTuple
 
 from adjoint._base import WeakBase, mypyc_attr
-from adjoint.autograd.hooks import NodeHooks, RemovableHandle, register_post, register_pre
+from adjoint.ambient import is_grad_enabled
+from adjoint.autograd.hooks import (
+    POST,
+    PRE,
+    NodeHooks,
+    RemovableHandle,
+    post_table,
+    pre_table,
+    register,
+)
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
-from adjoint.provenance import Source, locate, user_frame
-from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of
+from adjoint.provenance import (
+    Source,
+    calls,
+    locate,
+    module_path,
+    modules_of,
+    trail,
+    user_frame,
+)
+from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of, factory
 
 LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
 
@@ -20,6 +37,20 @@ class GradientEdge(NamedTuple):
 
     node: "Node"
     output_nr: int
+
+
+class SavedItem(NamedTuple):
+    """Something a node keeps for backward."""
+
+    name: str
+    array: Any  # None if hooks on saving have taken it
+    saved_at: int  # the version it had
+    counter: VersionCounter | None
+
+    @property
+    def was_changed(self) -> bool:
+        """Whether it was changed in place since."""
+        return self.counter is not None and self.counter.value != self.saved_at
 
 
 class SequenceCounter:
@@ -50,6 +81,8 @@ def mark(node: "Node", depth: int) -> None:
     if frame is not None:
         node.code = frame.f_code
         node.instruction = frame.f_lasti
+        if trail.modules:
+            node.module_call = calls.get()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -79,6 +112,9 @@ class Node(WeakBase):
     released: bool = False
     code: Any = None  # of the user's function that made it, and where in it; see source
     instruction: int = 0
+    module_call: Any = None  # of the module that made it; see module_path
+    takes_none: bool = False  # it runs even if no gradient has come at all
+    runs_user_code: bool = False  # besides hooks on it: hooks on saving, for one
 
     def __init__(self, sequence_number: int) -> None:
         self.sequence_number = sequence_number
@@ -105,11 +141,38 @@ class Node(WeakBase):
         """
         raise NotImplementedError
 
+    def __call__(self, *grads: Any) -> Any:
+        """The gradients of its inputs from those of its outputs, by itself and without hooks."""
+        if len(grads) != self.output_count():
+            raise TypeError(
+                f"{self.name()} expected {self.output_count()} arguments, got {len(grads)} instead"
+            )
+        record = is_grad_enabled()
+        given = [grad if record or grad is None else grad.array for grad in grads]
+        edges = self.edges()
+        answers: list[Any] = []
+        for (node, number), answer in zip(edges, self.apply(given, record)):
+            if answer is not None and node is not None:
+                answer = conform(node, number, answer)
+            raw_answer = answer is not None and not isinstance(answer, TensorCore)
+            answers.append(factory.tensor(answer) if raw_answer else answer)
+        return answers[0] if len(answers) == 1 else tuple(answers)
+
     def release(self) -> None:
         """Let go of what was saved for backward."""
 
+    def saved_items(self) -> list[SavedItem]:
+        """What it keeps for backward, for those who ask; the rules see it in their own way."""
+        return []
+
     def watch(self, output_number: int, counter: VersionCounter) -> None:
         """Output `output_number` can now be changed in place; counter will tell."""
+
+    def output_counter(self, output_number: int) -> VersionCounter:
+        """The counter of an output that had none so far."""
+        counter = VersionCounter()
+        self.watch(output_number, counter)
+        return counter
 
     def add_edge(self, node: "Node | None", output_number: int) -> None:
         """Append an edge; None where an input needs no gradient."""
@@ -150,6 +213,14 @@ class Node(WeakBase):
         """The line of the user's program that made it; None if lines were not noted."""
         return locate(self.code, self.instruction)
 
+    @property
+    def module_path(self) -> str | None:
+        """The module whose call made it, such as 'Net.encoder.0'; None if there is none."""
+        modules = modules_of(self.module_call)
+        if not modules:
+            return None
+        return f"{type(modules[0]).__name__}.{module_path(modules)}".rstrip(".")
+
     def _sequence_nr(self) -> int:
         return self.sequence_number
 
@@ -177,13 +248,19 @@ class Node(WeakBase):
         """Remember what the gradients of several outputs must look like."""
         self.outputs = [tensor.spec() for tensor in tensors]
 
-    def register_prehook(self, hook: Any) -> RemovableHandle:
+    def register_prehook(
+        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+    ) -> RemovableHandle:
         """Call hook with the gradients of the outputs, before this node runs."""
-        return register_pre(self.any_hooks(), hook)
+        table = pre_table(self.any_hooks())
+        return register(table, hook, self, PRE, 0, name, once, context)
 
-    def register_hook(self, hook: Any) -> RemovableHandle:
+    def register_hook(
+        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+    ) -> RemovableHandle:
         """Call hook with the gradients of the inputs and of the outputs, after this node ran."""
-        return register_post(self.any_hooks(), hook)
+        table = post_table(self.any_hooks())
+        return register(table, hook, self, POST, 0, name, once, context)
 
     def any_hooks(self) -> NodeHooks:
         """The record of hooks, made if there is none."""
@@ -207,6 +284,8 @@ class AccumulateGrad(Node):
         extras = variable.extras
         if extras is not None and extras.hooks is not None:
             self.any_hooks().tensor[0] = extras.hooks
+        if extras is not None and extras.post_accumulate is not None:
+            self.any_hooks()  # it then runs as a step of its own
 
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
@@ -232,8 +311,9 @@ def accumulator_of(leaf: TensorCore) -> AccumulateGrad:
             spec, now = node.spec, leaf.spec()
             if spec is now:
                 return node
-            if spec is not None and spec.shape == now.shape and spec.dtype == now.dtype:
-                return node
+            if spec is not None and spec.array_type is now.array_type:
+                if spec.shape == now.shape and spec.dtype == now.dtype:
+                    return node
     made = AccumulateGrad(leaf)
     extras.accumulator = weakref.ref(made)
     return made

@@ -4,85 +4,197 @@ A node keeps an input Tensor itself, with the version it had, or the array of it
 where hooks on saving are active is a value packed into a `SavedTensor`.
 """
 
+import weakref
 from typing import Any
 
-from adjoint.tensor_core import TensorCore, VersionCounter, factory
+from adjoint.ambient import ambient, change_grad_enabled, switchboard
+from adjoint.autograd.hooks import name_of
+from adjoint.autograd.node import AccumulateGrad, Node, edge_node
+from adjoint.backends import lookup
+from adjoint.tensor_core import TensorCore, VersionCounter, backend_of, factory
 
 
 class SavedTensor:
     """A value that a pack hook has taken; its unpack hook gives it back each time."""
 
     def __init__(self, tensor: TensorCore, pairs: tuple[Any, ...]) -> None:
-        self.shape = tensor.array.shape
-        self.dtype = tensor.array.dtype
+        array = tensor.array
+        self.shape = array.shape
+        self.dtype = array.dtype
+        self.device = backend_of(array).device(array)
+        self.counter = tensor.counter()
+        self.version = self.counter.value
         self.needs_grad = tensor.needs_grad
-        self.node = tensor.node
+        self.node = edge_node(tensor)  # of a leaf its accumulator, never the leaf's memory
         self.output_number = tensor.output_number
-        self.leaf: TensorCore | None = tensor if tensor.node is None else None
         self.pairs = pairs
-        value: Any = tensor
-        for take, _ in pairs[::-1]:
-            value = take(value)
-        self.packed = value
+        self.packed: Any = packed(tensor, pairs)
 
     def unpack(self) -> TensorCore:
         """The tensor again, checked, with its place in the graph."""
-        value: Any = self.packed
-        for _, give in self.pairs:
-            value = give(value)
+        value: Any = unpacked(self.packed, self.pairs)
+        give = self.pairs[-1][1]
         if not isinstance(value, TensorCore):
             raise TypeError(
-                f"the unpack hook of a saved tensor must return a Tensor, "
-                f"returned {type(value).__name__}"
+                "Output of saved tensor unpack_hook expected to be a Tensor, but "
+                f"'{name_of(give)}' returned {type(value).__name__}"
             )
-        if value.array.shape != self.shape or value.array.dtype != self.dtype:
-            raise RuntimeError(
-                f"the unpack hook of a saved tensor returned shape {tuple(value.array.shape)}, "
-                f"{value.array.dtype}; saved were {tuple(self.shape)}, {self.dtype}"
-            )
-        if value is self.leaf:
+        self.check(value, name_of(give))
+        node = self.node
+        if node is None and not self.needs_grad and not value.needs_grad:
             return value
-        tensor = factory.tensor(value.array)
+        if isinstance(node, AccumulateGrad):
+            if value is node.variable:
+                return value
+            tensor = factory.tensor(value.array)
+            tensor.rare().accumulator = weakref.ref(node)
+        else:
+            tensor = factory.tensor(value.array)
+            tensor.node = node
+            tensor.output_number = self.output_number
         tensor.needs_grad = self.needs_grad
-        tensor.node = self.node
-        tensor.output_number = self.output_number
         return tensor
+
+    def check(self, value: TensorCore, name: str) -> None:
+        """Refuse what is not like the tensor that was saved, or is that tensor, but changed."""
+        array = value.array
+        where = backend_of(array).device(array)
+        if array.shape != self.shape or array.dtype != self.dtype or where != self.device:
+            raise RuntimeError(
+                f"the unpack hook '{name}' of a saved tensor returned shape {tuple(array.shape)}, "
+                f"{array.dtype} on {where}; saved were {tuple(self.shape)}, {self.dtype} on "
+                f"{self.device}"
+            )
+        extras = value.extras
+        if extras is not None and extras.counter is self.counter:
+            check_version(None, "tensor", self.version, self.counter)
+
+
+class Packed:
+    """Stands where a tensor was that an inner pair of hooks returned and an outer pair took."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def packed(tensor: TensorCore, pairs: tuple[Any, ...]) -> Any:
+    """A tensor through all pack hooks; outer pairs see the tensors that inner ones return."""
+    before = change_grad_enabled(False)
+    try:
+        value = taken(pairs[-1][0], tensor)
+        for take, _ in pairs[-2::-1]:
+            value = taken_inside(take, value)
+        return value
+    finally:
+        change_grad_enabled(before)
+
+
+def taken(take: Any, tensor: TensorCore) -> Any:
+    """What a pack hook makes of a tensor, which it may not change."""
+    version = tensor.version()
+    answer = take(tensor)
+    if tensor.version() != version:
+        raise RuntimeError(
+            f"A saved tensor pack hook is modifying its input in place: '{name_of(take)}'. "
+            "Return a changed copy instead."
+        )
+    return answer
+
+
+def taken_inside(take: Any, value: Any) -> Any:
+    """What an inner pair packed, with each tensor in it packed once more."""
+    if isinstance(value, TensorCore):
+        return Packed(taken(take, value))
+    if isinstance(value, Packed):
+        return Packed(taken_inside(take, value.value))
+    if type(value) is tuple or type(value) is list:
+        return type(value)([taken_inside(take, element) for element in value])
+    if type(value) is dict:
+        return {key: taken_inside(take, element) for key, element in value.items()}
+    return value
+
+
+def unpacked(value: Any, pairs: tuple[Any, ...]) -> Any:
+    """What was packed, through all unpack hooks, the outermost pair first."""
+    depth = len(pairs) - 2
+    for _, give in pairs[:-1]:
+        value = given_inside(give, value, depth)
+        depth -= 1
+    return pairs[-1][1](value)
+
+
+def given_inside(give: Any, value: Any, depth: int) -> Any:
+    """The inverse of taken_inside, for what lies below `depth` other pairs."""
+    if isinstance(value, Packed):
+        if depth == 0:
+            return give(value.value)
+        return Packed(given_inside(give, value.value, depth - 1))
+    if type(value) is tuple or type(value) is list:
+        return type(value)([given_inside(give, element, depth) for element in value])
+    if type(value) is dict:
+        return {key: given_inside(give, element, depth) for key, element in value.items()}
+    return value
 
 
 def pack(value: Any, pairs: tuple[Any, ...]) -> Any:
-    """A value for backward, through the hooks if it is a tensor."""
+    """A value for backward, through the hooks if it is a tensor.
+
+    A node's own output must come detached: hooks may keep what they are given.
+    """
     if not pairs or not isinstance(value, TensorCore):
         return value
-    detached = value
-    if value.node is not None:
-        detached = factory.tensor(value.array)
-        detached.extras = value.extras
-    saved = SavedTensor(detached, pairs)
-    saved.needs_grad = value.needs_grad
-    saved.node, saved.output_number = value.node, value.output_number
-    saved.leaf = value if value.node is None else None
-    return saved
+    return SavedTensor(value, pairs)
 
 
-def changed(name: str, what: str, saved_at: int, now: int) -> RuntimeError:
-    """The error for a saved tensor that was changed in place."""
+def pack_arrays(value: Any, pairs: tuple[Any, ...]) -> Any:
+    """Raw arrays, one or a tuple of them, through the hooks as tensors without history."""
+    if isinstance(value, tuple):
+        return tuple([pack_arrays(element, pairs) for element in value])
+    return value if lookup(type(value)) is None else pack(factory.tensor(value), pairs)
+
+
+def unpack_arrays(value: Any) -> Any:
+    """The inverse of pack_arrays."""
+    if isinstance(value, tuple):
+        return tuple([unpack_arrays(element) for element in value])
+    return value.unpack().array if isinstance(value, SavedTensor) else value
+
+
+def before_change(tensor: TensorCore) -> None:
+    """A tensor is about to be changed in place: tell those of this context who wait for it."""
+    if switchboard.unusual:
+        for guard in ambient().guards:
+            guard(tensor)
+
+
+def changed(node: Node | None, what: str, saved_at: int, counter: VersionCounter) -> RuntimeError:
+    """The error for a saved tensor that was changed in place: where it was saved, and changed."""
+    name = "a node under hooks on saving" if node is None else node.name()
+    saver = None if node is None else node.source()
+    changer = counter.source()
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {name} saved '{what}' at version {saved_at}, but it is at version {now} now. "
-        "Change a copy instead (x = x + 1 in place of x += 1), or clone it before it's used."
+        f"operation: {name} saved '{what}' at version {saved_at}, but it is at version "
+        f"{counter.value} now. Change a copy instead (x = x + 1 in place of x += 1), or clone it "
+        "before it's used."
+        + ("" if saver is None else f"\n  saved:   {saver}")
+        + ("" if changer is None else f"\n  changed: {changer}")
     )
 
 
 def freed(name: str) -> RuntimeError:
-    """The error for running a freed graph again."""
+    """The error for running a freed graph again, or looking into it."""
     return RuntimeError(
-        f"Trying to backward through the graph a second time: {name} has let go of the tensors it "
-        "saved when an earlier backward pass went through it. Give that earlier pass "
-        "retain_graph=True to keep them, or compute the forward again."
+        f"Trying to backward through the graph a second time (or directly access saved tensors "
+        f"after they have already been freed): {name} has let go of the tensors it "
+        "saved when an earlier backward pass went through it. Specify retain_graph=True in that "
+        "earlier pass to keep them, or compute the forward again."
     )
 
 
-def check_version(name: str, what: str, saved_at: int, counter: VersionCounter | None) -> None:
+def check_version(
+    node: Node | None, what: str, saved_at: int, counter: VersionCounter | None
+) -> None:
     """Refuse a saved value that has been changed since."""
     if counter is not None and counter.value != saved_at:
-        raise changed(name, what, saved_at, counter.value)
+        raise changed(node, what, saved_at, counter)

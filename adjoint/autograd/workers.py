@@ -98,7 +98,7 @@ class Workers:
             if not self.errors:
                 grad = self.take(node)
                 self.task.current = node
-                engine.evaluate(self.task, node, grad)
+                engine.visit(self.task, node, grad)
         except BaseException as error:
             engine.explain(self.task, node, error)
             self.errors.append(error)

@@ -12,7 +12,7 @@ from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
 from adjoint.device import CPU, device
 
-BLOCK = 16384  # elements that fit the first-level caches
+BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
 KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
 _rooms = threading.local()
 

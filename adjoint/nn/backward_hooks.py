@@ -9,7 +9,6 @@ make itself (a parameter, an input as it came), because others may use those too
 """
 
 import contextlib
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -27,6 +26,7 @@ from adjoint.tensor_core import (
     CUSTOM_VIEW,
     DEFAULT_VIEW,
     Extras,
+    Spec,
     VersionCounter,
     backend_of,
     factory,
@@ -42,7 +42,7 @@ class Gate(Node):
     def __init__(self, tensors: list[Tensor], materialises: bool) -> None:
         super().__init__(next_sequence_number())
         self.materialises = materialises
-        self.describe_outputs([tensor.array for tensor in tensors])
+        self.describe_outputs(list(tensors))
         for tensor in tensors:
             self.add_edge(edge_node(tensor), tensor.output_number)
 
@@ -58,7 +58,7 @@ class Gate(Node):
             return list(grads)
         assert self.outputs is not None
         full = zip(grads, self.outputs, strict=True)
-        return [zeros(kind) if grad is None else grad for grad, kind in full]
+        return [zeros(spec) if grad is None else grad for grad, spec in full]
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
         """The step that made the value must hear of changes to it."""
@@ -67,10 +67,14 @@ class Gate(Node):
             node.watch(number, counter)
 
 
-def zeros(kind: tuple[Any, Any, Any]) -> Any:
-    """A gradient of nothing for an output of this shape, data type and array type."""
-    shape, dtype, array_type = kind
-    return factory.tensor(backend_of(array_type).xp.zeros(shape, dtype))
+def zeros(spec: Spec) -> Any:
+    """The gradient where none came, of a tensor that looks like this."""
+    return factory.tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype))
+
+
+def is_view(tensor: Any) -> bool:
+    """Whether a tensor shows the memory of another."""
+    return tensor.extras is not None and tensor.extras.base is not None
 
 
 def stand_in(tensor: Tensor, gate: Gate, number: int, *, guarded: bool) -> Any:
@@ -142,7 +146,7 @@ class Side:
             place for place, t in enumerate(self.tensors) if t is not None and t.requires_grad
         ]
         self.gated = bool(self.places) and is_grad_enabled()
-        self.kinds: dict[int, Any] = {}
+        self.specs: dict[int, Spec] = {}
 
     def refreshed(self) -> list[Any]:
         """The tensors that get gates, their places in the graph up to date."""
@@ -151,20 +155,18 @@ class Side:
             tensor.up_to_date()
         return found
 
-    def forget(self, keep_kinds: bool) -> None:
-        """Let go of the tensors; of what kind they were may be remembered."""
-        if keep_kinds:
-            for place, tensor in enumerate(self.tensors):
-                if tensor is not None:
-                    array = tensor.array
-                    self.kinds[place] = (array.shape, array.dtype, type(array))
+    def forget(self, keep_specs: bool) -> None:
+        """Let go of the tensors; what they looked like may be remembered."""
+        if keep_specs:
+            found = enumerate(self.tensors)
+            self.specs = {place: tensor.spec() for place, tensor in found if tensor is not None}
         self.tensors = []
 
     def nest(self, grads: Iterable[Any] = ()) -> Any:
         """Gradients of gated leaves in a nest like that of the values."""
         flat: list[Any] = [None] * self.spec.num_leaves
-        for place, kind in self.kinds.items():
-            flat[place] = zeros(kind)
+        for place, spec in self.specs.items():
+            flat[place] = zeros(spec)
         for place, grad in zip(self.places, grads, strict=False):
             if grad is not None:
                 flat[place] = grad
@@ -207,7 +209,6 @@ class BackwardHooks:
         self.stand_ins: list[tuple[Tensor, Any]] = []
         self.replaced: list[Replaced] = []
         self.changed: dict[int, Tensor] = {}
-        self.seen: dict[int, tuple[int, Any]] = {}  # pass → its thread, and grad_output
 
     # ---- forward ----
 
@@ -235,13 +236,13 @@ class BackwardHooks:
             often = Counter(id(leaves[place]) for place in side.places)
             for number, place in enumerate(side.places):
                 tensor = leaves[place]
-                guarded = tensor.node is None or tensor._is_view() or often[id(tensor)] > 1
+                guarded = tensor.node is None or is_view(tensor) or often[id(tensor)] > 1
                 leaves[place] = stand_in(tensor, gate, number, guarded=guarded)
                 self.stand_ins.append((tensor, leaves[place]))
             values = self.given([*args, *kwargs.values()], side, leaves)
             args = tuple(values[: len(args)])
             kwargs = dict(zip(kwargs, values[len(args) :], strict=True))
-        side.forget(keep_kinds=side.gated)
+        side.forget(keep_specs=side.gated)
         return args, kwargs
 
     def given(self, arguments: list[Any], side: Side, leaves: list[Any]) -> list[Any]:
@@ -265,7 +266,8 @@ class BackwardHooks:
         for tensor, shown in self.stand_ins:
             if shown.extras.base is not None:
                 continue
-            tensor.array = shown.array  # arrays that can't be changed are replaced
+            if tensor.array is not shown.array:  # one that can't be changed was replaced
+                tensor.replace_array(shown.array)
             if shown.node is self.gate:
                 continue
             if shown.node is None:
@@ -277,10 +279,13 @@ class BackwardHooks:
             container.write_back(self.own)
 
     def own(self, value: Any) -> Any:
-        """The caller's tensor for a stand-in; anything else is itself."""
+        """The caller's tensor or container for what stands in for it; anything else is itself."""
         for tensor, shown in self.stand_ins:
             if shown is value:
                 return tensor
+        for container in self.replaced:
+            if container.given is value:
+                return container.original
         return value
 
     def finish(self) -> None:
@@ -298,7 +303,7 @@ class BackwardHooks:
         side = self.outputs = Side(leaves, spec)
         if side.gated:
             self.put_gate(leaves, side)
-        side.forget(keep_kinds=False)
+        side.forget(keep_specs=False)
         self.finish()
         if all(new is old for new, old in zip(leaves, before, strict=True)):
             return result
@@ -327,7 +332,7 @@ class BackwardHooks:
                 leaves[place] = stand_in(source, gate, number, guarded=True)
                 continue
             set_history(tensor, gate, number)
-            if tensor._is_view() and tensor.extras.creation == DEFAULT_VIEW:
+            if is_view(tensor) and tensor.extras.creation == DEFAULT_VIEW:
                 tensor.extras.creation = CUSTOM_VIEW
 
     # ---- backward ----
@@ -338,12 +343,14 @@ class BackwardHooks:
         assert self.inputs is not None
         nest = self.outputs.nest(grads)
         for hook in self.pre():
-            answer = hook(self.module, nest)
+            with named(hook, "full backward pre-hook", self.module):
+                answer = hook(self.module, nest)
             if answer is not None:
                 answer = counted(hook, "pre hook", "grad_output", nest, answer)
                 nest = self.outputs.checked(hook, nest, answer)
         if self.inputs.gated:
-            self.remember(nest)
+            task: Any = current_task()
+            task.notes[self] = nest  # for the hooks on the inputs, in this pass
         else:
             self.run_without_inputs(nest)
         return passed(results, self.outputs.flat(nest))
@@ -351,7 +358,7 @@ class BackwardHooks:
     def on_inputs(self, results: tuple[Any, ...], grads: tuple[Any, ...]) -> Any:
         """The gradients of all inputs are there."""
         task: Any = current_task()
-        _, grad_output = self.seen.pop(task.id, (0, None))
+        grad_output = task.notes.pop(self, None)
         if grad_output is None:
             return None  # they did not come by way of the outputs, as in a second derivative
         assert self.inputs is not None
@@ -361,9 +368,9 @@ class BackwardHooks:
             if answer is not None:
                 if not getattr(hook, "with_kwargs", False):
                     answer = (answer, nest[1])
-                positional, named = counted(hook, "hook", "results", nest, answer)
-                positional = counted(hook, "hook", "grad_input", nest[0], positional)
-                nest = self.inputs.checked(hook, nest, (positional, named))
+                args, kwargs = counted(hook, "hook", "results", nest, answer)
+                args = counted(hook, "hook", "grad_input", nest[0], args)
+                nest = self.inputs.checked(hook, nest, (args, kwargs))
         return passed(results, self.inputs.flat(nest))
 
     def run_without_inputs(self, grad_output: Any) -> None:
@@ -390,27 +397,24 @@ class BackwardHooks:
                     "gradients"
                 )
 
-    def remember(self, grad_output: Any) -> None:
-        """Keep grad_output for the hooks on the inputs, in this pass."""
-        task: Any = current_task()
-        thread = threading.get_ident()
-        running = set()
-        above = task
-        while above is not None:
-            running.add(above.id)
-            above = above.parent
-        for key, (owner, _) in list(self.seen.items()):
-            if owner == thread and key not in running:
-                del self.seen[key]  # left by a pass that failed
-        self.seen[task.id] = (thread, grad_output)
+
+@contextlib.contextmanager
+def named(hook: Any, kind: str, module: Any) -> Iterator[None]:
+    """Around the call of a hook: what it raises says which it was."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"in the {kind} '{name_of(hook)}' of {type(module).__name__}")
+        raise
 
 
 def called(hook: Any, module: Any, grad_inputs: Any, grad_output: Any) -> Any:
     """What a full backward hook answers."""
-    positional, named = grad_inputs
-    if getattr(hook, "with_kwargs", False):
-        return hook(module, positional, named, grad_output)
-    return hook(module, positional, grad_output)
+    args, kwargs = grad_inputs
+    with named(hook, "full backward hook", module):
+        if getattr(hook, "with_kwargs", False):
+            return hook(module, args, kwargs, grad_output)
+        return hook(module, args, grad_output)
 
 
 def counted(hook: Any, kind: str, what: str, old: tuple[Any, ...], answer: Any) -> tuple[Any, ...]:

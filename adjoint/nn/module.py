@@ -3,51 +3,66 @@
 Where members live: `_parameters`, `_buffers` and `_modules` are plain dictionaries, and the only
 place of what is in them. Programs write to them directly, replace them, copy them with `__dict__`,
 and put properties of the same name on the class; all of that works because there is no second
-place to keep in step. The price is that `self.weight` goes through `__getattr__`, 0.3 µs on CPython
-3.11 (less since 3.12); a training step of a small network makes a handful of such look-ups. A
-forward that reads the same member many times may take it into a local name once.
+place to keep in step. The price is that `self.weight` goes through `__getattr__`, half a
+microsecond on CPython 3.11: 2 % of a training step of a small network (docs/benchmarks.md,
+mlp_module). A forward that reads a member many times may take it into a local name once.
 
-The path of the module being called is not recorded: `current_modules` finds it on the stack when
-it is asked for, so that calls cost nothing more.
+Which modules are being called is kept in a context variable, from which each node takes where it
+was made (`Node.module_path`); a call costs 0.2 µs more for it.
 """
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import copy
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeVar
+from weakref import ref
 
 from adjoint import creation
 from adjoint._base import HookTable
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.dtypes import COMPLEX, FLOAT, bfloat16, dtype, float16, float32, float64
+from adjoint.dtypes import COMPLEX, FLOAT, dtype
 from adjoint.nn.module_hooks import (
     BACKWARD,
     BACKWARD_PRE,
     BUFFER_REGISTRATION,
     FORWARD,
     FORWARD_PRE,
+    KIND_BACKWARD,
+    KIND_BACKWARD_PRE,
+    KIND_FORWARD,
+    KIND_FORWARD_PRE,
     MODULE_REGISTRATION,
     PARAMETER_REGISTRATION,
     CallHooks,
     registered,
 )
 from adjoint.nn.parameter import Buffer, Parameter
-from adjoint.nn.state_dict import State
+from adjoint.nn.state_dict import (
+    KIND_LOAD_POST,
+    KIND_LOAD_PRE,
+    KIND_STATE_POST,
+    KIND_STATE_PRE,
+    State,
+)
 from adjoint.ops.conversion import _requested as requested, typename
+from adjoint.provenance import calls, module_path, modules_of, trail
 from adjoint.tensor import Tensor
+
+trail.modules = True  # nodes ask from now on in which module's call they are made
 
 T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
 _TABLES = {
-    "forward_pre": "_forward_pre_hooks",
-    "forward": "_forward_hooks",
-    "full_backward_pre": "_backward_pre_hooks",
-    "full_backward": "_backward_hooks",
-    "state_dict_pre": "_state_dict_pre_hooks",
-    "state_dict_post": "_state_dict_hooks",
-    "load_state_dict_pre": "_load_state_dict_pre_hooks",
-    "load_state_dict_post": "_load_state_dict_post_hooks",
+    KIND_FORWARD_PRE: "_forward_pre_hooks",
+    KIND_FORWARD: "_forward_hooks",
+    KIND_BACKWARD_PRE: "_backward_pre_hooks",
+    KIND_BACKWARD: "_backward_hooks",
+    KIND_STATE_PRE: "_state_dict_pre_hooks",
+    KIND_STATE_POST: "_state_dict_hooks",
+    KIND_LOAD_PRE: "_load_state_dict_pre_hooks",
+    KIND_LOAD_POST: "_load_state_dict_post_hooks",
 }
 
 
@@ -100,14 +115,18 @@ class Module(CallHooks, State):
             or BACKWARD_PRE
         ):
             return self._call_impl(*args, **kwargs)
-        return self.forward(*args, **kwargs)
+        token = calls.set((ref(self), calls.get()))
+        try:
+            return self.forward(*args, **kwargs)
+        finally:
+            calls.reset(token)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Accepted with any options; the module stays as it is and runs op by op."""
 
-    def _hook_tables(self) -> dict[str, HookTable]:
-        """The tables of this module's hooks, by kind."""
-        return {kind: self.__dict__[table] for kind, table in _TABLES.items()}
+    def hook_tables(self) -> list[tuple[str, HookTable]]:
+        """The kinds and tables of this module's hooks, which `autograd.graph.hooks` lists."""
+        return [(kind, self.__dict__[table]) for kind, table in _TABLES.items()]
 
     # ---- members by name ----
 
@@ -306,7 +325,7 @@ class Module(CallHooks, State):
         prefix: str = "",
         remove_duplicate: bool = True,
     ) -> "Iterator[tuple[str, Module]]":
-        """This module and all within it with their paths, each once unless told otherwise."""
+        """The module itself and all within it with their paths, each once unless told otherwise."""
         seen = set() if memo is None else memo
         if self in seen:
             return
@@ -319,7 +338,7 @@ class Module(CallHooks, State):
                 yield from module.named_modules(seen, path, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> "Iterator[Module]":
-        """This module and all within it."""
+        """The module itself and all within it."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
@@ -491,22 +510,22 @@ class Module(CallHooks, State):
 
     def float(self) -> Self:
         """Convert floating parameters and buffers to float32."""
-        return self._converted(float32)
+        return self._converted("float")
 
     def double(self) -> Self:
         """Convert floating parameters and buffers to float64."""
-        return self._converted(float64)
+        return self._converted("double")
 
     def half(self) -> Self:
         """Convert floating parameters and buffers to float16."""
-        return self._converted(float16)
+        return self._converted("half")
 
     def bfloat16(self) -> Self:
         """Convert floating parameters and buffers to bfloat16."""
-        return self._converted(bfloat16)
+        return self._converted("bfloat16")
 
-    def _converted(self, kind: dtype) -> Self:
-        return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)
+    def _converted(self, method: str) -> Self:
+        return self._apply(lambda t: getattr(t, method)() if t.is_floating_point() else t)
 
     def share_memory(self) -> Self:
         """Nothing: a forked process sees the memory of its parent until one of them writes."""
@@ -565,32 +584,11 @@ def enclosed(name: str, lines: list[str]) -> str:
     return f"{name}(\n  " + "\n  ".join(lines) + "\n)"
 
 
-_CALL = Module.__call__.__code__
-
-
 def current_modules() -> tuple[Module, ...]:
-    """The modules whose calls are under way in this thread, the outermost first."""
-    found: list[Module] = []
-    frame = sys._getframe(1)
-    above: Any = frame
-    while above is not None:
-        if above.f_code is _CALL:
-            found.append(above.f_locals["self"])
-        above = above.f_back
-    return tuple(found[::-1])
+    """The modules whose calls are under way in this context, the outermost first."""
+    return tuple(modules_of(calls.get()))
 
 
 def current_module_path() -> str:
-    """Where in the outermost module being called the innermost is, such as 'encoder.0.linear'.
-
-    Empty in the outermost itself, and outside of all. A module that its caller does not contain is
-    named by its class, in angle brackets.
-    """
-    modules = current_modules()
-    parts: list[str] = []
-    for outer, inner in zip(modules, modules[1:], strict=False):
-        paths = (path for path, module in outer.named_modules() if module is inner)
-        part = next(paths, f"<{type(inner).__name__}>")
-        if part:
-            parts.append(part)
-    return ".".join(parts)
+    """Where in the outermost module being called the innermost is, such as 'encoder.0.linear'."""
+    return module_path(modules_of(calls.get()))

@@ -12,10 +12,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 from adjoint._base import HookTable
-from adjoint.autograd.hooks import RemovableHandle, name_of, register
+from adjoint.autograd.hooks import RemovableHandle, insert, name_of
 from adjoint.nn.backward_hooks import BackwardHooks
+from adjoint.provenance import calls
+
+# The kinds of hook, in the words of lists and messages.
+KIND_FORWARD_PRE = "forward pre-hook"
+KIND_FORWARD = "forward hook"
+KIND_BACKWARD_PRE = "full backward pre-hook"
+KIND_BACKWARD = "full backward hook"
+KIND_REGISTRATION = "registration hook"
 
 FORWARD_PRE = HookTable()
 FORWARD = HookTable()
@@ -26,17 +35,14 @@ MODULE_REGISTRATION = HookTable()
 PARAMETER_REGISTRATION = HookTable()
 
 
-def global_hook_tables() -> dict[str, HookTable]:
-    """The hooks of all modules, by kind."""
-    return {
-        "forward_pre": FORWARD_PRE,
-        "forward": FORWARD,
-        "full_backward_pre": BACKWARD_PRE,
-        "full_backward": BACKWARD,
-        "buffer_registration": BUFFER_REGISTRATION,
-        "module_registration": MODULE_REGISTRATION,
-        "parameter_registration": PARAMETER_REGISTRATION,
-    }
+class _AllModules:
+    """Whose the hooks are that every module's call runs."""
+
+    def __repr__(self) -> str:
+        return "all modules"
+
+
+ALL_MODULES = _AllModules()
 
 
 @dataclass(slots=True, repr=False)
@@ -57,11 +63,20 @@ class ModuleHook:
 
 
 def add_hook(
-    table: HookTable, hook: Callable[..., Any], *, prepend: bool = False, **options: Any
+    owner: Any,
+    kind: str,
+    table: HookTable,
+    hook: Callable[..., Any],
+    *,
+    prepend: bool = False,
+    **options: Any,
 ) -> RemovableHandle:
-    """Put a hook at the end of a table, or at its beginning."""
+    """Put a hook at the end of a table of its owner, or at the beginning."""
+    if not callable(hook):
+        raise TypeError(f"a {kind} must be callable, got {type(hook).__name__}")
     earlier = list(table.items())
-    handle = register(table, ModuleHook(hook, **options) if any(options.values()) else hook)
+    entry = ModuleHook(hook, **options) if any(options.values()) else hook
+    handle = insert(table, entry, owner, kind, 0)
     if prepend:
         for key, other in earlier:
             del table[key]
@@ -110,6 +125,8 @@ class CallHooks:
         have a `name`, by which it is listed, and may be for one call only.
         """
         return add_hook(
+            self,
+            KIND_FORWARD_PRE,
             self._forward_pre_hooks,
             hook,
             prepend=prepend,
@@ -134,6 +151,8 @@ class CallHooks:
         even if the forward, or a hook, raises.
         """
         return add_hook(
+            self,
+            KIND_FORWARD,
             self._forward_hooks,
             hook,
             prepend=prepend,
@@ -156,7 +175,15 @@ class CallHooks:
         grad_output is a tuple with an element for each output, nested as the outputs are; what
         hook returns replaces it.
         """
-        return add_hook(self._backward_pre_hooks, hook, prepend=prepend, name=name, once=once)
+        return add_hook(
+            self,
+            KIND_BACKWARD_PRE,
+            self._backward_pre_hooks,
+            hook,
+            prepend=prepend,
+            name=name,
+            once=once,
+        )
 
     def register_full_backward_hook(
         self,
@@ -174,6 +201,8 @@ class CallHooks:
         hook(module, grad_input, grad_kwargs, grad_output), and answers None or the first two.
         """
         return add_hook(
+            self,
+            KIND_BACKWARD,
             self._backward_hooks,
             hook,
             prepend=prepend,
@@ -185,11 +214,14 @@ class CallHooks:
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """The call with everything around forward; `__call__` comes here if there are hooks."""
         call = _Call(self, args, kwargs)
+        token = calls.set((ref(self), calls.get()))
         try:
             return call.run()
         except Exception:
             call.run_always_called()
             raise
+        finally:
+            calls.reset(token)
 
 
 class _Call:
@@ -273,7 +305,7 @@ def register_module_forward_pre_hook(
     hook: Callable[..., Any], *, name: str | None = None, once: bool = False
 ) -> RemovableHandle:
     """Call hook(module, args) before every module's forward."""
-    return add_hook(FORWARD_PRE, hook, name=name, once=once)
+    return add_hook(ALL_MODULES, KIND_FORWARD_PRE, FORWARD_PRE, hook, name=name, once=once)
 
 
 def register_module_forward_hook(
@@ -286,7 +318,14 @@ def register_module_forward_hook(
 ) -> RemovableHandle:
     """Call hook(module, args, output) after every module's forward."""
     return add_hook(
-        FORWARD, hook, with_kwargs=with_kwargs, always_call=always_call, name=name, once=once
+        ALL_MODULES,
+        KIND_FORWARD,
+        FORWARD,
+        hook,
+        with_kwargs=with_kwargs,
+        always_call=always_call,
+        name=name,
+        once=once,
     )
 
 
@@ -294,7 +333,7 @@ def register_module_full_backward_pre_hook(
     hook: Callable[..., Any], *, name: str | None = None, once: bool = False
 ) -> RemovableHandle:
     """Call hook(module, grad_output) before every module's part of backward."""
-    return add_hook(BACKWARD_PRE, hook, name=name, once=once)
+    return add_hook(ALL_MODULES, KIND_BACKWARD_PRE, BACKWARD_PRE, hook, name=name, once=once)
 
 
 def register_module_full_backward_hook(
@@ -305,22 +344,24 @@ def register_module_full_backward_hook(
     once: bool = False,
 ) -> RemovableHandle:
     """Call hook(module, grad_input, grad_output) after every module's part of backward."""
-    return add_hook(BACKWARD, hook, with_kwargs=with_kwargs, name=name, once=once)
+    return add_hook(
+        ALL_MODULES, KIND_BACKWARD, BACKWARD, hook, with_kwargs=with_kwargs, name=name, once=once
+    )
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(module, name, buffer) before a buffer is registered; it may answer another."""
-    return add_hook(BUFFER_REGISTRATION, hook)
+    return add_hook(ALL_MODULES, KIND_REGISTRATION, BUFFER_REGISTRATION, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(module, name, submodule) before a submodule is; it may answer another."""
-    return add_hook(MODULE_REGISTRATION, hook)
+    return add_hook(ALL_MODULES, KIND_REGISTRATION, MODULE_REGISTRATION, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(module, name, parameter) before a parameter is; it may answer another."""
-    return add_hook(PARAMETER_REGISTRATION, hook)
+    return add_hook(ALL_MODULES, KIND_REGISTRATION, PARAMETER_REGISTRATION, hook)
 
 
 def registered(table: HookTable, module: Any, name: str, value: Any) -> Any:
@@ -331,33 +372,3 @@ def registered(table: HookTable, module: Any, name: str, value: Any) -> Any:
         if answer is not None:
             value = answer
     return value
-
-
-# ---- listing and removing ----
-
-
-def list_hooks(module: Any, *, recurse: bool = False) -> list[tuple[str, str, str]]:
-    """The path, kind and name of each hook of a module, and of those within it if `recurse`."""
-    modules = module.named_modules() if recurse else [("", module)]
-    return [
-        (path, kind, name_of(hook))
-        for path, owner in modules
-        for kind, table in owner._hook_tables().items()
-        for hook in table.values()
-    ]
-
-
-def remove_hooks(
-    module: Any, *, kind: str | None = None, name: str | None = None, recurse: bool = False
-) -> int:
-    """Remove all hooks of a module, or those of a kind or a name; how many there were."""
-    count = 0
-    for owner in module.modules() if recurse else [module]:
-        for found, table in owner._hook_tables().items():
-            if kind is not None and found != kind:
-                continue
-            for key, hook in list(table.items()):
-                if name is None or name_of(hook) == name:
-                    del table[key]
-                    count += 1
-    return count

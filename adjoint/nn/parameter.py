@@ -1,5 +1,7 @@
 """Parameters and buffers: tensors that a module takes as its own when they are assigned to it."""
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 from typing import Any
 
 from adjoint.creation import empty
@@ -41,13 +43,15 @@ class Parameter(Tensor, metaclass=_Marked):
             )
         if type(data) is Tensor or type(data) is Parameter:
             return make_subclass(cls, data, requires_grad)
-        leaf: Any = data.detach().requires_grad_(requires_grad)
-        if type(leaf) is not type(data):
+        leaf: Any = data.detach()
+        kept = type(leaf) is type(data)
+        if not kept:
             raise RuntimeError(
                 f"Parameter(data): detach() of a {type(data).__name__} answers a "
                 f"{type(leaf).__name__}, so it can't stay what it is as a parameter; let detach() "
                 "keep the class"
             )
+        leaf.requires_grad_(requires_grad)
         leaf._is_param = True
         return leaf
 
@@ -149,7 +153,7 @@ class UninitializedTensor:
         return rebuilt, (type(self), array, where, self.requires_grad, {})
 
 
-class UninitializedParameter(UninitializedTensor, Parameter):
+class UninitializedParameter(UninitializedTensor, Parameter):  # type: ignore[misc]  # sees calls
     """A parameter whose shape the first call of its module tells."""
 
     becomes = Parameter

@@ -22,6 +22,12 @@ from adjoint.nn.module_hooks import add_hook
 from adjoint.nn.parameter import Parameter, is_lazy
 from adjoint.tensor import Tensor
 
+# The kinds of hook, in the words of lists and messages.
+KIND_STATE_PRE = "state_dict pre-hook"
+KIND_STATE_POST = "state_dict post-hook"
+KIND_LOAD_PRE = "load_state_dict pre-hook"
+KIND_LOAD_POST = "load_state_dict post-hook"
+
 EXTRA_STATE = "_extra_state"  # the last part of the key of what get_extra_state answers
 
 
@@ -78,16 +84,16 @@ class State:
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, prefix, keep_vars) before state_dict."""
-        return add_hook(self._state_dict_pre_hooks, hook)
+        return add_hook(self, KIND_STATE_PRE, self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, state_dict, prefix, local_metadata) after state_dict.
 
         It may change state_dict in place, and must return None.
         """
-        marked: Any = hook
+        marked: Any = getattr(hook, "__func__", hook)  # a bound method takes no attributes
         marked._from_public_api = True
-        return add_hook(self._state_dict_hooks, hook)
+        return add_hook(self, KIND_STATE_POST, self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """As register_state_dict_post_hook; for the outermost module hook may answer another."""
@@ -96,7 +102,7 @@ class State:
                 f"hook '{name_of(hook)}' was registered by register_state_dict_post_hook before, "
                 "by which it must return None; register a function of its own here"
             )
-        return add_hook(self._state_dict_hooks, hook)
+        return add_hook(self, KIND_STATE_POST, self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook before the module loads its own part of a state dict.
@@ -111,14 +117,14 @@ class State:
     ) -> RemovableHandle:
         """As register_load_state_dict_pre_hook; without `with_module`, hook gets no module."""
         bound = _BoundHook(hook, self) if with_module else hook
-        return add_hook(self._load_state_dict_pre_hooks, bound)
+        return add_hook(self, KIND_LOAD_PRE, self._load_state_dict_pre_hooks, bound)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, incompatible_keys) when the module and those within it are loaded.
 
         It may change the lists of incompatible_keys in place, and must return None.
         """
-        return add_hook(self._load_state_dict_post_hooks, hook)
+        return add_hook(self, KIND_LOAD_POST, self._load_state_dict_post_hooks, hook)
 
     # ---- saving ----
 

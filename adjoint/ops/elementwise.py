@@ -431,7 +431,8 @@ def _exponent_rule(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
         return grad * conj(result * logarithm)
     power = find("real")(exponent) if holds_complex(exponent) else exponent
     flat = (power >= 0) & (input == 0)
-    return where(flat, 0, grad * conj(result * log(where(flat, 1, input))))
+    base = where(flat, 0 * result + 1, input)  # of the result's type: a negative one may be complex
+    return where(flat, 0, grad * conj(result * log(base)))
 
 
 def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:

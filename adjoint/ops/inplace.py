@@ -12,11 +12,15 @@ class InplaceOp:
 
     def __init__(self, op: Op) -> None:
         self.op = op
-        self.__name__ = op.name + "_"
+        self.name = self.__name__ = op.name + "_"
         self.doc = f"In-place form of {op.name}: {op.doc}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return apply_inplace(self.op, self.op.bind(args, kwargs), self)
+
+    def run(self, values: list[Any]) -> Any:
+        """The call with its arguments in the order of the parameters; how a watcher makes it."""
+        return apply_inplace(self.op, values, self)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         return self if instance is None else MethodType(self, instance)

@@ -138,6 +138,10 @@ class Op:
                 return dispatch.binary(self, args[0], args[1])
         return dispatch.call(self, args, kwargs)
 
+    def run(self, values: list[Any]) -> Any:
+        """The call with its arguments in the order of the parameters; how a watcher makes it."""
+        return dispatch.apply(self, values)
+
     def plan(self, mask: int) -> Plan:
         """What to keep when the inputs of the mask need gradients."""
         found = self.plans.get(mask)

@@ -298,32 +298,63 @@ def std(
     return narrowed(result, from_numpy_dtype(input.dtype).to_real().numpy_dtype)
 
 
-@composite
+def _mean_rule_beside(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool) -> Any:
+    """The gradient of a mean that is answered together with another moment."""
+    dim, _ = _correction(dim, unbiased, None)
+    return kept(grad, input.shape, dim, keepdim) / reduced_count(input.shape, dim)
+
+
+def _var_mean_rule(
+    grad0: Any, grad1: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> Any:
+    spread = _var_rule(grad0, input, dim, unbiased, keepdim, correction)
+    return spread + _mean_rule_beside(grad1, input, dim, unbiased, keepdim)
+
+
+@general(input=_var_mean_rule, method=False)
 def var_mean(
+    xp: Any,
     input: Any,
     dim: Any = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: Any = None,
-) -> tuple[Any, Any]:
+) -> Any:
     """Variance and mean over dim."""
-    variance = var(input, dim, unbiased, keepdim, correction=correction)
-    return variance, mean(input, None if isinstance(dim, bool) else dim, keepdim)
+    axes, _ = _correction(dim, unbiased, correction)
+    spread = var.forward(xp, input, dim, unbiased, keepdim, correction=correction)
+    return spread, mean.forward(xp, input, axes, keepdim)
 
 
-@composite
+def _std_mean_rule(
+    grad0: Any,
+    grad1: Any,
+    input: Any,
+    result0: Any,
+    dim: Any,
+    unbiased: Any,
+    keepdim: bool,
+    correction: Any,
+) -> Any:
+    spread = _std_rule(grad0, input, result0, dim, unbiased, keepdim, correction)
+    return spread + _mean_rule_beside(grad1, input, dim, unbiased, keepdim)
+
+
+@general(input=_std_mean_rule, method=False)
 def std_mean(
+    xp: Any,
     input: Any,
     dim: Any = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: Any = None,
-) -> tuple[Any, Any]:
+) -> Any:
     """Standard deviation and mean over dim."""
-    deviation = std(input, dim, unbiased, keepdim, correction=correction)
-    return deviation, mean(input, None if isinstance(dim, bool) else dim, keepdim)
+    axes, _ = _correction(dim, unbiased, correction)
+    spread = std.forward(xp, input, dim, unbiased, keepdim, correction=correction)
+    return spread, mean.forward(xp, input, axes, keepdim)
 
 
 # ---- extremes ----

@@ -170,6 +170,8 @@ def strided_view(xp: Any, input: Any, size: Any, stride: Any, offset: int, sourc
         return _through(xp, input, source, (size, stride, offset), "source")
     owner = _owner(input)
     start = (_address(input) - _address(owner)) // input.dtype.itemsize + offset - source[2]
+    if 0 in size:  # nothing is read, wherever it may begin
+        start = 0
     if start < 0 or start + _extent(size, stride) > owner.nbytes // input.dtype.itemsize:
         raise RuntimeError(
             f"sizes {list(size)}, strides {list(stride)} and storage offset {offset} reach beyond "

@@ -87,12 +87,15 @@ def test_an_exception_restores(x):
     assert adjoint.is_grad_enabled()
 
 
-def test_classes_are_refused():
-    with pytest.raises(TypeError, match="class"):
+def test_a_class_is_warned_about_and_its_constructor_wrapped():
+    with pytest.warns(FutureWarning, match="Something"):
 
         @adjoint.no_grad()
         class Something:
-            pass
+            def __init__(self):
+                self.enabled = adjoint.is_grad_enabled()
+
+    assert Something().enabled is False
 
 
 def test_threads_start_with_the_default(x):

@@ -106,6 +106,19 @@ def test_load_hook_of_a_module_that_is_gone():
         hook()
 
 
+def test_bound_methods_as_state_dict_hooks():
+    class Noting(Layer):
+        seen = ()
+
+        def note(self, module, state_dict, prefix, local_metadata):
+            self.seen = list(state_dict)
+
+    layer = Noting()
+    layer.register_state_dict_post_hook(layer.note)
+    layer.state_dict()
+    assert layer.seen == ["weight", "count"]
+
+
 def test_register_buffer_overridden_without_persistent():
     class Old(nn.Module):
         def register_buffer(self, name, tensor):

@@ -10,12 +10,8 @@ import pytest
 
 import adjoint
 from adjoint import nn, ones, tensor
-from adjoint.nn.module_hooks import (
-    ModuleHook,
-    global_hook_tables,
-    list_hooks,
-    remove_hooks,
-)
+from adjoint.autograd import graph
+from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE, ModuleHook
 
 
 def leaf(*values):
@@ -158,6 +154,16 @@ def test_nests_that_forward_changes():
     assert table["y"].tolist() == [1.0]
 
 
+def test_nests_in_nests_that_forward_changes():
+    module, _ = watched(lambda caches: caches.append(0) or caches[0].append(1) or caches[0][0] * 2)
+    inner = [leaf(1.0)]
+    outer = [inner]
+    module(outer)
+    assert outer == [inner, 0]
+    assert outer[0] is inner
+    assert len(inner) == 2
+
+
 # ---- the objects of forward ----
 
 
@@ -290,7 +296,7 @@ def test_once(kind):
     for out in outs:
         out.sum().backward()
     assert sorted(calls) == ["ever"] * 3 + ["once"]
-    assert len(module._hook_tables()[kind]) == 1
+    assert len(graph.hooks(module)) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -301,28 +307,38 @@ def test_once_of_all_modules(kind):
     for _ in range(2):
         Made(lambda x: x * 2)(leaf(1.0)).sum().backward()
     assert calls == ["once"]
-    assert not global_hook_tables()[kind]
+    assert not any((FORWARD_PRE, FORWARD, BACKWARD_PRE, BACKWARD))
 
 
 def test_lists_and_removal():
-    net = nn.Sequential(Made(lambda x: x), nn.Sequential(Made(lambda x: x)))
+    net = nn.Sequential(Made(lambda x: x))
     net.register_forward_hook(lambda *args: None, name="watch")
-    net[0].register_full_backward_hook(lambda *args: None, name="gradients")
-    net[1][0].register_forward_hook(lambda *args: None, name="watch")
-    net[1][0].register_state_dict_pre_hook(test_lists_and_removal)
-    assert list_hooks(net) == [("", "forward", "watch")]
-    assert list_hooks(net, recurse=True) == [
-        ("", "forward", "watch"),
-        ("0", "full_backward", "gradients"),
-        ("1.0", "forward", "watch"),
-        ("1.0", "state_dict_pre", "test_lists_and_removal"),
+    net.register_full_backward_hook(lambda *args: None, name="gradients")
+    net.register_state_dict_pre_hook(module_hook)
+    nn.register_module_forward_hook(module_hook, name="everywhere")
+    listed = [(record.kind, record.name) for record in graph.hooks(net)]
+    assert listed == [
+        ("forward hook", "watch"),
+        ("full backward hook", "gradients"),
+        ("state_dict pre-hook", "module_hook"),
     ]
-    assert remove_hooks(net, name="watch", recurse=True) == 2
-    assert remove_hooks(net, kind="full_backward", recurse=True) == 1
-    assert [kind for _, kind, _ in list_hooks(net, recurse=True)] == ["state_dict_pre"]
-    assert remove_hooks(net) == 0
-    assert remove_hooks(net, recurse=True) == 1
-    assert list_hooks(net, recurse=True) == []
+    everywhere = [record for record in graph.hooks() if record.name == "everywhere"]
+    assert [repr(record.owner) for record in everywhere] == ["all modules"]
+    assert {record.name for record in graph.hooks() if record.owner is net} == {
+        name for _, name in listed
+    }
+    everywhere[0].remove()
+    assert not FORWARD
+    assert graph.remove_hooks(net) == 3
+    assert graph.hooks(net) == []
+
+
+def test_what_is_no_function_is_refused():
+    module = Made(lambda x: x)
+    for kind in KINDS:
+        with pytest.raises(TypeError, match=r"hook must be callable, got int"):
+            register(module, kind, 5)
+    assert graph.hooks(module) == []
 
 
 def test_errors_name_the_hook():
@@ -334,6 +350,18 @@ def test_errors_name_the_hook():
     module.register_forward_pre_hook(lambda *args: 5, with_kwargs=True, name="my hook")
     with pytest.raises(RuntimeError, match="'my hook' must return None or a tuple"):
         module(leaf(1.0))
+
+
+@pytest.mark.parametrize("kind", ["full_backward_pre", "full_backward"])
+def test_what_a_hook_raises_names_it(kind):
+    def divides(*args):
+        return 1 / 0
+
+    module = Made(lambda x: x * 2)
+    register(module, kind, divides, name="my hook")
+    with pytest.raises(ZeroDivisionError) as caught:
+        module(leaf(1.0)).sum().backward()
+    assert any("'my hook' of Made" in note for note in caught.value.__notes__)
 
 
 def test_plain_hooks_are_kept_as_they_are():

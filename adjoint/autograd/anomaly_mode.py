@@ -1,0 +1,198 @@
+"""Stop at the first value that should not be: NaN, infinity, or a number beyond a limit.
+
+While it is on, each node keeps the traceback of the call that made it, and the node, if any, whose
+backward made that call. The check itself is the engine's, after each step (`Anomaly.inspect`).
+"""
+
+import sys
+import traceback
+import warnings
+from typing import Any
+
+from adjoint import dispatch
+from adjoint.ambient import ambient, change_anomaly, change_watchers
+from adjoint.autograd.engine import current_task
+from adjoint.autograd.grad_mode import ContextDecorator
+from adjoint.backends import quiet
+from adjoint.dtypes import FLOAT, category_of
+from adjoint.tensor_core import TensorCore, backend_of, raw
+
+__all__ = [
+    "detect_anomaly",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "set_detect_anomaly",
+]
+
+TRACEBACK = "traceback_"
+PARENT = "parent_"
+
+
+class Anomaly:
+    """What counts as an anomaly, and what is said when one is found."""
+
+    def __init__(self, check_nan: bool, check_inf: bool, limit: float | None) -> None:
+        self.check_nan = check_nan
+        self.check_inf = check_inf
+        self.limit = limit
+
+    def fault_in(self, array: Any) -> str | None:
+        """What is wrong with the values of an array, or None."""
+        if category_of(array.dtype) < FLOAT or not array.size:
+            return None
+        xp = backend_of(array).xp
+        with quiet():
+            if self.check_nan and bool(xp.isnan(array).any()):
+                return "nan values"
+            if self.check_inf and bool(xp.isinf(array).any()):
+                return "infinite values"
+            if self.limit is not None:
+                largest = float(xp.absolute(array).max())
+                if largest > self.limit:
+                    return f"values up to {largest:.4g}, beyond the limit of {self.limit:.4g},"
+        return None
+
+    def inspect(self, node: Any, results: list[Any]) -> None:
+        """Refuse what a node has answered, if something is wrong with it."""
+        for number, result in enumerate(results):
+            fault = None if result is None else self.fault_in(raw(result))
+            if fault is not None:
+                raise RuntimeError(
+                    f"Function '{node.name()}' returned {fault} in its {number}th output."
+                )
+
+    def note(self, node: Any) -> None:
+        """Keep where a node was made, and in the backward of which node."""
+        frame = sys._getframe(1)  # noqa: SLF001  # there is no public way to a caller's frame
+        node.metadata[TRACEBACK] = traceback.format_stack(frame)
+        task = current_task()
+        if task is not None and task.current is not None:
+            node.metadata[PARENT] = task.current
+
+    def report(self, node: Any) -> None:
+        """Warn with the traceback of the forward call of a node that failed, and of its parents."""
+        _warn(f"Error detected in {node.name()}. {_forward_of(node, 'caused the error')}")
+        parent = node.metadata.get(PARENT)
+        while parent is not None:
+            _warn(
+                f"\n\nPrevious calculation was induced by {parent.name()}. "
+                + _forward_of(parent, "induced the previous calculation")
+            )
+            parent = parent.metadata.get(PARENT)
+
+
+def _warn(text: str) -> None:
+    """Warn; where warnings are errors, print it, so that the error at hand is the one raised."""
+    try:
+        warnings.warn(text, stacklevel=3)
+    except Warning as raised:
+        sys.stderr.write(f"Warning: {raised}\n")
+
+
+def _forward_of(node: Any, did: str) -> str:
+    """The traceback of the call that made a node, or its line, or that neither is known."""
+    lines = node.metadata.get(TRACEBACK)
+    if lines is not None:
+        return f"Traceback of forward call that {did}:\n{''.join(lines)}"
+    source = node.source()
+    known = "" if source is None else f" The line that {did} is known all the same: {source}"
+    return f"No forward pass information available: anomaly mode was off then.{known}"
+
+
+class _ForwardCheck:
+    """Sees every op of a context, and refuses results in which something is wrong."""
+
+    def __init__(self, anomaly: Anomaly) -> None:
+        self.anomaly = anomaly
+
+    def __call__(self, op: Any, values: list[Any]) -> Any:
+        result = op.run(values)
+        for output in result if isinstance(result, (tuple, list)) else (result,):
+            fault = self.anomaly.fault_in(output.array) if isinstance(output, TensorCore) else None
+            if fault is not None:
+                given = ", ".join(dispatch.described(dispatch.unwrapped(v)) for v in values)
+                raise RuntimeError(f"{op.name}({given}) returned {fault} in the forward")
+        return result
+
+
+class set_detect_anomaly(ContextDecorator):
+    """Anomaly mode on or off: called, it sets the mode; in a `with`, it also restores it.
+
+    A failed backward then warns with the traceback of the forward call that is at fault. With
+    `check_nan`, NaN in the result of a backward step is such a failure; `check_inf` and `limit`
+    (the largest magnitude allowed) are so for other values, and `forward` for results of ops.
+    """
+
+    def __init__(
+        self,
+        mode: bool,
+        check_nan: bool = True,
+        *,
+        check_inf: bool = False,
+        limit: float | None = None,
+        forward: bool = False,
+    ) -> None:
+        self.settings = (mode, check_nan, check_inf, limit, forward)
+        self.before = (ambient().anomaly, ambient().watchers)
+        others = tuple(w for w in self.before[1] if not isinstance(w, _ForwardCheck))
+        anomaly = Anomaly(check_nan, check_inf, limit) if mode else None
+        change_anomaly(anomaly)
+        change_watchers((*others, _ForwardCheck(anomaly)) if anomaly and forward else others)
+
+    def clone(self) -> "set_detect_anomaly":
+        """See ContextDecorator."""
+        mode, check_nan, check_inf, limit, forward = self.settings
+        return type(self)(mode, check_nan, check_inf=check_inf, limit=limit, forward=forward)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        anomaly, watchers = self.before
+        change_anomaly(anomaly)
+        change_watchers(watchers)
+
+
+class detect_anomaly(ContextDecorator):
+    """Anomaly mode inside a `with` or a function, with a warning; see set_detect_anomaly."""
+
+    def __init__(
+        self,
+        check_nan: bool = True,
+        *,
+        check_inf: bool = False,
+        limit: float | None = None,
+        forward: bool = False,
+    ) -> None:
+        self.settings = (check_nan, check_inf, limit, forward)
+        self.inner: list[set_detect_anomaly] = []
+        warnings.warn(
+            "Anomaly Detection has been enabled. It makes every step slower, and is meant for "
+            "debugging alone.",
+            stacklevel=2,
+        )
+
+    def clone(self) -> "detect_anomaly":
+        """See ContextDecorator."""
+        check_nan, check_inf, limit, forward = self.settings
+        return type(self)(check_nan, check_inf=check_inf, limit=limit, forward=forward)
+
+    def __enter__(self) -> None:
+        check_nan, check_inf, limit, forward = self.settings
+        self.inner.append(
+            set_detect_anomaly(True, check_nan, check_inf=check_inf, limit=limit, forward=forward)
+        )
+
+    def __exit__(self, *exc: object) -> None:
+        self.inner.pop().__exit__(*exc)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether the calling context is in anomaly mode."""
+    return ambient().anomaly is not None
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode looks for NaN in the calling context, were it on."""
+    anomaly = ambient().anomaly
+    return anomaly is None or bool(anomaly.check_nan)

@@ -1,0 +1,115 @@
+"""Where time and memory go: each op of the forward and each node of the backward, as it runs.
+
+A `Recorder` is a watcher and an observer of the calling context (see `ambient`): dispatch has it
+make the call of every op, the engine tells it of every node. `profile` puts one in place,
+`record_function` names ranges.
+"""
+
+from typing import Any, Self
+
+from adjoint.ambient import ambient, change_observers, change_watchers, switchboard
+from adjoint.autograd.grad_mode import ContextDecorator
+from adjoint.autograd.profiler_events import (
+    EventList as EventList,
+    FunctionEvent as FunctionEvent,
+    FunctionEventAvg as FunctionEventAvg,
+    Results,
+)
+from adjoint.autograd.recorder import Recorder, Running
+from adjoint.nn.module import Module, current_module_path, current_modules
+
+
+class ModulePaths:
+    """Where in a model the program is, as "Network.encoder.0"; found once for each place."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[Module, ...], str] = {}
+
+    def __call__(self) -> str:
+        modules = current_modules()
+        if not modules:
+            return ""
+        path = self.known.get(modules)
+        if path is None:
+            path = f"{type(modules[0]).__name__}.{current_module_path()}".rstrip(".")
+            self.known[modules] = path
+        return path
+
+
+class profile(Results):
+    """Notes every op and every node that runs in its block, with time, bytes, module and line.
+
+    Times of devices that work by themselves are whole, because each step is waited for; with
+    `synchronize=False` only the time to launch it is seen.
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        record_shapes: bool = False,
+        profile_memory: bool = True,
+        with_stack: bool = True,
+        with_modules: bool = True,
+        synchronize: bool = True,
+    ) -> None:
+        self.enabled = enabled
+        self.recorder = Recorder(
+            record_shapes=record_shapes,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            module_path=ModulePaths() if with_modules else None,
+            synchronize=synchronize,
+        )
+        self.entered = False
+        self.recorded: EventList | None = None
+
+    def __enter__(self) -> Self:
+        if self.entered:
+            raise RuntimeError("a profile is entered once: make a new one for another block")
+        self.entered = True
+        if self.enabled:
+            change_watchers((*ambient().watchers, self.recorder))
+            change_observers((*ambient().observers, self.recorder))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        change_watchers(tuple(w for w in ambient().watchers if w is not self.recorder))
+        change_observers(tuple(o for o in ambient().observers if o is not self.recorder))
+        self.recorded = self.recorder.results()
+
+    @property
+    def function_events(self) -> EventList:
+        """Every event, in the order in which they began."""
+        if self.recorded is None:
+            raise RuntimeError("a profile has results when its `with` block has been left")
+        return self.recorded
+
+    def __str__(self) -> str:
+        return self.table() if self.recorded is not None else repr(self)
+
+
+class record_function(ContextDecorator):
+    """Gives a part of the program a name in the profiles it runs under; also a decorator."""
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name = name
+        self.args = args
+        self.tokens: list[Running] = []
+
+    def clone(self) -> Any:
+        """See ContextDecorator."""
+        return record_function(self.name, self.args)
+
+    def __enter__(self) -> Self:
+        if switchboard.unusual:
+            label = self.name if self.args is None else f"{self.name}({self.args})"
+            for observer in ambient().observers:
+                if isinstance(observer, Recorder):
+                    self.tokens.append(observer.enter_range(label))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        while self.tokens:
+            token = self.tokens.pop()
+            token.recorder.leave_range(token)
