@@ -78,9 +78,10 @@ class NumpyNamespace(Convolutions, Namespace):
             size = math.prod(shape)
             if size > KEPT:
                 return np.empty(shape, dtype)
-            kept = _rooms.__dict__.get((name, dtype))
+            key = f"{name} {dtype}"
+            kept = _rooms.__dict__.get(key)
             if kept is None:
-                kept = _rooms.__dict__[(name, dtype)] = np.empty(KEPT, dtype)
+                kept = _rooms.__dict__[key] = np.empty(KEPT, dtype)
             return kept[:size].reshape(shape)
 
         return room
