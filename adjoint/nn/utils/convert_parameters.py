@@ -11,6 +11,8 @@ from adjoint.tensor import Tensor
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """The elements of all parameters, one after another."""
     parts: list[Any] = _on_one_device("parameters_to_vector", parameters)
+    if not parts:
+        raise ValueError("parameters_to_vector: expected at least one parameter, got none")
     vector: Tensor = cat([part.view(-1) for part in parts])
     return vector
 
