@@ -50,20 +50,7 @@ def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Scale the gradients of parameters so that a total norm becomes at most max_norm."""
-    grads = _gradients(parameters)
-    if not grads:
-        return
-    with no_grad(), quiet():
-        factor: Any = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-        if factor.item() == 1:
-            return
-        for grad in grads:
-            array = grad.array
-            if type(array) is NDARRAY and array.dtype == factor.array.dtype and not grad.slow:
-                array *= factor.array  # hundreds of small gradients: half the time of an op each
-                grad.counter().bump()
-            else:
-                grad.mul_(factor.to(grad.device))
+    _scale(_gradients(parameters), max_norm, total_norm)
 
 
 def clip_grad_norm_(
@@ -84,8 +71,9 @@ def clip_grad_norm_(
             "it used up before?",
             stacklevel=2,
         )
-    total = get_total_norm(_gradients(given), norm_type, error_if_nonfinite, foreach)
-    clip_grads_with_norm_(given, max_norm, total, foreach)
+    grads = _gradients(given)
+    total = get_total_norm(grads, norm_type, error_if_nonfinite)
+    _scale(grads, max_norm, total)
     return total
 
 
@@ -116,21 +104,49 @@ def _listed(tensors: Tensors) -> list[Any]:
 
 
 def _gradients(parameters: Tensors) -> list[Any]:
-    return [one.grad for one in _listed(parameters) if one.grad is not None]
+    grads = [one.grad for one in _listed(parameters)]
+    return [grad for grad in grads if grad is not None]
+
+
+def _scale(grads: list[Any], max_norm: float, total_norm: Tensor) -> None:
+    """Multiply gradients, in place, by what brings a total norm down to max_norm."""
+    if not grads:
+        return
+    with no_grad(), quiet():
+        factor: Any = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+        if factor.item() == 1:
+            return
+        for grad in grads:
+            if _plain(grad, factor.array.dtype):
+                array = grad.array
+                array *= factor.array  # hundreds of small gradients: half the time of an op each
+                grad.counter().bump()
+            else:
+                grad.mul_(factor.to(grad.device))
+
+
+def _plain(grad: Any, kind: Any) -> bool:
+    """Whether a gradient is a dense array of NumPy's, of one data type."""
+    array = grad.array
+    return (
+        type(array) is NDARRAY
+        and array.dtype == kind
+        and array.flags.c_contiguous
+        and not grad.slow
+    )
 
 
 def _euclidean(tensors: list[Any]) -> Tensor | None:
-    """The Euclidean norm of NumPy's arrays of one floating type; None for any others."""
+    """The Euclidean norm of dense arrays of NumPy's of one type; None for any others."""
     kind = tensors[0].array.dtype
     if kind not in (F32, F64):
         return None
     total = 0.0
-    for one in tensors:
-        array = one.array
-        if type(array) is not NDARRAY or array.dtype != kind or one.slow:
-            return None
-        flat = array.reshape(-1)
-        with quiet():
+    with quiet():
+        for one in tensors:
+            if not _plain(one, kind):
+                return None
+            flat = one.array.reshape(-1)
             for start in range(0, flat.size, BLOCK):
                 piece = flat[start : start + BLOCK]
                 total += float(piece.dot(piece))
