@@ -73,8 +73,8 @@ def load(
             return _loaded(file, os.fspath(f), map_location, mmap)
     if mmap:
         raise ValueError("adjoint.load: mmap=True needs a path, got an open file")
-    file = f if f.seekable() else io.BytesIO(f.read())
-    return _loaded(file, getattr(f, "name", "the file"), map_location, False)
+    seekable = f if f.seekable() else io.BytesIO(f.read())
+    return _loaded(seekable, str(getattr(f, "name", "the file")), map_location, False)
 
 
 # ---- writing ----

@@ -68,7 +68,7 @@ def _copied(layer: Module, bn: Module) -> Any:
     return copy.deepcopy(layer)
 
 
-def _statistics(bn: Any) -> tuple[Any, ...]:
+def _statistics(bn: Any) -> tuple[Any, Any, Any, Any, Any]:
     return bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
 
 

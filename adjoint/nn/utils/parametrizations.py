@@ -81,7 +81,7 @@ class _Orthogonal(Module):
         tall = Q.mT if wide else Q
         if hasattr(self, "base"):
             self.base = _completed(tall)
-            start = zeros_like(Q)
+            start: Any = zeros_like(Q)
             start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)  # reflectors count their signs here
             return start
         if self.orthogonal_map is not _OrthMaps.householder:
@@ -220,6 +220,9 @@ def weight_norm(module: T_module, name: str = "weight", dim: int | None = 0) -> 
 
 class _SpectralNorm(Module):
     """A weight divided by its largest singular value, which the power method estimates."""
+
+    _u: Any
+    _v: Any
 
     def __init__(
         self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12

@@ -114,9 +114,9 @@ class PruningContainer(BasePruningMethod):
 
     def add_pruning_method(self, method: Any) -> None:
         """Add a method for the same tensor."""
-        if method is not None and not isinstance(method, BasePruningMethod):
+        if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
-        if method is not None and method._tensor_name != self._tensor_name:
+        if method._tensor_name != self._tensor_name:
             raise ValueError(
                 f"this PruningContainer is for the parameter named '{self._tensor_name}': a method "
                 f"for '{method._tensor_name}' can't be added to it"
@@ -154,6 +154,8 @@ class Identity(BasePruningMethod):
 class _Amount(BasePruningMethod):
     """A method that prunes a number, or a fraction, of what there is."""
 
+    amount: Any
+
     def __init__(self, amount: Amount) -> None:
         if not isinstance(amount, Real):
             raise TypeError(f"amount must be an int or a float, got {type(amount).__name__}")
@@ -166,14 +168,13 @@ class _Amount(BasePruningMethod):
 
     def _count(self, size: int) -> int:
         """How many of so many to prune."""
-        if not isinstance(self.amount, Integral):
-            return round(self.amount * size)
-        if self.amount > size:
+        amount = self.amount
+        count = int(amount) if isinstance(amount, Integral) else round(amount * size)
+        if count > size:
             raise ValueError(
-                f"amount={self.amount} should be smaller than the number of parameters to prune, "
-                f"{size}"
+                f"amount={amount} should be smaller than the number of parameters to prune, {size}"
             )
-        return int(self.amount)
+        return count
 
 
 class _Unstructured(_Amount):

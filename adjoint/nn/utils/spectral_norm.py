@@ -207,6 +207,7 @@ def remove_spectral_norm(module: T_module, name: str = "weight") -> T_module:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
     for table in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
         for key, hook in list(table.items()):
-            if getattr(hook, "fn", None).__class__ is SpectralNorm and hook.fn.name == name:
+            marked: Any = getattr(hook, "fn", None)
+            if isinstance(marked, SpectralNorm) and marked.name == name:
                 del table[key]
     return module
