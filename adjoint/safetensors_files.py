@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO, NamedTuple
 
 from adjoint import dtypes
+from adjoint.backends.numpy import numpy_backend
 from adjoint.creation import empty, frombuffer
 from adjoint.dtypes import dtype
 from adjoint.tensor import Tensor
@@ -87,7 +88,8 @@ def write(file: BinaryIO, tensors: dict[str, Tensor], metadata: dict[str, str]) 
     text += b" " * (-len(text) % _LENGTH)
     file.write(len(text).to_bytes(_LENGTH, "little") + text)
     for name in names:
-        file.write(tensors[name].numpy_array().reshape(-1).view("uint8").data)
+        array = numpy_backend.xp.ascontiguousarray(tensors[name].numpy_array())
+        file.write(array.reshape(-1).view("uint8").data)
 
 
 # ---- reading ----

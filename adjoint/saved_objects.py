@@ -34,7 +34,11 @@ _ROOT = "tensor"  # the key of a tensor that is saved alone
 
 # How the types that JSON lacks are written, and read again.
 _PLAIN: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
-    bytes: ("bytes", lambda v: base64.b64encode(v).decode(), lambda v: base64.b64decode(v)),
+    bytes: (
+        "bytes",
+        lambda v: base64.b64encode(v).decode(),
+        lambda v: base64.b64decode(v, validate=True),
+    ),
     complex: ("complex", lambda v: [repr(v.real), repr(v.imag)], lambda v: complex(*map(float, v))),
     device: ("device", str, device),
     dtype: ("dtype", lambda v: v.name, dtypes.by_name),
@@ -118,7 +122,8 @@ class Writer:
     def _place(self) -> None:
         """Store each piece of memory once, with the first tensor that has all of it."""
         memory = _Memory()
-        for number in sorted(range(len(self.tensors)), key=lambda n: -_extent(self.tensors[n])):
+        order = sorted(range(len(self.tensors)), key=lambda number: _rank(self.tensors[number]))
+        for number in order:
             tensor, record = self.tensors[number], self.records[number]
             found = memory.find(tensor)
             if found is None:
@@ -232,12 +237,12 @@ def _span(tensor: Any) -> tuple[int, int, int, list[int]]:
     return first, address + item * (1 + sum(max(0, one) for one in reach)), item, steps
 
 
-def _extent(tensor: Tensor) -> int:
-    """How much memory a tensor spans."""
+def _rank(tensor: Any) -> tuple[int, bool]:
+    """Low for a tensor that others can be views of: one that spans much memory, densely."""
     if tensor.array.size == 0 or not _addressable(tensor):
-        return 0
+        return 0, False
     first, last, _, _ = _span(tensor)
-    return last - first
+    return first - last, not tensor.is_contiguous()
 
 
 def _number(value: Any) -> Any:
