@@ -86,6 +86,11 @@ def write(file: BinaryIO, tensors: dict[str, Tensor], metadata: dict[str, str]) 
         }
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % _LENGTH)
+    if len(text) > _LONGEST_HEADER:
+        raise ValueError(
+            f"adjoint.save: what is no tensor takes {len(text):,} bytes, and the format allows "
+            f"{_LONGEST_HEADER:,}; save long bytes or lists of numbers as tensors"
+        )
     file.write(len(text).to_bytes(_LENGTH, "little") + text)
     for name in names:
         array = numpy_backend.xp.ascontiguousarray(tensors[name].numpy_array())
@@ -133,8 +138,8 @@ def _entry(name: str, said: Any, begin: int) -> Entry:
     kind = _DTYPES.get(code) if isinstance(code, str) else None
     if kind is None:
         if code == "BF16":
-            raise TypeError(f"tensor '{name}' is bfloat16: pip install 'adjoint[bfloat16]'")
-        raise TypeError(f"tensor '{name}' has data type {code!r}, which adjoint does not have")
+            raise ValueError(f"tensor '{name}' is bfloat16: pip install 'adjoint[bfloat16]'")
+        raise ValueError(f"tensor '{name}' has data type {code!r}, which adjoint does not have")
     start, stop = offsets
     if stop - start != math.prod(shape) * kind.itemsize:
         raise ValueError(

@@ -139,11 +139,12 @@ def _reading(name: str) -> Iterator[None]:
     """Inside, what is wrong with a file is reported with its name."""
     try:
         yield
-    except TypeError as error:
-        raise TypeError(f"adjoint.load: {name} can't be read: {error}") from error
-    except (AttributeError, LookupError, RecursionError, RuntimeError, ValueError) as error:
-        why = error if isinstance(error, ValueError) else f"its structure is damaged ({error!r})"
-        raise ValueError(f"adjoint.load: {name} can't be read: {why}") from error
+    except ValueError as error:
+        raise ValueError(f"adjoint.load: {name} can't be read: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError) as error:
+        raise ValueError(
+            f"adjoint.load: {name} can't be read: its structure is damaged ({error!r})"
+        ) from error
 
 
 def _check_kind(start: bytes, name: str) -> None:

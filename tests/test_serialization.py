@@ -437,6 +437,13 @@ def test_places_that_are_no_files(tmp_path):
         load(tmp_path / "absent")
 
 
+def test_a_header_that_no_program_would_read_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("adjoint.safetensors_files._LONGEST_HEADER", 1000)
+    with pytest.raises(ValueError, match="save long bytes or lists of numbers as tensors"):
+        save(b"\0" * 1000, tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
 # ---- files from elsewhere ----
 
 
@@ -496,7 +503,7 @@ def test_damaged_text():
 
 
 def test_types_we_do_not_have():
-    with pytest.raises(TypeError, match="tensor 'x' has data type 'F8_E4M3'"):
+    with pytest.raises(ValueError, match="tensor 'x' has data type 'F8_E4M3'"):
         load(with_header({"x": described(dtype="F8_E4M3")}, b"\0" * 8))
 
 
@@ -542,7 +549,7 @@ STRUCTURES = [
 def test_damaged_structures_are_refused(number):
     base = adjoint.arange(8.0)
     file = rewritten({"x": base, "y": base[2:4]}, STRUCTURES[number])
-    with pytest.raises((ValueError, TypeError), match="adjoint.load: the file can't be read"):
+    with pytest.raises(ValueError, match="adjoint.load: the file can't be read"):
         load(file)
 
 
@@ -557,7 +564,7 @@ def test_changed_bytes_never_do_harm(changes):
         data[place] = value
     try:
         load(io.BytesIO(bytes(data)))
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         assert "adjoint.load: the file" in str(error)
 
 
