@@ -1,5 +1,8 @@
 """PyTorch's autograd in Python you can read, on NumPy, CuPy or JAX."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 # Tensors, their types and places.
 from adjoint.device import device as device
 from adjoint.dtypes import (
@@ -468,11 +471,37 @@ from adjoint import autograd as autograd
 from adjoint import fft as fft
 from adjoint import linalg as linalg
 from adjoint import methods as methods
-from adjoint import nn as nn
 from adjoint import random as random
 from adjoint import special as special
 from adjoint.version import __compiled__ as __compiled__
 from adjoint.version import __version__ as __version__
+
+# Packages that are loaded when they are first used, so that importing adjoint stays quick.
+_LATER = ("compat", "library", "nn", "optim", "profiler", "testing", "utils", "viz")
+
+if TYPE_CHECKING:
+    from adjoint import compat as compat
+    from adjoint import library as library
+    from adjoint import nn as nn
+    from adjoint import optim as optim
+    from adjoint import profiler as profiler
+    from adjoint import testing as testing
+    from adjoint import utils as utils
+    from adjoint import viz as viz
+    from adjoint.explaining import explain as explain
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return importlib.import_module(f"adjoint.{name}")
+    if name == "explain":
+        return importlib.import_module("adjoint.explaining").explain
+    raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+
+
+def __dir__() -> "list[str]":
+    return sorted([*globals(), *_LATER, "explain"])
+
 
 # Second names. The last ones hide Python's own, in this namespace alone.
 absolute = abs

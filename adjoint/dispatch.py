@@ -6,6 +6,7 @@ nothing unusual active; everything else goes through `apply`.
 
 from typing import TYPE_CHECKING, Any, Final
 
+from adjoint import lineage
 from adjoint.ambient import ambient, change_watchers, overrides_enabled, switchboard
 from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import ANY_DEPTH, SHORT_DEPTH, accumulator_of, edge_node, mark
@@ -71,6 +72,7 @@ class Operators:
         self.getitem: Any = None
         self.positive: Any = None
         self.unbind: Any = None
+        self.stack: Any = None
         self.from_data: Any = None
         self.conj_physical: Any = None
         self.as_subclass: Any = None
@@ -682,6 +684,8 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
         node = record(op, values, results, isinstance(out, (tuple, list)), hidden)
         if node is not None and settings is not None:
             settle(node, settings, results)
+    elif op.inputs and lineage.tracking.used:
+        lineage.extend(op, values, results)
     if node is None and any_needs(values):
         for result in results:
             result.cut = CUT_BY_OP if recording else CUT_BY_MODE
@@ -887,6 +891,11 @@ def link_views(
     for number, result in enumerate(results):
         if not backend.shares_memory(result.array, source.array):
             continue
+        if source.inference:  # no history leads to it, so none need be shared
+            result.node, result.needs_grad = None, False
+            result.mark_inference()
+            continue
+        result.inference = result.slow = False
         extras = result.rare()
         above = source.extras
         extras.counter = source.counter()
@@ -905,6 +914,5 @@ def link_views(
             extras.creation = MULTI_OUTPUT_VIEW
         elif above is not None and is_view:
             extras.creation = above.creation
-        result.inference = result.slow = source.inference
         if settings is not None and not settings.grad_enabled and is_floating(result.array):
             result.needs_grad = source.needs_grad  # its own leaf, as in PyTorch

@@ -7,13 +7,15 @@ keep every variable of its function alive; the line is found when someone asks.
 import linecache
 import os
 import sys
+from contextvars import ContextVar
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from adjoint import _base
 
 # Compiled functions have no frame: there the first frame is the caller's own.
-_INTERPRETED: Final[bool] = __file__.endswith(".py")
+INTERPRETED: Final[bool] = __file__.endswith(".py")
 _PACKAGE: Final[str] = str(Path(_base.__file__).parent) + os.sep
 frame_at: Final[Any] = sys._getframe  # noqa: SLF001  # there is no public way to a caller's frame
 
@@ -24,9 +26,42 @@ class Trail:
     def __init__(self) -> None:
         self.enabled = True
         self.code: Any = None
+        self.modules = False  # whether a module was ever called
 
 
 trail: Final[Trail] = Trail()
+
+
+# The modules whose calls are under way in a context: a weak reference to the innermost, and the
+# same of what is around it; None outside of all.
+calls: Final[ContextVar[tuple[Any, Any] | None]] = ContextVar("adjoint_modules", default=None)
+
+
+def modules_of(call: tuple[Any, Any] | None) -> list[Any]:
+    """The modules of a call, the outermost first; none if one of them is gone."""
+    found: list[Any] = []
+    while call is not None:
+        found.append(call[0]())
+        call = call[1]
+    return [] if None in found else found[::-1]
+
+
+def module_path(modules: list[Any]) -> str:
+    """Where in the outermost of these modules the innermost is, such as 'encoder.0.linear'.
+
+    Empty for the outermost itself, and outside of all. A module that its caller does not contain
+    is named by its class, in angle brackets.
+    """
+    parts: list[str] = []
+    for outer, inner in pairwise(modules):
+        part = f"<{type(inner).__name__}>"
+        for path, module in outer.named_modules():
+            if module is inner:
+                part = path
+                break
+        if part:
+            parts.append(part)
+    return ".".join(parts)
 
 
 class Source(NamedTuple):
@@ -54,7 +89,7 @@ def user_frame(depth: int) -> Any:
     """
     if not trail.enabled:
         return None
-    frame = frame_at(depth) if _INTERPRETED else frame_at()
+    frame = frame_at(depth) if INTERPRETED else frame_at()
     code = frame.f_code
     if code is not trail.code:
         while code.co_filename.startswith(_PACKAGE):

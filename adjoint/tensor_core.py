@@ -145,9 +145,10 @@ class TensorCore(WeakBase):
         """The version counter, made if there is none; a saved result learns of it."""
         extras = self.rare()
         if extras.counter is None:
-            extras.counter = VersionCounter()
-            if self.node is not None:
-                self.node.watch(self.output_number, extras.counter)
+            node = self.node
+            extras.counter = (
+                VersionCounter() if node is None else node.output_counter(self.output_number)
+            )
         return extras.counter
 
     def version(self) -> int:

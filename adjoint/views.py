@@ -7,6 +7,7 @@ base gets a new node and each view replays those operations to find its own (doc
 from typing import TYPE_CHECKING, Any
 
 import adjoint.dispatch as dispatch
+from adjoint import lineage
 from adjoint.ambient import (
     DEFAULT,
     ambient,
@@ -29,6 +30,7 @@ from adjoint.tensor_core import (
     NDARRAY,
     NO_GRAD_VIEW,
     TensorCore,
+    VersionCounter,
     backend_of,
     factory,
     is_floating,
@@ -77,17 +79,16 @@ def regenerate(view: Tensor) -> None:
 
 def refusal(view: Tensor, creation: int, what: str) -> RuntimeError:
     """Why a view of this kind can't be changed."""
-    if creation == MULTI_OUTPUT_VIEW:
-        where = f"Output {view.output_number} of {view.node.name() if view.node else 'a function'}"
+    if creation in (MULTI_OUTPUT_VIEW, CUSTOM_VIEW):
+        name = "a function" if view.node is None else view.node.name().partition("Backward")[0]
+        reason = "was created inside a custom Function, whose backward does not know of the change"
+        if creation == MULTI_OUTPUT_VIEW:
+            reason = "is the output of a function that returns multiple views"
         return RuntimeError(
-            f"{where} is a view and {what} modified inplace. It comes from a function that "
-            "returns multiple views; use the out-of-place form of the change instead."
+            f"Output {view.output_number} of {name} is a view and {what} modified inplace. This "
+            f"view {reason}; use the out-of-place form of the change instead, or clone the view."
         )
-    made = {
-        NO_GRAD_VIEW: "in no_grad mode",
-        INFERENCE_VIEW: "in inference mode",
-        CUSTOM_VIEW: "inside a custom Function",
-    }[creation]
+    made = {NO_GRAD_VIEW: "in no_grad mode", INFERENCE_VIEW: "in inference mode"}[creation]
     return RuntimeError(
         f"A view was created {made} and {what} modified inplace with grad mode enabled, which is "
         "ambiguous: make the view and the change both inside that mode, or both outside; or clone "
@@ -147,7 +148,9 @@ def alias_of(tensor: Tensor, copy: bool) -> Tensor:
     tensor.counter()  # made now, so that the two share it
     before.needs_grad = tensor.needs_grad
     before.node, before.output_number = tensor.node, tensor.output_number
-    if not copy:
+    if copy:
+        before.rare().counter = VersionCounter()  # memory of its own, that nobody changes
+    else:
         before.extras = tensor.extras
     if before.node is None and before.needs_grad:
         before.node = edge_node(tensor)
@@ -186,6 +189,8 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     write_result(op, values, target, backend)
     if before is None:
         target.counter().bump()
+        if lineage.tracking.used:
+            lineage.extend(op, values, [target])
     else:
         # As another operand the target is found changed in backward, as in PyTorch.
         rest = [alias_of(target, False) if v is target else v for v in values[1:]]
@@ -234,6 +239,8 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     except Exception as error:
         raise dispatch.complaint(op, [target.array, *arrays], error) from None
     target.counter().bump()
+    if lineage.tracking.used:
+        lineage.extend(op, values, [target])
     return True
 
 
@@ -371,16 +378,11 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
             values[0].node = edge_node(target) or _Detached(target)
     node: Node | None = recorded_change(op, values, target)
     counter.bump()
-    if node is None:
-        return
-    if base is not None and extras is not None:
-        node = CopySlices(base, extras.steps, node)
-    pairs = ambient().node_hooks
-    if pairs:
-        attach_region_hooks(node, pairs)
-    set_history(target if base is None else base, node, 0)
-    if base is not None:
-        regenerate(target)
+    if node is not None:
+        made = rebase(target, node, 0)
+        pairs = ambient().node_hooks
+        if pairs:
+            attach_region_hooks(made, pairs)
 
 
 def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
@@ -449,21 +451,41 @@ def move_retain_grad(tensor: Any, old: Node | None, old_number: int) -> None:
         tensor.node.any_hooks().retain[tensor.output_number] = reference
 
 
+def rebase(target: Tensor, node: Node, output_number: int, position: int = 0) -> Node:
+    """Let a change of target by the step of `node` be its history, or that of its base.
+
+    `position` is the target's place among the inputs of the step.
+    """
+    extras = target.extras
+    base: Any = None if extras is None else extras.base
+    if extras is None or base is None:
+        set_history(target, node, output_number)
+        return node
+    copy = CopySlices(base, extras.steps, node, position)
+    set_history(base, copy, 0)
+    regenerate(target)
+    return copy
+
+
 class CopySlices(Node):
     """The backward of changing a view in place, as the base sees it.
 
     Outside the view the gradient passes; inside, it goes through the step that made the change.
     """
 
-    def __init__(self, base: TensorCore, steps: tuple[Any, ...], step: Node) -> None:
+    def __init__(
+        self, base: TensorCore, steps: tuple[Any, ...], step: Node, position: int = 0
+    ) -> None:
         super().__init__(next_sequence_number())
         self.steps = steps
         self.step = step
+        self.position = position  # of the view among the inputs of step
         self.runs_user_code = step.runs_user_code
         self.spec = base.spec()
         self.add_edge(edge_node(base), base.output_number)
-        for following, number in step.edges()[1:]:
-            self.add_edge(following, number)
+        for i, (following, number) in enumerate(step.edges()):
+            if i != position:
+                self.add_edge(following, number)
 
     def name(self) -> str:
         """PyTorch's name of this step."""
@@ -473,26 +495,30 @@ class CopySlices(Node):
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
     ) -> list[Any]:
         grad = grads[0]
+        recorded = isinstance(grad, TensorCore)
+        mutable = recorded or backend_of(grad).mutable
+        if recorded:
+            grad = grad.contiguous()
+        elif mutable:
+            grad = grad.copy()  # ours to change, and of the base's own layout
         piece = replay(grad, self.steps)
-        first = self.step.edges()[0][0]
-        if not isinstance(grad, TensorCore) and not backend_of(grad).mutable:
-            results = self.step.apply([piece], False)
-            inside = results[0]
-            if inside is None or first is None:
+        own = piece if recorded or not mutable else piece.copy()
+        results = self.step.apply([own], create_graph)
+        inside = results.pop(self.position)
+        if self.step.edges()[self.position][0] is None:
+            inside = None
+        if recorded:
+            total = grad - transposed(grad, self.steps, piece)
+            if inside is not None:
+                total = total + transposed(grad, self.steps, inside)
+        elif mutable:
+            total = grad
+            piece[...] = 0 if inside is None else inside
+        else:
+            if inside is None:
                 inside = backend_of(grad).xp.zeros(piece.shape, piece.dtype)
-            return [scattered(grad, self.steps, inside), *results[1:]]
-        if not isinstance(grad, TensorCore):
-            total = grad.copy()
-            results = self.step.apply([piece.copy()], False)
-            inside = results[0]
-            part = replay(total, self.steps)
-            part[...] = 0 if inside is None or first is None else inside
-            return [total, *results[1:]]
-        results = self.step.apply([piece], create_graph)
-        total = grad - transposed(grad, self.steps, piece)
-        if results[0] is not None and first is not None:
-            total = total + transposed(grad, self.steps, results[0])
-        return [total, *results[1:]]
+            total = scattered(grad, self.steps, inside)
+        return [total, *results]
 
     def release(self) -> None:
         self.step.release()

@@ -15,16 +15,16 @@ ROOT = Path(adjoint.__file__).parent
 LAYERS = [
     ["_base", "ambient", "backends", "device", "dtypes", "provenance", "pytree", "size"],
     ["tensor_core"],
-    ["autograd.hooks"],
+    ["autograd.hooks", "lineage"],
     ["autograd.node", "autograd.saved_tensors"],
     ["autograd.engine", "autograd.workers"],
     ["dispatch", "op_node", "ops.op", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
     ["autograd", "fft", "func", "library", "linalg", "methods"],
-    ["return_types", "special", "version"],
+    ["explaining", "return_types", "special", "version"],
     ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
     ["safetensors_files", "saved_objects", "serialization"],
-    ["cli", "compat", "viz"],
+    ["__main__", "cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names
 ]
 RANK = {f"adjoint.{name}".strip("."): rank for rank, names in enumerate(LAYERS) for name in names}

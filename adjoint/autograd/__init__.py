@@ -13,10 +13,12 @@ _HOMES = {
     "enable_grad": "grad_mode",
     "set_grad_enabled": "grad_mode",
     "inference_mode": "grad_mode",
+    "Function": "function",
     "detect_anomaly": "anomaly_mode",
     "set_detect_anomaly": "anomaly_mode",
+    "gradgradcheck": "gradcheck",
 }
-_MODULES = {"anomaly_mode", "graph", "profiler"}
+_MODULES = {"anomaly_mode", "function", "gradcheck", "graph", "profiler"}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ Gradients of leaves are kept aside and written when the pass has succeeded, so a
 changes no `.grad`.
 """
 
+import contextlib
 import contextvars
 import logging
 import os
@@ -16,6 +17,7 @@ from typing import Any, Final
 
 from adjoint.ambient import DEFAULT, ambient, change_grad_enabled, is_grad_enabled, set_ambient
 from adjoint.autograd.hooks import (
+    NodeHooks,
     blamed,
     run_accumulate_hooks,
     run_post_hooks,
@@ -210,10 +212,8 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         capture(task, node, grads)
     if hooks is not None and (hooks.tensor or hooks.retain):
         task.enter_user_code()
-        for reference in list(hooks.retain.values()):
-            kept = reference()
-            if kept is not None:
-                remember(task, kept)
+        if hooks.retain:
+            remember_retained(task, hooks)
         grads = run_tensor_hooks(node, hooks, grads)
     if not executes:
         capture(task, node, grads)
@@ -230,7 +230,7 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     if isinstance(node, AccumulateGrad):
         accumulate(task, node, grads[0], not seen and node in task.owned)
         results: list[Any] = []
-    elif all_none(grads):
+    elif all_none(grads) and not node.takes_none():
         results = [None] * node.edge_count
     else:
         if not task.create_graph:
@@ -274,7 +274,7 @@ def step(task: GraphTask, node: Node, grad: Any) -> None:
         if following is None or (needed is not None and following not in task.reached):
             continue
         answer = raw(answers[i])
-        shared = several or not node.makes_new or _among(answer, answers, i)
+        shared = several or not node.makes_new() or _among(answer, answers, i)
         deliver(task, following, number, answer, answer if shared else grad)
 
 
@@ -351,7 +351,7 @@ def send(
         result = results[i]
         if not task.create_graph:
             result = raw(result)
-        shared = node.hooks is not None or not node.makes_new or _among(result, results, i)
+        shared = node.hooks is not None or not node.makes_new() or _among(result, results, i)
         deliver(task, following, number, result, result if shared else source, True)
 
 
@@ -494,6 +494,14 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
     if post:
         task.enter_user_code()
         run_accumulate_hooks(node, post, leaf)
+
+
+def remember_retained(task: GraphTask, hooks: NodeHooks) -> None:
+    """Note the gradients of tensors that are about to keep another, as for leaves."""
+    for reference in list(hooks.retain.values()):
+        kept = reference()
+        if kept is not None:
+            remember(task, kept)
 
 
 def remember(task: GraphTask, leaf: TensorCore) -> None:
@@ -729,20 +737,28 @@ def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
     """Say in a note which step of the backward failed."""
     hook = blamed(error)
     if node is None:
-        error.add_note("when the gradients were to be added to the leaves; no .grad was changed")
+        _note(error, "when the gradients were to be added to the leaves; no .grad was changed")
         return
     if task.anomaly is not None:
         task.anomaly.report(node)
     shapes = node.output_shapes()
     shape = shapes[0] if node.outputs is None else shapes
     source = node.source()
-    error.add_note(
+    _note(
+        error,
         f"in the backward of {node.name()}, whose output has shape {shape}"
         + ("" if hook is None else f", in its {hook}")
         + "; no .grad was changed"
         + ("" if not _consumed(task) else " but those given to post-accumulate hooks before")
         + ("" if source is None else f"\nits forward: {source}")
+        + ("" if node.module_path is None else f"\nin the module {node.module_path}"),
     )
+
+
+def _note(error: BaseException, text: str) -> None:
+    """Add a note to an exception; one of a class that takes no attributes goes without."""
+    with contextlib.suppress(AttributeError, TypeError):
+        error.add_note(text)
 
 
 def _consumed(task: GraphTask) -> bool:

@@ -7,6 +7,7 @@ import weakref
 from typing import Any, Final, NamedTuple
 
 from adjoint._base import WeakBase, mypyc_attr
+from adjoint.ambient import is_grad_enabled
 from adjoint.autograd.hooks import (
     POST,
     PRE,
@@ -17,8 +18,18 @@ from adjoint.autograd.hooks import (
     register,
 )
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
-from adjoint.provenance import Source, locate, user_frame
-from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of
+from adjoint.provenance import (
+    INTERPRETED,
+    Source,
+    calls,
+    frame_at,
+    locate,
+    module_path,
+    modules_of,
+    trail,
+    user_frame,
+)
+from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of, factory
 
 LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
 
@@ -68,10 +79,19 @@ ANY_DEPTH: Final = 2
 
 def mark(node: "Node", depth: int) -> None:
     """Note where in the user's program a node is made."""
-    frame = user_frame(depth)
-    if frame is not None:
-        node.code = frame.f_code
-        node.instruction = frame.f_lasti
+    if not trail.enabled:
+        return
+    frame = frame_at(depth - 1) if INTERPRETED else frame_at()
+    code = frame.f_code
+    if code is not trail.code:
+        frame = user_frame(depth)
+        if frame is None:
+            return
+        code = frame.f_code
+    node.code = code
+    node.instruction = frame.f_lasti
+    if trail.modules:
+        node.module_call = calls.get()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -94,13 +114,13 @@ class Node(WeakBase):
     hooks: NodeHooks | None = None
     notes: dict[Any, Any] | None = None
     is_leaf: bool = False  # an AccumulateGrad
-    makes_new: bool = False  # nobody else holds what apply answers, if it isn't what came
     simple: bool = False  # vjp0 and vjp1 say everything
     exact0: bool = False  # what vjp0 answers conforms as it is
     exact1: bool = False
     released: bool = False
     code: Any = None  # of the user's function that made it, and where in it; see source
     instruction: int = 0
+    module_call: Any = None  # of the module that made it; see module_path
     runs_user_code: bool = False  # besides hooks on it: hooks on saving, for one
 
     def __init__(self, sequence_number: int) -> None:
@@ -128,6 +148,31 @@ class Node(WeakBase):
         """
         raise NotImplementedError
 
+    def __call__(self, *grads: Any) -> Any:
+        """The gradients of its inputs from those of its outputs, by itself and without hooks."""
+        if len(grads) != self.output_count():
+            raise TypeError(
+                f"{self.name()} expected {self.output_count()} arguments, got {len(grads)} instead"
+            )
+        record = is_grad_enabled()
+        given = [grad if record or grad is None else grad.array for grad in grads]
+        edges = self.edges()
+        answers: list[Any] = []
+        for (node, number), answer in zip(edges, self.apply(given, record)):
+            if answer is not None and node is not None:
+                answer = conform(node, number, answer)
+            raw_answer = answer is not None and not isinstance(answer, TensorCore)
+            answers.append(factory.tensor(answer) if raw_answer else answer)
+        return answers[0] if len(answers) == 1 else tuple(answers)
+
+    def makes_new(self) -> bool:
+        """Whether nobody else holds what apply answers, if it isn't what came."""
+        return False
+
+    def takes_none(self) -> bool:
+        """Whether it runs even if no gradient has come at all."""
+        return False
+
     def release(self) -> None:
         """Let go of what was saved for backward."""
 
@@ -137,6 +182,12 @@ class Node(WeakBase):
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
         """Output `output_number` can now be changed in place; counter will tell."""
+
+    def output_counter(self, output_number: int) -> VersionCounter:
+        """The counter of an output that had none so far."""
+        counter = VersionCounter()
+        self.watch(output_number, counter)
+        return counter
 
     def add_edge(self, node: "Node | None", output_number: int) -> None:
         """Append an edge; None where an input needs no gradient."""
@@ -177,6 +228,14 @@ class Node(WeakBase):
         """The line of the user's program that made it; None if lines were not noted."""
         return locate(self.code, self.instruction)
 
+    @property
+    def module_path(self) -> str | None:
+        """The module whose call made it, such as 'Net.encoder.0'; None if there is none."""
+        modules = modules_of(self.module_call)
+        if not modules:
+            return None
+        return f"{type(modules[0]).__name__}.{module_path(modules)}".rstrip(".")
+
     def _sequence_nr(self) -> int:
         return self.sequence_number
 
@@ -209,14 +268,14 @@ class Node(WeakBase):
     ) -> RemovableHandle:
         """Call hook with the gradients of the outputs, before this node runs."""
         table = pre_table(self.any_hooks())
-        return register(table, hook, self, PRE, 0, name, once, context)
+        return register(table, hook, PRE, name, once, context)
 
     def register_hook(
         self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
     ) -> RemovableHandle:
         """Call hook with the gradients of the inputs and of the outputs, after this node ran."""
         table = post_table(self.any_hooks())
-        return register(table, hook, self, POST, 0, name, once, context)
+        return register(table, hook, POST, name, once, context)
 
     def any_hooks(self) -> NodeHooks:
         """The record of hooks, made if there is none."""

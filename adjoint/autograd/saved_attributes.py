@@ -17,6 +17,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "linalg_inv": {"result": "inverse"},
     "matmul": {"other": "mat2"},
     "p_norm": {"p": "ord"},
+    "pick": {"index": "indices"},
 }
 
 _names: dict[str, dict[str, tuple[int, int]]] = {}
@@ -65,7 +66,10 @@ def saved_value(node: OpNode, name: str) -> Any:
     if node.result is None:
         return None
     node.check_result()
-    return node.result_value(index, True)
+    tensor = node.result_value(index, True)
+    if tensor.extras is None:
+        tensor.rare().counter = node.output_counter(index)
+    return tensor
 
 
 class RawSaved:

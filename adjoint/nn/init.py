@@ -5,9 +5,9 @@ import warnings
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.ops.linalg import linalg_diagonal
 from adjoint.ops.decompositions import linalg_qr
 from adjoint.ops.elementwise import sign
+from adjoint.ops.linalg import linalg_diagonal
 from adjoint.ops.shape import reshape, transpose
 from adjoint.random import chosen
 
@@ -202,9 +202,7 @@ def kaiming_normal_(
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
     """A matrix with orthonormal rows or columns, times gain; further dimensions are columns."""
     if tensor.ndim < 2:
-        raise ValueError(
-            f"Only tensors with 2 or more dimensions are supported, got {tensor.ndim}"
-        )
+        raise ValueError(f"Only tensors with 2 or more dimensions are supported, got {tensor.ndim}")
     if tensor.numel() == 0:
         return tensor
     rows = tensor.shape[0]

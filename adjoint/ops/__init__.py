@@ -32,6 +32,7 @@ from adjoint.ops import (
     norms,
     pooling,
     random,
+    recurrent,
     reduction,
     resampling,
     shape,
@@ -84,6 +85,7 @@ TABLES = (
     dropout,
     grid,
     ctc,
+    recurrent,
 )
 
 

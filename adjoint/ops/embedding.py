@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from adjoint.ambient import change_grad_enabled
 from adjoint.ops.dims import check_positions
 from adjoint.ops.elementwise import clamp_min, div, where
 from adjoint.ops.indexing import getitem, setitem_
@@ -12,7 +13,6 @@ from adjoint.ops.reduction import max_dim
 from adjoint.ops.shape import reshape, unsqueeze
 from adjoint.ops.sorting import as_index, unique
 from adjoint.ops.writing import index_add
-from adjoint.tensor import Tensor
 
 # ---- one row each ----
 
@@ -80,8 +80,12 @@ def _check_padding(name: str, padding_idx: int | None, count: int) -> int:
 def _shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale down, in place, the rows that will be used and are longer than max_norm."""
     used = unique(indices)
-    rows = getitem(weight.detach(), (used,))
-    setitem_(weight.detach(), (used,), renorm(rows, norm_type, 0, max_norm))
+    rows = renorm(getitem(weight.detach(), (used,)), norm_type, 0, max_norm)
+    before = change_grad_enabled(False)
+    try:
+        setitem_(weight, (used,), rows)
+    finally:
+        change_grad_enabled(before)
 
 
 def _refuse_sparse(name: str, sparse: bool) -> None:
@@ -144,8 +148,8 @@ def _arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple
         if offsets is not None:
             raise ValueError("embedding_bag(): a matrix of indices has a bag a row; offsets=None")
         count, width = input.shape
-        numbers = Tensor(input.array).new_tensor([[i] * width for i in range(count)])
-        return reshape(input, (-1,)), reshape(numbers, (-1,)), count
+        numbers = input.new_tensor([i for i in range(count) for _ in range(width)])
+        return reshape(input, (-1,)), numbers, count
     if input.ndim != 1 or offsets is None:
         raise ValueError(
             f"embedding_bag(): indices must be a matrix, or a vector with offsets; got shape "

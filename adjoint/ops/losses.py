@@ -337,6 +337,23 @@ def poisson_nll_loss(
     return reduced(losses, reduction)
 
 
+def _variances(input: Any, var: Any) -> Any:
+    """Variances that broadcast with input; refuses others and negative ones."""
+    spread: Any = var if isinstance(var, TensorCore) else input.detach().new_full((), var)
+    sizes, own = tuple(spread.shape), tuple(input.shape)
+    if sizes not in (own, ()):
+        if sizes == own[:-1]:
+            spread = unsqueeze(spread, -1)
+        elif sizes != (*own[:-1], 1):
+            raise ValueError(
+                f"gaussian_nll_loss(): var is of incorrect size {list(sizes)} for input of shape "
+                f"{list(own)}"
+            )
+    if bool((spread < 0).any()):
+        raise ValueError("gaussian_nll_loss(): var has negative entry/entries")
+    return spread
+
+
 @composite(method=False)
 def gaussian_nll_loss(
     input: Any,
@@ -347,25 +364,10 @@ def gaussian_nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """The negative log likelihood of targets, given their expectations and variances."""
-    if not isinstance(var, TensorCore):
-        if var < 0:
-            raise ValueError(f"gaussian_nll_loss(): var has negative entry/entries: {var}")
-        floor: Any = max(float(var), eps)
-        losses = (math.log(floor) + square(input - target) / floor) * 0.5
-    else:
-        if tuple(var.shape) != tuple(input.shape):
-            if tuple(var.shape) == tuple(input.shape[:-1]):
-                var = unsqueeze(var, -1)
-            elif tuple(var.shape) != (*input.shape[:-1], 1):
-                raise ValueError(
-                    f"gaussian_nll_loss(): var is of incorrect size {list(var.shape)} for input of "
-                    f"shape {list(input.shape)}"
-                )
-        if bool((var < 0).any()):
-            raise ValueError("gaussian_nll_loss(): var has negative entry/entries")
-        low = var.detach()
-        floor = var + (clamp_min(low, eps) - low)  # bounded below, with the gradient of var
-        losses = (log(floor) + square(input - target) / floor) * 0.5
+    spread = _variances(input, var)
+    low = spread.detach()
+    floor = spread + (clamp_min(low, eps) - low)  # bounded below, with the gradient of var
+    losses = (log(floor) + square(input - target) / floor) * 0.5
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)
     return reduced(losses, reduction)

@@ -68,9 +68,10 @@ def _standard_rule(
     eps: float,
     needs: Any,
 ) -> Any:
+    grad, on_mean, on_variance = grads
     rest = input - result1
-    found = _gradients(*grads, rest, result2, weight, axes, eps, needs)
-    return (*found, grads[0] if needs[2] else None)
+    found = _gradients(grad, on_mean, on_variance, rest, result2, weight, axes, eps, needs)
+    return (*found, grad if needs[2] else None)
 
 
 def _standardizer(name: str, node_name: str) -> Op:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import adjoint.nn.functional as F
 from adjoint.creation import empty
-from adjoint.nn import init
-from adjoint.nn.layers.base import REQUIRED, Stateless
+from adjoint.nn import functional, init
+from adjoint.nn.layers.base import REQUIRED, Stateless, taking
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.activation import relu
 
@@ -15,42 +14,42 @@ from adjoint.ops.activation import relu
 class ReLU(Stateless):
     """input where it is positive, else 0."""
 
-    fields = {"inplace": False}
+    fields = taking(inplace=False)
 
     def forward(self, input: Any) -> Any:
         """relu(input)."""
-        return F.relu_(input) if self.inplace else relu(input)
+        return functional.relu_(input) if self.inplace else relu(input)
 
 
 class ReLU6(Stateless):
     """input, but at least 0 and at most 6."""
 
-    function = F.relu6
-    fields = {"inplace": False}
+    function = functional.relu6
+    fields = taking(inplace=False)
 
 
 class RReLU(Stateless):
     """input where it is positive, else times a slope that is drawn in training."""
 
-    fields = {"lower": 1 / 8, "upper": 1 / 3, "inplace": False}
+    fields = taking(lower=1 / 8, upper=1 / 3, inplace=False)
 
     def forward(self, input: Any) -> Any:
         """rrelu(input)."""
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+        return functional.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
 
 class Threshold(Stateless):
     """input where it is above threshold, else value."""
 
-    function = F.threshold
-    fields = {"threshold": REQUIRED, "value": REQUIRED, "inplace": False}
+    function = functional.threshold
+    fields = taking(threshold=REQUIRED, value=REQUIRED, inplace=False)
 
 
 class Hardtanh(Stateless):
     """input, but at least min_val and at most max_val."""
 
-    function = F.hardtanh
-    fields = {"min_val": -1.0, "max_val": 1.0, "inplace": False}
+    function = functional.hardtanh
+    fields = taking(min_val=-1.0, max_val=1.0, inplace=False)
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """Bounds in their order."""
@@ -64,58 +63,58 @@ class Hardtanh(Stateless):
 class ELU(Stateless):
     """input where it is positive, else alpha * (exp(input) - 1)."""
 
-    function = F.elu
-    fields = {"alpha": 1.0, "inplace": False}
+    function = functional.elu
+    fields = taking(alpha=1.0, inplace=False)
 
 
 class CELU(Stateless):
     """input where it is positive, else alpha * (exp(input / alpha) - 1)."""
 
-    function = F.celu
-    fields = {"alpha": 1.0, "inplace": False}
+    function = functional.celu
+    fields = taking(alpha=1.0, inplace=False)
 
 
 class LeakyReLU(Stateless):
     """input where it is positive, else negative_slope * input."""
 
-    function = F.leaky_relu
-    fields = {"negative_slope": 0.01, "inplace": False}
+    function = functional.leaky_relu
+    fields = taking(negative_slope=0.01, inplace=False)
 
 
 class SELU(Stateless):
     """elu scaled so that deep networks keep mean 0 and variance 1."""
 
-    function = F.selu
-    fields = {"inplace": False}
+    function = functional.selu
+    fields = taking(inplace=False)
 
 
 class SiLU(Stateless):
     """input * sigmoid(input)."""
 
-    function = F.silu
-    fields = {"inplace": False}
+    function = functional.silu
+    fields = taking(inplace=False)
 
 
 class Mish(Stateless):
     """input * tanh(softplus(input))."""
 
-    function = F.mish
-    fields = {"inplace": False}
+    function = functional.mish
+    fields = taking(inplace=False)
 
 
 class Hardswish(Stateless):
     """input * hardsigmoid(input)."""
 
-    function = F.hardswish
-    fields = {"inplace": False}
+    function = functional.hardswish
+    fields = taking(inplace=False)
     unshown = frozenset({"inplace"})
 
 
 class Hardsigmoid(Stateless):
     """input / 6 + 1/2, but at least 0 and at most 1."""
 
-    function = F.hardsigmoid
-    fields = {"inplace": False}
+    function = functional.hardsigmoid
+    fields = taking(inplace=False)
     unshown = frozenset({"inplace"})
 
 
@@ -125,58 +124,58 @@ class Hardsigmoid(Stateless):
 class Sigmoid(Stateless):
     """1 / (1 + exp(-input))."""
 
-    function = F.sigmoid
+    function = functional.sigmoid
 
 
 class Tanh(Stateless):
     """The hyperbolic tangent."""
 
-    function = F.tanh
+    function = functional.tanh
 
 
 class LogSigmoid(Stateless):
     """log(sigmoid(input))."""
 
-    function = F.logsigmoid
+    function = functional.logsigmoid
 
 
 class Softsign(Stateless):
     """input / (1 + |input|)."""
 
-    function = F.softsign
+    function = functional.softsign
 
 
 class Tanhshrink(Stateless):
     """input - tanh(input)."""
 
-    function = F.tanhshrink
+    function = functional.tanhshrink
 
 
 class GELU(Stateless):
     """input times the part of a standard normal distribution below it."""
 
-    function = F.gelu
-    fields = {"approximate": "none"}
+    function = functional.gelu
+    fields = taking(approximate="none")
 
 
 class GLU(Stateless):
     """The first half along dim times the sigmoid of the second."""
 
-    function = F.glu
-    fields = {"dim": -1}
+    function = functional.glu
+    fields = taking(dim=-1)
 
 
 class Softplus(Stateless):
     """log(1 + exp(beta * input)) / beta."""
 
-    function = F.softplus
-    fields = {"beta": 1.0, "threshold": 20.0}
+    function = functional.softplus
+    fields = taking(beta=1.0, threshold=20.0)
 
 
 class _Shrink(Stateless):
     """What two layers with a bound, shown without its name, have in common."""
 
-    fields = {"lambd": 0.5}
+    fields = taking(lambd=0.5)
 
     def extra_repr(self) -> str:
         """The bound."""
@@ -186,19 +185,19 @@ class _Shrink(Stateless):
 class Hardshrink(_Shrink):
     """input, and 0 where it is at most lambd away from 0."""
 
-    function = F.hardshrink
+    function = functional.hardshrink
 
 
 class Softshrink(_Shrink):
     """input moved by lambd towards 0, and 0 where it is nearer."""
 
-    function = F.softshrink
+    function = functional.softshrink
 
 
 class _AlongDim(Stateless):
     """What the softmax layers have in common."""
 
-    fields: dict[str, Any] = {"dim": None}
+    fields = taking(dim=None)
 
     def forward(self, input: Any) -> Any:
         """The function along dim."""
@@ -212,19 +211,19 @@ class _AlongDim(Stateless):
 class Softmax(_AlongDim):
     """exp(input), scaled to sum to 1 along dim."""
 
-    function = F.softmax
+    function = functional.softmax
 
 
 class LogSoftmax(_AlongDim):
     """The logarithm of softmax."""
 
-    function = F.log_softmax
+    function = functional.log_softmax
 
 
 class Softmin(_AlongDim):
     """softmax of -input."""
 
-    function = F.softmin
+    function = functional.softmin
 
 
 class Softmax2d(Stateless):
@@ -233,14 +232,16 @@ class Softmax2d(Stateless):
     def forward(self, input: Any) -> Any:
         """softmax(input) over the third dimension from the last."""
         if input.ndim not in (3, 4):
-            raise ValueError(f"Softmax2d: expected input to be 3D or 4D (got {input.ndim}D instead)")
-        return F.softmax(input, -3)
+            raise ValueError(
+                f"Softmax2d: expected input to be 3D or 4D (got {input.ndim}D instead)"
+            )
+        return functional.softmax(input, -3)
 
 
 class PReLU(Stateless):
     """input where it is positive, else times a weight that is learnt."""
 
-    fields = {"num_parameters": 1, "init": 0.25, "device": None, "dtype": None}
+    fields = taking(num_parameters=1, init=0.25, device=None, dtype=None)
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """The weight."""
@@ -256,7 +257,7 @@ class PReLU(Stateless):
 
     def forward(self, input: Any) -> Any:
         """prelu(input)."""
-        return F.prelu(input, self.weight)
+        return functional.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         """The number of weights."""

@@ -1,11 +1,18 @@
 """Layers without parameters: arguments, kept as attributes, and a function."""
 
 import inspect
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from adjoint.nn.module import Module
 
 REQUIRED: Any = inspect.Parameter.empty
+
+
+def taking(**defaults: Any) -> Mapping[str, Any]:
+    """The arguments of a constructor, in their order, with their defaults."""
+    return MappingProxyType(defaults)
 
 
 class Stateless(Module):
@@ -16,7 +23,7 @@ class Stateless(Module):
     """
 
     function: ClassVar[Any]
-    fields: ClassVar[dict[str, Any]] = {}
+    fields: ClassVar[Mapping[str, Any]] = taking()
     unshown: ClassVar[frozenset[str]] = frozenset()  # fields that repr leaves out
     signature: ClassVar[inspect.Signature]
 

@@ -3,9 +3,8 @@
 import math
 from typing import Any, ClassVar
 
-import adjoint.nn.functional as F
 from adjoint.creation import empty
-from adjoint.nn import init
+from adjoint.nn import functional, init
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.convolution import each
@@ -41,7 +40,9 @@ class _Convolution(Module):
             raise ValueError(f"{name}: groups must be a positive integer, got {groups}")
         for what, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
-                raise ValueError(f"{name}: {what}, {channels}, must be divisible by groups, {groups}")
+                raise ValueError(
+                    f"{name}: {what}, {channels}, must be divisible by groups, {groups}"
+                )
         if padding_mode not in (_MODES[:1] if self.transposed else _MODES):
             raise ValueError(f"{name}: padding_mode must be one of {_MODES}, got {padding_mode!r}")
         self.in_channels = in_channels
@@ -132,7 +133,7 @@ class _Straight(_Convolution):
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         padding = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._border(), self.padding_mode), 0
+            input, padding = functional.pad(input, self._border(), self.padding_mode), 0
         return type(self).function(
             input, weight, bias, self.stride, padding, self.dilation, self.groups
         )
@@ -151,21 +152,21 @@ class Conv1d(_Straight):
     """The cross-correlation of sequences with filters."""
 
     count = 1
-    function = F.conv1d
+    function = functional.conv1d
 
 
 class Conv2d(_Straight):
     """The cross-correlation of images with filters."""
 
     count = 2
-    function = F.conv2d
+    function = functional.conv2d
 
 
 class Conv3d(_Straight):
     """The cross-correlation of volumes with filters."""
 
     count = 3
-    function = F.conv3d
+    function = functional.conv3d
 
 
 class _Transposed(_Convolution):
@@ -240,18 +241,18 @@ class ConvTranspose1d(_Transposed):
     """The transposed convolution of sequences."""
 
     count = 1
-    function = F.conv_transpose1d
+    function = functional.conv_transpose1d
 
 
 class ConvTranspose2d(_Transposed):
     """The transposed convolution of images."""
 
     count = 2
-    function = F.conv_transpose2d
+    function = functional.conv_transpose2d
 
 
 class ConvTranspose3d(_Transposed):
     """The transposed convolution of volumes."""
 
     count = 3
-    function = F.conv_transpose3d
+    function = functional.conv_transpose3d

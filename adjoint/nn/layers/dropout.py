@@ -2,22 +2,20 @@
 
 from typing import Any, ClassVar
 
-import adjoint.nn.functional as F
-from adjoint.nn.layers.base import Stateless
+from adjoint.nn import functional
+from adjoint.nn.layers.base import Stateless, taking
 
 
 class _Dropout(Stateless):
     """Elements or channels that are dropped with probability p."""
 
-    fields = {"p": 0.5, "inplace": False}
+    fields = taking(p=0.5, inplace=False)
     function: ClassVar[Any]
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """A probability."""
         if not 0 <= given["p"] <= 1:
-            raise ValueError(
-                f"dropout probability has to be between 0 and 1, but got {given['p']}"
-            )
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {given['p']}")
         return given
 
     def forward(self, input: Any) -> Any:
@@ -32,34 +30,34 @@ class _Dropout(Stateless):
 class Dropout(_Dropout):
     """Zeros some elements and scales the others so that the mean stays."""
 
-    function = F.dropout
+    function = functional.dropout
 
 
 class Dropout1d(_Dropout):
     """Zeros some channels of sequences."""
 
-    function = F.dropout1d
+    function = functional.dropout1d
 
 
 class Dropout2d(_Dropout):
     """Zeros some channels of images."""
 
-    function = F.dropout2d
+    function = functional.dropout2d
 
 
 class Dropout3d(_Dropout):
     """Zeros some channels of volumes."""
 
-    function = F.dropout3d
+    function = functional.dropout3d
 
 
 class AlphaDropout(_Dropout):
     """Dropout for SELU: mean 0 and variance 1 stay."""
 
-    function = F.alpha_dropout
+    function = functional.alpha_dropout
 
 
 class FeatureAlphaDropout(_Dropout):
     """Dropout of channels for SELU: mean 0 and variance 1 stay."""
 
-    function = F.feature_alpha_dropout
+    function = functional.feature_alpha_dropout

@@ -3,10 +3,9 @@
 import math
 from typing import Any
 
-import adjoint.nn.functional as F
 from adjoint.creation import empty
-from adjoint.nn import init
-from adjoint.nn.layers.base import Stateless
+from adjoint.nn import functional, init
+from adjoint.nn.layers.base import Stateless, taking
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 
@@ -50,7 +49,7 @@ class Linear(Module):
 
     def forward(self, input: Any) -> Any:
         """linear(input, weight, bias)."""
-        return F.linear(input, self.weight, self.bias)
+        return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """The sizes, and whether there is a bias."""
@@ -96,7 +95,7 @@ class Bilinear(Module):
 
     def forward(self, input1: Any, input2: Any) -> Any:
         """bilinear(input1, input2, weight, bias)."""
-        return F.bilinear(input1, input2, self.weight, self.bias)
+        return functional.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """The sizes, and whether there is a bias."""
@@ -109,7 +108,7 @@ class Bilinear(Module):
 class Flatten(Stateless):
     """Several dimensions as one."""
 
-    fields = {"start_dim": 1, "end_dim": -1}
+    fields = taking(start_dim=1, end_dim=-1)
 
     def forward(self, input: Any) -> Any:
         """input, flattened."""

@@ -2,14 +2,14 @@
 
 from typing import Any, ClassVar
 
-import adjoint.nn.functional as F
-from adjoint.nn.layers.base import REQUIRED, Stateless
+from adjoint.nn import functional
+from adjoint.nn.layers.base import REQUIRED, Stateless, taking
 
 
 class _Pad(Stateless):
     """A border, as wide on each side as `padding` says, the last dimension first."""
 
-    fields = {"padding": REQUIRED}
+    fields = taking(padding=REQUIRED)
     mode: ClassVar[str]
     count: ClassVar[int]
 
@@ -26,7 +26,7 @@ class _Pad(Stateless):
 
     def forward(self, input: Any) -> Any:
         """input with its border."""
-        return F.pad(input, self.padding, self.mode)
+        return functional.pad(input, self.padding, self.mode)
 
     def extra_repr(self) -> str:
         """The widths."""
@@ -34,11 +34,11 @@ class _Pad(Stateless):
 
 
 class _ConstantPad(_Pad):
-    fields = {"padding": REQUIRED, "value": REQUIRED}
+    fields = taking(padding=REQUIRED, value=REQUIRED)
 
     def forward(self, input: Any) -> Any:
         """input with its border."""
-        return F.pad(input, self.padding, "constant", self.value)
+        return functional.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
         """The widths and the value."""
@@ -46,7 +46,7 @@ class _ConstantPad(_Pad):
 
 
 class _ZeroPad(_ConstantPad):
-    fields = {"padding": REQUIRED}
+    fields = taking(padding=REQUIRED)
     value = 0.0
 
     def extra_repr(self) -> str:

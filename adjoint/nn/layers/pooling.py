@@ -2,8 +2,8 @@
 
 from typing import Any, ClassVar
 
-import adjoint.nn.functional as F
-from adjoint.nn.layers.base import REQUIRED, Stateless
+from adjoint.nn import functional
+from adjoint.nn.layers.base import REQUIRED, Stateless, taking
 from adjoint.ops.convolution import each
 
 
@@ -24,55 +24,55 @@ class _Pool(Stateless):
 class _MaxPool(_Pool):
     """The greatest element of each window."""
 
-    fields = {
-        "kernel_size": REQUIRED,
-        "stride": None,
-        "padding": 0,
-        "dilation": 1,
-        "return_indices": False,
-        "ceil_mode": False,
-    }
+    fields = taking(
+        kernel_size=REQUIRED,
+        stride=None,
+        padding=0,
+        dilation=1,
+        return_indices=False,
+        ceil_mode=False,
+    )
     unshown = frozenset({"return_indices"})
 
 
 class MaxPool1d(_MaxPool):
     """The greatest element of each window of sequences."""
 
-    function = F.max_pool1d
+    function = functional.max_pool1d
 
 
 class MaxPool2d(_MaxPool):
     """The greatest element of each window of images."""
 
-    function = F.max_pool2d
+    function = functional.max_pool2d
 
 
 class MaxPool3d(_MaxPool):
     """The greatest element of each window of volumes."""
 
-    function = F.max_pool3d
+    function = functional.max_pool3d
 
 
 class _AvgPool(_Pool):
     """The mean of each window."""
 
-    fields = {
-        "kernel_size": REQUIRED,
-        "stride": None,
-        "padding": 0,
-        "ceil_mode": False,
-        "count_include_pad": True,
-        "divisor_override": None,
-    }
+    fields = taking(
+        kernel_size=REQUIRED,
+        stride=None,
+        padding=0,
+        ceil_mode=False,
+        count_include_pad=True,
+        divisor_override=None,
+    )
     unshown = frozenset({"ceil_mode", "count_include_pad", "divisor_override"})
 
 
 class AvgPool1d(_AvgPool):
     """The mean of each window of sequences."""
 
-    function = F.avg_pool1d
+    function = functional.avg_pool1d
     count: ClassVar[int] = 1
-    fields = {k: v for k, v in _AvgPool.fields.items() if k != "divisor_override"}
+    fields = taking(**{k: v for k, v in _AvgPool.fields.items() if k != "divisor_override"})
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """Sizes as tuples of one number."""
@@ -85,43 +85,43 @@ class AvgPool1d(_AvgPool):
 class AvgPool2d(_AvgPool):
     """The mean of each window of images."""
 
-    function = F.avg_pool2d
+    function = functional.avg_pool2d
 
 
 class AvgPool3d(_AvgPool):
     """The mean of each window of volumes."""
 
-    function = F.avg_pool3d
+    function = functional.avg_pool3d
 
 
 class _LPPool(Stateless):
     """The norm of each window."""
 
-    fields = {"norm_type": REQUIRED, "kernel_size": REQUIRED, "stride": None, "ceil_mode": False}
+    fields = taking(norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False)
 
 
 class LPPool1d(_LPPool):
     """The norm of each window of sequences."""
 
-    function = F.lp_pool1d
+    function = functional.lp_pool1d
 
 
 class LPPool2d(_LPPool):
     """The norm of each window of images."""
 
-    function = F.lp_pool2d
+    function = functional.lp_pool2d
 
 
 class LPPool3d(_LPPool):
     """The norm of each window of volumes."""
 
-    function = F.lp_pool3d
+    function = functional.lp_pool3d
 
 
 class _MaxUnpool(_Pool):
     """Elements put back where a max pooling found them."""
 
-    fields = {"kernel_size": REQUIRED, "stride": None, "padding": 0}
+    fields = taking(kernel_size=REQUIRED, stride=None, padding=0)
     count: ClassVar[int]
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -141,33 +141,33 @@ class MaxUnpool1d(_MaxUnpool):
     """Elements of sequences put back where a max pooling found them."""
 
     count = 1
-    function = F.max_unpool1d
+    function = functional.max_unpool1d
 
 
 class MaxUnpool2d(_MaxUnpool):
     """Elements of images put back where a max pooling found them."""
 
     count = 2
-    function = F.max_unpool2d
+    function = functional.max_unpool2d
 
 
 class MaxUnpool3d(_MaxUnpool):
     """Elements of volumes put back where a max pooling found them."""
 
     count = 3
-    function = F.max_unpool3d
+    function = functional.max_unpool3d
 
 
 class _FractionalMaxPool(Stateless):
     """Maxima of windows at distances drawn by chance."""
 
-    fields = {
-        "kernel_size": REQUIRED,
-        "output_size": None,
-        "output_ratio": None,
-        "return_indices": False,
-        "_random_samples": None,
-    }
+    fields = taking(
+        kernel_size=REQUIRED,
+        output_size=None,
+        output_ratio=None,
+        return_indices=False,
+        _random_samples=None,
+    )
     unshown = frozenset(fields)
     count: ClassVar[int]
 
@@ -192,20 +192,20 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     """Maxima of windows of images at distances drawn by chance."""
 
     count = 2
-    function = F.fractional_max_pool2d
+    function = functional.fractional_max_pool2d
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
     """Maxima of windows of volumes at distances drawn by chance."""
 
     count = 3
-    function = F.fractional_max_pool3d
+    function = functional.fractional_max_pool3d
 
 
 class _Adaptive(Stateless):
     """Windows that are chosen so that the result has a certain size."""
 
-    fields = {"output_size": REQUIRED}
+    fields = taking(output_size=REQUIRED)
 
     def extra_repr(self) -> str:
         """The size of the result."""
@@ -215,40 +215,40 @@ class _Adaptive(Stateless):
 class AdaptiveAvgPool1d(_Adaptive):
     """Means of windows of sequences, so many that the result has output_size."""
 
-    function = F.adaptive_avg_pool1d
+    function = functional.adaptive_avg_pool1d
 
 
 class AdaptiveAvgPool2d(_Adaptive):
     """Means of windows of images, so many that the result has output_size."""
 
-    function = F.adaptive_avg_pool2d
+    function = functional.adaptive_avg_pool2d
 
 
 class AdaptiveAvgPool3d(_Adaptive):
     """Means of windows of volumes, so many that the result has output_size."""
 
-    function = F.adaptive_avg_pool3d
+    function = functional.adaptive_avg_pool3d
 
 
 class _AdaptiveMax(_Adaptive):
     """Maxima of such windows, and if asked their places."""
 
-    fields = {"output_size": REQUIRED, "return_indices": False}
+    fields = taking(output_size=REQUIRED, return_indices=False)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMax):
     """Maxima of windows of sequences, so many that the result has output_size."""
 
-    function = F.adaptive_max_pool1d
+    function = functional.adaptive_max_pool1d
 
 
 class AdaptiveMaxPool2d(_AdaptiveMax):
     """Maxima of windows of images, so many that the result has output_size."""
 
-    function = F.adaptive_max_pool2d
+    function = functional.adaptive_max_pool2d
 
 
 class AdaptiveMaxPool3d(_AdaptiveMax):
     """Maxima of windows of volumes, so many that the result has output_size."""
 
-    function = F.adaptive_max_pool3d
+    function = functional.adaptive_max_pool3d

@@ -2,21 +2,21 @@
 
 from typing import Any
 
-import adjoint.nn.functional as F
-from adjoint.nn.layers.base import REQUIRED, Stateless
+from adjoint.nn import functional
+from adjoint.nn.layers.base import REQUIRED, Stateless, taking
 
 
 class Upsample(Stateless):
     """Images of (batch, channels, *sizes) in other sizes."""
 
-    fields: dict[str, Any] = {
-        "size": None,
-        "scale_factor": None,
-        "mode": "nearest",
-        "align_corners": None,
-        "recompute_scale_factor": None,
-    }
-    function = F.interpolate
+    fields = taking(
+        size=None,
+        scale_factor=None,
+        mode="nearest",
+        align_corners=None,
+        recompute_scale_factor=None,
+    )
+    function = functional.interpolate
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """Scales as floats."""
@@ -36,19 +36,19 @@ class Upsample(Stateless):
 class UpsamplingNearest2d(Upsample):
     """Images in other sizes, each pixel that of its nearest neighbour."""
 
-    fields = {"size": None, "scale_factor": None}
+    fields = taking(size=None, scale_factor=None)
     mode = "nearest"
 
 
 class UpsamplingBilinear2d(Upsample):
     """Images in other sizes, between pixels linear; corners stay corners."""
 
-    fields = {"size": None, "scale_factor": None}
+    fields = taking(size=None, scale_factor=None)
     mode = "bilinear"
 
     def forward(self, input: Any) -> Any:
         """input in its new size."""
-        return F.interpolate(
+        return functional.interpolate(
             input, self.size, self.scale_factor, mode=self.mode, align_corners=True
         )
 
@@ -56,39 +56,33 @@ class UpsamplingBilinear2d(Upsample):
 class PixelShuffle(Stateless):
     """Channels as pixels: (*, C r², H, W) becomes (*, C, H r, W r)."""
 
-    fields = {"upscale_factor": REQUIRED}
-    function = F.pixel_shuffle
+    fields = taking(upscale_factor=REQUIRED)
+    function = functional.pixel_shuffle
 
 
 class PixelUnshuffle(Stateless):
     """Pixels as channels: (*, C, H r, W r) becomes (*, C r², H, W)."""
 
-    fields = {"downscale_factor": REQUIRED}
-    function = F.pixel_unshuffle
+    fields = taking(downscale_factor=REQUIRED)
+    function = functional.pixel_unshuffle
 
 
 class ChannelShuffle(Stateless):
     """Channels of all groups by turns."""
 
-    fields = {"groups": REQUIRED}
-    function = F.channel_shuffle
+    fields = taking(groups=REQUIRED)
+    function = functional.channel_shuffle
 
 
 class Fold(Stateless):
     """Columns of windows added up to images."""
 
-    fields = {
-        "output_size": REQUIRED,
-        "kernel_size": REQUIRED,
-        "dilation": 1,
-        "padding": 0,
-        "stride": 1,
-    }
-    function = F.fold
+    fields = taking(output_size=REQUIRED, kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
+    function = functional.fold
 
 
 class Unfold(Stateless):
     """The windows of images, a column each."""
 
-    fields = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
-    function = F.unfold
+    fields = taking(kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
+    function = functional.unfold

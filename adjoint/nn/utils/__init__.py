@@ -4,6 +4,7 @@ from adjoint.nn.utils import (
     parametrizations as parametrizations,
     parametrize as parametrize,
     prune as prune,
+    rnn as rnn,
     stateless as stateless,
 )
 from adjoint.nn.utils.clip_grad import (

@@ -1,0 +1,6 @@
+"""See adjoint.cli."""
+
+from adjoint.cli import main
+
+if __name__ == "__main__":
+    main()

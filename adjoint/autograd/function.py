@@ -1,0 +1,411 @@
+"""autograd.Function: an operation with a backward of its own.
+
+A call of `apply` makes a node (`function_node`), runs forward without recording, and hangs the
+outputs on the node; docs/notes/functions.md says what may be returned, saved and changed.
+"""
+
+import contextlib
+import functools
+import inspect
+import warnings
+from typing import Any
+
+from adjoint import views
+from adjoint.ambient import ambient, change_grad_enabled, is_grad_enabled
+from adjoint.autograd.function_node import (
+    DelayedError,
+    FunctionCtx as FunctionCtx,
+    FunctionNode,
+    Saved,
+    placed,
+)
+from adjoint.autograd.hooks import attach_region_hooks
+from adjoint.lineage import Lineage
+from adjoint.ops.conversion import alias
+from adjoint.tensor import Tensor
+from adjoint.tensor_core import CUSTOM_VIEW, DEFAULT_VIEW, MULTI_OUTPUT_VIEW, is_floating
+
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+
+class Function:
+    """An operation with its own derivative: subclass it, write static methods, call `apply`.
+
+    Either `forward(ctx, *args)`, or `forward(*args)` with `setup_context(ctx, inputs, output)`;
+    and `backward(ctx, *grads)`, which answers one gradient for each argument of forward.
+    """
+
+    clear_saved_tensors_on_access = False
+    boxed_grads_call = False  # backward takes the gradients in one list, which it may empty
+    generate_vmap_rule = False
+    _backward_cls: type[FunctionNode] = FunctionNode
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._backward_cls = type(
+            cls.__name__ + "Backward",
+            (FunctionNode,),
+            {"function": cls, "rule": lambda node: _backward_of(cls), "__module__": __name__},
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self).__name__} should not be instantiated: the methods of a Function are "
+            f"static; call {type(self).__name__}.apply(...)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        self._node = self._backward_cls()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_node":  # __init__ was not run
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return getattr(self._node, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"Legacy autograd function with non-static forward method is deprecated, and "
+            f"{type(self).__name__} can't be called. Make its forward and backward static methods "
+            f"that take ctx first, and call {type(self).__name__}.apply(...)."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs: `forward(ctx, *args)`, or without ctx if there's setup_context."""
+        raise NotImplementedError("a custom autograd.Function must implement the forward method")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Keep what backward will need, after a forward that takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented by this autograd.Function")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of forward's arguments, from those of its outputs."""
+        raise NotImplementedError(
+            "a custom autograd.Function must implement either the backward or the vjp method to be "
+            "differentiated"
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs, from those of forward's arguments."""
+        raise NotImplementedError(
+            "a custom autograd.Function must implement the jvp function for forward mode"
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Forward over a batch: (output, out_dims)."""
+        raise NotImplementedError(
+            "to use an autograd.Function with vmap, override its vmap static method or set "
+            "generate_vmap_rule = True"
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the Function."""
+        separate = cls.setup_context is not Function.setup_context
+        node = cls._backward_cls()
+        ctx = FunctionCtx(node)
+        if separate:
+            args, kwargs = _bound(cls.forward, args, kwargs, all_defaults=True)
+        elif kwargs:
+            args, kwargs = _bound(cls.forward, (ctx, *args), kwargs, all_defaults=False)
+            args = args[1:]
+        arguments = (*args, *kwargs.values())
+        tensors = node.connect(arguments)
+        executable = is_grad_enabled() and any(node.context["needs_input_grad"])
+        lineage = Lineage([t for t in tensors if t.needs_grad] if executable else [])
+        recording = change_grad_enabled(False)
+        try:
+            with lineage if executable else contextlib.nullcontext():
+                if separate:
+                    output = cls.forward(*args, **kwargs)
+                    cls.setup_context(ctx, arguments, output)
+                else:
+                    output = cls.forward(ctx, *args, **kwargs)
+        finally:
+            change_grad_enabled(recording)
+        return _Call(node, tensors, output, executable, lineage).finish()
+
+
+def _backward_of(function: type[Function]) -> Any:
+    """backward, or vjp, which is another name for it."""
+    if function.vjp is Function.vjp:
+        return function.backward
+    if function.backward is not Function.backward:
+        raise RuntimeError(
+            f"{function.__name__}: Implementing both 'backward' and 'vjp' is not allowed; they are "
+            "two names of one method"
+        )
+    return function.vjp
+
+
+def _bound(
+    forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any], all_defaults: bool
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments in the order of forward's parameters, defaults between those given."""
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    given = list(bound.arguments)
+    bound.apply_defaults()
+    if not all_defaults:
+        while list(bound.arguments)[-1] != given[-1]:
+            bound.arguments.popitem()
+    return bound.args, bound.kwargs
+
+
+class InplaceFunction(Function):
+    """A Function with an option to work in place; kept because programs derive from it."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+def _is_view(tensor: Tensor) -> bool:
+    return tensor.extras is not None and tensor.extras.base is not None
+
+
+class _Call:
+    """What forward of one call has returned, on its way to the user."""
+
+    def __init__(
+        self,
+        node: FunctionNode,
+        tensors: list[Tensor],
+        output: Any,
+        executable: bool,
+        lineage: Lineage,
+    ) -> None:
+        self.node = node
+        self.lineage = lineage
+        self.name: str = node.function.__name__
+        self.inputs = {id(tensor) for tensor in tensors}
+        self.tensors = tensors
+        self.single = not isinstance(output, tuple)
+        self.outputs: list[Any] = [output] if self.single else list(output)
+        self.executable = executable
+        context = node.context
+        self.to_save: tuple[Any, ...] = context.pop("to_save", None) or ()
+        self.dirty = self.marked("dirty_tensors", "mark_dirty")
+        self.constant = self.marked("non_differentiable", "mark_non_differentiable")
+        self.pure_view = bool(context.get("_is_pure_view", False))
+
+    def marked(self, attribute: str, method: str) -> dict[int, Tensor]:
+        """The tensors given to one of ctx's methods, by identity."""
+        found: dict[int, Tensor] = {}
+        for i, tensor in enumerate(self.node.context.pop(attribute, None) or ()):
+            if not isinstance(tensor, Tensor):
+                raise RuntimeError(
+                    f"{self.name}: {method} can only accept Tensors, but argument {i} is a "
+                    f"{type(tensor).__name__}"
+                )
+            found[id(tensor)] = tensor
+        return found
+
+    def finish(self) -> Any:
+        """The outputs on their node, and what backward needs saved."""
+        self.check_saved()
+        self.check_dirty()
+        self.check_pure_view()
+        for tensor in self.dirty.values():
+            tensor.counter().bump()
+        flags = [self.is_differentiable(out) for out in self.outputs]
+        results = [
+            self.attached(number, out, flags[number]) if isinstance(out, Tensor) else out
+            for number, out in enumerate(self.outputs)
+        ]
+        self.mark_views(results, sum(flags) > 1)
+        if self.executable:
+            self.node.describe(results)
+            self.node.differentiable = flags
+            self.save()
+            self.settle()
+        return results[0] if self.single else tuple(results)
+
+    def settle(self) -> None:
+        """Do to the new node what the context asks for."""
+        settings = ambient()
+        if settings.node_hooks:
+            attach_region_hooks(self.node, settings.node_hooks)
+        if settings.anomaly is not None:
+            settings.anomaly.note(self.node)
+
+    # ---- checks, before anything is changed ----
+
+    def check_saved(self) -> None:
+        """Only tensors can be saved."""
+        for i, tensor in enumerate(self.to_save if self.executable else ()):
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(
+                    f"{self.name}: save_for_backward can only save Tensors, but argument {i} is a "
+                    f"{type(tensor).__name__}; keep other values as attributes of ctx"
+                )
+            if tensor is not None and tensor.inference:
+                raise RuntimeError(
+                    f"{self.name}: Inference tensors cannot be saved for backward. Clone it "
+                    "outside inference_mode to get a normal tensor."
+                )
+
+    def check_dirty(self) -> None:
+        """What was marked dirty must be an input and an output, and autograd able to follow."""
+        returned = {id(out) for out in self.outputs}
+        for key, tensor in self.dirty.items():
+            if key not in returned:
+                raise RuntimeError(
+                    f"{self.name}: Some elements marked as dirty during the forward method were "
+                    "not returned as output. Return every input that is changed in place."
+                )
+            if key not in self.inputs:
+                if self.executable:
+                    self.complain_of_stranger(tensor)
+            elif self.is_differentiable(tensor):
+                if _is_view(tensor) and len(self.outputs) > 1:
+                    raise RuntimeError(
+                        f"{self.name}: your Function modifies inplace an input that is a view of "
+                        "another Tensor, and returns more than one output, which is not supported. "
+                        "Give it a clone of the view, or let it return only that."
+                    )
+                views.check_inplace(self.name, tensor, constant=True, recorded=True)
+
+    def complain_of_stranger(self, tensor: Tensor) -> None:
+        """A tensor marked dirty that was not given to forward."""
+        if _is_view(tensor):
+            raise RuntimeError(
+                f"{self.name}: mark_dirty received a tensor that was not an input. It is a view, "
+                "whose base would be lost; do not mark it."
+            )
+        warnings.warn(
+            f"{self.name}: only inputs need be given to mark_dirty; a tensor made by forward was",
+            stacklevel=5,
+        )
+
+    def check_pure_view(self) -> None:
+        """A Function that says it is a view op must look like one."""
+        made = sum(isinstance(out, Tensor) for out in self.outputs)
+        if self.pure_view and self.executable and (len(self.tensors) != 1 or made != 1):
+            raise RuntimeError(
+                f"{self.name}: a Pure view custom Function can only have one input Tensor and one "
+                f"output Tensor, got {len(self.tensors)} and {made}"
+            )
+
+    # ---- outputs ----
+
+    def is_differentiable(self, out: Any) -> bool:
+        """Whether an output gets a gradient."""
+        if not self.executable or not isinstance(out, Tensor):
+            return False
+        return id(out) not in self.constant and is_floating(out.array)
+
+    def attached(self, number: int, out: Tensor, differentiable: bool) -> Tensor:
+        """One output as the user gets it."""
+        given = id(out) in self.inputs
+        changed = given and id(out) in self.dirty
+        if not differentiable:
+            return self.without_history(out, given, changed)
+        if changed:
+            position = next(i for i, tensor in enumerate(self.tensors) if tensor is out)
+            views.rebase(out, self.node, number, position)
+            return out
+        if given:
+            with_mode = change_grad_enabled(False)
+            try:
+                out = alias(out)
+            finally:
+                change_grad_enabled(with_mode)
+        out.node, out.output_number, out.needs_grad = self.node, number, True
+        return out
+
+    def without_history(self, out: Tensor, given: bool, changed: bool) -> Tensor:
+        """An output that has no gradient; an input is left as it is and shown under a new name."""
+        if given:
+            if out.requires_grad:
+                return out.detach()
+            return out if changed else alias(out)
+        if out.needs_grad and not _is_view(out):
+            out.detach_()
+        return out
+
+    def mark_views(self, results: list[Any], several: bool) -> None:
+        """Views that forward made can't be made again, so they can't be changed in place."""
+        for out, original in zip(results, self.outputs):
+            if not isinstance(out, Tensor) or not _is_view(out):
+                continue
+            extras = out.rare()
+            extras.view_version = out.counter().value
+            if id(original) in self.dirty and id(original) in self.inputs:
+                continue
+            if self.pure_view and self.executable and self.shows_input(extras.base):
+                extras.creation = DEFAULT_VIEW
+            elif is_grad_enabled():
+                extras.creation = MULTI_OUTPUT_VIEW if several else CUSTOM_VIEW
+
+    def shows_input(self, base: Any) -> bool:
+        """Whether a view of base is one of the input, so that making it again is right."""
+        (source,) = self.tensors
+        own = None if source.extras is None else source.extras.base
+        return base is source or (own is not None and base is own)
+
+    # ---- what backward needs ----
+
+    def save(self) -> None:
+        """Keep what was given to save_for_backward, through the hooks on saving."""
+        pairs = ambient().saved_hooks
+        kept: list[Saved] = []
+        for tensor in self.to_save:
+            saved = Saved(tensor)
+            if tensor is not None:
+                if tensor.node is self.node or (id(tensor) in self.dirty and tensor.needs_grad):
+                    saved.as_output(tensor.node is self.node)
+                else:
+                    saved.intermediate = self.is_intermediate(tensor)
+                saved.pack(pairs)
+            kept.append(saved)
+        self.node.saved = tuple(kept)
+
+    def is_intermediate(self, tensor: Tensor) -> bool:
+        """Whether forward made this from its inputs, and only backward will see it."""
+        if id(tensor) in self.inputs or any(tensor is out for out in self.outputs):
+            return False
+        own_leaf = tensor.needs_grad and not _is_view(tensor)
+        return tensor.node is None and not own_leaf and self.lineage.holds(tensor)
+
+
+def once_differentiable(fn: Any) -> Any:
+    """Decorate a backward that can't be differentiated itself: doing so is an error."""
+
+    @functools.wraps(fn)
+    def backward(ctx: Any, *grads: Any) -> Any:
+        recording = change_grad_enabled(False)
+        try:
+            answer = fn(ctx, *grads)
+        finally:
+            change_grad_enabled(recording)
+        return refused(ctx, answer) if recording else answer
+
+    return backward
+
+
+def refused(ctx: Any, answer: Any) -> Any:
+    """Gradients that say, when they are differentiated, that this can't be done."""
+    grads = answer if isinstance(answer, tuple) else (answer,)
+    node = getattr(ctx, "_adjoint_node", ctx)
+    edges = iter(node.edges())
+    following = [next(edges) if tensor else (None, 0) for tensor in node.is_input]
+    tensors = [g if isinstance(g, Tensor) and is_floating(g.array) else None for g in grads]
+    if not any(tensor is not None for tensor in tensors):
+        return answer
+    error = DelayedError(
+        f"trying to differentiate twice {node.function.__name__}, whose backward was marked "
+        "with @once_differentiable",
+        [(None, 0) if tensor is None else edge for tensor, edge in zip(tensors, following)],
+        tensors,
+    )
+    placements = tuple(
+        grad if tensor is None else placed(tensor, error, i)
+        for i, (grad, tensor) in enumerate(zip(grads, tensors))
+    )
+    return placements if isinstance(answer, tuple) else placements[0]

@@ -1,0 +1,169 @@
+"""Jacobians of a function: by finite differences, and as backward computes them.
+
+They are NumPy arrays of input size by output size; the one of a complex input holds the conjugate
+Wirtinger derivative, as PyTorch's gradients do. Outputs are real: gradcheck sees to that.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.autograd.differentiate import grad
+from adjoint.backends import backend_of, quiet
+from adjoint.backends.numpy import numpy_backend
+from adjoint.tensor import Tensor
+
+np = numpy_backend.xp
+
+
+class GradcheckError(RuntimeError):
+    """A gradient is wrong, or not what gradcheck asks of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A function of real outputs and the place where it is checked."""
+
+    function: Callable[..., Any]
+    inputs: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    part: str = ""  # which part of the complex outputs these are
+    complex_outputs: frozenset[int] = frozenset()
+
+    @property
+    def sources(self) -> list[int]:
+        """The positions of the inputs that need a gradient."""
+        return [i for i, value in enumerate(self.inputs) if needs_grad(value)]
+
+    @property
+    def targets(self) -> list[int]:
+        """The positions of the outputs that have one."""
+        return [i for i, value in enumerate(self.outputs) if needs_grad(value)]
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """One or many, as a tuple."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def needs_grad(value: Any) -> bool:
+    """Whether this is a tensor that needs a gradient."""
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def values_of(tensor: Tensor) -> Any:
+    """A tensor's elements on the host."""
+    return tensor.detach().numpy_array()
+
+
+def like(tensor: Tensor, values: Any) -> Tensor:
+    """Values of the host with the data type and on the device of a tensor."""
+    backend = backend_of(tensor.array)
+    array = np.asarray(values).astype(tensor.array.dtype)
+    return Tensor(backend.from_numpy(array, backend.device(tensor.array)))
+
+
+@contextmanager
+def shifted(tensor: Tensor, shift: Any) -> Iterator[None]:
+    """Inside, the tensor's values are moved: where its library can, in the same memory.
+
+    For the function may close over the tensor, or over a view of it.
+    """
+    array = tensor.array
+    backend = backend_of(array)
+    before = backend.copy(array)
+    moved = backend.from_numpy(
+        (backend.to_numpy(before) + shift).astype(array.dtype), backend.device(array)
+    )
+    try:
+        if backend.mutable:
+            array[...] = moved
+        else:
+            tensor.replace_array(moved)
+        yield
+    finally:
+        if backend.mutable:
+            array[...] = before
+        else:
+            tensor.replace_array(array)
+
+
+def difference(problem: Problem, source: int, shift: Any, size: float) -> dict[int, Any]:
+    """The central difference of each output, flat, along a shift of one input."""
+    ends: list[tuple[Any, ...]] = []
+    for sign in (-1, 1):
+        with shifted(problem.inputs[source], sign * shift):
+            outputs = as_tuple(problem.function(*problem.inputs))
+            ends.append(tuple((o.shape, o.dtype, values_of(o).copy()) for o in outputs))
+    for low, high in zip(*ends, strict=True):
+        for what, had, has in zip(("shape", "dtype"), low, high):
+            if had != has:
+                raise AssertionError(
+                    f"func must return outputs with the same {what} when inputs are perturbed by "
+                    f"eps, but got {had} and {has} when input {source} was moved"
+                )
+    wanted = problem.targets or range(len(problem.outputs))
+    answers = {}
+    for i in wanted:
+        low, high = (end[i][2].reshape(-1) for end in ends)
+        if high.dtype.kind in "biu":
+            low, high = low.astype("float64"), high.astype("float64")
+        with quiet():
+            answers[i] = (high - low) / (2 * size)
+    return answers
+
+
+def slopes(problem: Problem, source: int, step: Any, eps: float) -> dict[int, Any]:
+    """The derivative of each output along a step; of a complex input, by both its parts.
+
+    `step` is one array, or one for the real and one for the imaginary part.
+    """
+    real, imaginary = step if isinstance(step, list) else (step, step)
+    found = difference(problem, source, real * eps, eps)
+    if problem.inputs[source].dtype.is_complex:
+        turned = difference(problem, source, imaginary * (1j * eps), eps)
+        found = {i: slope + 1j * turned[i] for i, slope in found.items()}
+    return found
+
+
+def unit_steps(shape: Any) -> Iterator[Any]:
+    """Each element moved by one, in turn."""
+    for place in np.ndindex(*shape):
+        step = np.zeros(shape)
+        step[place] = 1.0
+        yield step
+
+
+def numerical(problem: Problem, eps: float) -> dict[int, dict[int, Any]]:
+    """The Jacobians by differences, by input and output."""
+    found: dict[int, dict[int, Any]] = {}
+    for source in problem.sources:
+        tensor = problem.inputs[source]
+        rows = [slopes(problem, source, step, eps) for step in unit_steps(tensor.shape)]
+        wanted = problem.targets or range(len(problem.outputs))
+        found[source] = {
+            i: np.array([row[i] for row in rows]).reshape(len(rows), problem.outputs[i].numel())
+            for i in wanted
+        }
+    return found
+
+
+def pulled_back(output: Tensor, inputs: list[Any], starts: Any, dtypes: bool) -> list[Any]:
+    """What backward makes of each gradient of an output, as the columns of a matrix."""
+    rows = unit_steps(output.shape) if starts is None else starts
+    count = output.array.size if starts is None else len(starts)
+    found = [np.zeros((x.numel(), count), x.dtype.numpy_dtype) for x in inputs]
+    for column, start in enumerate(rows):
+        seed = like(output, start)
+        for i, result in enumerate(
+            grad(output, inputs, seed, retain_graph=True, allow_unused=True)
+        ):
+            if result is None:
+                continue
+            if result.shape != inputs[i].shape:
+                raise GradcheckError("Analytical gradient has incorrect size")
+            if dtypes and result.dtype is not inputs[i].dtype:
+                raise GradcheckError("Gradient has dtype mismatch")
+            found[i][:, column] = values_of(result).reshape(-1)
+    return found

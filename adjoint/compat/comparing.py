@@ -1,0 +1,151 @@
+"""torch.testing: assert_close and make_tensor, with PyTorch's arguments and tolerances."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from adjoint import dtypes
+from adjoint.creation import as_tensor
+from adjoint.dtypes import dtype, promote_types
+from adjoint.ops.comparison import isclose
+from adjoint.tensor import Tensor
+from adjoint.testing import make_tensor as make_tensor
+
+_ABSOLUTE = 1e-5
+_RELATIVE = {
+    dtypes.float16: 1e-3,
+    dtypes.bfloat16: 1.6e-2,
+    dtypes.float32: 1.3e-6,
+    dtypes.complex64: 1.3e-6,
+}
+_DOUBLES = (dtypes.float64, dtypes.complex128)
+
+
+class _Rules:
+    """What assert_close was told to compare, and how nearly."""
+
+    def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool) -> None:
+        self.rtol, self.atol, self.equal_nan = rtol, atol, equal_nan
+        self.checks: dict[str, Callable[[Tensor], Any]] = {}
+
+    def tolerances(self, *kinds: dtype) -> tuple[float, float]:
+        """The relative and absolute tolerance for tensors of these types."""
+        if self.rtol is not None and self.atol is not None:
+            return self.rtol, self.atol
+        pairs = [_default_tolerance(kind) for kind in kinds]
+        return max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
+
+
+def _default_tolerance(kind: dtype) -> tuple[float, float]:
+    if kind in _DOUBLES:
+        return 1e-7, 1e-7
+    return (_RELATIVE[kind], _ABSOLUTE) if kind in _RELATIVE else (0.0, 0.0)
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
+    """Fail unless both are nearly equal tensors, numbers, or sequences or mappings of them."""
+    rules = _Rules(rtol, atol, equal_nan)
+    if not allow_subclasses and type(actual) is not type(expected):
+        raise TypeError(f"assert_close: {type(actual)} and {type(expected)} are different types")
+    checks: list[tuple[bool, str, Callable[[Any], Any]]] = [
+        (check_device, "device", lambda tensor: tensor.device),
+        (check_dtype, "dtype", lambda tensor: tensor.dtype),
+        (check_stride, "stride", lambda tensor: tensor.stride()),
+    ]
+    rules.checks = {name: ask for wanted, name, ask in checks if wanted}
+    try:
+        _compare(actual, expected, "", rules)
+    except AssertionError as error:
+        if msg is None:
+            raise
+        raise AssertionError(msg if isinstance(msg, str) else msg(str(error))) from None
+
+
+def _compare(actual: Any, expected: Any, where: str, rules: _Rules) -> None:
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        if set(actual) != set(expected):
+            raise AssertionError(f"keys differ{where}: {set(actual) ^ set(expected)}")
+        for key in actual:
+            _compare(actual[key], expected[key], f"{where} [{key!r}]", rules)
+    elif _is_row(actual) and _is_row(expected):
+        if len(actual) != len(expected):
+            raise AssertionError(f"lengths differ{where}: {len(actual)} and {len(expected)}")
+        for i, (one, other) in enumerate(zip(actual, expected, strict=True)):
+            _compare(one, other, f"{where} [{i}]", rules)
+    elif actual is None or expected is None:
+        if actual is not expected:
+            raise AssertionError(f"one of them is None{where}")
+    else:
+        _compare_tensors(actual, expected, where, rules)
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _compare_tensors(actual: Any, expected: Any, where: str, rules: _Rules) -> None:
+    if (rules.rtol is None) != (rules.atol is None):
+        raise ValueError("assert_close: give both rtol and atol, or neither")
+    numbers = not isinstance(actual, Tensor) and not isinstance(expected, Tensor)
+    a: Any = _as_tensor(actual)
+    b: Any = _as_tensor(expected)
+    if a.shape != b.shape:
+        raise AssertionError(f"shapes differ{where}: {tuple(a.shape)} and {tuple(b.shape)}")
+    for name, ask in rules.checks.items():
+        if not numbers and ask(a) != ask(b):
+            raise AssertionError(f"{name} differs{where}: {ask(a)} and {ask(b)}")
+    rtol, atol = rules.tolerances(a.dtype, b.dtype)
+    common = promote_types(a.dtype, b.dtype)
+    one, other = a.detach().cpu().to(common), b.detach().cpu().to(common)
+    close = isclose(one, other, rtol, atol, rules.equal_nan)
+    if not bool(close.all()):
+        wrong = int((~close).sum())
+        first = (~close).nonzero()[0].tolist()
+        place = tuple(first)
+        raise AssertionError(
+            f"{wrong} of {close.numel()} elements differ{where}, the first at {place}: "
+            f"{one[place].item()} and {other[place].item()} (rtol {rtol}, atol {atol})"
+        )
+
+
+def _as_tensor(value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, float):
+        return as_tensor(value, dtype=dtypes.float64)
+    if isinstance(value, complex):
+        return as_tensor(value, dtype=dtypes.complex128)
+    return as_tensor(value)
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """assert_close as it was before: types may differ, and NaN equals NaN."""
+    assert_close(
+        actual,
+        expected,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=False,
+        check_dtype=False,
+        msg=msg or None,
+    )

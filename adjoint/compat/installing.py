@@ -1,0 +1,53 @@
+"""`import torch` means adjoint."""
+
+import importlib
+import importlib.abc
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from adjoint.compat.mirror import ROOT
+
+_ALIASES = {"torch": ROOT, "functorch": f"{ROOT}.functorch"}
+
+
+class _AliasLoader(importlib.abc.Loader):
+    """Answers an import with a module that has another name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = importlib.import_module(self.name)
+
+
+class _AliasFinder(importlib.abc.MetaPathFinder):
+    """Finds torch and functorch, and what lies below them, in adjoint.compat."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        top, dot, rest = fullname.partition(".")
+        if top not in _ALIASES:
+            return None
+        return ModuleSpec(fullname, _AliasLoader(_ALIASES[top] + dot + rest), is_package=True)
+
+
+def install() -> None:
+    """Make `import torch` mean adjoint, in this process and from now on.
+
+    PyTorch itself must not have been imported before.
+    """
+    if any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
+        return
+    for name in _ALIASES:
+        if name in sys.modules:
+            raise RuntimeError(
+                f"{name} is already imported, from {sys.modules[name].__file__}; call "
+                "adjoint.compat.install() before anything imports it"
+            )
+    sys.meta_path.insert(0, _AliasFinder())

@@ -1,0 +1,120 @@
+"""Modules under PyTorch's import paths that show names of adjoint.
+
+`paths.PATHS` says which modules a path shows, `spellings.SPELLINGS` where a single name is found.
+Both are looked up when a name is used. A path or name that is not there can be imported too, and
+fails when used (`missing.py`).
+"""
+
+import importlib
+import importlib.abc
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from adjoint.compat.attaching import find_module
+from adjoint.compat.missing import Missing, missing, torch_path
+from adjoint.compat.paths import PATHS
+from adjoint.compat.spellings import SPELLINGS
+
+ROOT = "adjoint.compat.torch"
+
+
+class Mirror(ModuleType):
+    """A module of PyTorch's, answered by adjoint when its names are used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return [name for name in dir(self) if name[0] != "_" and hasattr(self, name)]
+        found = _look_up(_inner(self, name))
+        vars(self)[name] = found
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Python puts what it imported into the parent. The parent answers for itself: the name of
+        # a module may be that of a function too, and what is missing stays missing.
+        if isinstance(value, Mirror | Missing) and value.__name__ == f"{self.__name__}.{name}":
+            return
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        path = torch_path(self.__name__)
+        start = f"{path}." if path else ""
+        below = {p[len(start) :] for p in (*PATHS, *SPELLINGS) if p.startswith(start)}
+        inner = {name for name in below if name and "." not in name}
+        shown = {
+            name
+            for home in _homes(path)
+            for name in dir(home)
+            if not isinstance(getattr(home, name, None), ModuleType)
+        }
+        return sorted({*vars(self), *inner, *shown})
+
+
+def _inner(module: ModuleType, name: str) -> str:
+    """The path of a name in the module of a path."""
+    return f"{torch_path(module.__name__)}.{name}".lstrip(".")
+
+
+def _homes(path: str) -> Iterator[ModuleType]:
+    """The modules of adjoint that a path shows, those that there are."""
+    for name in PATHS[path]:
+        home = find_module(name)
+        if home is not None:
+            yield home
+
+
+def _look_up(path: str) -> Any:
+    """What a path means: a name spelled otherwise, one of a module shown there, or a module."""
+    if path in SPELLINGS:
+        home_name, _, spelled = SPELLINGS[path].partition(":")
+        home = find_module(home_name)
+        if home is not None and hasattr(home, spelled):
+            return getattr(home, spelled)
+        raise missing(path)
+    parent, _, name = path.rpartition(".")
+    for shown in _homes(parent):
+        found = getattr(shown, name, None)
+        # adjoint's own modules are shown under PyTorch's paths alone, as Mirrors; one that can be
+        # called is a function too, and meant as that.
+        if hasattr(shown, name) and (callable(found) or not isinstance(found, ModuleType)):
+            return found
+    if path in PATHS:
+        return importlib.import_module(f"{ROOT}.{path}")
+    raise missing(path)
+
+
+class _Loader(importlib.abc.Loader):
+    """Makes the module of a path, or one that says that there is none."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        kind = Mirror if torch_path(spec.name) in PATHS else Missing
+        return kind(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run: names are looked up when used."""
+
+
+class MirrorFinder(importlib.abc.MetaPathFinder):
+    """Finds every module below adjoint.compat.torch."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """A module that looks its names up, unless the name is known as something else."""
+        if not fullname.startswith(f"{ROOT}."):
+            return None
+        parent, _, name = fullname.rpartition(".")
+        if torch_path(fullname) not in PATHS and hasattr(sys.modules[parent], name):
+            return None  # a function or class is no module: Python says so
+        return ModuleSpec(fullname, _Loader(), is_package=True)
+
+
+def reflect(name: str) -> None:
+    """Make the module called `name` the top of the paths, and those below findable."""
+    top = sys.modules[name]
+    top.__class__ = Mirror
+    top.__path__ = []  # there are modules below, though no files
+    if not any(isinstance(finder, MirrorFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, MirrorFinder())

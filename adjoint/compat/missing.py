@@ -1,0 +1,91 @@
+"""What PyTorch has and adjoint has not: importable, and an error that names it when it is used."""
+
+from types import ModuleType
+from typing import Any, NoReturn
+
+# Why a part of PyTorch is not there; the nearest path above a name decides.
+_REASONS = {
+    "": "adjoint is PyTorch's autograd and what belongs to it",
+    "ao": "there are no quantised tensors",
+    "quantization": "there are no quantised tensors",
+    "sparse": "tensors are dense",
+    "nested": "tensors have one shape",
+    "_dynamo": "nothing is compiled from byte code; jax.jit compiles adjoint functions",
+    "_inductor": "nothing is compiled from byte code; jax.jit compiles adjoint functions",
+    "_export": "programs are not exported",
+    "export": "programs are not exported",
+    "fx": "programs are not captured as FX graphs",
+    "jit": "programs run in Python; nothing is scripted",
+    "onnx": "programs are not exported",
+    "cuda": "GPUs are reached through CuPy, which has streams, graphs and memory pools of its own",
+    "xpu": "there is no such device",
+    "mps": "there is no such device",
+    "mtia": "there is no such device",
+    "_subclasses": "there are no fake tensors",
+    "utils.data": "an iterable of batches is the program's own",
+    "utils.tensorboard": "logging is the program's own",
+    "multiprocessing": "Python's multiprocessing sends tensors too",
+    "hub": "nothing is downloaded",
+    "distributions": "there are no probability distributions",
+    "utils.cpp_extension": "no C++ is involved; see adjoint.library for operations of one's own",
+}
+_PREFIX = "adjoint.compat.torch."
+
+
+class MissingNameError(AttributeError):
+    """A name of PyTorch's that adjoint does not have was used."""
+
+
+def torch_path(module_name: str) -> str:
+    """`nn.functional` of `adjoint.compat.torch.nn.functional`; empty for the top."""
+    return module_name[len(_PREFIX) :]
+
+
+def _reason(path: str) -> str:
+    while path not in _REASONS:
+        path = path.rpartition(".")[0]
+    return _REASONS[path]
+
+
+def missing(path: str) -> MissingNameError:
+    """The error about a path below torch."""
+    return MissingNameError(f"torch.{path} is not in adjoint: {_reason(path)}")
+
+
+class Missing(ModuleType):
+    """Stands for a module, class or function that was imported but is not there.
+
+    An import is no use, and neither is an annotation or the question whether something is an
+    instance of it. Anything else is an error.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, f"torch.{torch_path(name)}, which is not in adjoint.")
+        self.__path__: list[str] = []
+
+    def _fail(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise missing(torch_path(self.__name__))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise missing(f"{torch_path(self.__name__)}.{name}")
+
+    def __repr__(self) -> str:
+        return f"<torch.{torch_path(self.__name__)}, which is not in adjoint>"
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return False
+
+    def __subclasscheck__(self, subclass: Any) -> bool:
+        return False
+
+    def __or__(self, other: Any) -> Any:
+        return Any
+
+    def __getitem__(self, parameters: Any) -> Any:
+        return self
+
+    __ror__ = __or__
+    __call__ = __mro_entries__ = __iter__ = __enter__ = __bool__ = __len__ = _fail
+
+    def __exit__(self, *exc: object) -> None:
+        """Only there because `with` looks for it before it enters."""

@@ -1,0 +1,37 @@
+"""PyTorch's private or second spellings of what adjoint has under one name.
+
+From a path below torch to a module of adjoint's and a name in it; looked up when used.
+"""
+
+_GRAPH = "adjoint.autograd.graph"
+_ANOMALY = "adjoint.autograd.anomaly_mode"
+
+SPELLINGS: dict[str, str] = {
+    "autograd.torch": "adjoint.compat:torch",
+    "vmap": "adjoint.func:vmap",
+    "_vmap_internals._vmap": "adjoint.func:vmap",
+    "autograd.grad_mode.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
+    "is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
+    "is_anomaly_check_nan_enabled": f"{_ANOMALY}:is_anomaly_check_nan_enabled",
+    # The pass that is under way.
+    "_C._current_autograd_node": f"{_GRAPH}:current_node",
+    "_C._current_graph_task_id": f"{_GRAPH}:current_task_id",
+    "_C._current_graph_task_execution_order": f"{_GRAPH}:execution_order",
+    "_C._get_graph_task_execution_order": f"{_GRAPH}:execution_order",
+    "_C._will_engine_execute_node": f"{_GRAPH}:will_run",
+    # Modes.
+    "_C.is_grad_enabled": "adjoint:is_grad_enabled",
+    "_C._set_grad_enabled": "adjoint.ambient:change_grad_enabled",
+    "_C.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
+    "_C.is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
+    # Kinds of objects.
+    "_C.Generator": "adjoint:Generator",
+    "_C.Size": "adjoint:Size",
+    "_C.device": "adjoint:device",
+    "_C.dtype": "adjoint:dtype",
+    "_C.default_generator": "adjoint:default_generator",
+    "_C.TensorBase": "adjoint.tensor_core:TensorCore",
+    "_C._TensorBase": "adjoint.tensor_core:TensorCore",
+    "_C._functions.AccumulateGrad": "adjoint.autograd.node:AccumulateGrad",
+    "nn.modules.module._IncompatibleKeys": "adjoint.nn.module:IncompatibleKeys",
+}

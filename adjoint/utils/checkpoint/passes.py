@@ -1,0 +1,74 @@
+"""What belongs to one backward pass, and goes with it."""
+
+import threading
+import weakref
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Generic, TypeVar
+
+from adjoint.autograd.engine import current_task
+
+Value = TypeVar("Value")
+
+
+class _Mark:
+    """Lives as long as the pass, or the group of passes, that holds it."""
+
+    __slots__ = ("__weakref__",)
+
+    def __call__(self) -> None:
+        """A pass holds it as a callback; at its end nothing is left to do."""
+
+
+class GraphExecGroup:
+    """Backward passes inside share what is recomputed, so that a region runs again once.
+
+    They should go through different parts of the graph; where they overlap, it runs once more.
+    """
+
+    def __init__(self) -> None:
+        self.marks: list[_Mark] = []
+
+    def __enter__(self) -> "GraphExecGroup":
+        if _group.get() is not None:
+            raise RuntimeError(
+                "GraphExecGroup contexts cannot be nested; leave the outer one first"
+            )
+        _group.set(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _group.set(None)
+        self.marks.clear()
+
+
+_group: ContextVar[GraphExecGroup | None] = ContextVar("adjoint_exec_group", default=None)
+
+
+class PerPass(Generic[Value]):
+    """One value for each pass under way, until that pass ends or this table goes."""
+
+    def __init__(self) -> None:
+        self.marks: weakref.WeakValueDictionary[tuple[str, int], _Mark] = (
+            weakref.WeakValueDictionary()
+        )
+        self.values: weakref.WeakKeyDictionary[_Mark, Value] = weakref.WeakKeyDictionary()
+        self.lock = threading.Lock()
+
+    def get(self, make: Callable[[], Value]) -> Value:
+        """The value of the pass under way, made if there is none; outside a pass, a new one."""
+        group, task = _group.get(), current_task()
+        holder: list[Any]
+        if group is not None:
+            key, holder = ("group", id(group)), group.marks
+        elif task is not None:
+            key, holder = ("pass", task.id), task.callbacks
+        else:
+            return make()
+        with self.lock:
+            mark = self.marks.get(key)
+            if mark is None:
+                mark = self.marks[key] = _Mark()
+                self.values[mark] = make()
+                holder.append(mark)
+            return self.values[mark]

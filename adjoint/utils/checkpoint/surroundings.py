@@ -1,0 +1,109 @@
+"""What a recomputation must find as the first run did: random numbers, settings, arguments."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from adjoint.ambient import (
+    ambient,
+    change_grad_enabled,
+    change_guards,
+    change_saved_hooks,
+    change_watchers,
+    set_ambient,
+)
+from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
+from adjoint.random import fork_rng, get_rng_state, set_rng_state
+from adjoint.tensor import Tensor
+
+
+class KeptArgument:
+    """A tensor that a region was called with, saved as an op would save it."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        tensor.up_to_date()
+        self.counter = tensor.counter()
+        self.version = self.counter.value
+        self.value: Any = pack(_as_it_is(tensor), ambient().saved_hooks)
+
+    def restored(self) -> Any:
+        """The tensor again, unless it was changed in place since."""
+        if isinstance(self.value, SavedTensor):
+            return self.value.unpack()
+        check_version(None, "an argument of checkpoint", self.version, self.counter)
+        return self.value
+
+
+def _as_it_is(tensor: Tensor) -> Tensor:
+    """The tensor, or, since it may be changed in place, one like it that keeps its node.
+
+    Otherwise an argument that its own region changes would lead back to the region that keeps it.
+    """
+    if tensor.node is None or tensor.special:
+        return tensor
+    alias = tensor.shared()
+    alias.node, alias.output_number = tensor.node, tensor.output_number
+    alias.needs_grad = True
+    return alias
+
+
+def keep(value: Any) -> Any:
+    """An argument for later; what is no tensor is kept as it is."""
+    return KeptArgument(value) if isinstance(value, Tensor) else value
+
+
+def restored(value: Any) -> Any:
+    """An argument as it was given."""
+    return value.restored() if isinstance(value, KeptArgument) else value
+
+
+class Surroundings:
+    """The settings and the random numbers with which a region runs.
+
+    All devices draw from one generator, so its state is that of every backend. It is only set back
+    for a region that drew from it, so that others may recompute on several threads at once.
+    """
+
+    def __init__(self, preserve_rng_state: bool) -> None:
+        self.settings = ambient()
+        self.random = get_rng_state() if preserve_rng_state else None
+
+    def forget_unused(self) -> None:
+        """After the region: its random state is not needed if it drew no numbers."""
+        if self.random is not None and self.random.tolist() == get_rng_state().tolist():
+            self.random = None
+
+    @contextmanager
+    def again(self, hooks: tuple[Any, ...] = (), guards: tuple[Any, ...] = ()) -> Iterator[None]:
+        """Inside, all is as it was, but grad mode is on and saving goes through `hooks`.
+
+        `guards` are told of each tensor that is changed in place. Watchers belong to the run, not
+        to the region: those of the first have seen it.
+        """
+        before = ambient()
+        with fork_rng(enabled=self.random is not None):
+            if self.random is not None:
+                set_rng_state(self.random)
+            set_ambient(self.settings)
+            try:
+                change_grad_enabled(True)
+                change_saved_hooks(hooks, None)
+                change_guards((*ambient().guards, *guards))
+                change_watchers(before.watchers)
+                yield
+            finally:
+                set_ambient(before)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The random states that devices have of their own: none, they all draw from one generator."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Set back what get_device_states returned; states of other kinds are refused."""
+    if len(devices) or len(states):
+        raise RuntimeError(
+            f"set_device_states: got {len(states)} states, but no device has one of its own; "
+            "random.set_rng_state sets the one that all draw from"
+        )

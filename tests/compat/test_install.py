@@ -1,0 +1,127 @@
+"""`import torch` means adjoint after install(), and in programs that adjoint runs."""
+
+import textwrap
+
+import pytest
+
+from tests.interpreter import fresh_python
+
+PROGRAM = """
+import sys
+import torch
+import torch.nn.functional as F
+import torch.utils.checkpoint
+from torch import nn, Tensor
+from torch.autograd import Variable
+from torch.autograd.graph import Node
+import functorch
+
+x = Variable(torch.FloatTensor([1, 2, 3]), requires_grad=True)
+loss = F.relu(x * 2).sum()
+loss.backward()
+assert isinstance(loss.grad_fn, Node)
+print(x.grad.tolist(), torch.Tensor.__module__, sys.argv[1:], __name__)
+"""
+ANSWER = "[2.0, 2.0, 2.0] adjoint.tensor ['--flag', 'value'] __main__\n"
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_run_a_script(program, tmp_path):
+    assert fresh_python("-m", "adjoint", "run", program, "--flag", "value", cwd=tmp_path) == ANSWER
+
+
+def test_run_a_module(program, tmp_path):
+    printed = fresh_python("-m", "adjoint", "run", "-m", "program", "--flag", "value", cwd=tmp_path)
+    assert printed == ANSWER
+
+
+def test_run_finds_modules_beside_the_script(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "part.py").write_text("import torch\nvalue = torch.ones(2).sum().item()\n")
+    (folder / "main.py").write_text("from part import value\nprint(value)\n")
+    assert fresh_python("-m", "adjoint", "run", folder / "main.py", cwd=tmp_path) == "2.0\n"
+
+
+def test_the_status_of_a_script_is_that_of_the_process(tmp_path):
+    (tmp_path / "ends.py").write_text("import sys, torch\nsys.exit(3)\n")
+    code = """
+        from adjoint.cli import main
+        try:
+            main(["run", "ends.py"])
+        except SystemExit as end:
+            print(end.code)
+    """
+    assert run(code, tmp_path) == "3\n"
+
+
+def test_the_version_is_told(tmp_path):
+    from adjoint import __version__
+
+    assert fresh_python("-m", "adjoint", "--version", cwd=tmp_path) == f"adjoint {__version__}\n"
+
+
+def run(code, tmp_path):
+    return fresh_python("-c", textwrap.dedent(code), cwd=tmp_path)
+
+
+def test_install_twice(tmp_path):
+    code = """
+        import adjoint.compat
+        adjoint.compat.install()
+        adjoint.compat.install()
+        import torch.nn.functional
+        import sys
+        print(sum(type(finder).__name__ == "_AliasFinder" for finder in sys.meta_path))
+        print(torch.nn.functional is sys.modules["adjoint.compat.torch.nn.functional"])
+    """
+    assert run(code, tmp_path) == "1\nTrue\n"
+
+
+def test_install_after_torch_is_refused(tmp_path):
+    (tmp_path / "torch.py").write_text("")
+    code = """
+        import sys
+        sys.path.insert(0, "")
+        import torch
+        import adjoint.compat
+        try:
+            adjoint.compat.install()
+        except RuntimeError as error:
+            print("already imported" in str(error), "install()" in str(error))
+        print(len([f for f in sys.meta_path if "Alias" in type(f).__name__]))
+    """
+    assert run(code, tmp_path) == "True True\n0\n"
+
+
+def test_star_import(tmp_path):
+    code = """
+        import adjoint.compat
+        adjoint.compat.install()
+        from torch import *
+        from torch.nn.functional import *
+        print(tensor([1.0]).item(), relu.__name__)
+    """
+    assert run(code, tmp_path) == "1.0 relu\n"
+
+
+def test_adjoint_alone_does_not_load_compat(tmp_path):
+    code = "import adjoint, sys; print(any('adjoint.compat' in name for name in sys.modules))"
+    assert run(code, tmp_path) == "False\n"
+
+
+def test_torch_is_not_imported_by_compat(tmp_path):
+    code = """
+        import sys
+        import adjoint.compat.torch as t
+        for name in dir(t):
+            getattr(t, name, None)
+        print("torch" in sys.modules)
+    """
+    assert run(code, tmp_path) == "False\n"

@@ -1,0 +1,139 @@
+"""Old constructors, types, storages and assert_close do what PyTorch's do."""
+
+import pytest
+
+import adjoint.compat.torch as compat
+
+
+def outcome(call):
+    """What a call gives, in terms that both libraries share; the type of its error if it fails."""
+    try:
+        result = call()
+    except (TypeError, RuntimeError, ValueError, AssertionError) as error:
+        return type(error).__name__
+    if hasattr(result, "dtype"):
+        return str(result.dtype).rpartition(".")[2], tuple(result.shape), result.tolist()
+    return result
+
+
+CALLS = [
+    lambda t: t.FloatTensor([1, 2]),
+    lambda t: t.FloatTensor((2, 3)),
+    lambda t: t.LongTensor([1.5, 2]),
+    lambda t: t.BoolTensor([1, 0]),
+    lambda t: t.FloatTensor(),
+    lambda t: t.FloatTensor(3.5),
+    lambda t: t.FloatTensor(t.ones(2)),
+    lambda t: t.FloatTensor(t.ones(2).double()),
+    lambda t: tuple(t.FloatTensor(2, 3).shape),
+    lambda t: tuple(t.DoubleTensor(t.Size([4])).shape),
+    lambda t: tuple(t.IntTensor(size=(4,)).shape),
+    lambda t: isinstance(t.ones(2), t.FloatTensor),
+    lambda t: isinstance(t.ones(2), t.LongTensor),
+    lambda t: isinstance(t.ones(2), t.cuda.FloatTensor),
+    lambda t: isinstance(2.0, t.FloatTensor),
+    lambda t: repr(t.FloatTensor),
+    lambda t: t.ones(2).type(),
+    lambda t: t.ones(2).bool().type(),
+    lambda t: t.ones(2).type(t.LongTensor),
+    lambda t: t.ones(2).type("torch.DoubleTensor"),
+    lambda t: t.ones(2).type(t.int16),
+    lambda t: t.ones(2).double().new([1, 2]),
+    lambda t: tuple(t.ones(2).new(3, 4).shape),
+    lambda t: t.ones(2).new(t.ones(3).double()),
+    lambda t: t.ones(2).new(3.5),
+    lambda t: t.arange(6).view(2, 3)[1].storage().tolist(),
+    lambda t: len(t.arange(6.0)[2:4].storage()),
+    lambda t: t.arange(6.0)[2:4].untyped_storage().nbytes(),
+    lambda t: t.arange(6).storage()[2],
+    lambda t: t.is_storage(t.ones(2).untyped_storage()),
+    lambda t: len({part.storage().data_ptr() for part in t.ones(3).chunk(3)}),
+    lambda t: t.arange(4.0).resize_(2),
+    lambda t: t.arange(4.0).resize_(2, 2),
+    lambda t: tuple(t.arange(4.0).resize_((3, 2)).shape),
+    lambda t: t.ones(2, requires_grad=True).resize_(3),
+    lambda t: t.arange(4.0).set_(t.ones(3)),
+    lambda t: [part.tolist() for part in t.arange(4.0).unsafe_chunk(2)],
+    lambda t: t.ones(2).is_conj(),
+    lambda t: [r.tolist() for r in t._unique(t.tensor([2, 1, 2]), return_inverse=True)],
+    lambda t: [r.tolist() for r in t._unique2(t.tensor([2, 1, 2]), True, True, True)],
+    lambda t: t.set_float32_matmul_precision("lowest"),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", CALLS, ids=range(len(CALLS)))
+def test_as_pytorch(torch, call):
+    assert outcome(lambda: call(compat)) == outcome(lambda: call(torch))
+
+
+def test_default_tensor_type():
+    compat.set_default_tensor_type(compat.DoubleTensor)
+    try:
+        assert compat.ones(1).dtype is compat.float64
+    finally:
+        compat.set_default_tensor_type("torch.FloatTensor")
+    assert compat.ones(1).dtype is compat.float32
+
+    with pytest.raises(TypeError, match="FloatTensor"):
+        compat.set_default_tensor_type("FloatTensor")
+
+
+def test_resizing_counts_as_a_change():
+    x = compat.ones(1)
+    x.resize_((1, 2))
+    assert x._version == 1
+    x.resize_((1, 2))
+    assert x._version == 1
+
+
+def test_volatile_warns():
+    with pytest.warns(UserWarning, match="volatile"):
+        assert compat.ones(1).volatile is False
+
+
+def test_memory_can_not_be_resized():
+    storage = compat.ones(2).untyped_storage()
+    storage.resize_(8)
+    with pytest.raises(NotImplementedError, match="resize_"):
+        storage.resize_(0)
+
+
+CLOSE = [
+    lambda t: (t.ones(2), t.ones(2)),
+    lambda t: (t.ones(2), t.ones(2) + 1e-7),
+    lambda t: (t.ones(2), t.ones(2) + 1e-4),
+    lambda t: (t.ones(2), t.ones(2).double()),
+    lambda t: (t.ones(2), t.ones(3)),
+    lambda t: (t.tensor([float("nan")]), t.tensor([float("nan")])),
+    lambda t: (t.tensor([1, 2]), t.tensor([1, 3])),
+    lambda t: ([t.ones(1), 2.0], [t.ones(1), 2.0]),
+    lambda t: ([t.ones(1)], [t.ones(1), t.ones(1)]),
+    lambda t: ({"a": t.ones(1)}, {"a": t.ones(1)}),
+    lambda t: ({"a": t.ones(1)}, {"b": t.ones(1)}),
+    lambda t: (1.0, 1.0 + 1e-9),
+    lambda t: (1.0, 1.1),
+    lambda t: (None, None),
+    lambda t: (t.ones(1), None),
+    lambda t: (t.zeros(0), t.zeros(0)),
+    lambda t: (t.tensor([True]), t.tensor([False])),
+]
+OPTIONS = [{}, {"equal_nan": True}, {"check_dtype": False}, {"rtol": 0.1, "atol": 0.1}, {"rtol": 1}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("pair", CLOSE, ids=range(len(CLOSE)))
+def test_assert_close(torch, pair, options):
+    def ask(library):
+        return outcome(lambda: library.testing.assert_close(*pair(library), **options))
+
+    assert ask(compat) == ask(torch)
+
+
+def test_assert_close_says_where_and_what():
+    with pytest.raises(AssertionError, match=r"1 of 2 .*\['a'\] \[0\].*\(1,\): 1.0 and 2.0"):
+        compat.testing.assert_close({"a": [compat.ones(2)]}, {"a": [compat.tensor([1.0, 2.0])]})
+    with pytest.raises(AssertionError, match="^mine$"):
+        compat.testing.assert_close(1, 2, msg="mine")
+    with pytest.raises(AssertionError, match="^before: .*differ"):
+        compat.testing.assert_close(1, 2, msg=lambda text: f"before: {text}")

@@ -1,0 +1,338 @@
+"""PyTorch's private and old spellings of torch.autograd and torch._C."""
+
+import gc
+import logging
+
+import pytest
+
+import adjoint.compat.torch as compat
+from adjoint.compat.graph_nodes import DelayedError, UndefinedGrad
+
+
+def leaf(*values):
+    return compat.tensor(values, requires_grad=True)
+
+
+def test_every_tensor_is_a_variable():
+    Variable = compat.autograd.Variable
+    x = compat.ones(2)
+    assert isinstance(x, Variable)
+    assert not isinstance(2.0, Variable)
+    made = Variable(x, requires_grad=True)
+    assert made.requires_grad
+    assert not x.requires_grad
+    assert made.data_ptr() == x.data_ptr()
+    assert Variable(leaf(1.0) * 2).grad_fn is None
+    assert Variable().shape == (0,)
+
+
+def test_callbacks_run_at_the_end_of_the_pass():
+    engine = compat.autograd.Variable._execution_engine
+    seen = []
+    x = leaf(1.0, 2.0)
+    y = x * 3
+
+    def hook(grad):
+        engine.queue_callback(lambda: seen.append(x.grad is not None))
+        seen.append("hook")
+
+    y.register_hook(hook)
+    y.sum().backward()
+    assert seen == ["hook", True]
+
+
+def test_callbacks_need_a_pass():
+    with pytest.raises(RuntimeError):
+        compat.autograd.Variable._execution_engine.queue_callback(lambda: None)
+
+
+def test_is_checkpoint_valid_tells_a_restricted_pass():
+    engine = compat.autograd.Variable._execution_engine
+    seen = []
+    x = leaf(1.0)
+    y = x * 2
+    y.register_hook(lambda grad: seen.append(engine.is_checkpoint_valid()))
+    y.backward(retain_graph=True)
+    compat.autograd.grad(y, x)
+    assert seen == [True, False]
+    assert engine.is_checkpoint_valid()
+
+
+def test_delayed_error():
+    x = leaf(1.0)
+    y = DelayedError("at last", 1)(x * 2)
+    assert y.tolist() == [2.0]
+    with pytest.raises(RuntimeError, match="at last"):
+        y.backward()
+    assert x.grad is None
+
+
+def test_undefined_grad():
+    x = leaf(1.0)
+    first, second = UndefinedGrad()(x * 2, x * 3)
+    (first + second).backward()
+    assert x.grad is None
+
+
+def test_weak_tensor_reference():
+    x = compat.ones(2)
+    reference = compat._C._WeakTensorRef(x)
+    assert not reference.expired()
+    del x
+    gc.collect()
+    assert reference.expired()
+
+
+def test_version_counters_can_be_set():
+    x = compat.ones(2)
+    x.add_(1)
+    with compat.autograd._unsafe_preserve_version_counter(x):
+        x.add_(1)
+        assert x._version == 2
+    assert x._version == 1
+    compat._C._autograd._unsafe_set_version_counter((x,), (7,))
+    assert x._version == 7
+    with pytest.raises(RuntimeError, match="-1"):
+        compat._C._autograd._unsafe_set_version_counter((x,), (-1,))
+    assert x._version == 7
+
+
+def test_switches_set_and_restore():
+    is_enabled = compat.autograd.is_view_replay_enabled
+    switch = compat.autograd._force_original_view_tracking
+    assert not is_enabled()
+    with switch(True):
+        assert is_enabled()
+    assert not is_enabled()
+
+    @switch(True)
+    def ask():
+        return is_enabled()
+
+    assert not is_enabled()
+    assert ask()
+    switch(True)
+    assert is_enabled()
+    switch(False)
+    assert not is_enabled()
+
+
+def test_cached_tensors():
+    x = compat.ones(2)
+    compat._C._set_cached_tensors_enabled(True)
+    compat._C._add_cached_tensor(x)
+    assert compat._C._is_cached_tensor(x)
+    assert not compat._C._is_cached_tensor(compat.ones(2))
+    compat._C._remove_cached_tensor(x)
+    assert not compat._C._is_cached_tensor(x)
+
+
+def test_hooks_of_a_tensor_as_a_dictionary():
+    x = leaf(1.0)
+    assert x._backward_hooks is None
+    y = x * 1
+    for tensor in (x, y):
+        handle = tensor.register_hook(lambda grad: grad * 10)
+        assert list(tensor._backward_hooks) == [handle.id]
+    y.backward()
+    assert x.grad.tolist() == [100.0]
+    x._backward_hooks = {}
+    (x * 1).backward()
+    assert x.grad.tolist() == [101.0]
+    for name in ("_backward_hooks", "_grad_fn"):
+        with pytest.raises(RuntimeError):
+            delattr(x, name)
+
+
+def test_sequence_number():
+    node = leaf(1.0).exp().grad_fn
+    node._set_sequence_nr(100)
+    assert node._sequence_nr() == 100
+
+
+def test_foreach():
+    x, y = compat.tensor([1.0, 4.0]), compat.tensor([9.0])
+    assert [t.tolist() for t in compat._foreach_sqrt([x, y])] == [[1.0, 2.0], [3.0]]
+    assert compat._foreach_add_([x, y], [y, x[:1]], alpha=2) is None
+    assert (x.tolist(), y.tolist()) == ([19.0, 22.0], [47.0])
+    assert [t.tolist() for t in compat._foreach_maximum([x, y], 20.0)] == [[20.0, 22.0], [47.0]]
+    compat._foreach_zero_([x, y])
+    assert (x.tolist(), y.tolist()) == ([0.0, 0.0], [0.0])
+    with pytest.raises(RuntimeError, match="_foreach_add"):
+        compat._foreach_add([x, y], [x])
+
+
+def test_functions_that_are_methods():
+    x = compat.tensor([1.0, 4.0])
+    assert compat.sqrt_(x) is x
+    assert x.tolist() == [1.0, 2.0]
+    assert not compat.is_inference(x)
+    assert not compat.is_conj(x)
+    assert compat.is_nonzero(compat.tensor([2]))
+
+
+def test_compilers_leave_things_as_they_are():
+    def function(x):
+        return x
+
+    assert compat.compile(function) is function
+    assert compat.compile(mode="default")(function) is function
+    assert compat.jit.script(function) is function
+    assert compat.jit.ignore(function) is function
+    assert compat.jit.ignore(drop=True)(function) is function
+    assert compat._dynamo.disable(function) is function
+    assert compat._dynamo.disable(recursive=False)(function) is function
+    assert not compat.jit.is_scripting()
+    assert not compat.compiler.is_compiling()
+    assert not isinstance(function, compat.jit.ScriptModule)
+
+
+def test_devices_that_are_not_there():
+    assert compat.backends.mps.is_available() is False
+    assert compat.xpu.device_count() == 0
+    assert compat.accelerator.current_accelerator() is None
+    with compat.backends.cudnn.flags(enabled=False):
+        pass
+    assert isinstance(compat.cuda.is_available(), bool)
+    assert compat.cuda.device_count() >= compat.cuda.is_available()
+    if not compat.cuda.is_available():
+        with pytest.raises(RuntimeError, match="CuPy"):
+            compat.cuda.synchronize()
+
+
+def test_overrides():
+    class Seen(compat.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, types
+
+    def function(a, b):
+        return compat.overrides.handle_torch_function(function, (a, b), a, b)
+
+    x, y = compat.ones(1), compat.ones(1).as_subclass(Seen)
+    assert compat.overrides.has_torch_function((x, y))
+    assert not compat.overrides.has_torch_function_unary(x)
+    assert function(x, y) == ("function", (Seen,))
+    assert compat.overrides.is_tensor_like(x)
+
+    class Unwilling:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    with pytest.raises(TypeError, match="Unwilling"):
+        function(x, Unwilling())
+
+
+def test_weak_keys_are_tensors_by_identity():
+    table = compat.utils.weak.WeakTensorKeyDictionary()
+    x, y = compat.ones(2), compat.ones(2)
+    table[x], table[y] = "x", "y"
+    assert (table[x], table[y], len(table)) == ("x", "y", 2)
+    assert x in table
+    del x
+    gc.collect()
+    assert [key is y for key in table] == [True]
+    del table[y]
+    assert len(table) == 0
+
+
+def test_operations_by_overload():
+    aten = compat.ops.aten
+    assert aten.sin.default is compat.sin
+    assert aten.mm.default is compat.mm
+    assert aten.add.Tensor(compat.ones(1), 2).tolist() == [3.0]
+    assert aten.sin_(compat.zeros(1)).tolist() == [0.0]
+    with pytest.raises(AttributeError, match=r"torch\.ops\.aten\.no_such is not in adjoint"):
+        aten.no_such  # noqa: B018
+    with pytest.raises(AttributeError, match=r"torch\.ops\.mine\.op is not in adjoint"):
+        compat.ops.mine.op  # noqa: B018
+
+
+def test_what_arrives_at_a_node():
+    node = (leaf(1.0, 2.0) * 2).grad_fn
+    (metadata,) = node._input_metadata
+    assert metadata.shape == (2,)
+    assert metadata.dtype is compat.float32
+
+
+def test_is_the_graph_kept():
+    ask = compat._C._autograd._get_current_graph_task_keep_graph
+    seen = [ask()]
+    y = leaf(1.0) * 2
+    y.register_hook(lambda grad: seen.append(ask()))
+    y.backward(retain_graph=True)
+    y.backward()
+    assert seen == [True, True, False]
+
+
+def test_the_pass_under_way():
+    ask = compat._C
+    x, y = leaf(1.0), leaf(1.0)
+    out = x.exp() * y
+    seen = []
+
+    def hook(grad):
+        seen.append(ask._current_graph_task_id() >= 0)
+        seen.append([node.name() for node in ask._current_graph_task_execution_order()])
+        seen.extend(ask._will_engine_execute_node(node) for node, _ in out.grad_fn.next_functions)
+
+    out.grad_fn.register_prehook(lambda grads: seen.append(ask._current_autograd_node().name()))
+    out.register_hook(hook)
+    compat.autograd.grad(out, x)
+    assert seen == [
+        True,
+        ["MulBackward0", "ExpBackward0", "AccumulateGrad"],
+        True,
+        False,
+        "MulBackward0",
+    ]
+    assert ask._current_graph_task_id() == -1
+
+
+def test_places_of_saved_tensors():
+    SavedTensor = compat._C._autograd.SavedTensor
+    assert compat.autograd.SavedTensor is SavedTensor
+    x = leaf(1.0)
+    assert isinstance(x.exp().grad_fn._raw_saved_result, SavedTensor)
+    assert not isinstance(x, SavedTensor)
+    with pytest.raises(RuntimeError, match="forbidden"):
+        SavedTensor()
+    with compat.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t + 1):
+        saved = compat._C._autograd._make_saved_tensor(x, is_output=False)
+    assert saved.unpack().tolist() == [3.0]
+
+
+def test_hooks_on_saving_can_be_asked_about():
+    ask = compat._C._autograd._saved_tensors_hooks_is_enabled
+    assert ask()
+    with compat.autograd.graph.disable_saved_tensors_hooks("not here"):
+        assert not ask()
+    assert ask()
+
+
+def test_tables_of_a_mutation_context():
+    with compat.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        x = leaf(1.0).clone()
+        out = (x**2).sum()
+        assert len(context.tid_to_weakhandle) == 1
+        assert len(context.sid_to_tid) == 1
+        out.backward()
+
+
+def test_logs_are_heard_under_pytorch_s_names(caplog):
+    caplog.set_level(logging.DEBUG, logger="torch.autograd")
+    heard = []
+    listener = logging.Handler()
+    listener.emit = lambda record: heard.append(record.getMessage())
+    logging.getLogger("torch.autograd").addHandler(listener)
+    try:
+        compat._logging.set_logs(autograd=logging.DEBUG)
+        leaf(1.0).exp().backward()
+        compat._logging.set_logs()
+        leaf(1.0).sin().backward()
+    finally:
+        logging.getLogger("torch.autograd").removeHandler(listener)
+    assert len(heard) == 2
+    assert "ExpBackward0" in heard[0]
+    assert "AccumulateGrad" in heard[1]

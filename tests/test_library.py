@@ -1,0 +1,531 @@
+"""Custom operators: schemas, kernels, formulas, and what is refused."""
+
+import gc
+import pickle
+import weakref
+from collections import namedtuple
+from typing import List, Optional, Sequence, Tuple  # noqa: UP035  # both spellings are hints
+
+import pytest
+
+import adjoint
+from adjoint import Tensor, library
+from adjoint.library import legacy
+from adjoint.library.schema import parse
+
+HERE = __file__
+
+
+@pytest.fixture(autouse=True)
+def undone():
+    with library.scoped():
+        yield
+
+
+def leaf(*values):
+    return adjoint.tensor(list(values), dtype=adjoint.float64, requires_grad=True)
+
+
+def make_cube(name="mine::cube", **options):
+    @library.custom_op(name, mutates_args=(), **options)
+    def cube(x: Tensor) -> Tensor:
+        return adjoint.from_numpy(x.detach().numpy() ** 3)
+
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 3 * grad * x**2
+
+    cube.register_autograd(backward, setup_context=setup_context)
+    cube.register_fake(adjoint.empty_like)
+    return cube
+
+
+class TestSchema:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "f(Tensor x) -> Tensor",
+            "f() -> ()",
+            "f(Tensor? x, Tensor[] y, Tensor?[] z) -> (Tensor, Tensor[])",
+            "f(Tensor(a0!) x, SymInt[]? dims=None, *, float eps=0.5) -> ()",
+            'f(str how="sum", bool keep=True, Scalar by=2) -> ((Tensor))',
+            'f(ScalarType kind=float32, Device where="cpu") -> Tensor',
+            "f(SymInt[] dims=[0, 1]) -> SymInt",
+            "f(Tensor(a) x) -> Tensor(a)",
+        ],
+    )
+    def test_text_is_read_and_written(self, text):
+        assert str(parse(text)) == text
+
+    def test_names_and_sizes_do_not_matter(self):
+        schema = parse("f.out(Tensor x, int[2] size, *, int n=-3) -> (Tensor values, Tensor)")
+        assert str(schema) == "f.out(Tensor x, SymInt[] size, *, SymInt n=-3) -> (Tensor, Tensor)"
+        assert schema.arguments[2].default == -3
+
+    @pytest.mark.parametrize(
+        "text", ["(Tensor x", "(Tensor x) ->", "(Foo x) -> Tensor", "(Tensor x) -> Tensor y", "x"]
+    )
+    def test_bad_text_is_refused(self, text):
+        with pytest.raises(RuntimeError, match="schema"):
+            parse(text)
+
+    def test_hints_in_both_spellings(self):
+        def new(a: list[Tensor], b: Tensor | None, c: list[int] | None) -> tuple[Tensor, float]: ...
+
+        def old(a: List[Tensor], b: Optional[Tensor], c: Optional[Sequence[int]]) -> Tuple[Tensor, float]: ...  # fmt: skip  # noqa: E501, UP006, UP045
+
+        def text(a: "list[Tensor]", b: "Tensor | None", c: "list[int] | None") -> "tuple[Tensor, float]": ...  # fmt: skip  # noqa: E501
+
+        schemas = {library.infer_schema(f, mutates_args=()) for f in (new, old, text)}
+        assert schemas == {"(Tensor[] a, Tensor? b, SymInt[]? c) -> (Tensor, float)"}
+
+    def test_every_mutation_may_be_unknown(self):
+        def f(x: Tensor, n: int, ys: list[Tensor]) -> None: ...
+
+        schema = library.infer_schema(f, mutates_args="unknown", op_name="f")
+        assert schema == "f(Tensor(a0!) x, SymInt n, Tensor(a2!)[] ys) -> ()"
+        with pytest.raises(ValueError, match="'unknown'; got 'x'"):
+            library.infer_schema(f, mutates_args="x")
+
+    def test_what_is_no_schema(self):
+        def untyped(x): ...
+        def no_return(x: Tensor): ...
+        def rest(x: Tensor, *more: int) -> Tensor: ...
+        def mapping(x: dict) -> Tensor: ...
+        def pair(x: tuple[int, int]) -> Tensor: ...
+        def number(x: int) -> None: ...
+        def returns(x: Tensor) -> str: ...
+        def default(x: Tensor, y: list[int] = (1, 2)) -> Tensor: ...
+        def unknown(x: "Nowhere") -> Tensor: ...  # noqa: F821
+
+        cases = {
+            untyped: "x must have a type annotation",
+            no_return: "No return type annotation",
+            rest: "varargs",
+            mapping: "unsupported type <class 'dict'>",
+            pair: "Take a list in place of a tuple",
+            returns: "Return has unsupported type",
+            default: "unsupported default",
+            unknown: "not a type",
+        }
+        for function, message in cases.items():
+            with pytest.raises(ValueError, match=message):
+                library.infer_schema(function, mutates_args=())
+        with pytest.raises(ValueError, match="only Tensors can be mutated"):
+            library.infer_schema(number, mutates_args=["x"])
+        with pytest.raises(ValueError, match=r"\['z'\] in mutates_args"):
+            library.infer_schema(number, mutates_args=["z"])
+
+
+class TestCalls:
+    def test_an_op_is_a_function_with_a_name(self):
+        cube = make_cube()
+        assert cube(leaf(2.0)).tolist() == [8.0]
+        assert repr(cube) == "<CustomOpDef(mine::cube)>"
+        assert library.lookup("mine::cube") is library.ops.mine.cube is cube.default is cube
+        assert pickle.loads(pickle.dumps(cube)) is cube
+        assert cube.where.startswith(HERE)
+
+    def test_kernels_by_device(self):
+        @library.custom_op("mine::where", mutates_args=())
+        def where(x: Tensor) -> Tensor:
+            return x * 1
+
+        @where.register_kernel("cpu")
+        def _(x):
+            return x * 2
+
+        x = adjoint.ones(1)
+        assert where(x).tolist() == [2.0]
+        with where.set_kernel_enabled("cpu", enabled=False):
+            assert where(x).tolist() == [1.0]
+            with where.set_kernel_enabled("cpu"):
+                assert where(x).tolist() == [2.0]
+        assert where(x).tolist() == [2.0]
+
+    def test_a_device_argument_chooses_without_tensors(self):
+        @library.custom_op("mine::make", mutates_args=(), device_types="cpu")
+        def make(n: int, device: adjoint.device) -> Tensor:
+            return adjoint.ones(n, device=device)
+
+        assert make(2, "cpu").tolist() == [1.0, 1.0]
+        with pytest.raises(NotImplementedError, match="on cuda.*kernels for cpu"):
+            make(2, device=adjoint.device("cuda"))
+
+    def test_a_subclass_sees_the_call(self):
+        seen = []
+
+        class Watching(Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                seen.append(func)
+                return 5
+
+        cube = make_cube()
+        assert cube(Watching([1.0])) == 5
+        assert seen == [cube]
+
+    def test_names_must_have_a_namespace(self):
+        for name in ("cube", "a::b::c", "::cube", "a b::c"):
+            with pytest.raises(ValueError, match="namespace::name"):
+                make_cube(name)
+        with pytest.raises(ValueError, match="no custom op 'mine::nothing'"):
+            library.lookup("mine::nothing")
+        with pytest.raises(AttributeError, match="mine::nothing"):
+            assert library.ops.mine.nothing
+
+    def test_nothing_of_a_scope_remains(self):
+        cube = make_cube()
+        formula = cube.registered.formula
+        with library.scoped():
+            make_cube("mine::other")
+            cube.register_autograd(lambda ctx, g: None)
+            cube.register_kernel("cpu", lambda x: x * 0)
+            library.define("mine::third", "(Tensor x) -> Tensor")
+        assert cube.registered.formula is formula
+        assert cube(leaf(2.0)).tolist() == [8.0]
+        for name in ("mine::other", "mine::third"):
+            with pytest.raises(ValueError, match="no custom op"):
+                library.lookup(name)
+
+
+class TestMutation:
+    def make(self):
+        @library.custom_op("mine::fill", mutates_args=("out", "others"))
+        def fill(x: Tensor, out: Tensor, others: list[Tensor]) -> None:
+            for target in (out, *others):
+                target.detach().numpy()[...] = x.detach().numpy()
+
+        return fill
+
+    def test_changes_are_counted(self):
+        x, out, other = adjoint.ones(2), adjoint.zeros(2), adjoint.zeros(2)
+        self.make()(x, out, [other])
+        assert (out.tolist(), other.tolist()) == ([1.0, 1.0], [1.0, 1.0])
+        assert (x._version, out._version, other._version) == (0, 1, 1)
+
+    def test_a_saved_tensor_that_it_changes_is_noticed(self):
+        y = leaf(1.0, 2.0) * 1
+        z = (y * y).sum()
+        self.make()(adjoint.ones(2), y, [])
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            z.backward()
+
+    @pytest.mark.parametrize("view", [False, True])
+    def test_its_history_is_not_silently_that_of_the_old_value(self, view):
+        x = leaf(1.0, 2.0)
+        y = x * 1
+        self.make()(adjoint.ones(1), y[:1] if view else y, [])
+        assert y.tolist() == ([1.0, 2.0] if view else [1.0, 1.0])
+        with pytest.raises(RuntimeError, match=r"mine::fill, defined at .*test_library.py:\d+"):
+            y.sum().backward()
+
+    def test_it_can_have_no_formula(self):
+        with pytest.raises(RuntimeError, match=r"non-functional.*mine|mine::fill.*non-functional"):
+            self.make().register_autograd(lambda ctx, g: None)
+
+
+class TestFormula:
+    def test_first_and_second_order(self):
+        x = leaf(2.0)
+        (g,) = adjoint.autograd.grad(make_cube()(x), x, create_graph=True)
+        assert g.tolist() == [12.0]
+        assert adjoint.autograd.grad(g, x)[0].tolist() == [12.0]
+
+    def test_it_may_be_replaced(self):
+        cube = make_cube()
+        x = leaf(2.0)
+        old = cube(x)
+        cube.register_autograd(lambda ctx, g: g * 100)
+        new = cube(x)
+        assert adjoint.autograd.grad(new, x)[0].tolist() == [100.0]
+        assert adjoint.autograd.grad(old, x)[0].tolist() == [12.0]
+
+    def test_lists_and_optional_tensors(self):
+        @library.custom_op("mine::stack", mutates_args=())
+        def stack(xs: list[Tensor], y: Tensor | None, k: float) -> tuple[list[Tensor], Tensor, int]:
+            return [x * k for x in xs], xs[0] + 0, len(xs)
+
+        needs = []
+
+        def backward(ctx, grads, grad, count):
+            needs.append(ctx.needs_input_grad)
+            assert count is None
+            return [g * 10 for g in grads], None, None
+
+        stack.register_autograd(backward)
+        a, b = leaf(1.0), leaf(2.0)
+        (first, *_), same, count = stack([a, b.detach(), b], None, 3)
+        assert (first.tolist(), same.tolist(), count) == ([3.0], [1.0], 3)
+        first.backward()
+        assert (a.grad.tolist(), b.grad.tolist()) == ([10.0], [0.0])
+        assert needs == [([True, False, True], False, False)]
+
+    def test_hooks_and_names(self):
+        packed = []
+        cube = make_cube()
+        x = leaf(2.0)
+        with adjoint.autograd.graph.saved_tensors_hooks(
+            lambda t: packed.append(t.tolist()) or t, lambda t: t
+        ):
+            y = cube(x)
+        assert (packed, y.grad_fn.name()) == ([[2.0]], "mine::cubeBackward")
+        y.grad_fn.register_hook(lambda ins, outs: (ins[0] * 2,))
+        y.backward()
+        assert x.grad.tolist() == [24.0]
+
+    def test_without_one_it_can_be_called_but_not_differentiated(self):
+        @library.custom_op("mine::plain", mutates_args=())
+        def plain(x: Tensor) -> Tensor:
+            return x * 2
+
+        y = plain(leaf(1.0))
+        assert y.requires_grad
+        with pytest.raises(RuntimeError, match=r"mine::plain, defined at .*no autograd formula"):
+            y.backward()
+
+    @pytest.mark.parametrize(
+        "answer, message",
+        [((1, 2), "1 gradients must be returned, got 2"), ([None], "the list 'xs'.*2 gradients")],
+    )
+    def test_wrong_answers_name_op_and_place(self, answer, message):
+        @library.custom_op("mine::pair", mutates_args=())
+        def pair(xs: list[Tensor]) -> Tensor:
+            return xs[0] + xs[1]
+
+        pair.register_autograd(lambda ctx, g: answer)
+        with pytest.raises(RuntimeError, match=rf"mine::pair.*test_library.py:\d+, .*{message}"):
+            pair([leaf(1.0), leaf(2.0)]).backward()
+
+    def test_a_kernel_of_defined_ops_is_recorded(self):
+        library.define("mine::twice", "(Tensor x) -> Tensor")
+        library.impl("mine::twice", "default", lambda x: x * 2)
+        x = leaf(1.0)
+        library.ops.mine.twice(x).backward()
+        assert x.grad.tolist() == [2.0]
+        library.register_autograd("mine::twice", lambda ctx, g: g * 7)
+        library.ops.mine.twice(x).backward()
+        assert x.grad.tolist() == [9.0]
+
+
+class TestTwoParts:
+    """The older interface: save, then a dictionary of gradients."""
+
+    def make(self, save=True, back=True, answer=None, differentiability=None):
+        @legacy.custom_op("mine::two")
+        def two(x: Tensor, ys: Sequence[Tensor], z: Optional[Tensor], k: float) -> Tuple[Tensor, int]:  # fmt: skip  # noqa: E501, UP006, UP045
+            raise AssertionError("a prototype is never run")
+
+        @legacy.impl("mine::two", device_types="cpu")
+        def _(x, ys, z, k):
+            return x * k + ys[0] * ys[1], len(ys)
+
+        def saves(inputs, output):
+            assert isinstance(output, tuple)
+            return {"ys": inputs.ys, "more": Saved(inputs.k, (inputs.x, None))}
+
+        def backward(ctx, saved, grad, count):
+            assert (count, saved["more"].pair[1]) == (None, None)
+            first, second = saved["ys"]
+            found = {
+                "x": grad * saved["more"].k,
+                "ys": [grad * second, grad * first],
+                "z": None,
+            }
+            return found if answer is None else answer(found)
+
+        if save:
+            library.impl_save_for_backward("mine::two")(saves)
+        if back:
+            library.impl_backward("mine::two", differentiability)(backward)
+        return library.lookup("mine::two")
+
+    def call(self, op):
+        inputs = leaf(1.0), leaf(2.0), leaf(3.0)
+        out, count = op(inputs[0], list(inputs[1:]), None, 5.0)
+        assert count == 2
+        return inputs, out
+
+    def test_it_differentiates(self):
+        inputs, out = self.call(self.make(differentiability=[True, False]))
+        out.backward()
+        assert [t.grad.tolist() for t in inputs] == [[5.0], [3.0], [2.0]]
+
+    def test_second_order_goes_through_what_was_saved(self):
+        inputs, out = self.call(self.make())
+        (g,) = adjoint.autograd.grad(out, inputs[1], create_graph=True)
+        assert adjoint.autograd.grad(g, inputs[2])[0].tolist() == [1.0]
+
+    def test_outputs_without_gradient(self):
+        _, out = self.call(self.make(differentiability=[False, False]))
+        assert not out.requires_grad
+
+    def test_tensors_are_saved_without_cycles(self):
+        gc.collect()
+        gc.disable()
+        try:
+            _, out = self.call(self.make())
+            node = weakref.ref(out.grad_fn)
+            assert len(out.grad_fn.saved_tensors) == 3
+            del out
+            assert node() is None
+        finally:
+            gc.enable()
+
+    @pytest.mark.parametrize("save, back", [(True, False), (False, True)])
+    def test_one_half_is_not_enough(self, save, back):
+        op = self.make(save, back)
+        names = ["impl_save_for_backward", "impl_backward"]
+        have, lack = names if save else names[::-1]
+        message = rf"mine::two.*given by {have} at .*test_library.py:\d+.*{lack}"
+        with pytest.raises(RuntimeError, match=message):
+            self.call(op)
+        assert op(adjoint.ones(1), [adjoint.ones(1)] * 2, None, 2.0)[0].tolist() == [3.0]
+
+    def test_no_half_is_not_enough(self):
+        op = self.make(False, False)
+        with pytest.raises(
+            RuntimeError, match=r"not been implemented.*mine::two, defined at .*:\d+"
+        ):
+            self.call(op)
+        with adjoint.no_grad():
+            self.call(op)
+
+    @pytest.mark.parametrize(
+        "answer, message",
+        [
+            (lambda f: [], "a dict must be returned, got list"),
+            (lambda f: {"x": None}, r"tensor-like inputs as keys, \['x', 'ys', 'z'\], but has"),
+            (lambda f: {**f, "k": None}, "but has .*'k'"),
+            (lambda f: {**f, "ys": f["x"]}, "'ys' a list of gradients is due, got Tensor"),
+            (lambda f: {**f, "ys": [None]}, "'ys' 2 gradients are due, got 1"),
+            (lambda f: {**f, "ys": [None, 3]}, r"'ys\[1\]' must be None or a Tensor, got int"),
+            (lambda f: {**f, "x": 3.0}, "'x' must be None or a Tensor, got float"),
+            (lambda f: {**f, "z": f["x"]}, "'z' must be None: it was no Tensor but a NoneType"),
+        ],
+    )
+    def test_wrong_answers_name_op_and_place(self, answer, message):
+        _, out = self.call(self.make(answer=answer))
+        with pytest.raises(RuntimeError, match=rf"mine::two.*test_library.py:\d+, .*{message}"):
+            out.backward()
+
+    @pytest.mark.parametrize("flags", [[True], [True, 1], (True, False), "no"])
+    def test_wrong_differentiability(self, flags):
+        with pytest.raises(RuntimeError, match="mine::two.*output_differentiability"):
+            self.make(differentiability=flags)
+
+    def test_a_number_is_not_differentiable(self):
+        with pytest.raises(RuntimeError, match=r"mine::two.*result 1 has a gradient.*int"):
+            self.call(self.make(differentiability=[True, True]))
+
+    def test_declarations_that_do_not_fit(self):
+        self.make()
+        with pytest.raises(RuntimeError, match="already"):
+            legacy.custom_op("mine::two", "(Tensor x) -> Tensor")
+        with pytest.raises(RuntimeError, match="has a kernel for cpu already"):
+            legacy.impl("mine::two", device_types=["cpu"])(abs)
+        with pytest.raises(ValueError, match="change no input"):
+            legacy.custom_op("mine::new", "(Tensor(a!) x) -> Tensor")
+
+
+Saved = namedtuple("Saved", ["k", "pair"])
+
+
+class TestOpcheck:
+    def test_a_good_op_passes(self):
+        outcomes = library.opcheck(make_cube(), (leaf(1.0, 2.0),))
+        assert set(outcomes.values()) == {"SUCCESS"}
+        assert "test_gradients" in outcomes
+
+    def test_a_wrong_formula_is_found(self):
+        cube = make_cube()
+        cube.register_autograd(lambda ctx, g: g)
+        with pytest.raises(library.OpCheckError, match="test_gradients.*finite differences"):
+            library.opcheck(cube, (leaf(1.0, 2.0),))
+
+    def test_undeclared_changes_are_found(self):
+        @library.custom_op("mine::sly", mutates_args=())
+        def sly(x: Tensor) -> Tensor:
+            x.detach().numpy()[...] += 1
+            return x * 1
+
+        x = leaf(1.0)
+        with pytest.raises(library.OpCheckError, match="Argument x is not defined as mutable"):
+            library.opcheck(sly, (x,), test_utils="test_schema")
+        assert x.tolist() == [1.0]
+
+    @pytest.mark.parametrize(
+        "fake", [lambda x: adjoint.ones(3), lambda x: x.float(), lambda x: [x, x]]
+    )
+    def test_wrong_fakes_are_found(self, fake):
+        cube = make_cube()
+        cube.register_fake(fake)
+        outcomes = library.opcheck(cube, (leaf(1.0, 2.0),), raise_exception=False)
+        assert isinstance(outcomes.pop("test_faketensor"), RuntimeError)
+        assert set(outcomes.values()) == {"SUCCESS"}
+
+    def test_sizes_that_depend_on_values(self):
+        @library.custom_op("mine::positive", mutates_args=())
+        def positive(x: Tensor) -> Tensor:
+            return x[x > 0]
+
+        positive.register_fake(lambda x: adjoint.empty(library.get_ctx().new_dynamic_size()))
+        x = adjoint.tensor([1.0, -1.0, 2.0])
+        assert library.opcheck(positive, (x,), test_utils="test_faketensor")
+        positive.register_fake(lambda x: adjoint.empty(library.get_ctx().new_dynamic_size(min=3)))
+        with pytest.raises(library.OpCheckError, match="test_faketensor"):
+            library.opcheck(positive, (x,), test_utils="test_faketensor")
+        with pytest.raises(RuntimeError, match="get_ctx"):
+            library.get_ctx()
+
+    def test_a_recorded_kernel_is_no_formula(self):
+        library.define("mine::loose", "(Tensor x) -> Tensor")
+        library.impl("mine::loose", "cpu", lambda x: x * 2)
+        with pytest.raises(library.OpCheckError, match="no autograd formula"):
+            library.opcheck(
+                library.lookup("mine::loose"),
+                (leaf(1.0),),
+                test_utils="test_autograd_registration",
+            )
+
+    def test_what_it_takes(self):
+        with pytest.raises(ValueError, match="test_utils"):
+            library.opcheck(make_cube(), (leaf(1.0),), test_utils="test_nothing")
+        with pytest.raises(ValueError, match="custom op, got function"):
+            library.opcheck(lambda x: x, (leaf(1.0),))
+
+
+class TestLibrary:
+    def test_definitions_end_with_it(self):
+        with library.Library("mine", "DEF") as lib:
+            assert lib.define("scale(Tensor x, int by=2) -> Tensor") == "scale"
+            lib.impl("scale", lambda x, by: x * by)
+            assert library.ops.mine.scale(adjoint.ones(1)).tolist() == [2.0]
+        with pytest.raises(ValueError, match="no custom op"):
+            library.lookup("mine::scale")
+
+    def test_kernels_end_with_it(self):
+        cube = make_cube()
+        with library.Library("mine", "IMPL", "CPU") as lib:
+            lib.impl("cube", lambda x: x * 0)
+            assert cube(leaf(2.0)).tolist() == [0.0]
+            with pytest.raises(TypeError, match="callable"):
+                lib.impl("cube", 3)
+            with pytest.raises(RuntimeError, match="IMPL"):
+                lib.define("new(Tensor x) -> Tensor")
+        assert cube(leaf(2.0)).tolist() == [8.0]
+
+    def test_free_forms(self):
+        cube = make_cube()
+        library.register_kernel("mine::cube", "cpu", lambda x: x * 1)
+        library.register_fake("mine::cube")(adjoint.ones_like)
+        library.register_vmap("mine::cube", max)
+        library.register_autograd(cube, lambda ctx, g: g)
+        assert cube.registered.fake is adjoint.ones_like
+        assert cube.registered.vmap is max
+        assert library.opcheck(cube, (leaf(1.0),))
+        library.impl_abstract("mine::cube")(adjoint.zeros_like)
+        assert cube.registered.fake is adjoint.zeros_like
