@@ -764,9 +764,10 @@ def record(
     node = OpNode(op)
     keep_inputs(op, node, values, mask, hidden)
     node.describe_outputs(list(results))
-    if op.plan(mask).keep_result:
+    wanted = op.plan(mask).results
+    if wanted:
         node.holds = True
-        node.result = [r.array for r in results]
+        node.result = [r.array if i in wanted else None for i, r in enumerate(results)]
     for number, result in enumerate(results):
         if differentiable[number]:
             result.node = node
@@ -889,7 +890,11 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> Non
         node.kept.hidden = pack_arrays(node.kept.hidden, pairs)
     if node.result is not None:
         # Detached, or hooks that keep them would make a cycle.
-        packed = [pack(result.shared(), pairs) for result in results]
+        kept = node.result if isinstance(node.result, list) else [node.result]
+        packed = [
+            None if array is None else pack(result.shared(), pairs)
+            for array, result in zip(kept, results)
+        ]
         node.result = packed if isinstance(node.result, list) else packed[0]
         node.packed = True
 
