@@ -1,7 +1,7 @@
 """A network is trained to satisfy the heat equation, and so becomes its solution.
 
-A rod of length 1 has the temperature sin(pi x) at first, its ends stay at 0, and du/dt = d2u/dx2 / 10
-inside. The exact solution is known, and only used to measure the error in the end.
+A rod of length 1 has the temperature sin(pi x) at first and 0 at its ends, and inside it holds that
+du/dt = d2u/dx2 / 10. The exact solution is known, and only used to measure the error in the end.
 """
 
 import sys

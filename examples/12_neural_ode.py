@@ -100,6 +100,6 @@ axes.legend()
 figure.savefig(OUTPUT / "neural_ode.png", dpi=150)
 
 error = ((learned - truth).norm() / truth.norm()).item()
-print(f"adjoint method and recorded steps differ by {difference:.1e}")
+print(f"the adjoint method differs from recorded steps by {difference:.1e}")
 print(f"relative error {error:.2e}")
 print(f"picture {OUTPUT / 'neural_ode.png'}")

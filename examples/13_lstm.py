@@ -54,7 +54,7 @@ y = y[:, -1]
 with adjoint.no_grad():
     guess = model(x)[:, -1]
 error = criterion(guess, y).item()
-constant = y.var().item()  # the best that can be done without looking
+constant = y.var().item()  # the error of one who always says the mean
 
 OUTPUT.mkdir(exist_ok=True)
 figure = Figure(figsize=(8, 4), layout="constrained")
@@ -67,6 +67,6 @@ right.plot(y, guess, ".", markersize=2)
 right.set(xlabel="sum", ylabel="what the network says")
 figure.savefig(OUTPUT / "lstm.png", dpi=150)
 
-print(f"squared error without looking {constant:.4f}")
-print(f"squared error {error:.4f}")
+print(f"squared error of the mean {constant:.4f}")
+print(f"squared error learned     {error:.4f}")
 print(f"picture {OUTPUT / 'lstm.png'}")
