@@ -91,7 +91,7 @@ rows = {"image": images.detach(), **maps}
 for line, (title, row) in zip(figure.subplots(4, 8), rows.items()):
     line[0].set_ylabel(title)
     for axes, picture in zip(line, row):
-        axes.imshow(picture.reshape(8, 8), cmap="gray_r" if title == "image" else "inferno")
+        axes.imshow(picture.reshape(8, 8).relu(), cmap="gray_r" if title == "image" else "inferno")
         axes.set(xticks=[], yticks=[])
 figure.savefig(OUTPUT / "saliency.png", dpi=150)
 print(f"accuracy without random pixels  {accuracy_without(adjoint.rand(images.shape)):.1%}")

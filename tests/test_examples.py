@@ -25,11 +25,11 @@ TRAININGS = {
     ),
     "09_conv_net": Training(2, ("conv_net.png",), {"test accuracy": (90, 100)}),
     "10_char_transformer": Training(
-        40, ("char_transformer.png",), {"bits a character as it learned": (1, 4.3)}
+        60, ("char_transformer.png",), {"bits a character as it learned": (1, 4.3)}
     ),
-    "11_physics_informed": Training(4, ("physics_informed.png",), {"relative error": (0, 0.03)}),
+    "11_physics_informed": Training(4, ("physics_informed.png",), {"relative error": (0, 0.05)}),
     "12_neural_ode": Training(
-        40,
+        60,
         ("neural_ode.png",),
         {"relative error": (0, 0.5), "the adjoint method differs": (0, 1e-4)},
     ),
@@ -45,7 +45,7 @@ TRAININGS = {
         says=("forward hook 'activation'", "full backward hook 'guided'", "removed: 2"),
     ),
     "15_what_went_wrong": Training(
-        100,
+        200,
         ("what_went_wrong.png",),
         {"relative stress": (0, 0.15)},
         says=("it was detached", "changed: file", "returned nan values", "a second time"),
