@@ -32,7 +32,7 @@ class Writer(nn.Module):
         super().__init__()
         self.character = nn.Embedding(len(alphabet), WIDTH)
         self.place = nn.Embedding(CONTEXT, WIDTH)
-        layer = nn.TransformerEncoderLayer(WIDTH, 4, 4 * WIDTH, 0.0, "gelu", batch_first=True)
+        layer = nn.TransformerEncoderLayer(WIDTH, 4, 4 * WIDTH, dropout=0.0, batch_first=True)
         self.layers = nn.TransformerEncoder(layer, 2)
         self.scores = nn.Linear(WIDTH, len(alphabet))
 
