@@ -15,6 +15,7 @@ from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import (
     FLOAT,
+    category_of,
     dtype,
     from_numpy_dtype,
     get_default_dtype,
@@ -344,21 +345,21 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if args and type(args[0]) is NDARRAY and not tensors_in(values):
         return raw_result(op, NUMPY, values)
     result = apply(op, values)
-    return result if out is None else write_out(op, result, out)
+    return result if out is None else write_out(op.name, result, out)
 
 
-def write_out(op: "Op", result: Any, out: Any) -> Any:
+def write_out(name: str, result: Any, out: Any) -> Any:
     """Put a result into the tensors given as out=."""
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
-            write_out(op, value, target)
+            write_out(name, value, target)
         return out
     if result.needs_grad or (out.needs_grad and ambient().grad_enabled):
         raise RuntimeError(
-            f"{op.name}(): functions with out=... arguments don't support automatic "
+            f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
-    return out.overwrite(result, op.name)
+    return out.overwrite(result, name)
 
 
 def tensors_in(values: list[Any]) -> list[Tensor]:
@@ -402,7 +403,7 @@ def apply(op: "Op", values: list[Any]) -> Any:
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
         raise complaint(op, arrays, error) from None
-    return wrap(op, values, backend, out)
+    return wrap(op, values, backend, out if op.hides else narrowed(op, arrays, out))
 
 
 def watched(op: Any, values: list[Any], watchers: tuple[Any, ...]) -> Any:
@@ -462,6 +463,8 @@ def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
         out, hidden = out
     elif isinstance(out, (tuple, list)):
         return wrap(op, values, NUMPY_BACKEND, out)
+    else:
+        out = narrowed(op, arrays, out)
     result = Tensor(out if type(out) is NDARRAY else as_array(out, NUMPY_BACKEND))
     mask = needing(op, values)
     if mask and is_floating(result.array):
@@ -469,6 +472,18 @@ def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
     elif any_needs(values):
         result.cut = CUT_BY_OP
     return result
+
+
+def narrowed(op: "Op", arrays: list[Any], out: Any) -> Any:
+    """An elementwise result in the 16-bit type of the arguments, where NumPy has widened it."""
+    if not op.diagonal or not op.promotes or isinstance(out, (tuple, list)):
+        return out
+    kind = getattr(arrays[op.promotes[0]], "dtype", None)
+    own = getattr(out, "dtype", None)
+    if kind is None or own is None or own == kind or kind.itemsize != 2:
+        return out
+    wider = own.kind == "f" and own.itemsize == 4 and category_of(kind) == FLOAT
+    return out.astype(kind) if wider else out
 
 
 def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
@@ -494,6 +509,8 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
             backend = lookup(type(element))
             if backend is not None:
                 return raw_result(op, backend.xp, values)
+        if isinstance(value, (list, tuple)) and not value and op.required:
+            raise ValueError(f"{op.name}(): expected a list of Tensors that is not empty")
     raise TypeError(
         f"{op.name}(): expected a Tensor, got "
         + ", ".join(type(v).__name__ for v in values[: op.required])

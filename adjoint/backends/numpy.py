@@ -1,6 +1,8 @@
 """NumPy: the default backend."""
 
 import functools
+import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from adjoint.backends.convolution import Convolutions
 from adjoint.device import CPU, device
 
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
+KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
+_rooms = threading.local()
 
 
 def _quiet(function: Any) -> Any:
@@ -67,6 +71,21 @@ class NumpyNamespace(Convolutions, Namespace):
     def into(self, function: Any, target: Any, *args: Any) -> Any:
         return function(*args, out=target)
 
+    def space(self, dtype: Any) -> Any:
+        """See Convolutions; memory is kept, since pages that are new take longer than the work."""
+
+        def room(name: str, shape: Any) -> Any:
+            size = math.prod(shape)
+            if size > KEPT:
+                return np.empty(shape, dtype)
+            key = f"{name} {dtype}"
+            kept = _rooms.__dict__.get(key)
+            if kept is None:
+                kept = _rooms.__dict__[key] = np.empty(KEPT, dtype)
+            return kept[:size].reshape(shape)
+
+        return room
+
     def in_blocks(self, function: Any, *arrays: Any) -> Any:
         first = arrays[0]
         fits = all(a.flags.c_contiguous and a.shape == first.shape for a in arrays)
@@ -110,6 +129,13 @@ class NumpyNamespace(Convolutions, Namespace):
                 if all(own in (1, wanted) for own, wanted in zip(array.shape, shape)):
                     return np.ndarray(shape, array.dtype, array, 0, steps)
         return np.broadcast_to(array, shape)
+
+    def matmul(self, array: Any, other: Any, **options: Any) -> Any:
+        """NumPy's product; of bfloat16, which it would widen, in that type."""
+        product = np.matmul(array, other, **options)
+        if array.dtype.kind == "V" and array.dtype == other.dtype != product.dtype:
+            return product.astype(array.dtype)
+        return product
 
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
         if weight.ndim == 2 < input.ndim and input.size:  # one product is faster than one a batch
@@ -157,6 +183,10 @@ class NumpyNamespace(Convolutions, Namespace):
 
     def lowered(self, array: Any, index: Any, by: Any) -> Any:
         array[index] -= by
+        return array
+
+    def written(self, array: Any, index: Any, function: Any, *args: Any) -> Any:
+        function(*args, out=array[index])
         return array
 
     def raised(self, array: Any, index: Any, by: Any) -> Any:
