@@ -121,6 +121,8 @@ def unary(op: "Op", a: Any) -> Any:
                         record_one(op, a, result, out, spec)
                     else:
                         result.cut = CUT_BY_OP
+                elif a.cut:
+                    result.cut = a.cut
                 return result
     elif type(a) is NDARRAY and op.fast_arity == 1:
         return op.direct(a)
@@ -238,6 +240,8 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, first: Spec, second: Spec) -> T
         finish_short(op, node, result, out, plan.keep_result)
     elif a.needs_grad or b.needs_grad:
         result.cut = CUT_BY_OP
+    elif a.cut or b.cut:
+        result.cut = a.cut or b.cut
     return result
 
 
@@ -261,6 +265,8 @@ def short_with_number(op: "Op", a: Tensor, b: Any, first: Spec) -> Tensor:
         if op.diagonal:
             result.known = first
         finish_short(op, node, result, out, plan.keep_result)
+    elif a.cut:
+        result.cut = a.cut
     return result
 
 
@@ -284,6 +290,8 @@ def short_from_number(op: "Op", a: Any, b: Tensor, second: Spec) -> Tensor:
         if op.diagonal:
             result.known = second
         finish_short(op, node, result, out, plan.keep_result)
+    elif b.cut:
+        result.cut = b.cut
     return result
 
 
@@ -469,8 +477,8 @@ def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
     mask = needing(op, values)
     if mask and is_floating(result.array):
         record_single(op, values, result, mask, hidden)
-    elif any_needs(values):
-        result.cut = CUT_BY_OP
+    else:
+        result.cut = cut_of(values, CUT_BY_OP)
     return result
 
 
@@ -703,9 +711,11 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
             settle(node, settings, results)
     elif op.inputs and lineage.tracking.used:
         lineage.extend(op, values, results)
-    if node is None and any_needs(values):
-        for result in results:
-            result.cut = CUT_BY_OP if recording else CUT_BY_MODE
+    if node is None:
+        cut = cut_of(values, CUT_BY_OP if recording else CUT_BY_MODE)
+        if cut:
+            for result in results:
+                result.cut = cut
     if settings is not None and settings.inference:
         for result in results:
             result.mark_inference()
@@ -729,12 +739,20 @@ def needs(value: Any) -> bool:
     return False
 
 
-def any_needs(values: list[Any]) -> bool:
-    """Whether any argument needs a gradient."""
+def cut_of(values: list[Any], own: int) -> int:
+    """Why a result has no history: what cuts it `own`, if an argument has one; or what did before.
+
+    0 if no argument ever had one.
+    """
+    before = 0
     for value in values:
-        if needs(value):
-            return True
-    return False
+        for element in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(element, Tensor):
+                if element.needs_grad:
+                    return own
+                if element.cut:
+                    before = element.cut
+    return before
 
 
 def needing(op: "Op", values: list[Any]) -> int:
