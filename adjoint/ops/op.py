@@ -426,7 +426,9 @@ def composite(function: Any = None, *, method: bool = True) -> Any:
 def _with_extras(name: str, function: Any) -> Any:
     """The function itself, or one that also takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
-    names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if code is None:  # an object that is a method in a way of its own
+        return function
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     writes = "out" not in names and name != "getitem" and not name.endswith("_")
     if "dim" not in names and not writes:
         return function
