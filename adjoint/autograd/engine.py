@@ -1,6 +1,6 @@
 """The backward engine: in which order nodes run, and what happens around each.
 
-`Engine.evaluate` is the contract of every hook. The order: a node runs when every gradient that
+`evaluate` is the contract of every hook. The order: a node runs when every gradient that
 reaches it in this pass is there; among ready nodes the newest runs first, and leaves before all.
 Gradients of leaves are kept aside and written when the pass has succeeded, so a pass that fails
 changes no `.grad`.
