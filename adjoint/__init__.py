@@ -33,6 +33,7 @@ from adjoint.tensor import Tensor as Tensor
 # The op tables, in the order data flows through them.
 from adjoint.ops.elementwise import (
     abs as abs,
+    abs_ as abs_,
     add as add,
     addcdiv as addcdiv,
     addcmul as addcmul,
@@ -174,6 +175,7 @@ from adjoint.ops.shape import (
 )
 from adjoint.ops.strided import (
     as_strided as as_strided,
+    as_strided_ as as_strided_,
     diag as diag,
     diag_embed as diag_embed,
     diagonal as diagonal,
@@ -295,6 +297,36 @@ from adjoint.ops.conversion import (
     result_type as result_type,
     typename as typename,
 )
+from adjoint.ops.copies import (
+    alias_copy as alias_copy,
+    as_strided_copy as as_strided_copy,
+    detach_copy as detach_copy,
+    expand_copy as expand_copy,
+    narrow_copy as narrow_copy,
+    permute_copy as permute_copy,
+    select_copy as select_copy,
+    slice_copy as slice_copy,
+    split_copy as split_copy,
+    split_with_sizes_copy as split_with_sizes_copy,
+    squeeze_copy as squeeze_copy,
+    t_copy as t_copy,
+    transpose_copy as transpose_copy,
+    unbind_copy as unbind_copy,
+    unfold_copy as unfold_copy,
+    unsqueeze_copy as unsqueeze_copy,
+    view_as_complex_copy as view_as_complex_copy,
+    view_as_real_copy as view_as_real_copy,
+    view_copy as view_copy,
+)
+from adjoint.ops.facts import (
+    broadcast_shapes as broadcast_shapes,
+    detach as detach,
+    detach_ as detach_,
+    is_conj as is_conj,
+    is_inference as is_inference,
+    is_neg as is_neg,
+    is_nonzero as is_nonzero,
+)
 from adjoint.ops.matmul import (
     addbmm as addbmm,
     addmm as addmm,
@@ -333,6 +365,7 @@ from adjoint.ops.activation import (
     hardshrink as hardshrink,
     prelu as prelu,
     relu as relu,
+    rrelu as rrelu,
     selu as selu,
     sigmoid as sigmoid,
     threshold as threshold,
@@ -387,6 +420,7 @@ from adjoint.ops.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
     conv3d as conv3d,
+    conv_tbc as conv_tbc,
     conv_transpose1d as conv_transpose1d,
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
@@ -400,12 +434,51 @@ from adjoint.ops.pooling import (
 from adjoint.ops.adaptive_pooling import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
 )
+from adjoint.ops.neural import (
+    bilinear as bilinear,
+)
+from adjoint.ops.resampling import (
+    channel_shuffle as channel_shuffle,
+    pixel_shuffle as pixel_shuffle,
+    pixel_unshuffle as pixel_unshuffle,
+)
+from adjoint.ops.recurrent import (
+    gru_cell as gru_cell,
+    lstm_cell as lstm_cell,
+    rnn_relu_cell as rnn_relu_cell,
+    rnn_tanh_cell as rnn_tanh_cell,
+)
+from adjoint.ops.dropout import (
+    alpha_dropout as alpha_dropout,
+    feature_alpha_dropout as feature_alpha_dropout,
+    feature_dropout as feature_dropout,
+)
 from adjoint.ops.random import (
     bernoulli as bernoulli,
     dropout as dropout,
     dropout_ as dropout_,
     multinomial as multinomial,
     poisson as poisson,
+)
+from adjoint.native_functions import (
+    adaptive_max_pool1d as adaptive_max_pool1d,
+    alpha_dropout_ as alpha_dropout_,
+    batch_norm as batch_norm,
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    cosine_embedding_loss as cosine_embedding_loss,
+    ctc_loss as ctc_loss,
+    embedding as embedding,
+    embedding_renorm_ as embedding_renorm_,
+    feature_alpha_dropout_ as feature_alpha_dropout_,
+    feature_dropout_ as feature_dropout_,
+    hinge_embedding_loss as hinge_embedding_loss,
+    instance_norm as instance_norm,
+    kl_div as kl_div,
+    margin_ranking_loss as margin_ranking_loss,
+    max_pool1d_with_indices as max_pool1d_with_indices,
+    poisson_nll_loss as poisson_nll_loss,
+    rrelu_ as rrelu_,
+    triplet_margin_loss as triplet_margin_loss,
 )
 
 # Made from nothing.
@@ -462,9 +535,32 @@ from adjoint.autograd.grad_mode import (
     set_grad_enabled as set_grad_enabled,
 )
 
+from adjoint.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    is_anomaly_enabled as is_anomaly_enabled,
+)
+
+# Settings of the process.
+from adjoint.settings import (
+    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode as get_deterministic_debug_mode,
+    get_float32_matmul_precision as get_float32_matmul_precision,
+    get_num_interop_threads as get_num_interop_threads,
+    get_num_threads as get_num_threads,
+    is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode as set_deterministic_debug_mode,
+    set_float32_matmul_precision as set_float32_matmul_precision,
+    set_flush_denormal as set_flush_denormal,
+    set_num_interop_threads as set_num_interop_threads,
+    set_num_threads as set_num_threads,
+    use_deterministic_algorithms as use_deterministic_algorithms,
+)
+
 # To and from elsewhere.
 from adjoint.interop import from_dlpack as from_dlpack
 from adjoint.printing import set_printoptions as set_printoptions
+
+from adjoint.ops.inplace import INPLACE as _INPLACE
 
 # Packages.
 from adjoint import autograd as autograd
@@ -506,6 +602,62 @@ def __dir__() -> "list[str]":
     return sorted([*globals(), *_LATER, *_HOMES])
 
 
+# In-place forms as functions.
+acos_ = _INPLACE["acos_"]
+acosh_ = _INPLACE["acosh_"]
+addmv_ = _INPLACE["addmv_"]
+asin_ = _INPLACE["asin_"]
+asinh_ = _INPLACE["asinh_"]
+atan_ = _INPLACE["atan_"]
+atanh_ = _INPLACE["atanh_"]
+ceil_ = _INPLACE["ceil_"]
+celu_ = _INPLACE["celu_"]
+clamp_ = _INPLACE["clamp_"]
+clamp_max_ = _INPLACE["clamp_max_"]
+clamp_min_ = _INPLACE["clamp_min_"]
+conj_physical_ = _INPLACE["conj_physical_"]
+cos_ = _INPLACE["cos_"]
+cosh_ = _INPLACE["cosh_"]
+deg2rad_ = _INPLACE["deg2rad_"]
+erf_ = _INPLACE["erf_"]
+erfc_ = _INPLACE["erfc_"]
+exp2_ = _INPLACE["exp2_"]
+exp_ = _INPLACE["exp_"]
+expm1_ = _INPLACE["expm1_"]
+fill_ = _INPLACE["fill_"]
+floor_ = _INPLACE["floor_"]
+frac_ = _INPLACE["frac_"]
+gcd_ = _INPLACE["gcd_"]
+i0_ = _INPLACE["i0_"]
+index_put_ = _INPLACE["index_put_"]
+lcm_ = _INPLACE["lcm_"]
+log10_ = _INPLACE["log10_"]
+log1p_ = _INPLACE["log1p_"]
+log2_ = _INPLACE["log2_"]
+log_ = _INPLACE["log_"]
+logit_ = _INPLACE["logit_"]
+nan_to_num_ = _INPLACE["nan_to_num_"]
+neg_ = _INPLACE["neg_"]
+rad2deg_ = _INPLACE["rad2deg_"]
+reciprocal_ = _INPLACE["reciprocal_"]
+relu_ = _INPLACE["relu_"]
+round_ = _INPLACE["round_"]
+rsqrt_ = _INPLACE["rsqrt_"]
+selu_ = _INPLACE["selu_"]
+sigmoid_ = _INPLACE["sigmoid_"]
+sin_ = _INPLACE["sin_"]
+sinc_ = _INPLACE["sinc_"]
+sinh_ = _INPLACE["sinh_"]
+sqrt_ = _INPLACE["sqrt_"]
+square_ = _INPLACE["square_"]
+tan_ = _INPLACE["tan_"]
+tanh_ = _INPLACE["tanh_"]
+threshold_ = _INPLACE["threshold_"]
+trunc_ = _INPLACE["trunc_"]
+xlogy_ = _INPLACE["xlogy_"]
+zero_ = _INPLACE["zero_"]
+
+
 # Second names. The last ones hide Python's own, in this namespace alone.
 absolute = abs
 arccos = acos
@@ -540,6 +692,15 @@ subtract = sub
 swapaxes = transpose
 swapdims = transpose
 trapz = trapezoid
+arccos_ = acos_
+arccosh_ = acosh_
+arcsin_ = asin_
+arcsinh_ = asinh_
+arctan_ = atan_
+arctanh_ = atanh_
+clip_ = clamp_
+fix_ = trunc_
+negative_ = neg_
 bool = bool_
 complex = complex_
 float = float32

@@ -21,7 +21,7 @@ LAYERS = [
     ["dispatch", "op_node", "ops.op", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
     ["autograd", "fft", "func", "library", "linalg", "methods"],
-    ["explaining", "return_types", "special", "version"],
+    ["explaining", "native_functions", "return_types", "settings", "special", "version"],
     ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
     ["safetensors_files", "saved_objects", "serialization"],
     ["__main__", "cli", "compat", "viz"],

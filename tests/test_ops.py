@@ -45,9 +45,12 @@ every_elementwise = pytest.mark.parametrize(
 # Their results follow from strides, so other strides give another result or an error.
 READS_STRIDES = {
     "as_strided",
+    "as_strided_",
+    "as_strided_copy",
     "view",
     "view_as",
     "view_as_complex",
+    "view_as_complex_copy",
     "view_dtype",
     "view_shape",
 }

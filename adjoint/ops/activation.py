@@ -355,7 +355,13 @@ def glu(input: Any, dim: int = -1) -> Any:
 
 
 @composite
-def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
+def rrelu(
+    input: Any,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Any:
     """input where it is positive, else times a slope: in training drawn for each element."""
     if lower > upper:
         raise RuntimeError(
@@ -363,5 +369,5 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
         )
     if not training:
         return leaky_relu(input, (lower + upper) / 2)
-    slopes = input.detach().clone().uniform_(lower, upper)
+    slopes = input.detach().clone().uniform_(lower, upper, generator=generator)
     return leaky_by(input, slopes)

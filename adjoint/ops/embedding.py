@@ -77,7 +77,7 @@ def _check_padding(name: str, padding_idx: int | None, count: int) -> int:
     return padding_idx % count
 
 
-def _shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+def shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale down, in place, the rows that will be used and are longer than max_norm."""
     used = unique(indices)
     rows = renorm(getitem(weight.detach(), (used,)), norm_type, 0, max_norm)
@@ -113,7 +113,7 @@ def embedding(
     padding = _check_padding("embedding", padding_idx, weight.shape[0])
     indices = _check_indices("embedding", input)
     if max_norm is not None:
-        _shorten(weight, indices, max_norm, norm_type)
+        shorten_rows(weight, indices, max_norm, norm_type)
     return embedded(weight, indices, padding, scale_grad_by_freq)
 
 
@@ -207,7 +207,7 @@ def embedding_bag(
         _check_indices("embedding_bag", input), offsets, include_last_offset
     )
     if max_norm is not None:
-        _shorten(weight, indices, max_norm, norm_type)
+        shorten_rows(weight, indices, max_norm, norm_type)
     rows = embedded(weight, indices, padding, scale_grad_by_freq)
     counted = indices != padding
     if mode == "max":

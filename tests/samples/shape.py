@@ -269,6 +269,12 @@ def _(rng: Rng) -> Iterator[Sample]:
     yield Sample((rng.normal(size=()),))
 
 
+@samples("as_strided_")
+def _(rng: Rng) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(3, 4)), (3, 3), (1, 1), 2), differentiate=False)
+    yield Sample((rng.normal(size=6), (2, 2), (2, 1)), differentiate=False)
+
+
 @samples("as_strided")
 def _(rng: Rng) -> Iterator[Sample]:
     x = rng.normal(size=(3, 4))
