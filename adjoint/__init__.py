@@ -373,10 +373,32 @@ from adjoint.ops.decompositions import (
 from adjoint.ops.matrix_norms import (
     cdist as cdist,
 )
-from adjoint.ops.neural import (
-    conv2d as conv2d,
+from adjoint.ops.normalization import (
+    group_norm as group_norm,
     layer_norm as layer_norm,
+    rms_norm as rms_norm,
+)
+from adjoint.ops.distances import (
+    cosine_similarity as cosine_similarity,
+    pairwise_distance as pairwise_distance,
+    pdist as pdist,
+)
+from adjoint.ops.convolution import (
+    conv1d as conv1d,
+    conv2d as conv2d,
+    conv3d as conv3d,
+    conv_transpose1d as conv_transpose1d,
+    conv_transpose2d as conv_transpose2d,
+    conv_transpose3d as conv_transpose3d,
+)
+from adjoint.ops.pooling import (
+    avg_pool1d as avg_pool1d,
+    max_pool1d as max_pool1d,
     max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+)
+from adjoint.ops.adaptive_pooling import (
+    adaptive_avg_pool1d as adaptive_avg_pool1d,
 )
 from adjoint.ops.random import (
     bernoulli as bernoulli,

@@ -43,6 +43,14 @@ class Namespace:
         """array, a fresh one, with `by` subtracted at an index that names no place twice."""
         return self.added_at(array, index, -by)
 
+    def raised(self, array: Any, index: Any, by: Any) -> Any:
+        """array, a fresh one, with `by` added at an index of slices."""
+        return self.added_at(array, index, by)
+
+    def summed_rows(self, rows: Any, index: Any, count: int) -> Any:
+        """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
+        return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)
+
     def row_sums(self, array: Any) -> Any:
         """The sum of each row of a matrix, as a column."""
         return array.sum(axis=1, keepdims=True)

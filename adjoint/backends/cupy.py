@@ -12,6 +12,7 @@ import cupy
 import numpy as np
 
 from adjoint.backends import Backend, Namespace, register
+from adjoint.backends.convolution import Convolutions
 from adjoint.device import device
 
 
@@ -84,7 +85,7 @@ def _numbers(keys: Any, dtype: Any) -> Any:
     return cupy.where(bits < 0, bits ^ _ALL_BUT_SIGN, bits).view(np.float64).astype(dtype)
 
 
-class CupyNamespace(Namespace):
+class CupyNamespace(Convolutions, Namespace):
     """CuPy's functions; those it lacks run in NumPy, and those every backend must add."""
 
     def __init__(self, library: Any, fallback: Any) -> None:
@@ -102,6 +103,10 @@ class CupyNamespace(Namespace):
         if isinstance(function, cupy.ufunc):
             return function(*args, out=target)
         return function(*args)
+
+    def raised(self, array: Any, index: Any, by: Any) -> Any:
+        array[index] += by
+        return array
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         """A copy of array with array[index] = values."""

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from adjoint.backends import Backend, Namespace, register, register_recogniser
+from adjoint.backends.convolution import Layout
 from adjoint.device import device
 
 _jax: Any = jax  # for its functions without type hints
@@ -105,6 +106,32 @@ class JaxNamespace(Namespace):
         """array into which add, multiply, maximum or minimum takes values at index."""
         method = {"maximum": "max", "minimum": "min"}.get(name, name)
         return getattr(array.at[_readable(array, index)], method)(_fitting(values, array))
+
+    def convolve(self, images: Any, weight: Any, layout: Layout) -> Any:
+        """Each filter's product with each window of the images."""
+        return _jax.lax.conv_general_dilated(
+            images,
+            weight,
+            layout.stride,
+            layout.padding,
+            rhs_dilation=layout.dilation,
+            feature_group_count=layout.groups,
+        )
+
+    def convolve_back(self, grad: Any, weight: Any, sizes: Any, layout: Layout) -> Any:
+        """The gradient of convolve's images, which are of `sizes`."""
+        shape = (grad.shape[0], weight.shape[1] * layout.groups, *sizes)
+        return self._transposed(lambda x: self.convolve(x, weight, layout), shape, grad)
+
+    def convolve_filters(self, images: Any, grad: Any, layout: Layout) -> Any:
+        """The gradient of convolve's filters."""
+        shape = (grad.shape[1], images.shape[1] // layout.groups, *layout.kernel)
+        return self._transposed(lambda x: self.convolve(images, x, layout), shape, grad)
+
+    def _transposed(self, function: Any, shape: Any, grad: Any) -> Any:
+        """A linear function's transpose, at grad."""
+        like = _jax.ShapeDtypeStruct(shape, grad.dtype)
+        return _jax.linear_transpose(function, like)(grad)[0]
 
     def reshaped_view(self, array: Any, shape: Any) -> Any:
         """array as another shape; always possible, since JAX has no strides."""

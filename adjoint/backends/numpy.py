@@ -7,6 +7,7 @@ import numpy as np
 
 from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register
+from adjoint.backends.convolution import Convolutions
 from adjoint.device import CPU, device
 
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
@@ -55,7 +56,7 @@ _WITH_POLES = (
 )  # fmt: skip
 
 
-class NumpyNamespace(Namespace):
+class NumpyNamespace(Convolutions, Namespace):
     """NumPy's functions, and the few that every backend must add."""
 
     def __init__(self, library: Any) -> None:
@@ -141,6 +142,20 @@ class NumpyNamespace(Namespace):
     def lowered(self, array: Any, index: Any, by: Any) -> Any:
         array[index] -= by
         return array
+
+    def raised(self, array: Any, index: Any, by: Any) -> Any:
+        part = array[index]
+        np.add(part, by, out=part)
+        return array
+
+    def summed_rows(self, rows: Any, index: Any, count: int) -> Any:
+        out = np.zeros((count, rows.shape[1]), rows.dtype)
+        if index.size:  # in order, sums of neighbours take a tenth of the time of add.at
+            order = np.argsort(index, kind="stable")
+            ordered = index[order]
+            starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+            out[ordered[starts]] = np.add.reduceat(rows[order], starts, axis=0)
+        return out
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         """A copy of array with array[index] = values."""

@@ -1,40 +1,118 @@
 """The functions of networks, under PyTorch's names.
 
-Most are those of the tables. Defined here are those whose arguments differ: activations, which may
-overwrite their input, and softmax, which may choose its dimension.
+Most are those of the tables. Defined here are those whose arguments differ: activations and
+dropouts, which may overwrite their input, and softmax, which may choose its dimension.
 """
 
 import warnings
 from typing import Any
 
+from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
 from adjoint.ops import activation, random, reduction
 from adjoint.ops.activation import (
-    gelu,
-    glu,
-    hardshrink,
-    logsigmoid,
-    prelu,
-    sigmoid,
-    softplus,
-    softshrink,
-    softsign,
-    tanhshrink,
+    gelu as gelu,
+    glu as glu,
+    hardshrink as hardshrink,
+    logsigmoid as logsigmoid,
+    prelu as prelu,
+    sigmoid as sigmoid,
+    softplus as softplus,
+    softshrink as softshrink,
+    softsign as softsign,
+    tanhshrink as tanhshrink,
 )
-from adjoint.ops.arrange import pad
-from adjoint.ops.indexing import one_hot
+from adjoint.ops.adaptive_pooling import (
+    adaptive_avg_pool1d as adaptive_avg_pool1d,
+    adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d,
+    adaptive_max_pool1d as adaptive_max_pool1d,
+    adaptive_max_pool2d as adaptive_max_pool2d,
+    adaptive_max_pool3d as adaptive_max_pool3d,
+    fractional_max_pool2d as fractional_max_pool2d,
+    fractional_max_pool3d as fractional_max_pool3d,
+)
+from adjoint.ops.arrange import pad as pad
+from adjoint.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
+from adjoint.ops.class_losses import (
+    cross_entropy as cross_entropy,
+    multi_margin_loss as multi_margin_loss,
+    multilabel_margin_loss as multilabel_margin_loss,
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
+    nll_loss as nll_loss,
+)
+from adjoint.ops.convolution import (
+    conv1d as conv1d,
+    conv2d as conv2d,
+    conv3d as conv3d,
+    conv_tbc as conv_tbc,
+    conv_transpose1d as conv_transpose1d,
+    conv_transpose2d as conv_transpose2d,
+    conv_transpose3d as conv_transpose3d,
+)
+from adjoint.ops.ctc import ctc_loss as ctc_loss
+from adjoint.ops.distances import (
+    cosine_similarity as cosine_similarity,
+    normalize as normalize,
+    pairwise_distance as pairwise_distance,
+    pdist as pdist,
+)
+from adjoint.ops.dropout import dropped
+from adjoint.ops.embedding import embedding as embedding, embedding_bag as embedding_bag
+from adjoint.ops.grid import affine_grid as affine_grid, grid_sample as grid_sample
+from adjoint.ops.indexing import one_hot as one_hot
 from adjoint.ops.inplace import INPLACE
-from adjoint.ops.neural import (
-    conv2d,
-    cross_entropy,
-    layer_norm,
-    linear,
-    max_pool2d,
-    mse_loss,
-    nll_loss,
-    scaled_dot_product_attention,
+from adjoint.ops.losses import (
+    binary_cross_entropy as binary_cross_entropy,
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    cosine_embedding_loss as cosine_embedding_loss,
+    gaussian_nll_loss as gaussian_nll_loss,
+    hinge_embedding_loss as hinge_embedding_loss,
+    huber_loss as huber_loss,
+    kl_div as kl_div,
+    l1_loss as l1_loss,
+    margin_ranking_loss as margin_ranking_loss,
+    mse_loss as mse_loss,
+    poisson_nll_loss as poisson_nll_loss,
+    smooth_l1_loss as smooth_l1_loss,
+    soft_margin_loss as soft_margin_loss,
+    triplet_margin_loss as triplet_margin_loss,
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
+from adjoint.ops.neural import bilinear as bilinear, linear as linear
+from adjoint.ops.normalization import (
+    batch_norm as batch_norm,
+    group_norm as group_norm,
+    instance_norm as instance_norm,
+    layer_norm as layer_norm,
+    local_response_norm as local_response_norm,
+    rms_norm as rms_norm,
 )
 from adjoint.ops.op import Op
-from adjoint.ops.trigonometry import tanh
+from adjoint.ops.pooling import (
+    avg_pool1d as avg_pool1d,
+    avg_pool2d as avg_pool2d,
+    avg_pool3d as avg_pool3d,
+    lp_pool1d as lp_pool1d,
+    lp_pool2d as lp_pool2d,
+    lp_pool3d as lp_pool3d,
+    max_pool1d as max_pool1d,
+    max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+    max_unpool1d as max_unpool1d,
+    max_unpool2d as max_unpool2d,
+    max_unpool3d as max_unpool3d,
+)
+from adjoint.ops.resampling import (
+    channel_shuffle as channel_shuffle,
+    fold as fold,
+    interpolate as interpolate,
+    pixel_shuffle as pixel_shuffle,
+    pixel_unshuffle as pixel_unshuffle,
+    unfold as unfold,
+)
+from adjoint.ops.trigonometry import tanh as tanh
+
+native_channel_shuffle = channel_shuffle
 
 # ---- activations that may overwrite their input ----
 
@@ -82,11 +160,81 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     return (hardtanh_ if inplace else activation.hardtanh)(input, min_val, max_val)
 
 
+def rrelu(
+    input: Any,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Any:
+    """input where it is positive, else times a slope: in training drawn for each element."""
+    out = activation.rrelu(input, lower, upper, training)
+    return input.copy_(out) if inplace else out
+
+
+def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
+    """In-place form of rrelu."""
+    return rrelu(input, lower, upper, training, True)
+
+
+# ---- dropout ----
+
+
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zero each element with probability p and scale the others so that the mean stays."""
+    _check_probability(p)
+    return (random.dropout_ if inplace else random.dropout)(input, p, training)
+
+
+def _check_probability(p: float) -> None:
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return (random.dropout_ if inplace else random.dropout)(input, p, training)
+
+
+def _channels(name: str, input: Any, count: int, p: float, training: bool, inplace: bool) -> Any:
+    """Dropout of channels of images with `count` dimensions, single ones too."""
+    _check_probability(p)
+    if input.ndim not in (count + 1, count + 2):
+        warnings.warn(
+            f"{name}(): expected {count + 1} or {count + 2} dimensions, got {input.ndim}; channels "
+            "are taken to be dimension 1",
+            stacklevel=3,
+        )
+    if input.ndim != count + 1 or count == 2:  # PyTorch takes 3 dimensions for a batch here
+        return dropped(input, p, training, inplace, True, False)
+    if inplace:
+        dropped(input.unsqueeze(0), p, training, True, True, False)
+        return input
+    return dropped(input.unsqueeze(0), p, training, False, True, False).squeeze(0)
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Zero each channel of sequences with probability p."""
+    return _channels("dropout1d", input, 1, p, training, inplace)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Zero each channel of a batch of images with probability p."""
+    return _channels("dropout2d", input, 2, p, training, inplace)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Zero each channel of volumes with probability p."""
+    return _channels("dropout3d", input, 3, p, training, inplace)
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Dropout for selu: mean 0 and variance 1 stay."""
+    _check_probability(p)
+    return dropped(input, p, training, inplace, False, True)
+
+
+def feature_alpha_dropout(
+    input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Any:
+    """Dropout of channels for selu: mean 0 and variance 1 stay."""
+    _check_probability(p)
+    return dropped(input, p, training, inplace, True, True)
 
 
 # ---- softmax ----
@@ -115,49 +263,87 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
     return reduction.softmax(-input, _chosen_dim("softmin", input, dim, _stacklevel), dtype)
 
 
-__all__ = [
-    "celu",
-    "celu_",
-    "conv2d",
-    "cross_entropy",
-    "dropout",
-    "elu",
-    "elu_",
-    "gelu",
-    "glu",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hardtanh_",
-    "layer_norm",
-    "leaky_relu",
-    "leaky_relu_",
-    "linear",
-    "log_softmax",
-    "logsigmoid",
-    "max_pool2d",
-    "mish",
-    "mse_loss",
-    "nll_loss",
-    "one_hot",
-    "pad",
-    "prelu",
-    "relu",
-    "relu6",
-    "relu_",
-    "scaled_dot_product_attention",
-    "selu",
-    "selu_",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-    "threshold_",
-]
+def gumbel_softmax(
+    logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Any:
+    """A sample of the classes, softened by tau; with hard=True one-hot, its gradient the soft's."""
+    if eps != 1e-10:
+        warnings.warn("gumbel_softmax(): eps has no effect", stacklevel=2)
+    noise = -logits.detach().clone().exponential_().log()
+    soft = reduction.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.detach().argmax(dim, keepdim=True)
+    one = logits.detach().new_zeros(logits.shape).scatter_(dim, index, 1.0)
+    return one - soft.detach() + soft
+
+
+# ---- other names ----
+
+
+def linear_cross_entropy(
+    input: Any,
+    linear_weight: Any,
+    target: Any,
+    *,
+    linear_bias: Any = None,
+    weight: Any = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+) -> Any:
+    """cross_entropy of a linear map, classes in the last dimension."""
+    scores = linear(input, linear_weight, linear_bias)
+    return cross_entropy(
+        scores,
+        target,
+        weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
+
+
+def upsample(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Any:
+    """The old name of interpolate."""
+    warnings.warn("upsample() is deprecated; write interpolate()", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """interpolate by the nearest neighbour, under its old name."""
+    warnings.warn("upsample_nearest() is deprecated; write interpolate()", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """Bilinear interpolate with aligned corners, under its old name."""
+    warnings.warn("upsample_bilinear() is deprecated; write interpolate()", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+def _with_indices(function: Any) -> Any:
+    """A pooling function that answers the places too."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **{**kwargs, "return_indices": True})
+
+    call.__name__ = call.__qualname__ = f"{function.__name__}_with_indices"
+    call.__doc__ = f"{function.__name__} with return_indices=True."
+    return call
+
+
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
+adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
+adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
+fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d)
+fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)
+max_pool1d_with_indices = _with_indices(max_pool1d)
+max_pool2d_with_indices = _with_indices(max_pool2d)
+max_pool3d_with_indices = _with_indices(max_pool3d)

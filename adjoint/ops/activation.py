@@ -332,3 +332,16 @@ def glu(input: Any, dim: int = -1) -> Any:
         )
     half = size // 2
     return mul(narrow(input, dim, 0, half), sigmoid(narrow(input, dim, half, half)))
+
+
+@composite
+def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
+    """input where it is positive, else times a slope: in training drawn for each element."""
+    if lower > upper:
+        raise RuntimeError(
+            f"rrelu(): the lower bound must not be above the upper: {lower} > {upper}"
+        )
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2)
+    slopes = input.detach().clone().uniform_(lower, upper)
+    return leaky_by(input, slopes)

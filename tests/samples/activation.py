@@ -102,3 +102,11 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 def _(rng: np.random.Generator) -> Iterator[Sample]:
     x = rng.normal(size=(2, 4))
     yield Sample((x, x + 1), torch=lambda input, source: input + 0 * source)
+
+
+@samples("rrelu")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(2, 3))
+    yield Sample((x,))
+    yield Sample((x, 0.1, 0.2, False))
+    yield Sample((x, 0.1, 0.2, True), compare_values=False)

@@ -1,0 +1,1 @@
+"""The layers networks are made of, a file for each family."""

@@ -1,0 +1,65 @@
+"""Layers without parameters: arguments, kept as attributes, and a function."""
+
+import inspect
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from adjoint.nn.module import Module
+
+REQUIRED: Any = inspect.Parameter.empty
+
+
+def taking(**defaults: Any) -> Mapping[str, Any]:
+    """The arguments of a constructor, in their order, with their defaults."""
+    return MappingProxyType(defaults)
+
+
+class Stateless(Module):
+    """A layer that keeps its arguments and hands them on to a function.
+
+    A class says what its `function` is and which `fields` it has: the constructor's arguments in
+    their order, with their defaults. They are given to the function by name.
+    """
+
+    function: ClassVar[Any]
+    fields: ClassVar[Mapping[str, Any]] = taking()
+    unshown: ClassVar[frozenset[str]] = frozenset()  # fields that repr leaves out
+    signature: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        cls.signature = inspect.Signature(
+            [inspect.Parameter(name, kind, default=value) for name, value in cls.fields.items()]
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}{self.signature}: {error}") from None
+        bound.apply_defaults()
+        for name, value in self.adjusted(bound.arguments).items():
+            setattr(self, name, value)
+
+    def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The attributes that follow from the constructor's arguments."""
+        return given
+
+    def arguments(self) -> dict[str, Any]:
+        """What the function is given besides tensors."""
+        return {name: getattr(self, name) for name in self.fields}
+
+    def forward(self, *tensors: Any) -> Any:
+        """The function of the tensors."""
+        return type(self).function(*tensors, **self.arguments())
+
+    def extra_repr(self) -> str:
+        """The fields and their values; inplace only where it is set."""
+        shown = [name for name in self.fields if name not in {"inplace", *self.unshown}]
+        parts = [f"{name}={getattr(self, name)!r}" for name in shown]
+        if getattr(self, "inplace", False) and "inplace" not in self.unshown:
+            parts.append("inplace=True")
+        return ", ".join(parts)

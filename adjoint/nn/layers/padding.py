@@ -1,0 +1,156 @@
+"""Borders around sequences, images and volumes, as layers."""
+
+from typing import Any, ClassVar
+
+from adjoint.nn import functional
+from adjoint.nn.layers.base import REQUIRED, Stateless, taking
+
+
+class _Pad(Stateless):
+    """A border, as wide on each side as `padding` says, the last dimension first."""
+
+    fields = taking(padding=REQUIRED)
+    mode: ClassVar[str]
+    count: ClassVar[int]
+
+    def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
+        """A width for each side."""
+        width = given["padding"]
+        sides = (width,) * 2 * self.count if isinstance(width, int) else tuple(width)
+        if len(sides) != 2 * self.count:
+            raise ValueError(
+                f"{type(self).__name__}: padding must be a number or {2 * self.count} numbers, got "
+                f"{width}"
+            )
+        return {**given, "padding": sides}
+
+    def forward(self, input: Any) -> Any:
+        """input with its border."""
+        return functional.pad(input, self.padding, self.mode)
+
+    def extra_repr(self) -> str:
+        """The widths."""
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    fields = taking(padding=REQUIRED, value=REQUIRED)
+
+    def forward(self, input: Any) -> Any:
+        """input with its border."""
+        return functional.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        """The widths and the value."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _ZeroPad(_ConstantPad):
+    fields = taking(padding=REQUIRED)
+    value = 0.0
+
+    def extra_repr(self) -> str:
+        """The widths."""
+        return f"{self.padding}"
+
+
+class _ReflectionPad(_Pad):
+    mode = "reflect"
+
+
+class _ReplicationPad(_Pad):
+    mode = "replicate"
+
+
+class _CircularPad(_Pad):
+    mode = "circular"
+
+
+class ConstantPad1d(_ConstantPad):
+    """A border of one value around sequences."""
+
+    count = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """A border of one value around images."""
+
+    count = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """A border of one value around volumes."""
+
+    count = 3
+
+
+class ZeroPad1d(_ZeroPad):
+    """A border of zeros around sequences."""
+
+    count = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """A border of zeros around images."""
+
+    count = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """A border of zeros around volumes."""
+
+    count = 3
+
+
+class ReflectionPad1d(_ReflectionPad):
+    """A border that mirrors sequences."""
+
+    count = 1
+
+
+class ReflectionPad2d(_ReflectionPad):
+    """A border that mirrors images."""
+
+    count = 2
+
+
+class ReflectionPad3d(_ReflectionPad):
+    """A border that mirrors volumes."""
+
+    count = 3
+
+
+class ReplicationPad1d(_ReplicationPad):
+    """A border that repeats the ends of sequences."""
+
+    count = 1
+
+
+class ReplicationPad2d(_ReplicationPad):
+    """A border that repeats the edges of images."""
+
+    count = 2
+
+
+class ReplicationPad3d(_ReplicationPad):
+    """A border that repeats the faces of volumes."""
+
+    count = 3
+
+
+class CircularPad1d(_CircularPad):
+    """A border from the other end of sequences."""
+
+    count = 1
+
+
+class CircularPad2d(_CircularPad):
+    """A border from the other side of images."""
+
+    count = 2
+
+
+class CircularPad3d(_CircularPad):
+    """A border from the other side of volumes."""
+
+    count = 3

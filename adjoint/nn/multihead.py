@@ -1,0 +1,182 @@
+"""Attention of several heads at once, as a function of all its weights."""
+
+from typing import Any
+
+from adjoint.dtypes import bool_
+from adjoint.ops.arrange import pad, repeat
+from adjoint.ops.attention import scaled_dot_product_attention
+from adjoint.ops.elementwise import where
+from adjoint.ops.matmul import matmul, mT
+from adjoint.ops.neural import linear
+from adjoint.ops.random import dropout
+from adjoint.ops.reduction import mean, softmax
+from adjoint.ops.shape import cat, chunk, reshape, transpose, unsqueeze
+
+# ---- masks ----
+
+
+def as_added(mask: Any, name: str, kind: Any) -> Any:
+    """A mask to be added to scores: -inf where a mask of booleans says True."""
+    if mask is None:
+        return None
+    if mask.dtype is bool_:
+        return where(mask, float("-inf"), mask.new_zeros((), dtype=kind))
+    if not mask.dtype.is_floating_point:
+        raise AssertionError(f"{name} must be bool or floating point, not {mask.dtype}")
+    return mask
+
+
+def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any) -> bool:
+    """Refuse what does not go together; whether there is a batch."""
+    if query.ndim not in (2, 3) or not query.ndim == key.ndim == value.ndim:
+        raise AssertionError(
+            f"query, key and value must all have 2 dimensions or, for a batch, 3; got shapes "
+            f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}"
+        )
+    if padding is not None and padding.ndim != query.ndim - 1:
+        raise AssertionError(
+            f"key_padding_mask must have {query.ndim - 1} dimensions, got {padding.ndim}"
+        )
+    if mask is not None and mask.ndim not in (2, 3):
+        raise AssertionError(f"attn_mask must have 2 or 3 dimensions, got {mask.ndim}")
+    return bool(query.ndim == 3)
+
+
+def _joined_mask(mask: Any, padding: Any, batch: int, heads: int, sizes: Any) -> Any:
+    """One mask that broadcasts over (batch, heads, targets, sources), or None."""
+    targets, sources = sizes
+    if mask is not None:
+        wanted = (targets, sources) if mask.ndim == 2 else (batch * heads, targets, sources)
+        if tuple(mask.shape) != wanted:
+            raise RuntimeError(
+                f"attn_mask has shape {list(mask.shape)}, but should be {list(wanted)}"
+            )
+        if mask.ndim == 3:
+            mask = reshape(mask, (batch, heads, targets, sources))
+    if padding is None:
+        return mask
+    if tuple(padding.shape) != (batch, sources):
+        raise AssertionError(
+            f"key_padding_mask has shape {list(padding.shape)}, but should be {[batch, sources]}"
+        )
+    padding = reshape(padding, (batch, 1, 1, sources))
+    return padding if mask is None else mask + padding
+
+
+# ---- projections ----
+
+
+def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
+    """Query, key and value by one matrix for all three; in one product where they are the same."""
+    if query is key and key is value:
+        return tuple(chunk(linear(query, weight, bias), 3, -1))
+    biases = (None, None, None) if bias is None else chunk(bias, 3)
+    inputs = (query, key, value)
+    return tuple(linear(x, w, b) for x, w, b in zip(inputs, chunk(weight, 3), biases))
+
+
+def _heads(x: Any, count: int, width: int) -> Any:
+    """(length, batch, features) as (batch, heads, length, width)."""
+    length, batch = x.shape[:2]
+    split = transpose(reshape(x, (length, batch * count, width)), 0, 1)
+    return reshape(split, (batch, count, length, width))
+
+
+def _with_extra(x: Any, extra: Any) -> Any:
+    """One more source for every sample."""
+    return cat([x, repeat(extra, (1, x.shape[1], 1))])
+
+
+def multi_head_attention_forward(
+    query: Any,
+    key: Any,
+    value: Any,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Any,
+    in_proj_bias: Any,
+    bias_k: Any,
+    bias_v: Any,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Any,
+    out_proj_bias: Any,
+    training: bool = True,
+    key_padding_mask: Any = None,
+    need_weights: bool = True,
+    attn_mask: Any = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None,
+    k_proj_weight: Any = None,
+    v_proj_weight: Any = None,
+    static_k: Any = None,
+    static_v: Any = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Any, Any]:
+    """Attention of several heads, and their weights or None.
+
+    Sequences are (length, batch, features), or (length, features) without a batch.
+    """
+    batched = _check_shapes(query, key, value, key_padding_mask, attn_mask)
+    if is_causal and attn_mask is None:
+        raise RuntimeError("is_causal says what attn_mask is, so attn_mask must be given too")
+    if not batched:
+        same = query is key and key is value
+        query = unsqueeze(query, 1)
+        key, value = (query, query) if same else (unsqueeze(key, 1), unsqueeze(value, 1))
+        key_padding_mask = None if key_padding_mask is None else unsqueeze(key_padding_mask, 0)
+    targets, batch, features = query.shape
+    if features != embed_dim_to_check:
+        raise AssertionError(
+            f"expected an embedding dimension of {embed_dim_to_check}, but got {features}"
+        )
+    width = features // num_heads
+    if width * num_heads != features:
+        raise AssertionError(f"embed_dim {features} not divisible by num_heads {num_heads}")
+    padding = as_added(key_padding_mask, "key_padding_mask", query.dtype)
+    mask = as_added(attn_mask, "attn_mask", query.dtype)
+    if use_separate_proj_weight:
+        biases = (None, None, None) if in_proj_bias is None else chunk(in_proj_bias, 3)
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        inputs = (query, key, value)
+        query, key, value = (linear(x, w, b) for x, w, b in zip(inputs, weights, biases))
+    else:
+        if key.shape != value.shape:
+            raise AssertionError(
+                f"key of shape {list(key.shape)} does not match value of {list(value.shape)}"
+            )
+        query, key, value = _packed(query, key, value, in_proj_weight, in_proj_bias)
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v go together")
+    if bias_k is not None:
+        if static_k is not None or static_v is not None:
+            raise AssertionError("a bias can't be added to static keys or values")
+        key, value = _with_extra(key, bias_k), _with_extra(value, bias_v)
+        mask, padding = (None if m is None else pad(m, (0, 1)) for m in (mask, padding))
+    query = _heads(query, num_heads, width)
+    key, value = (
+        _heads(made, num_heads, width)
+        if given is None
+        else reshape(given, (batch, num_heads, *given.shape[1:]))
+        for made, given in ((key, static_k), (value, static_v))
+    )
+    if add_zero_attn:
+        zeros = key.new_zeros((batch, num_heads, 1, width))
+        key, value = cat([key, zeros], 2), cat([value, zeros], 2)
+        mask, padding = (None if m is None else pad(m, (0, 1)) for m in (mask, padding))
+    mask = _joined_mask(mask, padding, batch, num_heads, (targets, key.shape[2]))
+    rate = dropout_p if training else 0.0
+    if need_weights:
+        scores = matmul(query * width**-0.5, mT(key))
+        found = softmax(scores if mask is None else scores + mask, -1)
+        found = dropout(found, rate, True) if rate else found
+        out = matmul(found, value)
+        found = mean(found, 1) if average_attn_weights else found
+        found = found if batched else reshape(found, tuple(found.shape[1:]))
+    else:
+        found = None
+        out = scaled_dot_product_attention(query, key, value, mask, rate)
+    out = reshape(transpose(transpose(out, 1, 2), 0, 1), (targets, batch, features))
+    out = linear(out, out_proj_weight, out_proj_bias)
+    return (out if batched else reshape(out, tuple(out.shape[::2]))), found

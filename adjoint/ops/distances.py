@@ -1,0 +1,44 @@
+"""Vectors along a dimension: their distances and angles, and the same of length 1."""
+
+from typing import Any
+
+from adjoint.ops.elementwise import clamp_min, div
+from adjoint.ops.indexing import getitem
+from adjoint.ops.norms import norm, p_norm
+from adjoint.ops.op import composite
+from adjoint.ops.reduction import sum
+
+
+@composite(method=False)
+def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+    """input divided by its norm of exponent p along dim, or by eps where that is greater."""
+    lengths = clamp_min(norm(input, p, dim, True), eps)
+    return div(input, lengths) if out is None else div(input, lengths, out=out)
+
+
+@composite(method=False)
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """The cosine of the angle between vectors along dim."""
+    one, other = (div(x, clamp_min(p_norm(x, 2, dim, True), eps)) for x in (x1, x2))
+    return sum(one * other, dim)
+
+
+@composite(method=False)
+def pairwise_distance(
+    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Any:
+    """The norm of exponent p of x1 - x2 + eps over the last dimension."""
+    return norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@composite(method=False)
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """The distances between all pairs of rows, each pair once."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist(): expected a matrix, got shape {list(input.shape)}")
+    if p < 0:
+        raise RuntimeError(f"pdist(): p must not be negative, got {p}")
+    count = input.shape[0]
+    pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
+    first, second = ([pair[n] for pair in pairs] for n in range(2))
+    return p_norm(getitem(input, (first,)) - getitem(input, (second,)), p, -1)

@@ -1,0 +1,223 @@
+"""Embeddings: rows of a table, looked up by number, singly or in bags."""
+
+import math
+from typing import Any
+
+from adjoint.ambient import change_grad_enabled
+from adjoint.ops.dims import check_positions
+from adjoint.ops.elementwise import clamp_min, div, where
+from adjoint.ops.indexing import getitem, setitem_
+from adjoint.ops.norms import renorm
+from adjoint.ops.op import composite, general, linear
+from adjoint.ops.reduction import max_dim
+from adjoint.ops.shape import reshape, unsqueeze
+from adjoint.ops.sorting import as_index, unique
+from adjoint.ops.writing import index_add
+
+# ---- one row each ----
+
+
+@linear(
+    weight=lambda grad, weight_shape, indices, padding_idx, by_frequency: summed_rows(
+        _balanced(grad, indices, padding_idx, by_frequency), indices, weight_shape[0]
+    ),
+    method=False,
+    node_name="EmbeddingBackward0",
+)
+def embedded(
+    xp: Any, weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bool = False
+) -> Any:
+    """The rows of weight that indices name.
+
+    The gradient passes over padding_idx, and by_frequency divides it by how often a row was used.
+    """
+    check_positions(xp, indices, weight.shape[0], IndexError)
+    return xp.take(weight, indices, 0)
+
+
+def _balanced(grad: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
+    if padding_idx < 0 and not by_frequency:
+        return grad
+    return grad * row_factors(grad, indices, padding_idx, by_frequency)
+
+
+@general(method=False)
+def row_factors(xp: Any, like: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
+    """What the gradient of each embedding is multiplied by, in the data type of `like`."""
+    factors = (indices != padding_idx).astype(like.dtype)
+    if by_frequency:
+        flat = indices.reshape(-1)
+        counts = xp.bincount(flat)[flat].reshape(indices.shape)
+        factors = factors / counts.astype(like.dtype)
+    return xp.expand_dims(factors, -1)
+
+
+@linear(input=lambda grad, indices: embedded(grad, indices), method=False)
+def summed_rows(xp: Any, input: Any, indices: Any, count: int) -> Any:
+    """A table of `count` rows, each the sum of those of input whose index it is."""
+    width = input.shape[-1]
+    rows = input.reshape(math.prod(indices.shape), width)
+    return xp.summed_rows(rows, indices.reshape(-1), count)
+
+
+def _check_indices(name: str, indices: Any) -> Any:
+    if indices.array.dtype not in ("int64", "int32"):
+        raise RuntimeError(f"{name}(): indices must be int64 or int32, not {indices.dtype}")
+    return as_index(indices)
+
+
+def _check_padding(name: str, padding_idx: int | None, count: int) -> int:
+    """The row that is not trained, or -1."""
+    if padding_idx is None:
+        return -1
+    if not -count <= padding_idx < count:
+        raise AssertionError(
+            f"{name}(): padding_idx must be within num_embeddings, {count}, got {padding_idx}"
+        )
+    return padding_idx % count
+
+
+def _shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+    """Scale down, in place, the rows that will be used and are longer than max_norm."""
+    used = unique(indices)
+    rows = renorm(getitem(weight.detach(), (used,)), norm_type, 0, max_norm)
+    before = change_grad_enabled(False)
+    try:
+        setitem_(weight, (used,), rows)
+    finally:
+        change_grad_enabled(before)
+
+
+def _refuse_sparse(name: str, sparse: bool) -> None:
+    if sparse:
+        raise NotImplementedError(
+            f"{name}(): sparse gradients are not supported; with sparse=False the gradient is the "
+            "same, written out"
+        )
+
+
+@composite(method=False)
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """The row of weight for each index of input."""
+    _refuse_sparse("embedding", sparse)
+    if weight.ndim != 2:
+        raise RuntimeError(f"embedding(): weight must be a matrix, got shape {list(weight.shape)}")
+    padding = _check_padding("embedding", padding_idx, weight.shape[0])
+    indices = _check_indices("embedding", input)
+    if max_norm is not None:
+        _shorten(weight, indices, max_norm, norm_type)
+    return embedded(weight, indices, padding, scale_grad_by_freq)
+
+
+# ---- bags ----
+
+
+@general(method=False)
+def bag_numbers(xp: Any, offsets: Any, count: int) -> Any:
+    """For each of `count` places the bag it lies in, given where the bags start."""
+    return (xp.searchsorted(offsets, xp.arange(count), side="right") - 1).astype("int64")
+
+
+@general(method=False)
+def bag_places(xp: Any, bags: Any, counted: Any, count: int) -> Any:
+    """The places of each of `count` bags, filled up with -1; places that don't count are left out.
+
+    One column more than the longest bag needs, so that an empty one has a place too.
+    """
+    places = xp.arange(bags.shape[0])
+    kept = xp.nonzero(counted)[0]
+    owners = bags[kept]
+    sizes = xp.bincount(owners, minlength=count)
+    starts = xp.cumsum(sizes) - sizes
+    ranks = xp.arange(kept.shape[0]) - starts[owners]
+    table = xp.full((count, int(sizes.max(initial=0)) + 1), -1, dtype="int64")
+    return xp.updated(table, (owners, ranks), places[kept])
+
+
+def _arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any, int]:
+    """The indices in one row, the bag of each, and how many bags there are."""
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError("embedding_bag(): a matrix of indices has a bag a row; offsets=None")
+        count, width = input.shape
+        numbers = input.new_tensor([i for i in range(count) for _ in range(width)])
+        return reshape(input, (-1,)), numbers, count
+    if input.ndim != 1 or offsets is None:
+        raise ValueError(
+            f"embedding_bag(): indices must be a matrix, or a vector with offsets; got shape "
+            f"{list(input.shape)}"
+        )
+    if offsets.ndim != 1 or (len(offsets) and int(offsets[0]) != 0):
+        raise ValueError("embedding_bag(): offsets must be a vector that starts with 0")
+    if len(offsets) and int(offsets[-1]) > len(input):
+        raise ValueError(
+            f"embedding_bag(): the last offset, {int(offsets[-1])}, is beyond the {len(input)} "
+            "indices"
+        )
+    count = len(offsets) - include_last_offset
+    return input, bag_numbers(as_index(offsets[:count]), len(input)), count
+
+
+def _largest(rows: Any, bags: Any, counted: Any, count: int) -> Any:
+    """The maximum of each bag, element by element; zeros for an empty one."""
+    places = bag_places(bags, counted, count)
+    blank = unsqueeze(places < 0, 2)
+    chosen = where(blank, float("-inf"), getitem(rows, (where(places < 0, 0, places),)))
+    best = max_dim(chosen, 1)[0]
+    return where(best == float("-inf"), 0.0, best)
+
+
+@composite(method=False)
+def embedding_bag(
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """The sum, mean or maximum of the rows of weight that the indices of each bag name."""
+    _refuse_sparse("embedding_bag", sparse)
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"embedding_bag(): mode has to be one of sum, mean or max, got {mode!r}")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            f"embedding_bag(): per_sample_weights need mode='sum', not {mode}"
+        )
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag(): per_sample_weights must have the shape of input, "
+            f"{list(input.shape)}, got {list(per_sample_weights.shape)}"
+        )
+    padding = _check_padding("embedding_bag", padding_idx, weight.shape[0])
+    indices, bags, count = _arranged_bags(
+        _check_indices("embedding_bag", input), offsets, include_last_offset
+    )
+    if max_norm is not None:
+        _shorten(weight, indices, max_norm, norm_type)
+    rows = embedded(weight, indices, padding, scale_grad_by_freq)
+    counted = indices != padding
+    if mode == "max":
+        return _largest(rows, bags, counted, count)
+    rows = where(unsqueeze(counted, 1), rows, 0.0)
+    if per_sample_weights is not None:
+        rows = rows * reshape(per_sample_weights, (-1, 1))
+    zeros = weight.new_zeros((count, weight.shape[1]))
+    total = index_add(zeros, 0, bags, rows)
+    if mode == "sum":
+        return total
+    sizes = index_add(weight.new_zeros((count,)).detach(), 0, bags, counted.to(weight.dtype))
+    return div(total, unsqueeze(clamp_min(sizes, 1), 1))

@@ -1,0 +1,95 @@
+"""Samples of embeddings."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from adjoint.testing import Sample, samples
+
+Generator = np.random.Generator
+
+PATH = "nn.functional."
+INDICES = np.array([[1, 3, 0], [3, 3, 2]])
+
+
+@samples("embedding")
+def _(rng: Generator) -> Iterator[Sample]:
+    weight, path = rng.normal(size=(4, 2)), PATH + "embedding"
+    yield Sample((INDICES, weight), torch=path)
+    yield Sample((INDICES.astype("int32")[0], weight, 3), torch=path, differentiate=False)
+    yield Sample((INDICES, weight), {"scale_grad_by_freq": True}, torch=path, differentiate=False)
+    yield Sample((np.array(2), weight), torch=path)
+    yield Sample((INDICES[:0], weight), torch=path)
+    yield Sample((INDICES, weight, None, 0.8), torch=path, differentiate=False)
+    yield Sample((INDICES, weight, None, 0.8, 1.0), torch=path, differentiate=False)
+
+
+@samples("embedded")
+def _(rng: Generator) -> Iterator[Sample]:
+    def rows(weight: Any, indices: Any, padding_idx: int = -1) -> Any:
+        import torch
+
+        return torch.embedding(weight, indices, padding_idx)
+
+    yield Sample((rng.normal(size=(4, 2)), INDICES), torch=rows)
+
+
+@samples("row_factors")
+def _(rng: Generator) -> Iterator[Sample]:
+    def factors(like: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
+        counts = indices.reshape(-1).bincount()[indices] if by_frequency else 1
+        return ((indices != padding_idx).to(like.dtype) / counts).unsqueeze(-1)
+
+    like = rng.normal(size=(2, 3, 2))
+    yield Sample((like, INDICES, 3, False), torch=factors, differentiate=False)
+    yield Sample((like, INDICES, 0, True), torch=factors, differentiate=False)
+
+
+@samples("summed_rows")
+def _(rng: Generator) -> Iterator[Sample]:
+    def summed(rows: Any, indices: Any, count: int) -> Any:
+        zeros = rows.new_zeros(count, rows.shape[-1])
+        return zeros.index_add(0, indices.reshape(-1), rows.reshape(-1, rows.shape[-1]))
+
+    yield Sample((rng.normal(size=(2, 3, 2)), INDICES, 5), torch=summed)
+    yield Sample((np.zeros((0, 2)), INDICES[0, :0], 3), torch=summed)
+
+
+@samples("embedding_bag")
+def _(rng: Generator) -> Iterator[Sample]:
+    weight, path = rng.normal(size=(4, 2)), PATH + "embedding_bag"
+    flat, offsets = INDICES.reshape(-1), np.array([0, 2, 2, 5])
+    for mode in ("sum", "mean", "max"):
+        yield Sample((INDICES, weight), {"mode": mode}, torch=path)
+        yield Sample((flat, weight, offsets), {"mode": mode}, torch=path)
+        given: dict[str, Any] = {"mode": mode, "include_last_offset": True, "padding_idx": 3}
+        yield Sample((flat, weight, offsets), given, torch=path)
+    yield Sample(
+        (flat, weight, offsets),
+        {"mode": "sum", "per_sample_weights": rng.normal(size=6)},
+        torch=path,
+        differentiate=False,
+    )
+    yield Sample((INDICES, weight, None, 0.5), torch=path, differentiate=False)
+
+
+@samples("bag_numbers")
+def _(rng: Generator) -> Iterator[Sample]:
+    def numbers(offsets: Any, count: int) -> Any:
+        import torch
+
+        return torch.bucketize(torch.arange(count), offsets, right=True) - 1
+
+    yield Sample((np.array([0, 2, 2, 5]), 7), torch=numbers)
+
+
+@samples("bag_places")
+def _(rng: Generator) -> Iterator[Sample]:
+    def places(bags: Any, counted: Any, count: int) -> Any:
+        import torch
+
+        return torch.tensor([[0, 1, -1], [-1, -1, -1], [3, -1, -1]])
+
+    counted = np.array([True, True, False, True])
+    yield Sample((np.array([0, 0, 2, 2]), counted, 3), torch=places)
