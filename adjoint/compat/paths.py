@@ -7,6 +7,7 @@ A module that adjoint does not have counts for nothing.
 
 _ABSENT = "adjoint.compat.absent"  # what a library or device answers that is not there
 _UNCOMPILED = "adjoint.compat.uncompiled"  # what decorators and guards of compilers do without one
+_AMP = ("adjoint.compat.autocasting", "adjoint.compat.grad_scaling")
 
 _SAME = (
     "autograd.anomaly_mode",
@@ -20,9 +21,7 @@ _SAME = (
     "distributed",
     "fft",
     "func",
-    "library",
     "linalg",
-    "nn",
     "nn.functional",
     "nn.init",
     "nn.utils",
@@ -36,7 +35,6 @@ _SAME = (
     "return_types",
     "special",
     "utils",
-    "utils.checkpoint",
     "utils.data",
 )
 
@@ -82,9 +80,11 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_functorch.make_functional": ("adjoint.func",),
     "_functorch.vmap": ("adjoint.func",),
     "_vmap_internals": ("adjoint.func",),
+    "nn": ("adjoint.nn", "adjoint.compat.parallel"),
+    "nn.parallel": ("adjoint.compat.parallel",),
     "nn.modules": ("adjoint.nn",),
     "nn.modules.module": ("adjoint.compat.module_hooks", "adjoint.nn.module", "adjoint.nn"),
-    **{f"nn.modules.{name}": ("adjoint.nn",) for name in _LAYERS},
+    **{f"nn.modules.{name}": ("adjoint.nn", "adjoint.compat.layer_bases") for name in _LAYERS},
     "nn.parameter": ("adjoint.nn",),
     "nn.utils.clip_grad": ("adjoint.nn.utils",),
     "nn.utils.convert_parameters": ("adjoint.nn.utils",),
@@ -92,8 +92,11 @@ PATHS: dict[str, tuple[str, ...]] = {
     **{f"optim.{name}": ("adjoint.optim",) for name in _OPTIMIZERS},
     "profiler": ("adjoint.profiler", "adjoint.autograd.profiler"),
     "serialization": ("adjoint.compat.serialising",),
+    "library": ("adjoint.library", "adjoint.compat.libraries"),
     "_tensor": ("adjoint",),
     "_tensor_str": ("adjoint",),
+    "utils.checkpoint": ("adjoint.compat.checkpointing", "adjoint.utils.checkpoint"),
+    "utils._python_dispatch": ("adjoint.compat.dispatch_modes",),
     "utils._pytree": ("adjoint.pytree",),
     "utils.data.dataloader": ("adjoint.utils.data",),
     "utils.data.dataset": ("adjoint.utils.data",),
@@ -103,9 +106,9 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_VF": ("adjoint.compat.private_ops", "adjoint"),
     # Devices and settings of PyTorch's own libraries.
     "accelerator": (_ABSENT,),
-    "amp": ("adjoint.amp",),
-    "amp.autocast_mode": ("adjoint.amp",),
-    "amp.grad_scaler": ("adjoint.amp",),
+    "amp": _AMP,
+    "amp.autocast_mode": _AMP,
+    "amp.grad_scaler": _AMP,
     "backends": (),
     "backends.cpu": (_ABSENT,),
     "backends.cuda": (_ABSENT,),
@@ -116,9 +119,12 @@ PATHS: dict[str, tuple[str, ...]] = {
     "backends.openmp": (_ABSENT,),
     "backends.opt_einsum": (_ABSENT,),
     "cpu": (),
-    "cpu.amp": ("adjoint.amp",),
+    "cpu.amp": _AMP,
+    "cpu.amp.autocast_mode": _AMP,
     "cuda": ("adjoint.compat.devices",),
-    "cuda.amp": ("adjoint.amp",),
+    "cuda.amp": _AMP,
+    "cuda.amp.autocast_mode": _AMP,
+    "cuda.amp.grad_scaler": _AMP,
     "mps": (_ABSENT,),
     "mtia": (_ABSENT,),
     "xpu": (_ABSENT,),
