@@ -62,6 +62,8 @@ class Switchboard:
 
 
 DEFAULT: Final[Ambient] = Ambient()
+NO_GRAD: Final[Ambient] = Ambient()  # what no_grad sets most of the time, made once
+NO_GRAD.grad_enabled = False
 switchboard: Final[Switchboard] = Switchboard()
 _ambient: Final[ContextVar[Ambient]] = ContextVar("adjoint_ambient", default=DEFAULT)
 
@@ -79,8 +81,10 @@ def set_ambient(settings: Ambient) -> None:
 
 
 def _normal(settings: Ambient) -> Ambient:
-    """DEFAULT itself if these settings are the default ones."""
-    return DEFAULT if settings.grad_enabled and settings.only_grad_mode() else settings
+    """DEFAULT or NO_GRAD itself, if these settings are the same."""
+    if settings.only_grad_mode():
+        return DEFAULT if settings.grad_enabled else NO_GRAD
+    return settings
 
 
 def is_grad_enabled() -> bool:
@@ -97,9 +101,14 @@ def change_grad_enabled(enabled: bool) -> bool:
     """Set grad mode of the calling context; the mode there was is returned."""
     old = _ambient.get()
     if old.grad_enabled != enabled:
-        new = old.copy()
-        new.grad_enabled = enabled
-        set_ambient(_normal(new))
+        if old is DEFAULT:
+            set_ambient(NO_GRAD)
+        elif old is NO_GRAD:
+            set_ambient(DEFAULT)
+        else:
+            new = old.copy()
+            new.grad_enabled = enabled
+            set_ambient(_normal(new))
     return old.grad_enabled
 
 

@@ -72,6 +72,7 @@ class Operators:
         self.getitem: Any = None
         self.positive: Any = None
         self.unbind: Any = None
+        self.stack: Any = None
         self.from_data: Any = None
         self.conj_physical: Any = None
         self.as_subclass: Any = None
@@ -891,6 +892,7 @@ def link_views(
         if not backend.shares_memory(result.array, source.array):
             continue
         if source.inference:  # no history leads to it, so none need be shared
+            result.node, result.needs_grad = None, False
             result.mark_inference()
             continue
         result.inference = result.slow = False

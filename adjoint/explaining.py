@@ -81,12 +81,13 @@ def explain(tensor: Tensor) -> Explanation:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"explain() wants a Tensor, got {type(tensor).__name__}")
     tensor.up_to_date()
+    reason = _grad(tensor)  # before an accumulator is made for a leaf that has none
     nodes = _order(edge_node(tensor))
     steps = {node: _step(node) for node in nodes}
     saved, total = _saved(steps)
     return Explanation(
         requires_grad=_requires_grad(tensor),
-        grad=_grad(tensor),
+        grad=reason,
         steps=[step for node, step in steps.items() if not node.is_leaf],
         leaves=sum(node.is_leaf for node in nodes),
         saved=saved,

@@ -49,7 +49,6 @@ class OpNode(Node):
     Calls on the short path keep their arguments in `saved0` and `saved1`, all others in `kept`.
     """
 
-    makes_new: bool = True
     saved0: Any = None
     saved1: Any = None
     version0: int = 0
@@ -71,6 +70,9 @@ class OpNode(Node):
         """PyTorch's name of this step."""
         name: str = self.op.node_name
         return name
+
+    def makes_new(self) -> bool:
+        return True
 
     # -- the short path --
 
@@ -258,14 +260,10 @@ class OpNode(Node):
     def result_value(self, index: int, create_graph: bool) -> Any:
         """A saved result, as a Tensor of this node if a graph is made."""
         saved = self.result[index] if self.outputs is not None else self.result
-        if isinstance(saved, SavedTensor):
-            tensor = saved.unpack()
-        elif create_graph:
-            tensor = factory.tensor(saved)
-        else:
-            return saved
+        array = saved.unpack().array if isinstance(saved, SavedTensor) else saved
         if not create_graph:
-            return tensor.array
+            return array
+        tensor = factory.tensor(array)  # a new one: what hooks returned must not lead back here
         if is_floating(tensor.array):
             tensor.needs_grad = True
             tensor.node, tensor.output_number = self, index

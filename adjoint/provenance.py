@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from adjoint import _base
 
 # Compiled functions have no frame: there the first frame is the caller's own.
-_INTERPRETED: Final[bool] = __file__.endswith(".py")
+INTERPRETED: Final[bool] = __file__.endswith(".py")
 _PACKAGE: Final[str] = str(Path(_base.__file__).parent) + os.sep
 frame_at: Final[Any] = sys._getframe  # noqa: SLF001  # there is no public way to a caller's frame
 
@@ -89,7 +89,7 @@ def user_frame(depth: int) -> Any:
     """
     if not trail.enabled:
         return None
-    frame = frame_at(depth) if _INTERPRETED else frame_at()
+    frame = frame_at(depth) if INTERPRETED else frame_at()
     code = frame.f_code
     if code is not trail.code:
         while code.co_filename.startswith(_PACKAGE):

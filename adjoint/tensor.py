@@ -238,12 +238,12 @@ class Tensor(TensorCore):
             if extras.hooks is None:
                 extras.hooks = HookTable()
                 accumulator_of(self).any_hooks().tensor[0] = extras.hooks
-            return register(extras.hooks, hook, self, TENSOR, 0, name, once, context)
+            return register(extras.hooks, hook, TENSOR, name, once, context)
         tables = node.any_hooks().tensor
         number = self.output_number
         if number not in tables:
             tables[number] = HookTable()
-        return register(tables[number], hook, node, TENSOR, number, name, once, context)
+        return register(tables[number], hook, TENSOR, name, once, context)
 
     def register_post_accumulate_grad_hook(
         self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
@@ -260,7 +260,7 @@ class Tensor(TensorCore):
             extras.post_accumulate = HookTable()
             accumulator_of(self).any_hooks()
         table = extras.post_accumulate
-        return register(table, hook, self, ACCUMULATE, 0, name, once, context)
+        return register(table, hook, ACCUMULATE, name, once, context)
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf in its grad."""

@@ -71,18 +71,22 @@ class Anomaly:
 
     def report(self, node: Any) -> None:
         """Warn with the traceback of the forward call of a node that failed, and of its parents."""
-        warnings.warn(
-            f"Error detected in {node.name()}. {_forward_of(node, 'caused the error')}",
-            stacklevel=2,
-        )
+        _warn(f"Error detected in {node.name()}. {_forward_of(node, 'caused the error')}")
         parent = node.metadata.get(PARENT)
         while parent is not None:
-            warnings.warn(
+            _warn(
                 f"\n\nPrevious calculation was induced by {parent.name()}. "
-                + _forward_of(parent, "induced the previous calculation"),
-                stacklevel=2,
+                + _forward_of(parent, "induced the previous calculation")
             )
             parent = parent.metadata.get(PARENT)
+
+
+def _warn(text: str) -> None:
+    """Warn; where warnings are errors, print it, so that the error at hand is the one raised."""
+    try:
+        warnings.warn(text, stacklevel=3)
+    except Warning as raised:
+        sys.stderr.write(f"Warning: {raised}\n")
 
 
 def _forward_of(node: Any, did: str) -> str:
@@ -91,9 +95,8 @@ def _forward_of(node: Any, did: str) -> str:
     if lines is not None:
         return f"Traceback of forward call that {did}:\n{''.join(lines)}"
     source = node.source()
-    if source is not None:
-        return f"The forward call that {did}: {source}"
-    return "No forward pass information available: it ran while neither was switched on."
+    known = "" if source is None else f" The line that {did} is known all the same: {source}"
+    return f"No forward pass information available: anomaly mode was off then.{known}"
 
 
 class _ForwardCheck:

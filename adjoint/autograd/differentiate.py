@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+import adjoint.dispatch as dispatch
 from adjoint.autograd.engine import run_pass
 from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
+from adjoint.size import Size
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import F32, F64, NDARRAY, backend_of
 
@@ -21,7 +23,7 @@ def _roots(
     starts: list[Any] = []
     for i, (tensor, given) in enumerate(zip(tensors, grads)):
         if isinstance(tensor, GradientEdge):
-            given = _edge_start(i, tensor) if given is None else given
+            given = _edge_start(i, tensor, given)
             nodes.append(tensor.node)
             numbers.append(tensor.output_nr)
             starts.append(given if create_graph else given.array)
@@ -45,15 +47,22 @@ def _roots(
     return nodes, numbers, starts
 
 
-def _edge_start(i: int, edge: GradientEdge) -> Tensor:
-    """The gradient 1 for the place of a scalar."""
+def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
+    """The gradient to start an edge with: the one given, or 1 for the place of a scalar."""
     spec = edge.node.spec_of(edge.output_nr)
-    if spec.shape != ():
+    if given is None:
+        if any(size != 1 for size in spec.shape):
+            raise RuntimeError(
+                f"grad can be implicitly created only for scalar outputs, but element {i} is the "
+                f"edge of a tensor of shape {list(spec.shape)}; give its gradient"
+            )
+        return Tensor(backend_of(spec.array_type).xp.ones(spec.shape, spec.dtype))
+    if given.array.shape != spec.shape:
         raise RuntimeError(
-            f"grad can be implicitly created only for scalar outputs, but element {i} is the edge "
-            f"of a tensor of shape {list(spec.shape)}; give its gradient"
+            f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "
+            f"output[{i}] has a shape of {Size(spec.shape)}."
         )
-    return Tensor(backend_of(spec.array_type).xp.ones((), spec.dtype))
+    return given
 
 
 def _checked(i: int, tensor: Tensor, given: Any) -> Any:
@@ -171,6 +180,29 @@ def backward(
     run_pass(nodes, numbers, starts, targets, True, keep, create_graph)
 
 
+def _batched(
+    outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, options: Any
+) -> tuple[Any, ...]:
+    """The gradients for each element of a batch of grad_outputs, stacked."""
+    roots = _sequence(outputs)
+    given = _gradients(grad_outputs, len(roots))
+    sizes = {int(g.shape[0]) for g in given if g is not None and g.ndim}
+    if len(sizes) != 1 or any(g is not None and not g.ndim for g in given):
+        raise RuntimeError(
+            "grad: with is_grads_batched all grad_outputs must have one more dimension than the "
+            f"outputs, in front and of one size, got sizes {sorted(sizes)}"
+        )
+    size = sizes.pop()
+    keep = options[0] if retain_graph is None else retain_graph
+    rows: list[Any] = []
+    for i in range(size):
+        one = [None if g is None else g[i] for g in given]
+        rows.append(grad(roots, inputs, one, keep or i < size - 1, *options))
+    stack = dispatch.operators.stack
+    columns = zip(*rows)
+    return tuple([None if column[0] is None else stack(list(column)) for column in columns])
+
+
 def grad(
     outputs: Any,
     inputs: Any,
@@ -182,9 +214,14 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of outputs with respect to inputs; no `.grad` is touched."""
+    """The gradients of outputs with respect to inputs; no `.grad` is touched.
+
+    With `is_grads_batched`, grad_outputs have one more dimension in front, and so do the answers:
+    one pass is made for each element of it.
+    """
     if is_grads_batched:
-        raise NotImplementedError("grad: is_grads_batched needs vmap, which adjoint has not yet")
+        options = (create_graph, only_inputs, allow_unused, False, materialize_grads)
+        return _batched(outputs, inputs, grad_outputs, retain_graph, options)
     if materialize_grads and allow_unused is False:
         raise ValueError("materialize_grads=True needs allow_unused=True or None, not False")
     roots = _sequence(outputs)

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from adjoint.ambient import DEFAULT, ambient, change_grad_enabled, is_grad_enabled, set_ambient
 from adjoint.autograd.hooks import (
+    NodeHooks,
     blamed,
     run_accumulate_hooks,
     run_post_hooks,
@@ -211,10 +212,8 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         capture(task, node, grads)
     if hooks is not None and (hooks.tensor or hooks.retain):
         task.enter_user_code()
-        for reference in list(hooks.retain.values()):
-            kept = reference()
-            if kept is not None:
-                remember(task, kept)
+        if hooks.retain:
+            remember_retained(task, hooks)
         grads = run_tensor_hooks(node, hooks, grads)
     if not executes:
         capture(task, node, grads)
@@ -231,7 +230,7 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     if isinstance(node, AccumulateGrad):
         accumulate(task, node, grads[0], not seen and node in task.owned)
         results: list[Any] = []
-    elif all_none(grads) and not node.takes_none:
+    elif all_none(grads) and not node.takes_none():
         results = [None] * node.edge_count
     else:
         if not task.create_graph:
@@ -275,7 +274,7 @@ def step(task: GraphTask, node: Node, grad: Any) -> None:
         if following is None or (needed is not None and following not in task.reached):
             continue
         answer = raw(answers[i])
-        shared = several or not node.makes_new or _among(answer, answers, i)
+        shared = several or not node.makes_new() or _among(answer, answers, i)
         deliver(task, following, number, answer, answer if shared else grad)
 
 
@@ -352,7 +351,7 @@ def send(
         result = results[i]
         if not task.create_graph:
             result = raw(result)
-        shared = node.hooks is not None or not node.makes_new or _among(result, results, i)
+        shared = node.hooks is not None or not node.makes_new() or _among(result, results, i)
         deliver(task, following, number, result, result if shared else source, True)
 
 
@@ -495,6 +494,14 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
     if post:
         task.enter_user_code()
         run_accumulate_hooks(node, post, leaf)
+
+
+def remember_retained(task: GraphTask, hooks: NodeHooks) -> None:
+    """Note the gradients of tensors that are about to keep another, as for leaves."""
+    for reference in list(hooks.retain.values()):
+        kept = reference()
+        if kept is not None:
+            remember(task, kept)
 
 
 def remember(task: GraphTask, leaf: TensorCore) -> None:

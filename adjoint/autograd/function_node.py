@@ -166,7 +166,6 @@ class FunctionNode(Node):
     def __init__(self) -> None:
         super().__init__(next_sequence_number())
         self.runs_user_code = True
-        self.takes_none = True
         mark(self, ANY_DEPTH)
         self.context: dict[str, Any] = {}
         self.is_input: list[bool] = []  # for each argument of forward whether it is a tensor
@@ -180,6 +179,10 @@ class FunctionNode(Node):
         if context is None or name not in context:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return context[name]
+
+    def takes_none(self) -> bool:
+        """A Function's backward is called with zeros, or None, as PyTorch does."""
+        return True
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"cannot pickle or copy '{type(self).__name__}', a node of the graph")

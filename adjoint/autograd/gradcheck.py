@@ -28,6 +28,7 @@ from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.creation import zeros_like
+from adjoint.ops import find_function
 from adjoint.ops.op import find
 from adjoint.random import Generator
 from adjoint.tensor import Tensor
@@ -87,16 +88,13 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("check_batched_forward_grad=True requires check_forward_ad=True")
     _refuse_missing(
-        {
-            "check_forward_ad": (check_forward_ad, "forward-mode differentiation of a function"),
-            "check_batched_grad": (check_batched_grad, "vmap over gradients"),
-        }
+        {"check_forward_ad": (check_forward_ad, "forward-mode differentiation of a function")}
     )
     limits = _Limits(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     arguments = as_tuple(inputs)
     _check_inputs(arguments)
     try:
-        _check_all(func, arguments, limits, bool(masked), check_undefined_grad)
+        _check_all(func, arguments, limits, bool(masked), check_undefined_grad, check_batched_grad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -184,6 +182,7 @@ def _check_all(
     limits: _Limits,
     masked: bool,
     undefined: bool,
+    batched: bool,
 ) -> None:
     """All checks of the gradients that backward computes."""
     outputs = as_tuple(function(*inputs))
@@ -192,6 +191,8 @@ def _check_all(
         _checked(problem, limits)
     if whole.targets:
         _check_linear(whole, masked)
+        if batched:
+            _check_batched(whole)
         if undefined:
             _check_undefined(whole)
 
@@ -316,6 +317,34 @@ def _undefined(tensor: Tensor) -> Tensor:
     result.node = UndefinedGrad(tensor)
     result.needs_grad = True
     return result
+
+
+def _check_batched(problem: Problem) -> None:
+    """A batch of gradients must give what they give one by one."""
+    inputs = [problem.inputs[i] for i in problem.sources]
+    for target in problem.targets:
+        output = problem.outputs[target]
+        starts = [s.detach() for _ in range(2) for s in _random_gradients([output], False)]
+        pairs = [
+            grad(output, inputs, start, retain_graph=True, allow_unused=True) for start in starts
+        ]
+        together = grad(
+            output,
+            inputs,
+            find_function("stack")(starts),
+            retain_graph=True,
+            allow_unused=True,
+            is_grads_batched=True,
+        )
+        for source, batch, *singles in zip(problem.sources, together, *pairs):
+            alone = None if singles[0] is None else np.stack([values_of(one) for one in singles])
+            if (batch is None) != (alone is None) or (
+                batch is not None and not np.allclose(values_of(batch), alone)
+            ):
+                raise GradcheckError(
+                    f"gradients of output {target} with respect to input {source} differ when a "
+                    "batch of them is computed; check_batched_grad=False leaves this check out"
+                )
 
 
 def _check_undefined(problem: Problem) -> None:

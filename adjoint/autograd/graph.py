@@ -1,6 +1,7 @@
 """The backward graph as users and tools see it, under PyTorch's names where it has them."""
 
 import contextlib
+import gc
 import itertools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,9 +22,13 @@ from adjoint.autograd.hooks import (
     RemovableHandle,
     function_of,
     name_of,
-    registered,
 )
 from adjoint.autograd.node import AccumulateGrad, GradientEdge, Node, edge_node
+from adjoint.provenance import (
+    Source as Source,
+    is_provenance_enabled as is_provenance_enabled,
+    set_provenance_enabled as set_provenance_enabled,
+)
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import VersionCounter
 
@@ -33,6 +38,7 @@ __all__ = [
     "HookRecord",
     "MutationContext",
     "Node",
+    "Source",
     "allow_mutation_on_saved_tensors",
     "current_node",
     "current_task_id",
@@ -42,12 +48,14 @@ __all__ = [
     "hooks",
     "increment_version",
     "is_checkpoint_valid",
+    "is_provenance_enabled",
     "node_hooks",
     "queue_callback",
     "register_multi_grad_hook",
     "remove_hooks",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_provenance_enabled",
     "set_warn_on_accumulate_grad_stream_mismatch",
     "will_run",
 ]
@@ -408,15 +416,32 @@ def _tables_of(target: Any) -> Iterator[tuple[Any, Any, str, int]]:
 
 
 def hooks(target: Any = None) -> list[HookRecord]:
-    """The hooks of a tensor, a node or a module; without one, of the whole process."""
-    tables: Iterable[tuple[Any, Any, str, int]]
-    tables = registered() if target is None else _tables_of(target)
+    """The hooks of a tensor, a node or a module; without one, of the whole process.
+
+    To register a hook costs nothing more for this: all that the collector knows is looked through.
+    """
+    found: dict[int, tuple[Any, Any, str, int]] = {}  # a leaf and its accumulator share a table
+    for owner in _owners() if target is None else [target]:
+        for entry in _tables_of(owner):
+            if entry[0]:
+                found.setdefault(id(entry[0]), entry)
     return [
-        HookRecord(id, kind, name_of(hook), function_of(hook), owner, number, weakref.ref(table))
-        for table, owner, kind, number in tables
-        if table is not None
-        for id, hook in list(table.items())
+        HookRecord(key, kind, name_of(hook), function_of(hook), owner, number, weakref.ref(table))
+        for table, owner, kind, number in found.values()
+        for key, hook in list(table.items())
     ]
+
+
+def _owners() -> Iterator[Any]:
+    """Everything in the process that may have hooks."""
+    for thing in gc.get_objects():
+        kind = type(thing)  # not isinstance: a stand-in's `__class__` may be code of the user
+        if (
+            (issubclass(kind, Node) and thing.hooks is not None)
+            or (issubclass(kind, Tensor) and thing.node is None and thing.extras is not None)
+            or hasattr(kind, "hook_tables")
+        ):
+            yield thing
 
 
 def remove_hooks(target: Any = None) -> int:

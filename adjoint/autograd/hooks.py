@@ -118,60 +118,28 @@ class RemovableHandle:
 # ---- registering ----
 
 
-class _Registry:
-    """Which tables have hooks, in the whole process; it keeps none of them alive."""
-
-    def __init__(self) -> None:
-        self.entries: list[tuple[Any, Any, str, int]] = []
-        self.limit = 256
-
-    def note(self, table: HookTable, owner: Any, kind: str, number: int) -> None:
-        """A table has got its first hook. Those that died are dropped now and then."""
-        if len(self.entries) >= self.limit:
-            self.entries = [entry for entry in self.entries if entry[0]() is not None]
-            self.limit = 2 * len(self.entries) + 256
-        self.entries.append((weakref.ref(table), weakref.ref(owner), kind, number))
-
-
-_registry: Final[_Registry] = _Registry()
-
-
-def registered() -> list[tuple[HookTable, Any, str, int]]:
-    """Every table in the process that has hooks: with its owner, kind and output number."""
-    found: dict[int, tuple[HookTable, Any, str, int]] = {}
-    for reference, owner, kind, number in _registry.entries:
-        table = reference()
-        if table:
-            found.setdefault(id(table), (table, owner(), kind, number))
-    return list(found.values())
-
-
 def register(
     table: HookTable,
     hook: Any,
-    owner: Any,
     kind: str,
-    number: int = 0,
     name: str | None = None,
     once: bool = False,
     context: bool = False,
 ) -> RemovableHandle:
-    """Append a hook to a table of its owner."""
+    """Append a hook to a table."""
     if not callable(hook):
         raise TypeError(f"a {kind} must be callable, got {type(hook).__name__}")
     if name is None and not once and not context:
-        return insert(table, hook, owner, kind, number)
+        return insert(table, hook)
     special = Hook(hook, name, once, CONTEXT_LAST if context else NOTHING_MORE)
-    handle = insert(table, special, owner, kind, number)
+    handle = insert(table, special)
     special.id = handle.id
     return handle
 
 
-def insert(table: HookTable, entry: object, owner: Any, kind: str, number: int) -> RemovableHandle:
+def insert(table: HookTable, entry: object) -> RemovableHandle:
     """Append what stands for a hook to a table."""
     handle = RemovableHandle(table)
-    if not table:
-        _registry.note(table, owner, kind, number)
     table[handle.id] = entry
     return handle
 
@@ -181,9 +149,9 @@ def attach_region_hooks(node: Any, pairs: tuple[Any, ...]) -> None:
     hooks: NodeHooks = node.any_hooks()
     for pre, post in pairs:
         if pre is not None:
-            insert(pre_table(hooks), pre, node, PRE, 0)
+            insert(pre_table(hooks), pre)
         if post is not None:
-            insert(post_table(hooks), post, node, POST, 0)
+            insert(post_table(hooks), post)
 
 
 def pre_table(hooks: NodeHooks) -> HookTable:
@@ -282,10 +250,11 @@ def run_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[Any]
     for number, table in list(hooks.tensor.items()):
         if table:
             grads[number] = _through_table(node, table, number, grads[number])
-    for number, reference in list(hooks.retain.items()):
-        tensor = reference()
-        if tensor is not None and grads[number] is not None:
-            tensor.keep_grad(grads[number])
+    if hooks.retain:
+        for number, reference in list(hooks.retain.items()):
+            tensor = reference()
+            if tensor is not None and grads[number] is not None:
+                tensor.keep_grad(grads[number])
     return grads
 
 

@@ -19,8 +19,10 @@ from adjoint.autograd.hooks import (
 )
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.provenance import (
+    INTERPRETED,
     Source,
     calls,
+    frame_at,
     locate,
     module_path,
     modules_of,
@@ -77,12 +79,19 @@ ANY_DEPTH: Final = 2
 
 def mark(node: "Node", depth: int) -> None:
     """Note where in the user's program a node is made."""
-    frame = user_frame(depth)
-    if frame is not None:
-        node.code = frame.f_code
-        node.instruction = frame.f_lasti
-        if trail.modules:
-            node.module_call = calls.get()
+    if not trail.enabled:
+        return
+    frame = frame_at(depth - 1) if INTERPRETED else frame_at()
+    code = frame.f_code
+    if code is not trail.code:
+        frame = user_frame(depth)
+        if frame is None:
+            return
+        code = frame.f_code
+    node.code = code
+    node.instruction = frame.f_lasti
+    if trail.modules:
+        node.module_call = calls.get()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -105,7 +114,6 @@ class Node(WeakBase):
     hooks: NodeHooks | None = None
     notes: dict[Any, Any] | None = None
     is_leaf: bool = False  # an AccumulateGrad
-    makes_new: bool = False  # nobody else holds what apply answers, if it isn't what came
     simple: bool = False  # vjp0 and vjp1 say everything
     exact0: bool = False  # what vjp0 answers conforms as it is
     exact1: bool = False
@@ -113,7 +121,6 @@ class Node(WeakBase):
     code: Any = None  # of the user's function that made it, and where in it; see source
     instruction: int = 0
     module_call: Any = None  # of the module that made it; see module_path
-    takes_none: bool = False  # it runs even if no gradient has come at all
     runs_user_code: bool = False  # besides hooks on it: hooks on saving, for one
 
     def __init__(self, sequence_number: int) -> None:
@@ -157,6 +164,14 @@ class Node(WeakBase):
             raw_answer = answer is not None and not isinstance(answer, TensorCore)
             answers.append(factory.tensor(answer) if raw_answer else answer)
         return answers[0] if len(answers) == 1 else tuple(answers)
+
+    def makes_new(self) -> bool:
+        """Whether nobody else holds what apply answers, if it isn't what came."""
+        return False
+
+    def takes_none(self) -> bool:
+        """Whether it runs even if no gradient has come at all."""
+        return False
 
     def release(self) -> None:
         """Let go of what was saved for backward."""
@@ -253,14 +268,14 @@ class Node(WeakBase):
     ) -> RemovableHandle:
         """Call hook with the gradients of the outputs, before this node runs."""
         table = pre_table(self.any_hooks())
-        return register(table, hook, self, PRE, 0, name, once, context)
+        return register(table, hook, PRE, name, once, context)
 
     def register_hook(
         self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
     ) -> RemovableHandle:
         """Call hook with the gradients of the inputs and of the outputs, after this node ran."""
         table = post_table(self.any_hooks())
-        return register(table, hook, self, POST, 0, name, once, context)
+        return register(table, hook, POST, name, once, context)
 
     def any_hooks(self) -> NodeHooks:
         """The record of hooks, made if there is none."""

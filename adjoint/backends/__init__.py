@@ -80,6 +80,10 @@ class Namespace:
         """function(*args), in the memory of `target`, a fresh array, where the library can."""
         return function(*args)
 
+    def in_blocks(self, function: Any, *arrays: Any) -> Any:
+        """An elementwise function of arrays, of large ones part by part where that is faster."""
+        return function(*arrays)
+
     def indexed(self, array: Any, index: Any) -> Any:
         """array[index]; lists in the index are arrays, numbers out of range an IndexError."""
         return array[index]

@@ -67,6 +67,19 @@ class NumpyNamespace(Convolutions, Namespace):
     def into(self, function: Any, target: Any, *args: Any) -> Any:
         return function(*args, out=target)
 
+    def in_blocks(self, function: Any, *arrays: Any) -> Any:
+        first = arrays[0]
+        fits = all(a.flags.c_contiguous and a.shape == first.shape for a in arrays)
+        if not fits or first.size <= 2 * BLOCK:
+            return function(*arrays)
+        flat = [array.reshape(-1) for array in arrays]
+        out = np.empty(first.shape, first.dtype)  # the only large array: the others stay in caches
+        written = out.reshape(-1)
+        for start in range(0, first.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            written[part] = function(*[array[part] for array in flat])
+        return out
+
     def total(self, array: Any) -> Any:
         kind = array.dtype
         if kind.kind == "f" and kind.itemsize > 2:
@@ -99,6 +112,9 @@ class NumpyNamespace(Convolutions, Namespace):
         return np.broadcast_to(array, shape)
 
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
+        if weight.ndim == 2 < input.ndim and input.size:  # one product is faster than one a batch
+            rows = self.linear(input.reshape(-1, input.shape[-1]), weight, bias)
+            return rows.reshape(*input.shape[:-1], weight.shape[0])
         if input.ndim != 2 or weight.ndim != 2:
             return super().linear(input, weight, bias)
         if input.shape[0] > 64 or weight.shape[0] < 32:

@@ -50,8 +50,6 @@ from adjoint.ops.conversion import _requested as requested, typename
 from adjoint.provenance import calls, module_path, modules_of, trail
 from adjoint.tensor import Tensor
 
-trail.modules = True  # nodes ask from now on in which module's call they are made
-
 T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
 _TABLES = {
@@ -90,6 +88,7 @@ class Module(CallHooks, State):
         if not self.call_super_init and (args or kwargs):
             given = f"'{next(iter(kwargs))}'" if kwargs else f"{len(args)} positional"
             raise TypeError(f"{type(self).__name__}.__init__() got unexpected arguments: {given}")
+        trail.modules = True  # nodes ask from now on in which module's call they are made
         fields = self.__dict__  # at once: __setattr__ has nothing to say about these
         fields["training"] = True
         fields["_parameters"] = {}

@@ -38,6 +38,21 @@ PARAMETER_REGISTRATION = HookTable()
 class _AllModules:
     """Whose the hooks are that every module's call runs."""
 
+    def __init__(self) -> None:
+        self.tables = [
+            (KIND_FORWARD_PRE, FORWARD_PRE),
+            (KIND_FORWARD, FORWARD),
+            (KIND_BACKWARD_PRE, BACKWARD_PRE),
+            (KIND_BACKWARD, BACKWARD),
+            (KIND_REGISTRATION, BUFFER_REGISTRATION),
+            (KIND_REGISTRATION, MODULE_REGISTRATION),
+            (KIND_REGISTRATION, PARAMETER_REGISTRATION),
+        ]
+
+    def hook_tables(self) -> list[tuple[str, HookTable]]:
+        """The kinds and tables of these hooks, which `autograd.graph.hooks` lists."""
+        return self.tables
+
     def __repr__(self) -> str:
         return "all modules"
 
@@ -63,7 +78,6 @@ class ModuleHook:
 
 
 def add_hook(
-    owner: Any,
     kind: str,
     table: HookTable,
     hook: Callable[..., Any],
@@ -71,12 +85,12 @@ def add_hook(
     prepend: bool = False,
     **options: Any,
 ) -> RemovableHandle:
-    """Put a hook at the end of a table of its owner, or at the beginning."""
+    """Put a hook at the end of a table, or at the beginning."""
     if not callable(hook):
         raise TypeError(f"a {kind} must be callable, got {type(hook).__name__}")
     earlier = list(table.items())
     entry = ModuleHook(hook, **options) if any(options.values()) else hook
-    handle = insert(table, entry, owner, kind, 0)
+    handle = insert(table, entry)
     if prepend:
         for key, other in earlier:
             del table[key]
@@ -125,7 +139,6 @@ class CallHooks:
         have a `name`, by which it is listed, and may be for one call only.
         """
         return add_hook(
-            self,
             KIND_FORWARD_PRE,
             self._forward_pre_hooks,
             hook,
@@ -151,7 +164,6 @@ class CallHooks:
         even if the forward, or a hook, raises.
         """
         return add_hook(
-            self,
             KIND_FORWARD,
             self._forward_hooks,
             hook,
@@ -176,7 +188,6 @@ class CallHooks:
         hook returns replaces it.
         """
         return add_hook(
-            self,
             KIND_BACKWARD_PRE,
             self._backward_pre_hooks,
             hook,
@@ -201,7 +212,6 @@ class CallHooks:
         hook(module, grad_input, grad_kwargs, grad_output), and answers None or the first two.
         """
         return add_hook(
-            self,
             KIND_BACKWARD,
             self._backward_hooks,
             hook,
@@ -305,7 +315,7 @@ def register_module_forward_pre_hook(
     hook: Callable[..., Any], *, name: str | None = None, once: bool = False
 ) -> RemovableHandle:
     """Call hook(module, args) before every module's forward."""
-    return add_hook(ALL_MODULES, KIND_FORWARD_PRE, FORWARD_PRE, hook, name=name, once=once)
+    return add_hook(KIND_FORWARD_PRE, FORWARD_PRE, hook, name=name, once=once)
 
 
 def register_module_forward_hook(
@@ -318,7 +328,6 @@ def register_module_forward_hook(
 ) -> RemovableHandle:
     """Call hook(module, args, output) after every module's forward."""
     return add_hook(
-        ALL_MODULES,
         KIND_FORWARD,
         FORWARD,
         hook,
@@ -333,7 +342,7 @@ def register_module_full_backward_pre_hook(
     hook: Callable[..., Any], *, name: str | None = None, once: bool = False
 ) -> RemovableHandle:
     """Call hook(module, grad_output) before every module's part of backward."""
-    return add_hook(ALL_MODULES, KIND_BACKWARD_PRE, BACKWARD_PRE, hook, name=name, once=once)
+    return add_hook(KIND_BACKWARD_PRE, BACKWARD_PRE, hook, name=name, once=once)
 
 
 def register_module_full_backward_hook(
@@ -344,24 +353,22 @@ def register_module_full_backward_hook(
     once: bool = False,
 ) -> RemovableHandle:
     """Call hook(module, grad_input, grad_output) after every module's part of backward."""
-    return add_hook(
-        ALL_MODULES, KIND_BACKWARD, BACKWARD, hook, with_kwargs=with_kwargs, name=name, once=once
-    )
+    return add_hook(KIND_BACKWARD, BACKWARD, hook, with_kwargs=with_kwargs, name=name, once=once)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(module, name, buffer) before a buffer is registered; it may answer another."""
-    return add_hook(ALL_MODULES, KIND_REGISTRATION, BUFFER_REGISTRATION, hook)
+    return add_hook(KIND_REGISTRATION, BUFFER_REGISTRATION, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(module, name, submodule) before a submodule is; it may answer another."""
-    return add_hook(ALL_MODULES, KIND_REGISTRATION, MODULE_REGISTRATION, hook)
+    return add_hook(KIND_REGISTRATION, MODULE_REGISTRATION, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(module, name, parameter) before a parameter is; it may answer another."""
-    return add_hook(ALL_MODULES, KIND_REGISTRATION, PARAMETER_REGISTRATION, hook)
+    return add_hook(KIND_REGISTRATION, PARAMETER_REGISTRATION, hook)
 
 
 def registered(table: HookTable, module: Any, name: str, value: Any) -> Any:

@@ -84,7 +84,7 @@ class State:
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, prefix, keep_vars) before state_dict."""
-        return add_hook(self, KIND_STATE_PRE, self._state_dict_pre_hooks, hook)
+        return add_hook(KIND_STATE_PRE, self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, state_dict, prefix, local_metadata) after state_dict.
@@ -93,7 +93,7 @@ class State:
         """
         marked: Any = getattr(hook, "__func__", hook)  # a bound method takes no attributes
         marked._from_public_api = True
-        return add_hook(self, KIND_STATE_POST, self._state_dict_hooks, hook)
+        return add_hook(KIND_STATE_POST, self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """As register_state_dict_post_hook; for the outermost module hook may answer another."""
@@ -102,7 +102,7 @@ class State:
                 f"hook '{name_of(hook)}' was registered by register_state_dict_post_hook before, "
                 "by which it must return None; register a function of its own here"
             )
-        return add_hook(self, KIND_STATE_POST, self._state_dict_hooks, hook)
+        return add_hook(KIND_STATE_POST, self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook before the module loads its own part of a state dict.
@@ -117,14 +117,14 @@ class State:
     ) -> RemovableHandle:
         """As register_load_state_dict_pre_hook; without `with_module`, hook gets no module."""
         bound = _BoundHook(hook, self) if with_module else hook
-        return add_hook(self, KIND_LOAD_PRE, self._load_state_dict_pre_hooks, bound)
+        return add_hook(KIND_LOAD_PRE, self._load_state_dict_pre_hooks, bound)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, incompatible_keys) when the module and those within it are loaded.
 
         It may change the lists of incompatible_keys in place, and must return None.
         """
-        return add_hook(self, KIND_LOAD_POST, self._load_state_dict_post_hooks, hook)
+        return add_hook(KIND_LOAD_POST, self._load_state_dict_post_hooks, hook)
 
     # ---- saving ----
 

@@ -10,7 +10,7 @@ from adjoint.ops.op import composite, elementwise
 from adjoint.ops.shape import narrow, reshape
 from adjoint.ops.special import erf, error_function
 from adjoint.ops.trigonometry import tanh
-from adjoint.tensor_core import TensorCore
+from adjoint.tensor_core import TensorCore, backend_of
 
 
 def _floats_only(name: str, array: Any) -> None:
@@ -74,28 +74,35 @@ def softplus(xp: Any, input: Any, beta: float = 1.0, threshold: float = 20.0) ->
     return xp.where(scaled > threshold, input, smooth)
 
 
-def _silu_rule(grad: Any, input: Any) -> Any:
+def _piecewise(slope: Any, grad: Any, input: Any) -> Any:
+    """A rule of many steps, slope(grad, input), on raw arrays in pieces that stay in caches."""
+    if isinstance(grad, TensorCore):
+        return slope(grad, input)
+    return backend_of(grad).xp.in_blocks(slope, grad, input)
+
+
+def _silu_slope(grad: Any, input: Any) -> Any:
     step = sigmoid(input)
     return grad * conj(step * (1 + input * (1 - step)))
 
 
-@elementwise(input=_silu_rule, method=False)
+@elementwise(input=lambda grad, input: _piecewise(_silu_slope, grad, input), method=False)
 def silu(xp: Any, input: Any) -> Any:
     """input * sigmoid(input)."""
     _floats_only("silu", input)
-    return xp.divide(input, 1 + xp.exp(-input))
+    return xp.in_blocks(lambda x: xp.divide(x, 1 + xp.exp(-x)), input)
 
 
-def _mish_rule(grad: Any, input: Any) -> Any:
+def _mish_slope(grad: Any, input: Any) -> Any:
     step = tanh(softplus(input))
     return grad * (step + input * sigmoid(input) * (1 - step * step))
 
 
-@elementwise(input=_mish_rule, method=False)
+@elementwise(input=lambda grad, input: _piecewise(_mish_slope, grad, input), method=False)
 def mish(xp: Any, input: Any) -> Any:
     """input * tanh(softplus(input))."""
     _floats_only("mish", input)
-    return input * xp.tanh(xp.logaddexp(input, 0))
+    return xp.in_blocks(lambda x: x * xp.tanh(xp.logaddexp(x, 0)), input)
 
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -104,28 +111,41 @@ _TANH_SLOPE = math.sqrt(2 / math.pi)
 _TANH_CUBIC = 0.044715
 
 
-def _gelu_rule(grad: Any, input: Any, approximate: str) -> Any:
-    if approximate == "none":
-        below = 0.5 * (1 + erf(input * _ROOT_HALF))
-        return grad * (below + input * (exp(input * input * -0.5) * _DENSITY))
+def _gelu_slope(grad: Any, input: Any) -> Any:
+    below = 0.5 * (1 + erf(input * _ROOT_HALF))
+    return grad * (below + input * (exp(input * input * -0.5) * _DENSITY))
+
+
+def _tanh_gelu_slope(grad: Any, input: Any) -> Any:
     squared = input * input
-    step = tanh(_TANH_SLOPE * input * (1 + _TANH_CUBIC * squared))
-    slope = _TANH_SLOPE * (1 + 3 * _TANH_CUBIC * squared)
+    step = tanh(input * (_TANH_SLOPE + _TANH_SLOPE * _TANH_CUBIC * squared))
+    slope = _TANH_SLOPE + 3 * _TANH_SLOPE * _TANH_CUBIC * squared
     return grad * (0.5 * (1 + step + input * (1 - step * step) * slope))
+
+
+def _gelu_rule(grad: Any, input: Any, approximate: str) -> Any:
+    return _piecewise(_gelu_slope if approximate == "none" else _tanh_gelu_slope, grad, input)
+
+
+def _gelu(xp: Any, input: Any) -> Any:
+    wide = widened(input)
+    below = 0.5 * (1 + error_function(xp, "erf", wide * _ROOT_HALF))
+    return narrowed(wide * below, input.dtype)
+
+
+def _tanh_gelu(xp: Any, input: Any) -> Any:
+    inner = input * (_TANH_SLOPE + _TANH_SLOPE * _TANH_CUBIC * (input * input))
+    return 0.5 * input * (1 + xp.tanh(inner))
 
 
 @elementwise(input=_gelu_rule, inplace=False, method=False)
 def gelu(xp: Any, input: Any, *, approximate: str = "none") -> Any:
     """input times the part of a standard normal distribution below it."""
     _floats_only("gelu", input)
-    if approximate == "none":
-        wide = widened(input)
-        below = 0.5 * (1 + error_function(xp, "erf", wide * _ROOT_HALF))
-        return narrowed(wide * below, input.dtype)
-    if approximate != "tanh":
+    if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate must be 'none' or 'tanh', got {approximate!r}")
-    inner = _TANH_SLOPE * input * (1 + _TANH_CUBIC * input * input)
-    return 0.5 * input * (1 + xp.tanh(inner))
+    function = _gelu if approximate == "none" else _tanh_gelu
+    return xp.in_blocks(lambda x: function(xp, x), input)
 
 
 # ---- with a kink ----

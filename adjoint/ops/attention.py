@@ -9,7 +9,7 @@ from adjoint.ops.elementwise import where
 from adjoint.ops.matmul import matmul, mT
 from adjoint.ops.op import COMPOSITES, composite, general
 from adjoint.ops.reduction import all, softmax, sum
-from adjoint.tensor_core import TensorCore
+from adjoint.tensor_core import TensorCore, backend_of
 
 
 def _matches(query: Any, key: Any, mask: Any, scale: float, causal: bool) -> Any:
@@ -37,6 +37,7 @@ def _attend_rule(
     mask: Any,
     scale: float,
     causal: bool,
+    result: Any,
     hidden: Any,
     needs: Any,
 ) -> Any:
@@ -46,8 +47,13 @@ def _attend_rule(
     by_value = mT(weights) @ grad if needs[2] else None
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, by_value, None
-    slope = grad @ mT(value)
-    slope = weights * (slope - sum(slope * weights, -1, True))
+    slope, totals = grad @ mT(value), sum(grad * result, -1, True)
+    if recorded:
+        slope = (slope - totals) * weights
+    else:
+        xp = backend_of(slope).xp
+        slope = xp.into(xp.subtract, slope, slope, totals)
+        slope = xp.into(xp.multiply, slope, slope, weights)
     return (
         slope @ key * scale if needs[0] else None,
         mT(slope) @ query * scale if needs[1] else None,

@@ -13,6 +13,7 @@ from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.shape import basic_index, basic_place, expand, flatten, reshape, select, unbind
 from adjoint.tensor import Tensor
+from adjoint.tensor_core import NDARRAY
 from adjoint.views import apply_inplace
 
 # ---- what an index means ----
@@ -272,6 +273,9 @@ def setitem_(input: Any, index: Any, value: Any) -> Any:
         )
     parts = _one_ellipsis(plain_index(index), input.ndim)
     _check_numbers(input.shape, tuple([getattr(part, "array", part) for part in parts]))
+    if _is_basic(parts) and type(input.array) is NDARRAY and 0 in input.array.strides:
+        basic_index(input, parts).copy_(value)  # the places written may be distinct all the same
+        return input
     return apply_inplace(setitem, [input, parts, value])
 
 

@@ -7,6 +7,7 @@ from adjoint.ops.matmul import einsum, turned_product
 from adjoint.ops.op import composite, general, linear as linear_family
 from adjoint.ops.reduction import sum
 from adjoint.ops.shape import expand, reshape
+from adjoint.tensor_core import NDARRAY
 
 
 def _rows(x: Any) -> Any:
@@ -17,6 +18,8 @@ def _rows(x: Any) -> Any:
 def _linear_input(grad: Any, weight: Any) -> Any:
     if weight.ndim == 1:
         return reshape(grad, (*grad.shape, 1)) * conj(weight)
+    if type(grad) is NDARRAY and grad.ndim > 2 and grad.size:  # one product, not one a batch
+        return (_rows(grad) @ conj(weight)).reshape(*grad.shape[:-1], weight.shape[1])
     return grad @ conj(weight)
 
 

@@ -298,35 +298,20 @@ def std(
     return narrowed(result, from_numpy_dtype(input.dtype).to_real().numpy_dtype)
 
 
-def _with_mean(rule: Any) -> Any:
-    """The rule of a moment that is answered together with the mean."""
-
-    def combined(
-        grad0: Any,
-        grad1: Any,
-        input: Any,
-        result0: Any,
-        dim: Any,
-        unbiased: Any,
-        keepdim: bool,
-        correction: Any,
-    ) -> Any:
-        spread = rule(grad0, input, result0, dim, unbiased, keepdim, correction)
-        axes, _ = _correction(dim, unbiased, correction)
-        whole = kept(grad1, input.shape, axes, keepdim) / reduced_count(input.shape, axes)
-        return spread + whole
-
-    return combined
+def _mean_rule_beside(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool) -> Any:
+    """The gradient of a mean that is answered together with another moment."""
+    dim, _ = _correction(dim, unbiased, None)
+    return kept(grad, input.shape, dim, keepdim) / reduced_count(input.shape, dim)
 
 
-@general(
-    input=_with_mean(
-        lambda grad, input, result, dim, unbiased, keepdim, correction: _var_rule(
-            grad, input, dim, unbiased, keepdim, correction
-        )
-    ),
-    method=False,
-)
+def _var_mean_rule(
+    grad0: Any, grad1: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> Any:
+    spread = _var_rule(grad0, input, dim, unbiased, keepdim, correction)
+    return spread + _mean_rule_beside(grad1, input, dim, unbiased, keepdim)
+
+
+@general(input=_var_mean_rule, method=False)
 def var_mean(
     xp: Any,
     input: Any,
@@ -342,7 +327,21 @@ def var_mean(
     return spread, mean.forward(xp, input, axes, keepdim)
 
 
-@general(input=_with_mean(_std_rule), method=False)
+def _std_mean_rule(
+    grad0: Any,
+    grad1: Any,
+    input: Any,
+    result0: Any,
+    dim: Any,
+    unbiased: Any,
+    keepdim: bool,
+    correction: Any,
+) -> Any:
+    spread = _std_rule(grad0, input, result0, dim, unbiased, keepdim, correction)
+    return spread + _mean_rule_beside(grad1, input, dim, unbiased, keepdim)
+
+
+@general(input=_std_mean_rule, method=False)
 def std_mean(
     xp: Any,
     input: Any,

@@ -208,9 +208,8 @@ def test_errors_of_the_function_pass(fast):
 
 
 def test_checks_that_do_not_exist_yet_are_refused():
-    for name in ("check_forward_ad", "check_batched_grad"):
-        with pytest.raises(NotImplementedError, match=name):
-            gradcheck(lambda x: x, leaf(1), **{name: True})
+    with pytest.raises(NotImplementedError, match="check_forward_ad"):
+        gradcheck(lambda x: x, leaf(1), check_forward_ad=True)
     with pytest.raises(NotImplementedError, match="check_fwd_over_rev"):
         gradgradcheck(lambda x: x, leaf(1), check_fwd_over_rev=True)
     with pytest.raises(AssertionError, match="at least one"):
@@ -223,6 +222,27 @@ def test_checks_that_do_not_exist_yet_are_refused():
             check_backward_ad=False,
             check_forward_ad=True,
         )
+
+
+def test_batches_of_gradients():
+    """A backward that remembers gives others each time."""
+    assert gradcheck(lambda x: x.sin(), leaf(3), check_batched_grad=True)
+    seen = []
+
+    def function(x):
+        y = x * 2
+
+        def hook(gradient):
+            seen.append(gradient)
+            return gradient * (1 + 0.1 * len(seen))
+
+        y.register_hook(hook)
+        return y
+
+    careless = {"atol": 100, "rtol": 100, "nondet_tol": 100, "check_undefined_grad": False}
+    assert gradcheck(function, leaf(1), **careless)
+    with pytest.raises(GradcheckError, match="batch"):
+        gradcheck(function, leaf(1), check_batched_grad=True, **careless)
 
 
 def test_second_derivatives():

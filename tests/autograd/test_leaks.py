@@ -258,10 +258,11 @@ def test_mutation_context_keeps_nothing():
     assert not alive(scope())
 
 
-def test_many_hooks_leave_no_registry_behind():
-    from adjoint.autograd import hooks
-
+def test_hooks_of_what_is_gone_are_not_listed():
     x = leaf(1.0)
-    for _ in range(5000):
+    before = len(graph.hooks())
+    kept = x * 2
+    kept.register_hook(same)
+    for _ in range(50):
         (x * 2).register_hook(same)
-    assert len(hooks._registry.entries) <= 2 * len(graph.hooks()) + 1024
+    assert len(graph.hooks()) == before + 1
