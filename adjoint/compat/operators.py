@@ -13,8 +13,14 @@ from adjoint.ops.op import COMPOSITES, TABLE, Op
 _OVERLOADS = {"default", "Tensor", "Scalar", "int", "dim", "dim_IntList", "out", "correction"}
 
 # PyTorch's names for what adjoint has under another, or as one case of an operation.
-_CASES = {"mm": "matmul", "bmm": "matmul", "view": "view_shape"}
-_SHOWN = {"view_shape": "view"}
+_CASES = {
+    "mm": "matmul",
+    "bmm": "matmul",
+    "view": "view_shape",
+    "convolution": "convolve",
+    "_convolution": "convolve",
+}
+_SHOWN = {"view_shape": "view", "convolve": "convolution"}
 
 
 class Overload:

@@ -23,3 +23,10 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the module answers."""
         return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(Module):
+    """A module in one of several processes: there is none, so nothing is an instance of it."""
+
+    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError("DistributedDataParallel: gradients are not averaged here")

@@ -10,6 +10,7 @@ _CASTING = "adjoint.compat.autocasting"
 
 SPELLINGS: dict[str, str] = {
     "autograd.torch": "adjoint.compat:torch",
+    "Future": "adjoint.compat.futures:Future",
     "vmap": "adjoint.func:vmap",
     "_vmap_internals._vmap": "adjoint.func:vmap",
     "autograd.grad_mode.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
@@ -34,6 +35,7 @@ SPELLINGS: dict[str, str] = {
     "_C._set_grad_enabled": "adjoint.ambient:change_grad_enabled",
     "_C.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
     "_C.is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
+    "_C._log_api_usage_once": "adjoint.compat.uncompiled:nothing",
     # Kinds of objects.
     "_C.Generator": "adjoint:Generator",
     "_C.Size": "adjoint:Size",

@@ -18,8 +18,8 @@ def filled(module, seed=0):
     with torch.no_grad():
         for parameter in module.parameters():
             scale = 1 / np.sqrt(max(parameter.shape[-1:] or (1,)))
-            values = rng.normal(size=tuple(parameter.shape)) * scale
-            parameter.copy_(torch.from_numpy(values.astype(np.float32)))
+            values = np.asarray(rng.normal(size=tuple(parameter.shape)) * scale, np.float32)
+            parameter.copy_(torch.from_numpy(values))
     return module
 
 

@@ -16,6 +16,4 @@ for _ in range(10):
     average.update()
 with average.average_parameters():
     averaged = model(x)
-restored = ExponentialMovingAverage(model.parameters(), decay=0.5)
-restored.load_state_dict(average.state_dict())
-report(last=model(x), averaged=averaged, shadows=restored.shadow_params)
+report(last=model(x), averaged=averaged, shadows=average.shadow_params)
