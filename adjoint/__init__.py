@@ -478,10 +478,12 @@ from adjoint.version import __compiled__ as __compiled__
 from adjoint.version import __version__ as __version__
 
 # Packages that are loaded when they are first used, so that importing adjoint stays quick.
-_LATER = ("compat", "library", "nn", "optim", "profiler", "testing", "utils", "viz")
+_LATER = ("compat", "func", "library", "nn", "optim", "profiler", "testing", "utils", "viz")
+_HOMES = {"explain": "explaining", "load": "serialization", "save": "serialization"}
 
 if TYPE_CHECKING:
     from adjoint import compat as compat
+    from adjoint import func as func
     from adjoint import library as library
     from adjoint import nn as nn
     from adjoint import optim as optim
@@ -490,18 +492,19 @@ if TYPE_CHECKING:
     from adjoint import utils as utils
     from adjoint import viz as viz
     from adjoint.explaining import explain as explain
+    from adjoint.serialization import load as load, save as save
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return importlib.import_module(f"adjoint.{name}")
-    if name == "explain":
-        return importlib.import_module("adjoint.explaining").explain
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"adjoint.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
 
 
 def __dir__() -> "list[str]":
-    return sorted([*globals(), *_LATER, "explain"])
+    return sorted([*globals(), *_LATER, *_HOMES])
 
 
 # Second names. The last ones hide Python's own, in this namespace alone.

@@ -1,7 +1,8 @@
 """The node of an op: what a call keeps for backward, and how its rules are run again."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from adjoint._base import mypyc_attr
 from adjoint.autograd.node import Node, SavedItem, sequence
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, unpack_arrays
 from adjoint.tensor_core import (
@@ -31,6 +32,9 @@ def items_of(name: str, value: Any, version: Any) -> list[SavedItem]:
     return [SavedItem(name, value, 0, None)] if hasattr(value, "nbytes") else []
 
 
+_kinds: Final[dict[str, Any]] = {}  # the classes of nodes by name, for those that were shown
+
+
 class Kept:
     """What a node of the general path keeps of a call's arguments, by place in the parameters."""
 
@@ -43,6 +47,7 @@ class Kept:
         self.shapes: dict[int, Any] | None = None
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class OpNode(Node):
     """The backward of one call of an op.
 
@@ -73,6 +78,16 @@ class OpNode(Node):
 
     def makes_new(self) -> bool:
         return True
+
+    def shown(self) -> Node:
+        """See Node. Only now does it get a class named after its op: tools print the name."""
+        if type(self) is OpNode:
+            kind = _kinds.get(self.op.node_name)
+            if kind is None:
+                members = {"__slots__": (), "__module__": "adjoint.autograd.graph"}
+                kind = _kinds[self.op.node_name] = type(self.op.node_name, (OpNode,), members)
+            self.__class__ = kind
+        return self
 
     # -- the short path --
 

@@ -69,7 +69,7 @@ class Tensor(TensorCore):
     def grad_fn(self) -> Node | None:
         """The node that takes its gradient further; None for a leaf."""
         self.up_to_date()
-        return self.node
+        return None if self.node is None else self.node.shown()
 
     @property
     def output_nr(self) -> int:

@@ -23,6 +23,7 @@ LAYERS = [
     ["autograd", "fft", "func", "library", "linalg", "methods"],
     ["explaining", "return_types", "special", "version"],
     ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
+    ["safetensors_files", "saved_objects", "serialization"],
     ["__main__", "cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names
 ]

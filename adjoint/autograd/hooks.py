@@ -8,7 +8,7 @@ import warnings
 import weakref
 from typing import Any, Final
 
-from adjoint._base import HookTable, mypyc_attr
+from adjoint._base import HookTable, WeakBase, mypyc_attr
 from adjoint.tensor_core import TensorCore, factory
 
 # The kinds of hook, in the words of messages and records.
@@ -78,16 +78,17 @@ class _HandleIds:
 _ids: Final[_HandleIds] = _HandleIds()
 
 
-@mypyc_attr(native_class=False)
-class RemovableHandle:
+@mypyc_attr(allow_interpreted_subclasses=True)
+class RemovableHandle(WeakBase):
     """Takes a hook away again; it keeps neither the hook nor its owner alive."""
+
+    extra_dict_ref: Any = ()
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
-        self.id = _ids.next
+        self.id: int = _ids.next
         _ids.next += 1
         if extra_dict is None:
-            self.extra_dict_ref: Any = ()
             return
         extras = extra_dict if isinstance(extra_dict, list) else [extra_dict]
         self.extra_dict_ref = tuple(weakref.ref(d) for d in extras)

@@ -215,7 +215,13 @@ class Node(WeakBase):
     @property
     def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
         """The edges, as PyTorch spells them."""
-        return tuple(self.edges())
+        return tuple(
+            [(None if node is None else node.shown(), number) for node, number in self.edges()]
+        )
+
+    def shown(self) -> "Node":
+        """This node, as a user gets to see it."""
+        return self
 
     @property
     def metadata(self) -> dict[Any, Any]:

@@ -47,6 +47,10 @@ class Namespace:
         """array, a fresh one, with `by` added at an index of slices."""
         return self.added_at(array, index, by)
 
+    def written(self, array: Any, index: Any, function: Any, *args: Any) -> Any:
+        """array, a fresh one, with function(*args) at an index of slices."""
+        return self.updated(array, index, function(*args))
+
     def summed_rows(self, rows: Any, index: Any, count: int) -> Any:
         """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
         return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)

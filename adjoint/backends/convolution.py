@@ -82,28 +82,49 @@ def padded(xp: Any, images: Any, padding: Any) -> Any:
     return out
 
 
-def _blocks(batch: int, columns: int) -> Iterator[slice]:
-    step = max(1, BLOCK // max(columns, 1))
-    return (slice(start, min(start + step, batch)) for start in range(0, batch, step))
+class Piece:
+    """Some samples, or some rows of one, whose windows make as many columns as the caches hold."""
+
+    def __init__(self, samples: slice, rows: slice, counts: Sizes) -> None:
+        self.samples = samples
+        self.rows = rows
+        self.counts = (rows.stop - rows.start, *counts[1:])
+        self.batch = samples.stop - samples.start
+        inner = math.prod(counts[1:])
+        self.places = slice(rows.start * inner, rows.stop * inner)
+
+    def windows(self, xp: Any, windows: Any, shape: tuple[int, ...], space: Any) -> Any:
+        """The windows of this piece as columns of (groups, elements of a window, windows)."""
+        count = len(self.counts)
+        part = windows[(self.samples, *[slice(None)] * (count + 1), self.rows)]
+        columns = space("columns", (*part.shape[1 : count + 2], self.batch, *self.counts))
+        columns[...] = xp.moveaxis(part, 0, count + 1)
+        return columns.reshape(shape)
+
+    def side_by_side(self, xp: Any, images: Any) -> Any:
+        """Of images of (batch, groups, channels, places), (groups, channels, batch * places)."""
+        part = images[(self.samples, slice(None), slice(None), self.places)]
+        if self.batch == 1:
+            return part[0]
+        return xp.moveaxis(part, 0, 2).reshape(*part.shape[1:3], -1)
 
 
-def _columns(xp: Any, windows: Any, block: slice, groups: int, places: int) -> Any:
-    """The windows of a block as (groups, elements of a window, windows)."""
-    part = windows[block]
-    part = part[0] if len(part) == 1 else xp.moveaxis(part, 0, windows.ndim // 2)
-    part = xp.ascontiguousarray(part)
-    return part.reshape(groups, -1, (block.stop - block.start) * places)
+def pieces(batch: int, counts: Sizes, width: int, few: bool = False) -> Iterator[Piece]:
+    """All windows of a batch, in pieces; each window has `width` elements.
+
+    With `few`, samples whose own windows make an efficient product are not taken together.
+    """
+    places = math.prod(counts)
+    each = max(1, width * places)
+    step = 1 if few and places >= 256 else max(1, BLOCK // each)
+    rows = counts[0] if each <= BLOCK else max(1, BLOCK * counts[0] // each)
+    for start in range(0, batch, step):
+        samples = slice(start, min(start + step, batch))
+        for row in range(0, counts[0], rows):
+            yield Piece(samples, slice(row, min(row + rows, counts[0])), counts)
 
 
-def _side_by_side(xp: Any, images: Any, block: slice) -> Any:
-    """A block of (batch, groups, channels, places) as (groups, channels, batch * places)."""
-    part = images[block]
-    if len(part) == 1:
-        return part[0]
-    return xp.moveaxis(part, 0, 2).reshape(*part.shape[1:3], -1)
-
-
-def convolve(xp: Any, images: Any, weight: Any, layout: Layout) -> Any:
+def convolve(xp: Any, images: Any, weight: Any, layout: Layout, space: Any) -> Any:
     """Each filter's product with each window of the images."""
     batch, groups = images.shape[0], layout.groups
     counts = layout.counts(images.shape[2:])
@@ -111,54 +132,60 @@ def convolve(xp: Any, images: Any, weight: Any, layout: Layout) -> Any:
     bank = weight.reshape(groups, weight.shape[0] // groups, math.prod(weight.shape[1:]))
     shape = (batch, weight.shape[0], *counts)
     if layout.is_plain():
-        return xp.matmul(bank, images.reshape(batch, groups, bank.shape[2], places)).reshape(shape)
+        flat = images.reshape(batch, groups, bank.shape[2], places)
+        return xp.matmul(bank, flat).reshape(shape)
     windows = layout.windows(xp, images, counts)
     out = xp.empty((batch, *bank.shape[:2], places), images.dtype)
-    for block in _blocks(batch, groups * bank.shape[2] * places):
-        columns = _columns(xp, windows, block, groups, places)
-        if len(out[block]) == 1:
-            xp.matmul(bank, columns, out=out[block.start])
+    for piece in pieces(batch, counts, groups * bank.shape[2], few=True):
+        columns = piece.windows(xp, windows, (groups, bank.shape[2], -1), space)
+        target = out[(piece.samples, slice(None), slice(None), piece.places)]
+        if piece.batch == 1:
+            xp.matmul(bank, columns, out=target[0])
         else:
-            product = xp.matmul(bank, columns).reshape(*bank.shape[:2], -1, places)
-            out[block] = xp.moveaxis(product, 2, 0)
+            made = space("product", (*bank.shape[:2], piece.batch, places))
+            xp.matmul(bank, columns, out=made.reshape(*bank.shape[:2], -1))
+            target[...] = xp.moveaxis(made, 2, 0)
     return out.reshape(shape)
 
 
-def convolve_filters(xp: Any, images: Any, grad: Any, layout: Layout) -> Any:
+def convolve_filters(xp: Any, images: Any, grad: Any, layout: Layout, space: Any) -> Any:
     """The gradient of convolve's filters."""
     batch, channels = images.shape[:2]
-    filters, groups = grad.shape[1], layout.groups
-    counts = grad.shape[2:]
-    places = math.prod(counts)
+    filters, groups, counts = grad.shape[1], layout.groups, grad.shape[2:]
     width = channels // groups * math.prod(layout.kernel)
     windows = layout.windows(xp, images, counts)
+    places = math.prod(counts)
     grad = grad.reshape(batch, groups, filters // groups, places)
     total = xp.zeros((groups, filters // groups, width), images.dtype)
-    for block in _blocks(batch, groups * width * places):
-        columns = _columns(xp, windows, block, groups, places)
-        total += xp.matmul(_side_by_side(xp, grad, block), columns.swapaxes(-1, -2))
+    for piece in pieces(batch, counts, groups * width, few=width <= places):
+        columns = piece.windows(xp, windows, (groups, width, -1), space)
+        made = space("product", total.shape)
+        xp.matmul(piece.side_by_side(xp, grad), columns.swapaxes(-1, -2), out=made)
+        total += made
     return total.reshape(filters, channels // groups, *layout.kernel)
 
 
-def convolve_back(xp: Any, grad: Any, weight: Any, sizes: Sizes, layout: Layout) -> Any:
+def convolve_back(xp: Any, grad: Any, weight: Any, sizes: Sizes, layout: Layout, space: Any) -> Any:
     """The gradient of convolve's images, which are of `sizes`; a transposed convolution."""
     batch, groups, counts = grad.shape[0], layout.groups, grad.shape[2:]
     channels = weight.shape[1] * groups
-    places = math.prod(counts)
-    bank = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
-    grad = grad.reshape(batch, groups, weight.shape[0] // groups, places)
+    filters, width = weight.shape[0] // groups, math.prod(weight.shape[1:])
+    bank = weight.reshape(groups, filters, width).swapaxes(1, 2)
+    grad = grad.reshape(batch, groups, filters, math.prod(counts))
     if layout.is_plain() and counts == sizes:
         return xp.matmul(bank, grad).reshape(batch, channels, *sizes)
     reach = [size + before + max(after, 0) for size, (before, after) in zip(sizes, layout.padding)]
     whole = xp.zeros((batch, channels, *reach), grad.dtype)
-    for block in _blocks(batch, groups * bank.shape[1] * places):
-        columns = xp.matmul(bank, _side_by_side(xp, grad, block))
-        columns = columns.reshape(channels, *layout.kernel, -1, *counts)
-        for place, target in layout.targets(counts):
-            part = whole[(block, slice(None), *target)]
-            part += columns[(slice(None), *place)].swapaxes(0, 1)
-    inner = [slice(before, before + size) for size, (before, _) in zip(sizes, layout.padding)]
-    return xp.ascontiguousarray(whole[(Ellipsis, *inner)])
+    for piece in pieces(batch, counts, groups * width):
+        made = space("columns", (channels, *layout.kernel, piece.batch, *piece.counts))
+        part = piece.side_by_side(xp, grad)
+        xp.matmul(bank, part, out=made.reshape(groups, width, part.shape[-1]))
+        inner = whole[piece.samples, :, piece.rows.start * layout.stride[0] :]
+        for place, target in layout.targets(piece.counts):
+            seen = inner[(slice(None), slice(None), *target)]
+            seen += made[(slice(None), *place)].swapaxes(0, 1)
+    inside = [slice(before, before + size) for size, (before, _) in zip(sizes, layout.padding)]
+    return xp.ascontiguousarray(whole[(Ellipsis, *inside)])
 
 
 class Convolutions:
@@ -166,14 +193,18 @@ class Convolutions:
 
     library: Any
 
+    def space(self, dtype: Any) -> Any:
+        """A function that gives room for a shape; what it held is lost when it is asked again."""
+        return lambda name, shape: self.library.empty(shape, dtype)
+
     def convolve(self, images: Any, weight: Any, layout: Layout) -> Any:
         """Each filter's product with each window of the images."""
-        return convolve(self.library, images, weight, layout)
+        return convolve(self.library, images, weight, layout, self.space(images.dtype))
 
     def convolve_filters(self, images: Any, grad: Any, layout: Layout) -> Any:
         """The gradient of convolve's filters."""
-        return convolve_filters(self.library, images, grad, layout)
+        return convolve_filters(self.library, images, grad, layout, self.space(images.dtype))
 
     def convolve_back(self, grad: Any, weight: Any, sizes: Sizes, layout: Layout) -> Any:
         """The gradient of convolve's images, which are of `sizes`."""
-        return convolve_back(self.library, grad, weight, sizes, layout)
+        return convolve_back(self.library, grad, weight, sizes, layout, self.space(grad.dtype))

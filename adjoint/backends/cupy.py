@@ -104,6 +104,10 @@ class CupyNamespace(Convolutions, Namespace):
             return function(*args, out=target)
         return function(*args)
 
+    def written(self, array: Any, index: Any, function: Any, *args: Any) -> Any:
+        function(*args, out=array[index])
+        return array
+
     def raised(self, array: Any, index: Any, by: Any) -> Any:
         array[index] += by
         return array

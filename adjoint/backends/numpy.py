@@ -1,6 +1,8 @@
 """NumPy: the default backend."""
 
 import functools
+import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from adjoint.backends.convolution import Convolutions
 from adjoint.device import CPU, device
 
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
+KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
+_rooms = threading.local()
 
 
 def _quiet(function: Any) -> Any:
@@ -66,6 +70,21 @@ class NumpyNamespace(Convolutions, Namespace):
 
     def into(self, function: Any, target: Any, *args: Any) -> Any:
         return function(*args, out=target)
+
+    def space(self, dtype: Any) -> Any:
+        """See Convolutions; memory is kept, since pages that are new take longer than the work."""
+
+        def room(name: str, shape: Any) -> Any:
+            size = math.prod(shape)
+            if size > KEPT:
+                return np.empty(shape, dtype)
+            key = f"{name} {dtype}"
+            kept = _rooms.__dict__.get(key)
+            if kept is None:
+                kept = _rooms.__dict__[key] = np.empty(KEPT, dtype)
+            return kept[:size].reshape(shape)
+
+        return room
 
     def in_blocks(self, function: Any, *arrays: Any) -> Any:
         first = arrays[0]
@@ -157,6 +176,10 @@ class NumpyNamespace(Convolutions, Namespace):
 
     def lowered(self, array: Any, index: Any, by: Any) -> Any:
         array[index] -= by
+        return array
+
+    def written(self, array: Any, index: Any, function: Any, *args: Any) -> Any:
+        function(*args, out=array[index])
         return array
 
     def raised(self, array: Any, index: Any, by: Any) -> Any:

@@ -166,7 +166,7 @@ def path_slopes(
 @general(method=False)
 def padded_targets(xp: Any, targets: Any, lengths: Any, blank: int) -> Any:
     """Targets as a matrix with a row a sample, `blank` where there is none."""
-    longest = int(lengths.max(initial=0))
+    longest = int(xp.max(lengths, initial=0))
     columns = xp.arange(longest)
     if targets.ndim == 2:
         rows = targets[:, :longest]

@@ -138,7 +138,7 @@ def bag_places(xp: Any, bags: Any, counted: Any, count: int) -> Any:
     sizes = xp.bincount(owners, minlength=count)
     starts = xp.cumsum(sizes) - sizes
     ranks = xp.arange(kept.shape[0]) - starts[owners]
-    table = xp.full((count, int(sizes.max(initial=0)) + 1), -1, dtype="int64")
+    table = xp.full((count, int(xp.max(sizes, initial=0)) + 1), -1, dtype="int64")
     return xp.updated(table, (owners, ranks), places[kept])
 
 

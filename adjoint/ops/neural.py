@@ -51,7 +51,10 @@ def _linear_bias(grad: Any) -> Any:
 )
 def linear(xp: Any, input: Any, weight: Any, bias: Any = None) -> Any:
     """input @ weight.T + bias."""
-    if input.dtype != weight.dtype or (bias is not None and bias.dtype != weight.dtype):
+    kind = weight.dtype
+    if input.dtype is not kind and input.dtype != kind:
+        raise RuntimeError("input and weight must have the same dtype")
+    if bias is not None and bias.dtype is not kind and bias.dtype != kind:
         raise RuntimeError("input, weight and bias must have the same dtype")
     if input.shape[-1] != weight.shape[-1]:
         raise RuntimeError(

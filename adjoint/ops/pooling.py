@@ -70,12 +70,16 @@ def _max_rule(
     bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
     whole = xp.zeros(bordered.shape, grad.dtype)
     left: Any = None  # the windows whose maximum has not been met yet
+    apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))
     for _, target in layout.targets(result.shape[2:]):
         index = (slice(None), slice(None), *target)
         below = bordered[index] < result
         hit = xp.logical_not(below) if left is None else xp.greater(left, below)
         left = below if left is None else left & below
-        whole = xp.raised(whole, index, grad * hit)
+        if apart:
+            whole = xp.written(whole, index, xp.multiply, grad, hit)
+        else:
+            whole = xp.raised(whole, index, grad * hit)
     return _cropped(whole, images.shape[2:], padding)
 
 

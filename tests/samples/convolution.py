@@ -85,8 +85,8 @@ def _(rng: Generator) -> Iterator[Sample]:
 @samples("conv_tbc")
 def _(rng: Generator) -> Iterator[Sample]:
     x, weight, bias = (rng.normal(size=s) for s in ((4, 1, 2), (3, 2, 2), (2,)))
-    yield Sample((x, weight, bias), second_order=False)
-    yield Sample((x, weight, bias, 1), second_order=False)
+    yield Sample((x, weight, bias))
+    yield Sample((x, weight, bias, 1))
 
 
 # ---- the three products ----

@@ -1,0 +1,201 @@
+"""Calls of a module with other parameters and buffers than its own.
+
+A module is known here by its members alone, because modules lie above this layer.
+"""
+
+# ruff: noqa: SLF001  the members that PyTorch calls private are where parameters are
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from adjoint.ops.conversion import typename
+from adjoint.ops.shape import stack
+from adjoint.tensor import Tensor
+
+Tensors = dict[str, Any]
+
+_MISSING: Any = object()
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Tensors | Sequence[Tensors],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """module(*args, **kwargs) with the given tensors in the place of its own, by their paths.
+
+    What the call assigns to one of them goes to the dictionary, and not to the module. Tensors
+    that the module has under several names are replaced under all of them, unless `tie_weights` is
+    False. If `strict`, every parameter and buffer must be given.
+    """
+    given = _merged(parameter_and_buffer_dicts)
+    if args is None:
+        args = ()
+    elif not isinstance(args, tuple):
+        args = (args,)
+    with replaced(module, given, tie_weights, strict):
+        return module(*args, **(kwargs or {}))
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:
+    """The parameters and the buffers of several models of one class, stacked, by their paths."""
+    if len(models) == 0:
+        raise RuntimeError("stack_module_state: expected at least one model, got none")
+    if len({model.training for model in models}) > 1:
+        raise RuntimeError(
+            "stack_module_state: some models are in training mode and some are not; call train() "
+            "or eval() on all of them"
+        )
+    if len({type(model) for model in models}) > 1:
+        kinds = ", ".join(sorted({type(model).__name__ for model in models}))
+        raise RuntimeError(f"stack_module_state: models of one class are expected, got {kinds}")
+    return (
+        _stacked([dict(model.named_parameters()) for model in models]),
+        _stacked([dict(model.named_buffers()) for model in models]),
+    )
+
+
+def _stacked(members: list[Tensors]) -> Tensors:
+    """The tensors of each name as one; a leaf if they need gradients."""
+    found: Tensors = {}
+    for name in members[0]:
+        parts = [one[name] for one in members]
+        needed = {part.requires_grad for part in parts}
+        if len(needed) > 1:
+            raise RuntimeError(
+                f"stack_module_state: {name} needs a gradient in some models and not in others"
+            )
+        whole = stack(parts)
+        found[name] = whole.detach().requires_grad_() if needed == {True} else whole
+    return found
+
+
+def _merged(dicts: Any) -> Tensors:
+    """One dictionary of the given ones; itself if there is one."""
+    if isinstance(dicts, dict):
+        return dicts
+    if not isinstance(dicts, Sequence) or not all(isinstance(one, dict) for one in dicts):
+        raise ValueError(
+            "functional_call: expected parameter_and_buffer_dicts to be a dict, or a list or tuple "
+            f"of dicts, got {typename(dicts)}"
+        )
+    merged: Tensors = {}
+    for one in dicts:
+        repeated = merged.keys() & one.keys()
+        if repeated:
+            raise ValueError(
+                f"functional_call: {sorted(repeated)} appeared in multiple dictionaries, so which "
+                "value is meant is ambiguous"
+            )
+        merged.update(one)
+    return merged
+
+
+@contextlib.contextmanager
+def replaced(
+    module: Any, tensors: Tensors, tie_weights: bool = False, strict: bool = False
+) -> Iterator[None]:
+    """Inside, a module has the given tensors in the place of its own, by their paths."""
+    new = _with_tied(module, tensors) if tie_weights else tensors
+    if strict:
+        _check_complete(module, new)
+    old: Tensors = {}
+    owners: dict[str, Any] = {}
+    try:
+        for path, value in new.items():
+            old[path] = _exchanged(_owner(module, path, owners), path, value)
+        yield
+    finally:
+        for path, value in reversed(old.items()):
+            left = _exchanged(_owner(module, path, owners), path, value)
+            if path in tensors and left is not _MISSING:
+                tensors[path] = left
+
+
+def _with_tied(module: Any, tensors: Tensors) -> Tensors:
+    """The given tensors under all names that the module has for each of them."""
+    names: dict[int, list[str]] = {}
+    for path, value in _named_tensors(module):
+        names.setdefault(id(value), []).append(path)
+    complete = dict(tensors)
+    for paths in names.values():
+        given = [path for path in paths if path in tensors]
+        if len(paths) == 1 or not given:
+            continue
+        if any(tensors[path] is not tensors[given[0]] for path in given):
+            raise ValueError(
+                f"functional_call got different values for {sorted(paths)}, which are tied; give "
+                "the same tensor for all, or consider using tie_weights=False"
+            )
+        complete.update(dict.fromkeys(paths, tensors[given[0]]))
+    return complete
+
+
+def _named_tensors(module: Any) -> Iterator[tuple[str, Any]]:
+    """All parameters and buffers with their paths, under each of their names."""
+    yield from module.named_parameters(remove_duplicate=False)
+    yield from module.named_buffers(remove_duplicate=False)
+
+
+def _check_complete(module: Any, tensors: Tensors) -> None:
+    own = {path for path, _ in _named_tensors(module)}
+    lists = (("Unexpected", tensors.keys() - own), ("Missing", own - tensors.keys()))
+    problems = [
+        f"{kind} key(s): {', '.join(map(repr, sorted(paths)))}." for kind, paths in lists if paths
+    ]
+    if problems:
+        raise RuntimeError(
+            f"functional_call: the tensors given are not those of {type(module).__name__}:\n\t"
+            + "\n\t".join(problems)
+        )
+
+
+def _owner(module: Any, path: str, known: dict[str, Any]) -> Any:
+    """The module that has the tensor at a path."""
+    prefix = path.rpartition(".")[0]
+    if prefix not in known:
+        found = module
+        for name in prefix.split(".") if prefix else ():
+            if not hasattr(found, name):
+                raise AttributeError(
+                    f"functional_call: {type(found).__name__} has no attribute `{name}`, which is "
+                    f"on the way to '{path}'"
+                )
+            found = getattr(found, name)
+            if not hasattr(found, "_parameters"):
+                raise TypeError(
+                    f"functional_call: '{name}', which is on the way to '{path}', is no module but "
+                    f"a {typename(found)}"
+                )
+        known[prefix] = found
+    return known[prefix]
+
+
+def _exchanged(module: Any, path: str, value: Any) -> Any:
+    """Put a tensor, or nothing, under the last name of a path; what was there before."""
+    name = path.rpartition(".")[2]
+    if name == "":
+        raise KeyError(
+            f"functional_call: the name at the end of '{path}' can't be the empty string"
+        )
+    if value is not _MISSING and value is not None and not isinstance(value, Tensor):
+        raise TypeError(f"functional_call: expected a Tensor for '{path}', got {typename(value)}")
+    for members in (module._parameters, module._buffers):
+        if name in members:
+            before = members.pop(name) if value is _MISSING else members[name]
+            if value is not _MISSING:
+                members[name] = value
+            return before
+    before = getattr(module, name, _MISSING)
+    if before is not _MISSING and before is not None and not isinstance(before, Tensor):
+        raise TypeError(f"functional_call: '{path}' is no tensor but a {typename(before)}")
+    if value is not _MISSING:
+        setattr(module, name, value)
+    elif before is not _MISSING:
+        delattr(module, name)
+    return before
