@@ -23,16 +23,45 @@ _ALLOWED = {dtypes.bfloat16, dtypes.float16}
 
 # Products: their arguments are cast to the narrow type.
 _NARROWED = frozenset(
-    "addbmm addmm attend baddbmm contract convolve linear matmul turned_product".split()
+    [
+        "addbmm",
+        "addmm",
+        "attend",
+        "baddbmm",
+        "contract",
+        "convolve",
+        "linear",
+        "matmul",
+        "turned_product",
+    ]
 )
 # Sums of many terms, losses and decompositions: their arguments are cast to float32.
 _WIDENED = frozenset(
-    (
-        "chance_error cholesky_lower cholesky_lower_ex huber_error linalg_eig linalg_eigh "
-        "linalg_eigvals linalg_eigvalsh linalg_inv linalg_inv_ex linalg_qr linalg_svd "
-        "linalg_svdvals logit_error lstsq_facts mean_cross_entropy path_losses picked_losses prod "
-        "rank_of solve_matrix trace view_as_complex"
-    ).split()
+    [
+        "chance_error",
+        "cholesky_lower",
+        "cholesky_lower_ex",
+        "huber_error",
+        "linalg_eig",
+        "linalg_eigh",
+        "linalg_eigvals",
+        "linalg_eigvalsh",
+        "linalg_inv",
+        "linalg_inv_ex",
+        "linalg_qr",
+        "linalg_svd",
+        "linalg_svdvals",
+        "logit_error",
+        "lstsq_facts",
+        "mean_cross_entropy",
+        "path_losses",
+        "picked_losses",
+        "prod",
+        "rank_of",
+        "solve_matrix",
+        "trace",
+        "view_as_complex",
+    ]
 )
 # Their arguments meet in the widest type among them.
 _JOINED = frozenset(("cat", "stack"))

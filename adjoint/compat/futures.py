@@ -5,7 +5,6 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-
 Value = TypeVar("Value")
 
 

@@ -28,7 +28,9 @@ def _strong_wolfe(
         return Point(at, loss, grad.clone(), grad.dot(d))
 
     start = Point(0, f, g.clone(), gtd)
-    found, evaluations = strong_wolfe(look, t, start, float(d.abs().max()), max_ls, tolerance_change)
+    found, evaluations = strong_wolfe(
+        look, t, start, float(d.abs().max()), max_ls, tolerance_change
+    )
     return found.loss, found.grad, found.at, evaluations
 
 

@@ -3,7 +3,6 @@
 import torch
 from backpack import backpack, extend
 from backpack.extensions import (
-    KFAC,
     BatchGrad,
     BatchL2Grad,
     DiagGGNExact,
@@ -28,9 +27,19 @@ model = extend(
 loss_function = extend(torch.nn.CrossEntropyLoss())
 x, y = normal(4, 1, 5, 5), torch.tensor([0, 2, 1, 1])
 loss = loss_function(model(x), y)
-with backpack(BatchGrad(), BatchL2Grad(), SumGradSquared(), Variance(), DiagGGNExact(), DiagHessian()):
+with backpack(
+    BatchGrad(), BatchL2Grad(), SumGradSquared(), Variance(), DiagGGNExact(), DiagHessian()
+):
     loss.backward()
-names = ("grad", "grad_batch", "batch_l2", "sum_grad_squared", "variance", "diag_ggn_exact", "diag_h")
+names = (
+    "grad",
+    "grad_batch",
+    "batch_l2",
+    "sum_grad_squared",
+    "variance",
+    "diag_ggn_exact",
+    "diag_h",
+)
 report(
     loss=loss,
     **{name: [getattr(parameter, name) for parameter in model.parameters()] for name in names},

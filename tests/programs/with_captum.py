@@ -3,6 +3,7 @@
 import torch
 from beginnings import filled, normal, report
 from captum.attr import (
+    LRP,
     DeepLift,
     FeatureAblation,
     GuidedBackprop,
@@ -10,7 +11,6 @@ from captum.attr import (
     IntegratedGradients,
     LayerConductance,
     LayerGradCam,
-    LRP,
     NeuronGradient,
     Occlusion,
     Saliency,

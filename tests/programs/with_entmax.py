@@ -28,7 +28,9 @@ for name, function in {
     "bisect_loss": lambda: SparsemaxBisectLoss()(x, target),
 }.items():
     value = function()
-    (gradient,) = torch.autograd.grad((value * torch.arange(value.numel()).view_as(value)).sum() + value.sum(), x)
+    (gradient,) = torch.autograd.grad(
+        (value * torch.arange(value.numel()).view_as(value)).sum() + value.sum(), x
+    )
     results[name] = [value, gradient]
 alpha = torch.tensor([[1.2], [1.5], [1.7], [2.0]], requires_grad=True)
 probabilities = entmax_bisect(x.detach(), alpha=alpha, dim=-1)

@@ -42,4 +42,6 @@ for wrong in (
         attend(*wrong)
     except (TypeError, TypeCheckError):
         refused.append(True)
-report(weights=weights, gradient=query.grad, refused=refused, name=Float[torch.Tensor, "a 3"].__name__)
+report(
+    weights=weights, gradient=query.grad, refused=refused, name=Float[torch.Tensor, "a 3"].__name__
+)

@@ -8,7 +8,9 @@ config = MicroGPTConfig(
     block_size=16, vocab_size=29, n_layer=2, n_head=2, n_embd=16, dropout=0.0, bias=True
 )
 model = filled(MicroGPT(config))
-letters = [ord(letter) % 29 for letter in "a chain of many small steps leads back to where it began"]
+letters = [
+    ord(letter) % 29 for letter in "a chain of many small steps leads back to where it began"
+]
 tokens = torch.tensor(letters)
 inputs = torch.stack([tokens[i : i + 16] for i in (0, 10, 20, 30)])
 targets = torch.stack([tokens[i + 1 : i + 17] for i in (0, 10, 20, 30)])

@@ -2,10 +2,17 @@
 
 import torch
 from beginnings import filled, normal, report
-from performer_pytorch import Performer, PerformerLM
+from performer_pytorch import PerformerLM
 
 model = PerformerLM(
-    num_tokens=13, max_seq_len=10, dim=16, depth=2, heads=2, dim_head=8, causal=False, nb_features=12
+    num_tokens=13,
+    max_seq_len=10,
+    dim=16,
+    depth=2,
+    heads=2,
+    dim_head=8,
+    causal=False,
+    nb_features=12,
 )
 filled(model)
 with torch.no_grad():

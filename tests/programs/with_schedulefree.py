@@ -7,7 +7,9 @@ from beginnings import filled, normal, report
 x, y = normal(16, 3), normal(16, 1, seed=1)
 results = {}
 for kind in ("AdamWScheduleFree", "SGDScheduleFree", "RAdamScheduleFree"):
-    model = filled(torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.Tanh(), torch.nn.Linear(6, 1)))
+    model = filled(
+        torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.Tanh(), torch.nn.Linear(6, 1))
+    )
     optimizer = getattr(schedulefree, kind)(model.parameters(), lr=0.05, foreach=False)
     optimizer.train()
     losses = []

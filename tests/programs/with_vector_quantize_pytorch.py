@@ -2,7 +2,7 @@
 
 import torch
 from beginnings import filled, normal, report
-from vector_quantize_pytorch import FSQ, LFQ, VectorQuantize
+from vector_quantize_pytorch import FSQ, VectorQuantize
 
 x = normal(2, 6, 8).requires_grad_()
 finite = filled(FSQ(levels=[5, 4, 3], dim=8))
