@@ -1,7 +1,9 @@
 """torch.autocast: inside, matrix products run in a narrower type, and delicate ops in float32.
 
 A watcher of the calling context (see `ambient`) casts the arguments of the ops named here; casts
-are recorded, so that gradients arrive in the type of the tensor they belong to.
+are recorded, so that gradients arrive in the type of the tensor they belong to. A function made of
+several ops is not seen as such: a loss of that kind keeps the widest type of its arguments, where
+PyTorch would compute it in float32, and mv is a product like any other.
 """
 
 import functools
@@ -18,53 +20,53 @@ from adjoint.dtypes import dtype as Dtype  # noqa: N812  # autocast's own parame
 from adjoint.tensor import Tensor
 
 # The narrow type of each kind of device.
-_DEFAULTS = {"cpu": dtypes.bfloat16, "cuda": dtypes.float16}
+_DEFAULTS = {"cpu": dtypes.bfloat16 or dtypes.float16, "cuda": dtypes.float16}
 _ALLOWED = {dtypes.bfloat16, dtypes.float16}
 
 # Products: their arguments are cast to the narrow type.
-_NARROWED = frozenset(
-    [
-        "addbmm",
-        "addmm",
-        "attend",
-        "baddbmm",
-        "contract",
-        "convolve",
-        "linear",
-        "matmul",
-        "turned_product",
-    ]
-)
+_NARROWED = {
+    "addbmm",
+    "addmm",
+    "attend",
+    "baddbmm",
+    "contract",
+    "convolve",
+    "convolve_back",
+    "linear",
+    "matmul",
+    "turned_product",
+}
 # Sums of many terms, losses and decompositions: their arguments are cast to float32.
-_WIDENED = frozenset(
-    [
-        "chance_error",
-        "cholesky_lower",
-        "cholesky_lower_ex",
-        "huber_error",
-        "linalg_eig",
-        "linalg_eigh",
-        "linalg_eigvals",
-        "linalg_eigvalsh",
-        "linalg_inv",
-        "linalg_inv_ex",
-        "linalg_qr",
-        "linalg_svd",
-        "linalg_svdvals",
-        "logit_error",
-        "lstsq_facts",
-        "mean_cross_entropy",
-        "path_losses",
-        "picked_losses",
-        "prod",
-        "rank_of",
-        "solve_matrix",
-        "trace",
-        "view_as_complex",
-    ]
-)
+_WIDENED = {
+    "chance_error",
+    "cholesky_lower",
+    "cholesky_lower_ex",
+    "complex_transform",
+    "huber_error",
+    "linalg_eig",
+    "linalg_eigh",
+    "linalg_eigvals",
+    "linalg_eigvalsh",
+    "linalg_inv",
+    "linalg_inv_ex",
+    "linalg_qr",
+    "linalg_svd",
+    "linalg_svdvals",
+    "logit_error",
+    "lstsq_facts",
+    "mean_cross_entropy",
+    "mean_squared_error",
+    "path_losses",
+    "picked_losses",
+    "prod",
+    "rank_of",
+    "real_to_half",
+    "solve_matrix",
+    "trace",
+    "view_as_complex",
+}
 # Their arguments meet in the widest type among them.
-_JOINED = frozenset(("cat", "stack"))
+_JOINED = {"cat", "stack"}
 
 
 class _Caster:
@@ -228,8 +230,8 @@ def custom_fwd(
     def forward(*args: Any, **kwargs: Any) -> Any:
         ctx = args[0]
         caster = _caster(device_type)
-        ctx._dtype = get_autocast_dtype(device_type)
-        ctx._fwd_used_autocast = caster is not None and cast_inputs is None
+        ctx.autocast_dtype = get_autocast_dtype(device_type)
+        ctx.autocast_used = caster is not None and cast_inputs is None
         if caster is None or cast_inputs is None:
             return fwd(*args, **kwargs)
         with autocast(device_type, enabled=False):
@@ -248,7 +250,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> An
     @functools.wraps(bwd)
     def backward(*args: Any, **kwargs: Any) -> Any:
         ctx = args[0]
-        with autocast(device_type, ctx._dtype, enabled=ctx._fwd_used_autocast):
+        with autocast(device_type, ctx.autocast_dtype, enabled=ctx.autocast_used):
             return bwd(*args, **kwargs)
 
     return backward

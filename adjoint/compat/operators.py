@@ -6,7 +6,7 @@ adjoint's operations have no overloads: each stands for all of its name's, and i
 from typing import Any
 
 from adjoint.compat.missing import missing
-from adjoint.library import custom_op
+from adjoint.library.custom_op import REGISTRY
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import COMPOSITES, TABLE, Op
 
@@ -27,15 +27,15 @@ class Overload:
     """An operation as torch.ops.aten.sin.default; equal to the operation itself."""
 
     def __init__(self, operation: Any, packet: "Packet") -> None:
-        self._operation = operation
+        self.operation = operation
         self.overloadpacket = self._overloadpacket = packet
-        self.namespace = packet._namespace
+        self.namespace = packet.namespace
         self._name = packet.__name__
         self.overload = self._overloadname = _shown_overload(operation)
         self.__name__ = f"{self._name}.{self.overload}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._operation(*args, **kwargs)
+        return self.operation(*args, **kwargs)
 
     def name(self) -> str:
         """Namespace, name and overload: aten::mul.Tensor, and aten::sin for the default one."""
@@ -43,10 +43,10 @@ class Overload:
         return f"{self.namespace}::{self._name}{rest}"
 
     def __eq__(self, other: object) -> bool:
-        return operation_of(other) is self._operation
+        return operation_of(other) is self.operation
 
     def __hash__(self) -> int:
-        return hash(self._operation)
+        return hash(self.operation)
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.__name__}"
@@ -66,18 +66,18 @@ class Packet:
     """An operation under all of its overloads' names; called, it is the operation."""
 
     def __init__(self, operation: Any, namespace: str, name: str) -> None:
-        self._operation = operation
-        self._namespace = namespace
+        self.operation = operation
+        self.namespace = namespace
         self._qualified_op_name = f"{namespace}::{name}"
         self.__name__ = name
         self._overload = Overload(operation, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._operation(*args, **kwargs)
+        return self.operation(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> Any:
         if overload not in _OVERLOADS:
-            raise missing(f"ops.{self._namespace}.{self.__name__}.{overload}")
+            raise missing(f"ops.{self.namespace}.{self.__name__}.{overload}")
         return self._overload
 
     def overloads(self) -> list[str]:
@@ -85,10 +85,10 @@ class Packet:
         return [self._overload.overload]
 
     def __str__(self) -> str:
-        return f"{self._namespace}.{self.__name__}"
+        return f"{self.namespace}.{self.__name__}"
 
     def __repr__(self) -> str:
-        return f"<OpOverloadPacket(op='{self._namespace}.{self.__name__}')>"
+        return f"<OpOverloadPacket(op='{self.namespace}.{self.__name__}')>"
 
 
 class Namespace:
@@ -108,11 +108,11 @@ class Namespace:
 
     def _find(self, name: str) -> Any:
         if self.name != "aten":
-            return custom_op.REGISTRY.get(f"{self.name}::{name}")
+            return REGISTRY.get(f"{self.name}::{name}")
         name = _CASES.get(name, name)
         for table in (TABLE, INPLACE, COMPOSITES):
             if name in table:
-                return table[name]  # type: ignore[index]  # each table has its own kind of value
+                return table[name]
         return None
 
     def __repr__(self) -> str:
@@ -130,7 +130,7 @@ def __getattr__(name: str) -> Namespace:
 
 def operation_of(value: Any) -> Any:
     """adjoint's own operation of an overload or packet; anything else as it is."""
-    return value._operation if isinstance(value, (Overload, Packet)) else value
+    return value.operation if isinstance(value, (Overload, Packet)) else value
 
 
 def overload_of(operation: Any) -> Any:

@@ -17,13 +17,14 @@ def checked(function):
     return call
 
 
+Queries = Float[torch.Tensor, "batch i d"]
+Keys = Float[torch.Tensor, "batch j d"]
+Choice = Int[torch.Tensor, " batch"]
+
+
 @jaxtyped(typechecker=None)
 @checked
-def attend(
-    query: Float[torch.Tensor, "batch i d"],
-    key: Float[torch.Tensor, "batch j d"],
-    picked: Int[torch.Tensor, "batch"],
-) -> Float[torch.Tensor, "batch j"]:
+def attend(query: Queries, key: Keys, picked: Choice) -> Float[torch.Tensor, "..."]:
     """The attention of one query."""
     rows = query[torch.arange(len(picked)), picked]
     return torch.einsum("bd,bjd->bj", rows, key).softmax(-1)
