@@ -45,6 +45,7 @@ every_elementwise = pytest.mark.parametrize(
 # Their results follow from strides, so other strides give another result or an error.
 READS_STRIDES = {
     "as_strided",
+    "as_strided_",
     "view",
     "view_as",
     "view_as_complex",

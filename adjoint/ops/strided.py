@@ -5,6 +5,7 @@ from typing import Any
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, linear
 from adjoint.ops.shape import writable
+from adjoint.views import apply_inplace
 
 # ---- diagonals ----
 
@@ -180,21 +181,32 @@ def strided_view(xp: Any, input: Any, size: Any, stride: Any, offset: int, sourc
     return xp.strided(input, tuple(size), tuple(stride), start)
 
 
-@composite
-def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """A view of the tensor's memory by sizes, strides and offset, all counted in elements."""
+def _pattern(name: str, input: Any, size: Any, stride: Any, offset: int | None) -> list[Any]:
+    """The arguments of strided_view for a pattern that a user gives."""
     if len(size) != len(stride):
-        raise RuntimeError(f"as_strided(): {len(size)} sizes, but {len(stride)} strides")
+        raise RuntimeError(f"{name}(): {len(size)} sizes, but {len(stride)} strides")
     if any(s < 0 for s in stride) or any(n < 0 for n in size):
-        raise RuntimeError("as_strided(): sizes and strides must not be negative")
+        raise RuntimeError(f"{name}(): sizes and strides must not be negative")
     array = getattr(input, "array", input)
     base = getattr(input, "_base", None)
     own = 0
     if base is not None and getattr(array, "strides", None) is not None:
         own = (_address(array) - _address(base.array)) // array.dtype.itemsize
     source = (tuple(array.shape), _strides(array), own)
-    offset = own if storage_offset is None else int(storage_offset)
-    return strided_view(input, tuple(size), tuple(stride), offset, source)
+    return [input, tuple(size), tuple(stride), own if offset is None else int(offset), source]
+
+
+@composite
+def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """A view of the tensor's memory by sizes, strides and offset, all counted in elements."""
+    return strided_view(*_pattern("as_strided", input, size, stride, storage_offset))
+
+
+@composite
+def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """In-place form of as_strided: the tensor shows its memory in another pattern."""
+    values = _pattern("as_strided_", input, size, stride, storage_offset)
+    return apply_inplace(strided_view, values)
 
 
 # ---- sliding windows ----

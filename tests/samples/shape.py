@@ -269,6 +269,13 @@ def _(rng: Rng) -> Iterator[Sample]:
     yield Sample((rng.normal(size=()),))
 
 
+@samples("as_strided_")
+def _(rng: Rng) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 4))
+    for pattern in (((2, 2), (1, 2), 0), ((4, 3), (1, 4)), ((2,), (3,), 1), ((), ())):
+        yield Sample((x, *pattern), differentiate=False, torch="Tensor.as_strided_")
+
+
 @samples("as_strided")
 def _(rng: Rng) -> Iterator[Sample]:
     x = rng.normal(size=(3, 4))
