@@ -81,9 +81,11 @@ class _Caster:
         target = self.target(op.name, values)
         if target is None:
             return op.run(values)
-        result = op.run([self.cast(value, target) for value in values])
-        # NumPy widens products of types that it does not know.
-        return result.to(target) if op.name in _NARROWED else result
+        cast = [self.cast(value, target) for value in values]
+        result = op.run(cast)
+        if op.name in _NARROWED and all(tensor.dtype is target for tensor in tensors_in(cast)):
+            return result.to(target)  # NumPy widens products of types that it does not know
+        return result
 
     def target(self, name: str, values: list[Any]) -> Dtype | None:
         """The type that an op's arguments are cast to; None for those that stay."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.compat.operators import operation_of, overload_of
+from adjoint.compat.operators import Packet, operation_of, overload_of
 from adjoint.utils import checkpoint
 from adjoint.utils.checkpoint import SelectiveCheckpointContext
 
@@ -13,6 +13,12 @@ def create_selective_checkpoint_contexts(
     """The two contexts for checkpoint's context_fn; see adjoint.utils.checkpoint."""
     policy = policy_fn_or_list
     if isinstance(policy, list):
+        for operation in policy:
+            if isinstance(operation, Packet):
+                raise ValueError(
+                    f"{operation} stands for several operations: update the OpOverloadPacket to a "
+                    f"specific OpOverload, as {operation}.default"
+                )
         policy = [operation_of(operation) for operation in policy]
     elif callable(policy):
         asked = policy

@@ -107,3 +107,8 @@ def test_a_policy_names_operations_as_torch_ops_does():
         (wanted,) = compat.autograd.grad(run(x).sum(), x)
         assert found.tolist() == wanted.tolist()
     assert seen == ["aten.matmul.default", "aten.sin.default", "aten.exp.default"]
+
+
+def test_a_list_of_operations_names_overloads():
+    with pytest.raises(ValueError, match=r"aten\.sin\.default"):
+        create_selective_checkpoint_contexts([aten.sin])

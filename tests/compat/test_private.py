@@ -347,3 +347,21 @@ def test_logs_are_heard_under_pytorch_s_names(caplog):
     assert len(heard) == 2
     assert "ExpBackward0" in heard[0]
     assert "AccumulateGrad" in heard[1]
+
+
+def test_the_names_of_a_tensor_are_there():
+    x = compat.ones(2, 2)
+    names = set(dir(x)) - {"imag"}
+    assert {"shape", "grad_fn", "sin"} <= names
+    assert all(hasattr(x, name) for name in names)
+
+
+def test_a_view_on_another_base():
+    base, other = compat.arange(12.0).view(3, 4), compat.zeros(3, 4)
+    view = base.clone()[1:].select(1, 2)
+    assert view._view_func(other + 5).tolist() == [5.0, 5.0]
+    for wrong, words in ((compat.zeros(4, 3), r"float32\[4, 3\]"), (other.double(), "float64")):
+        with pytest.raises(RuntimeError, match=words):
+            view._view_func(wrong)
+    with pytest.raises(RuntimeError, match="no view"):
+        compat.ones(2)._view_func(other)
