@@ -15,6 +15,7 @@ from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import (
     FLOAT,
+    category_of,
     dtype,
     from_numpy_dtype,
     get_default_dtype,
@@ -120,6 +121,8 @@ def unary(op: "Op", a: Any) -> Any:
                         record_one(op, a, result, out, spec)
                     else:
                         result.cut = CUT_BY_OP
+                elif a.cut:
+                    result.cut = a.cut
                 return result
     elif type(a) is NDARRAY and op.fast_arity == 1:
         return op.direct(a)
@@ -237,6 +240,8 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, first: Spec, second: Spec) -> T
         finish_short(op, node, result, out, plan.keep_result)
     elif a.needs_grad or b.needs_grad:
         result.cut = CUT_BY_OP
+    elif a.cut or b.cut:
+        result.cut = a.cut or b.cut
     return result
 
 
@@ -260,6 +265,8 @@ def short_with_number(op: "Op", a: Tensor, b: Any, first: Spec) -> Tensor:
         if op.diagonal:
             result.known = first
         finish_short(op, node, result, out, plan.keep_result)
+    elif a.cut:
+        result.cut = a.cut
     return result
 
 
@@ -283,6 +290,8 @@ def short_from_number(op: "Op", a: Any, b: Tensor, second: Spec) -> Tensor:
         if op.diagonal:
             result.known = second
         finish_short(op, node, result, out, plan.keep_result)
+    elif b.cut:
+        result.cut = b.cut
     return result
 
 
@@ -344,21 +353,21 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if args and type(args[0]) is NDARRAY and not tensors_in(values):
         return raw_result(op, NUMPY, values)
     result = apply(op, values)
-    return result if out is None else write_out(op, result, out)
+    return result if out is None else write_out(op.name, result, out)
 
 
-def write_out(op: "Op", result: Any, out: Any) -> Any:
+def write_out(name: str, result: Any, out: Any) -> Any:
     """Put a result into the tensors given as out=."""
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
-            write_out(op, value, target)
+            write_out(name, value, target)
         return out
     if result.needs_grad or (out.needs_grad and ambient().grad_enabled):
         raise RuntimeError(
-            f"{op.name}(): functions with out=... arguments don't support automatic "
+            f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
-    return out.overwrite(result, op.name)
+    return out.overwrite(result, name)
 
 
 def tensors_in(values: list[Any]) -> list[Tensor]:
@@ -402,7 +411,7 @@ def apply(op: "Op", values: list[Any]) -> Any:
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
         raise complaint(op, arrays, error) from None
-    return wrap(op, values, backend, out)
+    return wrap(op, values, backend, out if op.hides else narrowed(op, arrays, out))
 
 
 def watched(op: Any, values: list[Any], watchers: tuple[Any, ...]) -> Any:
@@ -462,13 +471,27 @@ def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
         out, hidden = out
     elif isinstance(out, (tuple, list)):
         return wrap(op, values, NUMPY_BACKEND, out)
+    else:
+        out = narrowed(op, arrays, out)
     result = Tensor(out if type(out) is NDARRAY else as_array(out, NUMPY_BACKEND))
     mask = needing(op, values)
     if mask and is_floating(result.array):
         record_single(op, values, result, mask, hidden)
-    elif any_needs(values):
-        result.cut = CUT_BY_OP
+    else:
+        result.cut = cut_of(values, CUT_BY_OP)
     return result
+
+
+def narrowed(op: "Op", arrays: list[Any], out: Any) -> Any:
+    """An elementwise result in the 16-bit type of the arguments, where NumPy has widened it."""
+    if not op.diagonal or not op.promotes or isinstance(out, (tuple, list)):
+        return out
+    kind = getattr(arrays[op.promotes[0]], "dtype", None)
+    own = getattr(out, "dtype", None)
+    if kind is None or own is None or own == kind or kind.itemsize != 2:
+        return out
+    wider = own.kind == "f" and own.itemsize == 4 and category_of(kind) == FLOAT
+    return out.astype(kind) if wider else out
 
 
 def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
@@ -494,6 +517,8 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
             backend = lookup(type(element))
             if backend is not None:
                 return raw_result(op, backend.xp, values)
+        if isinstance(value, (list, tuple)) and not value and op.required:
+            raise ValueError(f"{op.name}(): expected a list of Tensors that is not empty")
     raise TypeError(
         f"{op.name}(): expected a Tensor, got "
         + ", ".join(type(v).__name__ for v in values[: op.required])
@@ -686,9 +711,11 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
             settle(node, settings, results)
     elif op.inputs and lineage.tracking.used:
         lineage.extend(op, values, results)
-    if node is None and any_needs(values):
-        for result in results:
-            result.cut = CUT_BY_OP if recording else CUT_BY_MODE
+    if node is None:
+        cut = cut_of(values, CUT_BY_OP if recording else CUT_BY_MODE)
+        if cut:
+            for result in results:
+                result.cut = cut
     if settings is not None and settings.inference:
         for result in results:
             result.mark_inference()
@@ -712,12 +739,20 @@ def needs(value: Any) -> bool:
     return False
 
 
-def any_needs(values: list[Any]) -> bool:
-    """Whether any argument needs a gradient."""
+def cut_of(values: list[Any], own: int) -> int:
+    """Why a result has no history: what cuts it `own`, if an argument has one; or what did before.
+
+    0 if no argument ever had one.
+    """
+    before = 0
     for value in values:
-        if needs(value):
-            return True
-    return False
+        for element in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(element, Tensor):
+                if element.needs_grad:
+                    return own
+                if element.cut:
+                    before = element.cut
+    return before
 
 
 def needing(op: "Op", values: list[Any]) -> int:
@@ -747,9 +782,10 @@ def record(
     node = OpNode(op)
     keep_inputs(op, node, values, mask, hidden)
     node.describe_outputs(list(results))
-    if op.plan(mask).keep_result:
+    wanted = op.plan(mask).results
+    if wanted:
         node.holds = True
-        node.result = [r.array for r in results]
+        node.result = [r.array if i in wanted else None for i, r in enumerate(results)]
     for number, result in enumerate(results):
         if differentiable[number]:
             result.node = node
@@ -872,7 +908,11 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> Non
         node.kept.hidden = pack_arrays(node.kept.hidden, pairs)
     if node.result is not None:
         # Detached, or hooks that keep them would make a cycle.
-        packed = [pack(result.shared(), pairs) for result in results]
+        kept = node.result if isinstance(node.result, list) else [node.result]
+        packed = [
+            None if array is None else pack(result.shared(), pairs)
+            for array, result in zip(kept, results)
+        ]
         node.result = packed if isinstance(node.result, list) else packed[0]
         node.packed = True
 

@@ -62,7 +62,8 @@ class Explanation:
         yield f"grad: {self.grad}"
         if not self.steps:
             return
-        yield f"backward would run {_count(self.steps, 'step')} and reach {self.leaves} leaves:"
+        ends = "1 leaf" if self.leaves == 1 else f"{self.leaves} leaves"
+        yield f"backward would run {_count(self.steps, 'step')} and reach {ends}:"
         yield from _shortened([str(step) for step in self.steps])
         yield f"the graph keeps {_bytes(self.saved_bytes)} for backward:"
         yield from _shortened(
@@ -135,13 +136,19 @@ def _why_not(tensor: Tensor) -> str:
         return "it was made in inference_mode(); clone() it outside to record what is done with it"
     if tensor.cut == CUT_BY_MODE:
         return (
-            "it was computed under no_grad() from tensors that do; compute it outside, or within "
-            "enable_grad()"
+            "it, or what it was computed from, was computed under no_grad() from tensors that do; "
+            "compute that outside, or within enable_grad()"
         )
     if tensor.cut == CUT_BY_DETACH:
-        return "it was detached; use the tensor that detach() was called on"
+        return (
+            "it was detached, or computed from tensors that were; use the tensor that detach() was "
+            "called on"
+        )
     if tensor.cut == CUT_BY_OP:
-        return "it was computed from tensors that do, by an op that has no derivative"
+        return (
+            "it, or what it was computed from, was computed from tensors that do, by an op that "
+            "has no derivative"
+        )
     return (
         "it was made from data, or from tensors of which none does; call requires_grad_() on it, "
         "or on those, before the forward"

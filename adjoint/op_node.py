@@ -153,11 +153,11 @@ class OpNode(Node):
             return saved.array
         return saved
 
-    def check_result(self) -> None:
-        """Refuse if the saved result was changed since."""
+    def check_result(self, index: int = 0) -> None:
+        """Refuse if a saved result was changed since."""
         if self.result_counters is not None and not self.packed:
-            for counter in self.result_counters.values():
-                check_version(self, "result", self.result_version, counter)
+            counter = self.result_counters.get(index)
+            check_version(self, "result", self.result_version, counter)
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
         if self.result_counters is None:
@@ -258,7 +258,7 @@ class OpNode(Node):
             if kind == 0:
                 args.append(grads[index] if index >= 0 else tuple(grads))
             elif kind == 1:
-                self.check_result()
+                self.check_result(index)
                 args.append(self.result_value(index, create_graph))
             elif kind == 2:
                 args.append(self.value(index, create_graph))
@@ -347,10 +347,12 @@ class OpNode(Node):
         for index, value, version in pairs:
             if value is not None and index < len(self.op.parameters):
                 items.extend(items_of(self.op.parameters[index], value, version))
-        counters = list((self.result_counters or {}).values())
-        for item in items_of("result", self.result, self.result_version):
-            counter = counters[0] if counters else None
-            items.append(SavedItem(item.name, item.array, self.result_version, counter))
+        counters = self.result_counters or {}
+        kept = self.result if isinstance(self.result, list) else [self.result]
+        for number, value in enumerate(kept):
+            for item in items_of("result", value, self.result_version):
+                counter = counters.get(number)
+                items.append(SavedItem(item.name, item.array, self.result_version, counter))
         return items
 
     def release(self) -> None:

@@ -18,6 +18,7 @@ from adjoint.tensor import Tensor
 
 METADATA = "__metadata__"
 _LENGTH = 8  # bytes of the number that says how long the header is
+BEGINNING = _LENGTH + 1  # bytes that tell whether it is such a file
 _LONGEST_HEADER = 100_000_000
 
 _DTYPES: dict[str, Any] = {
@@ -61,8 +62,8 @@ def holds(kind: dtype) -> bool:
 
 
 def is_safetensors(start: bytes) -> bool:
-    """Whether a file that begins with these nine bytes can be a safetensors file."""
-    return start[_LENGTH : _LENGTH + 1] == b"{"
+    """Whether a file that begins so can be a safetensors file."""
+    return start[_LENGTH:BEGINNING] == b"{"
 
 
 # ---- writing ----
@@ -102,11 +103,11 @@ def write(file: BinaryIO, tensors: dict[str, Tensor], metadata: dict[str, str]) 
 
 def read_contents(file: BinaryIO, size: int) -> Contents:
     """The checked header of a file of so many bytes, which stands at its beginning."""
-    length = int.from_bytes(file.read(_LENGTH), "little")
-    if size < _LENGTH or length > min(size - _LENGTH, _LONGEST_HEADER):
+    length = int.from_bytes(read_bytes(file, _LENGTH), "little")
+    if length > min(size - _LENGTH, _LONGEST_HEADER):
         raise ValueError(f"the header is said to be {length} bytes long, the file has {size}")
     try:
-        header = json.loads(file.read(length), object_pairs_hook=_without_repetition)
+        header = json.loads(read_bytes(file, length), object_pairs_hook=_without_repetition)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"the header is no JSON: {error}") from error
     if not isinstance(header, dict):
@@ -167,16 +168,24 @@ def _check_dense(entries: Iterable[tuple[str, Entry]], begin: int, size: int) ->
 def read_tensor(file: BinaryIO, origin: int, entry: Entry) -> Tensor:
     """A tensor in memory of its own, from a file whose contents begin at `origin`."""
     file.seek(origin + entry.start)
-    data = bytearray(entry.length)
+    return _on_memory(read_bytes(file, entry.length), entry, 0)
+
+
+def read_bytes(file: Any, count: int) -> bytearray:
+    """So many bytes of a file, which may give them in pieces; ValueError if it ends before."""
+    data = bytearray(count)
     rest = memoryview(data)
     while rest:
-        # Not every file object has readinto.
-        piece = file.read(len(rest))
-        if not piece:
-            raise ValueError("the file ended while it was read")
-        rest[: len(piece)] = piece
-        rest = rest[len(piece) :]
-    return _on_memory(data, entry, 0)
+        if hasattr(file, "readinto"):
+            got = file.readinto(rest)
+        else:
+            piece = file.read(len(rest))
+            got = len(piece)
+            rest[:got] = piece
+        if not got:
+            raise ValueError("the file ends too early")
+        rest = rest[got:]
+    return data
 
 
 def mapped_tensor(memory: Any, entry: Entry) -> Tensor:

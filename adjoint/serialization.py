@@ -19,10 +19,12 @@ from typing import Any, BinaryIO, cast
 
 from adjoint.device import device
 from adjoint.safetensors_files import (
+    BEGINNING,
     Contents,
     Entry,
     is_safetensors,
     mapped_tensor,
+    read_bytes,
     read_contents,
     read_tensor,
     write,
@@ -111,7 +113,7 @@ def _loaded(file: BinaryIO, name: str, map_location: Any, mapped: bool) -> Any:
     origin = file.tell()
     size = file.seek(0, io.SEEK_END) - origin
     file.seek(origin)
-    _check_kind(file.read(9), name)
+    _check_kind(bytes(read_bytes(file, min(size, BEGINNING))), name)
     file.seek(origin)
     with _reading(name):
         contents = read_contents(file, size)

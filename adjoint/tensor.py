@@ -542,14 +542,23 @@ class Tensor(TensorCore):
             )
         return bool(self.numpy_array().item())
 
+    def number(self) -> Any:
+        """The one element, for Python's own conversions, whose callers expect a ValueError."""
+        if self.array.size != 1:
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars; this one has "
+                f"{self.array.size}"
+            )
+        return self.item()
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self.number())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self.number())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self.number())
 
     def __iter__(self) -> Iterator[Any]:
         if self.array.ndim == 0:

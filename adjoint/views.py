@@ -162,14 +162,14 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     target: Tensor = values[0]
     if op.mutate is not None and mutate_plainly(op, values):
         return target
-    if switchboard.unusual and function is not None:
+    if switchboard.unusual:
         watchers = ambient().watchers
         if watchers:
-            return dispatch.watched(function, values, watchers)
+            return dispatch.watched(function or op.changer, values, watchers)
     tensors = dispatch.tensors_in(values)
     for tensor in tensors:
         if tensor.special and overrides_enabled():
-            return dispatch.override(op, function or op, values, tensors)
+            return dispatch.override(op, function or op.changer, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
     if op.view:

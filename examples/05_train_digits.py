@@ -1,56 +1,49 @@
 """Train a classifier of handwritten digits; leave a learning curve and a picture of its graph."""
 
 import sys
-from itertools import pairwise
 from pathlib import Path
 
+import digits
 from matplotlib.figure import Figure
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 from tqdm import tqdm
 
 import adjoint
-from adjoint.nn.functional import cross_entropy, linear
+from adjoint import nn, optim
+from adjoint.utils.data import DataLoader
 from adjoint.viz import draw_graph
 
 EPOCHS = int(sys.argv[1]) if len(sys.argv) > 1 else 40
 OUTPUT = Path("demo_output")
 
-images, labels = load_digits(return_X_y=True)
-parts = train_test_split(images / 16, labels, test_size=0.2, random_state=0, stratify=labels)
-x, x_test = (adjoint.tensor(part, dtype=adjoint.float32) for part in parts[:2])
-y, y_test = (adjoint.tensor(part) for part in parts[2:])
+adjoint.manual_seed(0)
+train, test = digits.load()
+x_test, y_test = test.tensors
+loader = DataLoader(train, batch_size=32, shuffle=True)
 
 # Sizes and weight decay were chosen on a part of the training data, not on the test data.
-adjoint.manual_seed(0)
-layers = []
-for inputs, outputs in pairwise((64, 256, 128, 10)):
-    weight = adjoint.randn(outputs, inputs) * (2 / inputs) ** 0.5
-    layers.append((weight.requires_grad_(), adjoint.zeros(outputs, requires_grad=True)))
-parameters = [parameter for layer in layers for parameter in layer]
-momenta = [adjoint.zeros_like(parameter) for parameter in parameters]
-
-
-def logits(x):
-    """The network: linear layers with relu between them."""
-    for weight, bias in layers[:-1]:
-        x = linear(x, weight, bias).relu()
-    return linear(x, *layers[-1])
-
+model = nn.Sequential(
+    nn.Flatten(),
+    nn.Linear(64, 256),
+    nn.ReLU(),
+    nn.Linear(256, 128),
+    nn.ReLU(),
+    nn.Linear(128, 10),
+)
+criterion = nn.CrossEntropyLoss()
+optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-3)
+scheduler = optim.lr_scheduler.LinearLR(optimizer, 1.0, 1 / EPOCHS, total_iters=EPOCHS - 1)
 
 losses, accuracies = [], []
-for epoch in (progress := tqdm(range(EPOCHS), unit="epoch")):
-    for batch in adjoint.randperm(len(x)).split(32):
-        loss = cross_entropy(logits(x[batch]), y[batch])
+for _ in (progress := tqdm(range(EPOCHS), unit="epoch")):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
         loss.backward()
-        with adjoint.no_grad():
-            for parameter, momentum in zip(parameters, momenta, strict=True):
-                momentum.mul_(0.9).add_(parameter.grad).add_(parameter, alpha=1e-3)
-                parameter.sub_(momentum, alpha=0.1 * (1 - epoch / EPOCHS))
-                parameter.grad = None
+        optimizer.step()
         losses.append(loss.item())
+    scheduler.step()
     with adjoint.no_grad():
-        accuracies.append((logits(x_test).argmax(1) == y_test).float().mean().item())
+        accuracies.append((model(x_test).argmax(1) == y_test).float().mean().item())
     progress.set_postfix(loss=f"{losses[-1]:.4f}", test=f"{accuracies[-1]:.1%}")
 
 OUTPUT.mkdir(exist_ok=True)
@@ -61,9 +54,10 @@ left.set(xlabel="step", ylabel="loss of a batch")
 right.plot(range(1, EPOCHS + 1), accuracies)
 right.set(xlabel="epoch", ylabel="test accuracy", ylim=(0.8, 1))
 figure.savefig(OUTPUT / "learning_curve.png", dpi=150)
-names = {f"{kind} {i}": t for i, layer in enumerate(layers, 1) for kind, t in zip("wb", layer)}
+loss = criterion(model(x_test), y_test)
 for suffix in ("svg", "png"):
-    draw_graph(cross_entropy(logits(x), y), OUTPUT / f"backward_graph.{suffix}", names=names)
+    path = OUTPUT / f"backward_graph.{suffix}"
+    draw_graph(loss, path, names=dict(model.named_parameters()))
 
 print(f"test accuracy  {accuracies[-1]:.2%}")
 print(f"learning curve {OUTPUT / 'learning_curve.png'}")

@@ -187,3 +187,22 @@ def test_result_type():
     assert adjoint.result_type(True, byte) is adjoint.int8
     assert adjoint.can_cast(adjoint.float64, adjoint.float32)
     assert not adjoint.can_cast(adjoint.float32, adjoint.int64)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+def test_results_stay_in_sixteen_bits(kind):
+    pytest.importorskip("ml_dtypes")
+    dtype = getattr(adjoint, kind)
+    x = adjoint.ones(2, 2).to(dtype)
+    functional = adjoint.nn.functional
+    for result in (
+        x @ x,
+        x * 2.5,
+        functional.gelu(x),
+        functional.elu(x),
+        x.lerp(x, 0.5),
+        adjoint.addmm(x, x, x),
+        adjoint.einsum("ij,jk->ik", x, x),
+    ):
+        assert result.dtype is dtype
+    assert x.float().dtype is adjoint.float32

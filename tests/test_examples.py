@@ -1,27 +1,76 @@
 """Every example and the benchmark run, at reduced size."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from tests.interpreter import ROOT, fresh_python
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-DEMO = ROOT / "examples" / "05_train_digits.py"
+
+@dataclass(frozen=True)
+class Training:
+    """What an example must reach when it learns for a few steps or epochs."""
+
+    steps: int
+    pictures: tuple[str, ...]
+    bounds: dict[str, tuple[float, float]]  # how a line begins → of the number at its end
+    says: tuple[str, ...] = ()
 
 
-@pytest.mark.parametrize("example", [e for e in EXAMPLES if e != DEMO], ids=lambda path: path.stem)
-def test_example_runs(example, tmp_path):
-    assert fresh_python(example, cwd=tmp_path)
+TRAININGS = {
+    "05_train_digits": Training(
+        3,
+        ("learning_curve.png", "backward_graph.svg", "backward_graph.png"),
+        {"test accuracy": (85, 100)},
+    ),
+    "09_conv_net": Training(2, ("conv_net.png",), {"test accuracy": (90, 100)}),
+    "10_char_transformer": Training(
+        60, ("char_transformer.png",), {"bits a character as it learned": (1, 4.3)}
+    ),
+    "11_physics_informed": Training(4, ("physics_informed.png",), {"relative error": (0, 0.05)}),
+    "12_neural_ode": Training(
+        60,
+        ("neural_ode.png",),
+        {"relative error": (0, 0.5), "the adjoint method differs": (0, 1e-4)},
+    ),
+    "13_lstm": Training(
+        200,
+        ("lstm.png",),
+        {"squared error of the mean": (0.1, 1), "squared error learned": (0, 0.05)},
+    ),
+    "14_saliency": Training(
+        2,
+        ("saliency.png",),
+        {"accuracy without random": (40, 90), "accuracy without gradient": (0, 20)},
+        says=("forward hook 'activation'", "full backward hook 'guided'", "removed: 2"),
+    ),
+    "15_what_went_wrong": Training(
+        200,
+        ("what_went_wrong.png",),
+        {"relative stress": (0, 0.15)},
+        says=("it was detached", "changed: file", "returned nan values", "a second time"),
+    ),
+}
+PROGRAMS = {path.stem: path for path in sorted((ROOT / "examples").glob("[0-9]*.py"))}
 
 
-def test_demo_learns_and_draws(tmp_path):
-    pytest.importorskip("sklearn")
-    pytest.importorskip("matplotlib")
-    pytest.importorskip("tqdm")
-    printed = fresh_python(DEMO, 3, cwd=tmp_path)
-    (accuracy,) = [line for line in printed.splitlines() if line.startswith("test accuracy")]
-    assert float(accuracy.split()[-1].rstrip("%")) > 85
-    for name in ("learning_curve.png", "backward_graph.svg", "backward_graph.png"):
-        assert (tmp_path / "demo_output" / name).stat().st_size > 1000
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in TRAININGS])
+def test_example_runs(name, tmp_path):
+    assert fresh_python(PROGRAMS[name], cwd=tmp_path)
+
+
+@pytest.mark.parametrize(("name", "training"), TRAININGS.items(), ids=TRAININGS)
+def test_example_learns_and_draws(name, training, tmp_path):
+    for library in ("sklearn", "matplotlib", "tqdm"):
+        pytest.importorskip(library)
+    printed = fresh_python(PROGRAMS[name], training.steps, cwd=tmp_path)
+    for start, (least, most) in training.bounds.items():
+        (line,) = [line for line in printed.splitlines() if line.startswith(start)]
+        assert least <= float(line.split()[-1].rstrip("%")) <= most, line
+    for words in training.says:
+        assert words in printed
+    for picture in training.pictures:
+        assert (tmp_path / "demo_output" / picture).stat().st_size > 1000
 
 
 def test_benchmark_runs_and_compares(tmp_path):

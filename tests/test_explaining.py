@@ -29,6 +29,8 @@ def in_inference_mode():
         (lambda: leaf().argmax(), "int64 have no gradients"),
         (under_no_grad, "under no_grad()"),
         (lambda: leaf().detach(), "it was detached"),
+        (lambda: (leaf().detach() * 2).sum(), "it was detached"),
+        (lambda: under_no_grad().exp() + 1, "under no_grad()"),
         (lambda: (leaf() * 2).detach_(), "it was detached"),
         (in_inference_mode, "inference_mode()"),
         (lambda: adjoint.special.bessel_j0(leaf()), "no derivative"),

@@ -62,6 +62,11 @@ def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
             f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "
             f"output[{i}] has a shape of {Size(spec.shape)}."
         )
+    if (category_of(given.array.dtype) == COMPLEX) != (category_of(spec.dtype) == COMPLEX):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype: "
+            f"grad_output[{i}] is {given.dtype.name}, output[{i}] is {spec.dtype}."
+        )
     return given
 
 

@@ -220,7 +220,7 @@ class Node(WeakBase):
         )
 
     def shown(self) -> "Node":
-        """This node, as a user gets to see it."""
+        """The node as a user gets to see it."""
         return self
 
     @property

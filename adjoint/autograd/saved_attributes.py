@@ -65,7 +65,9 @@ def saved_value(node: OpNode, name: str) -> Any:
         return node.value(index, True)
     if node.result is None:
         return None
-    node.check_result()
+    if isinstance(node.result, list) and node.result[index] is None:
+        return None
+    node.check_result(index)
     tensor = node.result_value(index, True)
     if tensor.extras is None:
         tensor.rare().counter = node.output_counter(index)

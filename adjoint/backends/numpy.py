@@ -130,6 +130,13 @@ class NumpyNamespace(Convolutions, Namespace):
                     return np.ndarray(shape, array.dtype, array, 0, steps)
         return np.broadcast_to(array, shape)
 
+    def matmul(self, array: Any, other: Any, **options: Any) -> Any:
+        """NumPy's product; of bfloat16, which it would widen, in that type."""
+        product = np.matmul(array, other, **options)
+        if array.dtype.kind == "V" and array.dtype == other.dtype != product.dtype:
+            return product.astype(array.dtype)
+        return product
+
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
         if weight.ndim == 2 < input.ndim and input.size:  # one product is faster than one a batch
             rows = self.linear(input.reshape(-1, input.shape[-1]), weight, bias)

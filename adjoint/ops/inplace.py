@@ -32,3 +32,6 @@ class InplaceOp:
 INPLACE: Final[dict[str, InplaceOp]] = {
     f"{name}_": InplaceOp(op) for name, op in TABLE.items() if op.inplace
 }
+
+for _op in TABLE.values():
+    _op.changer = INPLACE.get(f"{_op.name}_") or InplaceOp(_op)

@@ -52,7 +52,8 @@ def p_norm(xp: Any, input: Any, p: Any = 2, dim: Any = None, keepdim: bool = Fal
         return narrowed(size.sum(axis=axes, keepdims=keepdim), kind)
     if p == 2:
         return narrowed(xp.sqrt((size * size).sum(axis=axes, keepdims=keepdim)), kind)
-    return narrowed((size**p).sum(axis=axes, keepdims=keepdim) ** (1 / p), kind)
+    total = xp.power(size, p).sum(axis=axes, keepdims=keepdim)
+    return narrowed(xp.power(total, 1 / p), kind)
 
 
 @composite
@@ -79,7 +80,7 @@ def norm(
                 f"norm: 'nuc' is for matrices: dim must be two dimensions, not {dim}"
             )
         nuclear = COMPOSITES["linalg_matrix_norm"](input, "nuc", dims, keepdim)
-        return nuclear if out is None else write_out(p_norm, nuclear, out)
+        return nuclear if out is None else write_out("norm", nuclear, out)
     if isinstance(p, str):
         raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', not '{p}'")
     return p_norm(input, p, dim, keepdim, **options)

@@ -112,6 +112,7 @@ class Op:
         self.hides = False  # forward answers (result, an array for the rules alone)
         self.mutate: Any = None  # writes the result into the first argument's array
         self.inplace = True
+        self.changer: Any = None  # its in-place form, as watchers and subclasses see it
         self.method = True
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward0"
         self.rule0: Rule | None = None
@@ -422,27 +423,32 @@ def composite(function: Any = None, *, method: bool = True) -> Any:
     return _register_composite(function, method)
 
 
-def _with_aliases(function: Any) -> Any:
-    """The function itself, or one that also takes NumPy's names for dim and keepdim."""
+def _with_extras(name: str, function: Any) -> Any:
+    """The function itself, or one that also takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
     names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    if "dim" not in names:
+    writes = "out" not in names and name != "getitem" and not name.endswith("_")
+    if "dim" not in names and not writes:
         return function
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return function(*args)
         for alias in ("axis", "keepdims"):
-            name = ALIASES[alias]
-            if alias in kwargs and name in names and name not in kwargs:
-                kwargs[name] = kwargs.pop(alias)
-        return function(*args, **kwargs)
+            own = ALIASES[alias]
+            if alias in kwargs and own in names and own not in kwargs:
+                kwargs[own] = kwargs.pop(alias)
+        out = kwargs.pop("out", None) if writes else None
+        result = function(*args, **kwargs)
+        return result if out is None else dispatch.write_out(name, result, out)
 
     return call
 
 
 def _register_composite(function: Any, method: bool) -> Any:
     name: str = function.__name__
-    function = _with_aliases(function)
+    function = _with_extras(name, function)
     if name in COMPOSITES or name in TABLE:
         raise TypeError(f"{name} is declared twice")
     COMPOSITES[name] = function

@@ -58,16 +58,18 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 # ---- maxima ----
 
 
-def _max_rule(
-    grad: Any, images: Any, result: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
-) -> Any:
-    """To the first place of each window that has the maximum."""
+def _max_rule(grad: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    """To the first place of each window that has the maximum.
+
+    The maxima are taken again rather than kept: programs change them in place.
+    """
     if isinstance(grad, TensorCore):
         places = max_pool_places(images, kernel, stride, padding, dilation)
         return stepwise(_unpooled(grad, places, tuple(images.shape[2:]), False), images)
     xp = backend_of(grad).xp
     layout = Layout(kernel, stride, padding, dilation, 1)
     bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
+    result = _reduced(xp, bordered, kernel, stride, dilation, xp.maximum)
     whole = xp.zeros(bordered.shape, grad.dtype)
     left: Any = None  # the windows whose maximum has not been met yet
     apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))

@@ -528,3 +528,30 @@ class TestThreads:
         fork_inside(None)
         assert outcome == [0, 0]
         assert values(x.grad) == [6.0]
+
+
+class TestBatches:
+    def test_a_batch_of_gradients_gives_a_batch(self):
+        x, y = leaf(1.0, 2.0), leaf(3.0)
+        out = x * y
+        batch = adjoint.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 5.0]]).double()
+        by_x, by_y = adjoint.autograd.grad(out, (x, y), batch, is_grads_batched=True)
+        assert by_x.tolist() == [[3.0, 0.0], [0.0, 3.0], [6.0, 15.0]]
+        assert by_y.tolist() == [[1.0], [2.0], [12.0]]
+
+    def test_what_is_not_used_is_none_or_zeros(self):
+        x, other = leaf(1.0), leaf(2.0, 3.0)
+        batch = adjoint.ones(4, 1).double()
+        options = {"is_grads_batched": True, "retain_graph": True}
+        out = x * 2
+        _, none = adjoint.autograd.grad(out, (x, other), batch, allow_unused=True, **options)
+        assert none is None
+        _, zeros = adjoint.autograd.grad(out, (x, other), batch, materialize_grads=True, **options)
+        assert zeros.shape == (4, 2)
+
+    def test_sizes_must_agree(self):
+        x = leaf(1.0)
+        outputs = (x * 2, x * 3)
+        batches = (adjoint.ones(2, 1).double(), adjoint.ones(3, 1).double())
+        with pytest.raises(RuntimeError, match="of one size"):
+            adjoint.autograd.grad(outputs, x, batches, is_grads_batched=True)

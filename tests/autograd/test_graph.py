@@ -433,3 +433,41 @@ def test_stream_mismatch_switch():
     graph.set_warn_on_accumulate_grad_stream_mismatch(True)
     with pytest.raises(TypeError, match="str"):
         graph.set_warn_on_accumulate_grad_stream_mismatch("yes")
+
+
+# ---- nodes as tools see them ----
+
+
+def test_nodes_have_classes_named_after_their_ops():
+    x = adjoint.ones(2, requires_grad=True)
+    node = ((x * 2).sin() + x).grad_fn
+    assert type(node).__name__ == node.name() == "AddBackward0"
+    names = [type(following).__name__ for following, _ in node.next_functions]
+    assert names == ["SinBackward0", "AccumulateGrad"]
+    assert isinstance(node, graph.Node)
+    assert type((x + 1).grad_fn) is type(node)
+
+
+def test_a_node_can_be_called():
+    x = adjoint.tensor([1.0, 2.0], requires_grad=True)
+    y = x * adjoint.tensor([3.0, 4.0])
+    first, second = y.grad_fn(adjoint.ones(2))
+    assert first.tolist() == [3.0, 4.0]
+    assert second is None
+    square = x**2
+    (slope,) = adjoint.autograd.grad(square.grad_fn(adjoint.ones(2))[0].sum(), x)
+    assert slope.tolist() == [2.0, 2.0]
+    with pytest.raises(TypeError, match="expected 1 arguments, got 2"):
+        y.grad_fn(adjoint.ones(2), adjoint.ones(2))
+
+
+def test_an_edge_takes_its_gradient_as_its_tensor_does():
+    x = adjoint.tensor([2.0], requires_grad=True)
+    edge = graph.get_gradient_edge(x**3)
+    (slope,) = adjoint.autograd.grad(edge, x, retain_graph=True)
+    assert slope.tolist() == [12.0]
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        adjoint.autograd.grad(edge, x, adjoint.ones(2), retain_graph=True)
+    wide = graph.get_gradient_edge(adjoint.ones(3, requires_grad=True) * 2)
+    with pytest.raises(RuntimeError, match="implicitly created only for scalar"):
+        adjoint.autograd.backward([wide])

@@ -14,6 +14,7 @@ from adjoint.nn.functional import normalize
 from adjoint.nn.layers.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter, is_lazy
+from adjoint.nn.utils.weight_norm import hook_key, take_off
 from adjoint.ops.linalg import pinverse
 from adjoint.ops.matmul import dot, mv
 
@@ -104,11 +105,10 @@ class SpectralNorm:
         module: Module, name: str, n_power_iterations: int, dim: int, eps: float
     ) -> "SpectralNorm":
         """Replace a parameter by itself under another name, and the vectors of the method."""
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, SpectralNorm) and hook.name == name:
-                raise RuntimeError(
-                    f"Cannot register two spectral_norm hooks on the same parameter {name}"
-                )
+        if hook_key(module, SpectralNorm, name) is not None:
+            raise RuntimeError(
+                f"Cannot register two spectral_norm hooks on the same parameter {name}"
+            )
         made = SpectralNorm(name, n_power_iterations, dim, eps)
         weight: Any = module._parameters[name]
         if weight is None:
@@ -198,13 +198,7 @@ def spectral_norm(
 
 def remove_spectral_norm(module: T_module, name: str = "weight") -> T_module:
     """Undo spectral_norm."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, SpectralNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            break
-    else:
-        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    take_off(module, SpectralNorm, name)
     for table in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
         for key, hook in list(table.items()):
             marked: Any = getattr(hook, "fn", None)

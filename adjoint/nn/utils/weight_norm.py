@@ -30,6 +30,24 @@ def weight_of(v: Any, g: Any, dim: int = 0) -> Any:
     return v * (g / norm_except_dim(v, 2, dim))
 
 
+def hook_key(module: Module, kind: type, name: str) -> Any:
+    """The key of the hook of a module that computes a weight; None if there is none."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]  # all have it
+            return key
+    return None
+
+
+def take_off(module: Module, kind: type, name: str) -> None:
+    """Remove the hook that computes a weight, and what it needs."""
+    key = hook_key(module, kind, name)
+    if key is None:
+        raise ValueError(f"no {kind.__name__} of '{name}' is found in {module}")
+    hook: Any = module._forward_pre_hooks[key]
+    hook.remove(module)
+    del module._forward_pre_hooks[key]
+
+
 class WeightNorm:
     """The hook that computes a weight before each call of its module."""
 
@@ -50,11 +68,10 @@ class WeightNorm:
             FutureWarning,
             stacklevel=3,
         )
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, WeightNorm) and hook.name == name:
-                raise RuntimeError(
-                    f"Cannot register two weight_norm hooks on the same parameter {name}"
-                )
+        if hook_key(module, WeightNorm, name) is not None:
+            raise RuntimeError(
+                f"Cannot register two weight_norm hooks on the same parameter {name}"
+            )
         made = WeightNorm(name, dim)
         weight = getattr(module, name)
         if is_lazy(weight):
@@ -89,9 +106,5 @@ def weight_norm(module: T_module, name: str = "weight", dim: int | None = 0) -> 
 
 def remove_weight_norm(module: T_module, name: str = "weight") -> T_module:
     """Undo weight_norm."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    take_off(module, WeightNorm, name)
+    return module
