@@ -127,6 +127,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "cuda.amp": _AMP,
     "cuda.amp.autocast_mode": _AMP,
     "cuda.amp.grad_scaler": _AMP,
+    "cuda.nvtx": ("adjoint.compat.nvtx",),
     "mps": (_ABSENT,),
     "mtia": (_ABSENT,),
     "xpu": (_ABSENT,),
