@@ -18,7 +18,8 @@ def range(start: float = 0, end: float | None = None, step: float = 1, **options
     count = math.floor((last - start) / step) + 1
     if count < 1:
         raise RuntimeError(f"range: a step of {step} does not lead from {start} to {last}")
-    return arange(count, **options) * step + start
+    made: Tensor = arange(count, **options) * step + start
+    return made
 
 
 def _unique2(
