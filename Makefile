@@ -3,7 +3,8 @@
 # make benchmark   time the main workloads, against PyTorch if WITH_TORCH=1
 #
 # Each sets up .venv by itself; Python 3.11 or newer and make must be there. A C compiler makes the
-# package faster. WITH_TORCH=1 installs PyTorch too, so that the tests compare with it.
+# package faster. WITH_TORCH=1 installs PyTorch too, so that the tests compare with it, and packages
+# written for PyTorch, which must compute the same on adjoint.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -14,7 +15,7 @@ ARGS ?= # more for pytest
 BIN := $(VENV)/bin
 SOURCES := $(shell find adjoint -name '*.py') setup.py pyproject.toml
 CHECKED := adjoint benchmarks examples tests setup.py
-TEST_STAMPS := $(VENV)/.test $(if $(WITH_TORCH),$(VENV)/.torch)
+TEST_STAMPS := $(VENV)/.test $(if $(WITH_TORCH),$(VENV)/.torch $(VENV)/.programs)
 
 # One thread each, so that tests do not fight for the cores; pictures need no screen.
 export OMP_NUM_THREADS := 1
@@ -90,4 +91,9 @@ $(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml $(VENV)/.package
 
 $(VENV)/.torch: $(VENV)/.created
 	$(BIN)/pip install '$(TORCH)'
+	touch $@
+
+# They all require torch, in a version of their own choice: what they need besides is listed too.
+$(VENV)/.programs: tests/programs/requirements.txt $(VENV)/.created
+	$(BIN)/pip install --no-deps -r $<
 	touch $@

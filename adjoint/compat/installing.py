@@ -6,8 +6,13 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
+from adjoint.autograd.node import AccumulateGrad
 from adjoint.compat.mirror import ROOT
+from adjoint.dtypes import dtype
+from adjoint.size import Size
+from adjoint.tensor import Tensor
 
 _ALIASES = {"torch": ROOT, "functorch": f"{ROOT}.functorch"}
 
@@ -37,6 +42,15 @@ class _AliasFinder(importlib.abc.MetaPathFinder):
         return ModuleSpec(fullname, _AliasLoader(_ALIASES[top] + dot + rest), is_package=True)
 
 
+def _show_as_torch() -> None:
+    """Print types and sizes as torch's: programs look at the text, or at where a class is from."""
+    dtype.__repr__ = lambda self: f"torch.{self.name}"  # type: ignore[method-assign]
+    Size.__repr__ = lambda self: f"torch.Size({list(self)})"  # type: ignore[method-assign]
+    name: Any = lambda self: "torch::autograd::AccumulateGrad"
+    setattr(AccumulateGrad, "name", name)  # noqa: B010  # mypy knows a compiled class as fixed
+    Tensor.__module__ = "torch"
+
+
 def install() -> None:
     """Make `import torch` mean adjoint, in this process and from now on.
 
@@ -51,3 +65,4 @@ def install() -> None:
                 "adjoint.compat.install() before anything imports it"
             )
     sys.meta_path.insert(0, _AliasFinder())
+    _show_as_torch()

@@ -55,8 +55,8 @@ def missing(path: str) -> MissingNameError:
 class Missing(ModuleType):
     """Stands for a module, class or function that was imported but is not there.
 
-    An import is no use, and neither is an annotation or the question whether something is an
-    instance of it. Anything else is an error.
+    An import is no use, and neither is an annotation, a class derived from it that is never
+    instantiated, or the question whether something is an instance of it. All else is an error.
     """
 
     def __init__(self, name: str) -> None:
@@ -78,6 +78,9 @@ class Missing(ModuleType):
     def __subclasscheck__(self, subclass: Any) -> bool:
         return False
 
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (type(self.__name__.rpartition(".")[2], (), {"__new__": self._fail}),)
+
     def __or__(self, other: Any) -> Any:
         return Any
 
@@ -85,7 +88,7 @@ class Missing(ModuleType):
         return self
 
     __ror__ = __or__
-    __call__ = __mro_entries__ = __iter__ = __enter__ = __bool__ = __len__ = _fail
+    __call__ = __iter__ = __enter__ = __bool__ = __len__ = _fail
 
     def __exit__(self, *exc: object) -> None:
         """Only there because `with` looks for it before it enters."""

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from adjoint.subclass import plain
 from adjoint.tensor import Tensor
+
+DisableTorchFunction = DisableTorchFunctionSubclass = plain
 
 
 def _handler(value: Any) -> Any:
@@ -55,3 +58,11 @@ def handle_torch_function(
 def is_tensor_like(inp: Any) -> bool:
     """Whether a value is a tensor, or takes part in calls like one."""
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
+
+
+def _disabled_torch_function_impl(
+    func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """A `__torch_function__` that makes the call as if all were plain tensors."""
+    with plain():
+        return func(*args, **(kwargs or {}))

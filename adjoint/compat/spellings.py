@@ -6,13 +6,24 @@ From a path below torch to a module of adjoint's and a name in it; looked up whe
 _GRAPH = "adjoint.autograd.graph"
 _ANOMALY = "adjoint.autograd.anomaly_mode"
 
+_CASTING = "adjoint.compat.autocasting"
+
 SPELLINGS: dict[str, str] = {
     "autograd.torch": "adjoint.compat:torch",
+    "Future": "adjoint.compat.futures:Future",
     "vmap": "adjoint.func:vmap",
     "_vmap_internals._vmap": "adjoint.func:vmap",
     "autograd.grad_mode.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
     "is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
     "is_anomaly_check_nan_enabled": f"{_ANOMALY}:is_anomaly_check_nan_enabled",
+    # autocast for one kind of device.
+    **{
+        f"{device}.amp.{module}autocast": f"{_CASTING}:{device}_autocast"
+        for device in ("cpu", "cuda")
+        for module in ("", "autocast_mode.")
+    },
+    "cuda.amp.custom_fwd": f"{_CASTING}:cuda_custom_fwd",
+    "cuda.amp.custom_bwd": f"{_CASTING}:cuda_custom_bwd",
     # The pass that is under way.
     "_C._current_autograd_node": f"{_GRAPH}:current_node",
     "_C._current_graph_task_id": f"{_GRAPH}:current_task_id",
@@ -24,6 +35,7 @@ SPELLINGS: dict[str, str] = {
     "_C._set_grad_enabled": "adjoint.ambient:change_grad_enabled",
     "_C.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
     "_C.is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
+    "_C._log_api_usage_once": "adjoint.compat.uncompiled:nothing",
     # Kinds of objects.
     "_C.Generator": "adjoint:Generator",
     "_C.Size": "adjoint:Size",
@@ -33,5 +45,6 @@ SPELLINGS: dict[str, str] = {
     "_C.TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._functions.AccumulateGrad": "adjoint.autograd.node:AccumulateGrad",
+    "optim.lr_scheduler._LRScheduler": "adjoint.optim.lr_scheduler:LRScheduler",
     "nn.modules.module._IncompatibleKeys": "adjoint.nn.module:IncompatibleKeys",
 }

@@ -11,6 +11,7 @@ from adjoint.compat.legacy_types import CPU_TYPES, CUDA_TYPES, TensorType, type_
 from adjoint.compat.storages import TypedStorage, UntypedStorage
 from adjoint.ops.conversion import alias, type_
 from adjoint.tensor import Tensor
+from adjoint.views import replay
 
 
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
@@ -145,7 +146,34 @@ def volatile(self: Tensor) -> bool:
     return False
 
 
+def _dir(self: Tensor) -> list[str]:
+    """The names that a tensor has: a property of another device's tensors is not one of them."""
+    gone = {"volatile"} if self.device.type == "cuda" else {"volatile", "__cuda_array_interface__"}
+    return sorted(set(object.__dir__(self)) - gone)
+
+
+def _view_func(
+    self: Tensor, new_base: Tensor, symint_visitor_fn: Any = None, tensor_visitor_fn: Any = None
+) -> Any:
+    """The view operations that made this view, on another base of the same shape."""
+    extras = self.extras
+    if extras is None or extras.base is None:
+        raise RuntimeError("_view_func: the tensor is no view")
+    if symint_visitor_fn is not None or tensor_visitor_fn is not None:
+        raise NotImplementedError("_view_func: the arguments of view operations can't be replaced")
+    base: Any = extras.base
+    if (new_base.shape, new_base.dtype) != (base.shape, base.dtype):
+        raise RuntimeError(
+            f"_view_func: the base is {base.dtype.name}{list(base.shape)}, the new one "
+            f"{new_base.dtype.name}{list(new_base.shape)}"
+        )
+    return replay(new_base, extras.steps)
+
+
 METHODS: dict[str, Any] = {
+    "__dir__": _dir,
+    "_view_func": _view_func,
+    "_view_func_unsafe": _view_func,
     "new": new,
     "type": type,
     "untyped_storage": untyped_storage,

@@ -4,6 +4,16 @@ import math
 import warnings
 from typing import Any
 
+from adjoint.compat.autocasting import (
+    autocast as autocast,
+    clear_autocast_cache as clear_autocast_cache,
+    get_autocast_cpu_dtype as get_autocast_cpu_dtype,
+    get_autocast_dtype as get_autocast_dtype,
+    get_autocast_gpu_dtype as get_autocast_gpu_dtype,
+    is_autocast_cache_enabled as is_autocast_cache_enabled,
+    is_autocast_cpu_enabled as is_autocast_cpu_enabled,
+    is_autocast_enabled as is_autocast_enabled,
+)
 from adjoint.compat.foreach import FOREACH
 from adjoint.compat.legacy_types import (
     CPU_TYPES,

@@ -4,6 +4,7 @@ import textwrap
 
 import pytest
 
+from adjoint.compat import serialising
 from tests.interpreter import fresh_python
 
 PROGRAM = """
@@ -20,9 +21,9 @@ x = Variable(torch.FloatTensor([1, 2, 3]), requires_grad=True)
 loss = F.relu(x * 2).sum()
 loss.backward()
 assert isinstance(loss.grad_fn, Node)
-print(x.grad.tolist(), torch.Tensor.__module__, sys.argv[1:], __name__)
+print(x.grad.tolist(), torch.__name__, sys.argv[1:], __name__)
 """
-ANSWER = "[2.0, 2.0, 2.0] adjoint.tensor ['--flag', 'value'] __main__\n"
+ANSWER = "[2.0, 2.0, 2.0] adjoint.compat.torch ['--flag', 'value'] __main__\n"
 
 
 @pytest.fixture
@@ -47,6 +48,32 @@ def test_run_finds_modules_beside_the_script(tmp_path):
     (folder / "part.py").write_text("import torch\nvalue = torch.ones(2).sum().item()\n")
     (folder / "main.py").write_text("from part import value\nprint(value)\n")
     assert fresh_python("-m", "adjoint", "run", folder / "main.py", cwd=tmp_path) == "2.0\n"
+
+
+def test_a_program_sees_the_names_of_torch(tmp_path):
+    (tmp_path / "shown.py").write_text(
+        "import torch\n"
+        "x = torch.ones(2, 3, requires_grad=True)\n"
+        "print(x.dtype, x.shape, type(x), x.clone().grad_fn.next_functions[0][0].name())\n"
+        "print(torch.zeros(1, dtype=torch.int64).dtype, [torch.float64])\n"
+    )
+    printed = fresh_python("-m", "adjoint", "run", "shown.py", cwd=tmp_path)
+    assert printed == (
+        "torch.float32 torch.Size([2, 3]) <class 'torch.Tensor'> torch::autograd::AccumulateGrad\n"
+        "torch.int64 [torch.float64]\n"
+    )
+
+
+def test_what_a_program_saves_can_be_loaded_with_and_without_install(tmp_path):
+    (tmp_path / "saves.py").write_text(
+        "import copy, pickle, torch\n"
+        "x = torch.arange(3.0)\n"
+        "assert pickle.loads(pickle.dumps(x)).tolist() == copy.deepcopy(x).tolist()\n"
+        "torch.save({'x': x, 'w': torch.nn.Parameter(x)}, 'saved')\n"
+        "print(torch.load('saved')['x'].tolist())\n"
+    )
+    assert fresh_python("-m", "adjoint", "run", "saves.py", cwd=tmp_path) == "[0.0, 1.0, 2.0]\n"
+    assert serialising.load(tmp_path / "saved")["w"].tolist() == [0.0, 1.0, 2.0]
 
 
 def test_the_status_of_a_script_is_that_of_the_process(tmp_path):

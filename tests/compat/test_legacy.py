@@ -137,3 +137,14 @@ def test_assert_close_says_where_and_what():
         compat.testing.assert_close(1, 2, msg="mine")
     with pytest.raises(AssertionError, match="^before: .*differ"):
         compat.testing.assert_close(1, 2, msg=lambda text: f"before: {text}")
+
+
+@pytest.mark.parametrize("bounds", [(1, 4), (0, 1, 0.25), (5, 1, -2), (0, 4, 3)])
+def test_range_ends_with_its_end(torch, bounds):
+    with pytest.warns(UserWarning, match="deprecated"):
+        found = compat.range(*bounds)
+    with pytest.warns(UserWarning, match="deprecated"):
+        wanted = torch.range(*bounds)
+    assert found.dtype is compat.float32 and found.tolist() == wanted.tolist()
+    with pytest.raises(RuntimeError), pytest.warns(UserWarning, match="deprecated"):
+        compat.range(3, 1)

@@ -61,7 +61,7 @@ def test_a_missing_name_can_be_imported_but_not_used():
         lambda: NoSuchLayer.make,
         lambda: [*NoSuchLayer],
         lambda: bool(NoSuchLayer),
-        lambda: types.new_class("Mine", (NoSuchLayer,)),
+        types.new_class("Mine", (NoSuchLayer,)),
     ):
         with pytest.raises(MissingNameError, match=r"torch\.nn\.NoSuchLayer"):
             use()

@@ -239,14 +239,25 @@ def test_weak_keys_are_tensors_by_identity():
 
 def test_operations_by_overload():
     aten = compat.ops.aten
-    assert aten.sin.default is compat.sin
-    assert aten.mm.default is compat.mm
+    assert aten.sin.default is aten.sin.default == compat.sin
+    assert compat.sin in {aten.sin.default, aten.exp.default}
+    assert compat.cos not in {aten.sin.default, aten.exp.default}
+    assert str(aten.mul.Tensor) == "aten.mul.Tensor" and str(aten.sin.default) == "aten.sin.default"
+    assert aten.mul.Tensor.name() == "aten::mul.Tensor" and aten.sin.default.name() == "aten::sin"
+    assert aten.sin.default.__name__ == "sin.default" and str(aten.sin) == "aten.sin"
+    assert aten.mm.default == compat.matmul
+    assert aten.mm(compat.ones(1, 2), compat.ones(2, 1)).tolist() == [[2.0]]
     assert aten.add.Tensor(compat.ones(1), 2).tolist() == [3.0]
     assert aten.sin_(compat.zeros(1)).tolist() == [0.0]
     with pytest.raises(AttributeError, match=r"torch\.ops\.aten\.no_such is not in adjoint"):
         aten.no_such  # noqa: B018
     with pytest.raises(AttributeError, match=r"torch\.ops\.mine\.op is not in adjoint"):
         compat.ops.mine.op  # noqa: B018
+    with compat.library._scoped_library("mine", "FRAGMENT") as library:
+        library.define("op(Tensor x) -> Tensor")
+        library.impl("op", lambda x: x + 1)
+        assert compat.ops.mine.op.default(compat.ones(1)).tolist() == [2.0]
+    assert not hasattr(compat.ops.mine, "op")
 
 
 def test_what_arrives_at_a_node():
@@ -336,3 +347,21 @@ def test_logs_are_heard_under_pytorch_s_names(caplog):
     assert len(heard) == 2
     assert "ExpBackward0" in heard[0]
     assert "AccumulateGrad" in heard[1]
+
+
+def test_the_names_of_a_tensor_are_there():
+    x = compat.ones(2, 2)
+    names = set(dir(x)) - {"imag"}
+    assert {"shape", "grad_fn", "sin"} <= names
+    assert all(hasattr(x, name) for name in names)
+
+
+def test_a_view_on_another_base():
+    base, other = compat.arange(12.0).view(3, 4), compat.zeros(3, 4)
+    view = base.clone()[1:].select(1, 2)
+    assert view._view_func(other + 5).tolist() == [5.0, 5.0]
+    for wrong, words in ((compat.zeros(4, 3), r"float32\[4, 3\]"), (other.double(), "float64")):
+        with pytest.raises(RuntimeError, match=words):
+            view._view_func(wrong)
+    with pytest.raises(RuntimeError, match="no view"):
+        compat.ones(2)._view_func(other)

@@ -271,8 +271,9 @@ def _(rng: Rng) -> Iterator[Sample]:
 
 @samples("as_strided_")
 def _(rng: Rng) -> Iterator[Sample]:
-    yield Sample((rng.normal(size=(3, 4)), (3, 3), (1, 1), 2), differentiate=False)
-    yield Sample((rng.normal(size=6), (2, 2), (2, 1)), differentiate=False)
+    x = rng.normal(size=(3, 4))
+    for pattern in (((2, 2), (1, 2), 0), ((4, 3), (1, 4)), ((2,), (3,), 1), ((), ())):
+        yield Sample((x, *pattern), differentiate=False, torch="Tensor.as_strided_")
 
 
 @samples("as_strided")

@@ -1,0 +1,38 @@
+"""The private bases of PyTorch's layers, which programs derive from or ask for."""
+
+from adjoint.nn.layers.base import taking
+from adjoint.nn.layers.convolution import _Convolution as _ConvNd, _Transposed as _ConvTransposeNd
+from adjoint.nn.layers.dropout import _Dropout as _DropoutNd
+from adjoint.nn.layers.loss import _Loss as _Loss
+from adjoint.nn.layers.normalization import (
+    _BatchNorm as _BatchNorm,
+    _InstanceNorm as _InstanceNorm,
+    _RunningNorm as _NormBase,
+)
+from adjoint.nn.layers.pooling import (
+    _Adaptive as _AdaptiveAvgPoolNd,
+    _AdaptiveMax as _AdaptiveMaxPoolNd,
+    _AvgPool as _AvgPoolNd,
+    _MaxPool as _MaxPoolNd,
+)
+
+__all__ = [
+    "_AdaptiveAvgPoolNd",
+    "_AdaptiveMaxPoolNd",
+    "_AvgPoolNd",
+    "_BatchNorm",
+    "_ConvNd",
+    "_ConvTransposeNd",
+    "_DropoutNd",
+    "_InstanceNorm",
+    "_Loss",
+    "_MaxPoolNd",
+    "_NormBase",
+    "_WeightedLoss",
+]
+
+
+class _WeightedLoss(_Loss):
+    """A loss with a weight for each class."""
+
+    fields = taking(weight=None, **_Loss.fields)

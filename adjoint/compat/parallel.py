@@ -1,0 +1,32 @@
+"""torch.nn.DataParallel, for one device or none."""
+
+from typing import Any
+
+from adjoint.nn import Module
+
+
+class DataParallel(Module):
+    """Calls the module it wraps: there are no several devices to spread a batch over."""
+
+    def __init__(
+        self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.dim = dim
+        self.device_ids = list(device_ids or [])
+        if len(self.device_ids) > 1:
+            raise NotImplementedError(
+                f"DataParallel on several devices, {self.device_ids}: use one process for each"
+            )
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module answers."""
+        return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(Module):
+    """A module in one of several processes: there is none, so nothing is an instance of it."""
+
+    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError("DistributedDataParallel: gradients are not averaged here")

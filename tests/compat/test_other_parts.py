@@ -1,0 +1,110 @@
+"""Small parts of PyTorch that its packages use: futures, line searches, bases, wrappers."""
+
+import threading
+
+import pytest
+
+import adjoint.compat.torch as compat
+from adjoint.compat.torch.futures import Future, collect_all, wait_all
+
+
+def test_futures():
+    first, second = Future(), compat.Future()
+    doubled = first.then(lambda done: done.wait() * 2)
+    both = collect_all([first, second])
+    with pytest.raises(RuntimeError, match="no value yet"):
+        first.value()
+    threading.Thread(target=first.set_result, args=(3,)).start()
+    assert doubled.wait() == 6 and not both.done()
+    second.set_exception(KeyError("lost"))
+    assert [future.done() for future in both.wait()] == [True, True]
+    with pytest.raises(KeyError, match="lost"):
+        wait_all([first, second])
+    with pytest.raises(ZeroDivisionError):
+        first.then(lambda done: 1 / 0).wait()
+    with pytest.raises(RuntimeError, match="already"):
+        first.set_result(4)
+    assert collect_all([]).wait() == []
+
+
+def test_data_parallel_calls_the_module():
+    module = compat.nn.Linear(2, 1)
+    wrapped = compat.nn.DataParallel(module)
+    x = compat.ones(3, 2)
+    assert wrapped(x).tolist() == module(x).tolist()
+    assert list(wrapped.state_dict()) == ["module.weight", "module.bias"]
+    with pytest.raises(NotImplementedError, match="several devices"):
+        compat.nn.DataParallel(module, device_ids=[0, 1])
+
+
+def test_a_subclass_with_a_new_of_its_own_takes_its_arguments():
+    class Marked(compat.Tensor):
+        def __new__(cls, data, *, mark):
+            made = compat.Tensor._make_subclass(cls, data)
+            made.mark = mark
+            return made
+
+    class Derived(Marked):
+        pass
+
+    class Own(compat.Tensor):
+        def __init__(self, data):
+            self.seen = True
+
+    for kind in (Marked, Derived):
+        made = kind(compat.ones(2), mark="a")
+        assert (made.tolist(), made.mark) == ([1.0, 1.0], "a")
+    assert Own([1.0, 2.0]).seen
+
+
+def test_subclasses_that_want_to_see_nothing():
+    class Plain(compat.Tensor):
+        __torch_function__ = compat._C._disabled_torch_function_impl
+
+    x = compat.ones(2).as_subclass(Plain)
+    assert type(x + 1) is compat.Tensor and (x + 1).tolist() == [2.0, 2.0]
+    with compat._C.DisableTorchFunctionSubclass():
+        assert type(x * 2) is compat.Tensor
+
+
+def test_the_line_search_of_lbfgs():
+    from adjoint.compat.torch.optim.lbfgs import _cubic_interpolate, _strong_wolfe
+
+    def evaluate(x, t, d):
+        at = x + t * d
+        return float((at**2).sum()), 2 * at
+
+    x, d = compat.tensor([2.0]), compat.tensor([-1.0])
+    loss, grad, t, count = _strong_wolfe(evaluate, x, 1.0, d, 4.0, 2 * x, (2 * x).dot(d))
+    assert loss <= 1.0 and abs(grad.item()) <= 0.9 * 4 and count >= 1
+    assert evaluate(x, t, d)[0] == loss
+    low = _cubic_interpolate(0.0, 4.0, compat.tensor(-4.0), 3.0, 1.0, compat.tensor(2.0))
+    assert float(low) == pytest.approx(2.0)
+    with pytest.raises(NotImplementedError, match="c1 and c2"):
+        _strong_wolfe(evaluate, x, 1.0, d, 4.0, 2 * x, (2 * x).dot(d), c1=0.5)
+
+
+def test_bases_of_layers():
+    from adjoint.compat.torch.nn.modules.batchnorm import _BatchNorm
+    from adjoint.compat.torch.nn.modules.conv import _ConvNd
+    from adjoint.compat.torch.nn.modules.loss import _Loss, _WeightedLoss
+
+    assert isinstance(compat.nn.BatchNorm2d(2), _BatchNorm)
+    assert isinstance(compat.nn.Conv1d(1, 1, 1), _ConvNd)
+    assert not isinstance(compat.nn.Linear(1, 1), _ConvNd)
+    assert isinstance(compat.nn.MSELoss(), _Loss)
+
+    class Squares(_WeightedLoss):
+        def forward(self, input, target):
+            return (self.weight * (input - target) ** 2).sum()
+
+    loss = Squares(compat.tensor([1.0, 2.0]))
+    assert loss(compat.ones(2), compat.zeros(2)).item() == 3.0
+    assert loss.reduction == "mean" and list(loss.state_dict()) == ["weight"]
+
+
+def test_a_process_alone():
+    assert not compat.distributed.is_initialized()
+    if not compat.distributed.is_available():
+        with pytest.raises(ValueError, match="no group of processes"):
+            compat.distributed.get_rank()
