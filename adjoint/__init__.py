@@ -145,7 +145,6 @@ from adjoint.ops.complex_numbers import (
     view_as_complex as view_as_complex,
     view_as_real as view_as_real,
 )
-from adjoint.ops.dims import broadcast_shapes as broadcast_shapes
 from adjoint.ops.shape import (
     adjoint as adjoint,
     broadcast_tensors as broadcast_tensors,

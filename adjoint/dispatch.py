@@ -117,34 +117,29 @@ def unary(op: "Op", a: Any) -> Any:
                     out = numpy_backend.asarray(out)
                 result = Tensor(out)
                 if a.needs_grad:
-                    if op.rule0 is not None:
-                        record_one(op, a, result, out, spec)
-                    else:
+                    if op.rule0 is None:
                         result.cut = CUT_BY_OP
+                        return result
+                    node = OpNode(op)
+                    above = a.node
+                    node.next0 = accumulator_of(a) if above is None else above
+                    node.nr0 = a.output_number
+                    node.edge_count = 1
+                    plan = op.plan1
+                    if plan.keep0:
+                        node.saved0 = a
+                        node.holds = True
+                        if a.extras is not None:
+                            node.version0 = a.version()
+                    if op.diagonal:
+                        result.known = spec
+                    finish_short(op, node, result, out, plan.keep_result)
                 elif a.cut:
                     result.cut = a.cut
                 return result
     elif type(a) is NDARRAY and op.fast_arity == 1:
         return op.direct(a)
     return apply(op, [a, *op.defaults[1:]])
-
-
-def record_one(op: "Op", a: Tensor, result: Tensor, out: Any, spec: Spec) -> None:
-    """Give result its node: the short form for one input."""
-    node = OpNode(op)
-    above = a.node
-    node.next0 = accumulator_of(a) if above is None else above
-    node.nr0 = a.output_number
-    node.edge_count = 1
-    plan = op.plan1
-    if plan.keep0:
-        node.saved0 = a
-        node.holds = True
-        if a.extras is not None:
-            node.version0 = a.version()
-    if op.diagonal:
-        result.known = spec
-    finish_short(op, node, result, out, plan.keep_result)
 
 
 def binary(op: "Op", a: Any, b: Any) -> Any:
@@ -197,7 +192,12 @@ def compute(op: "Op", x: Any, y: Any) -> Any:
 
 def short_binary(op: "Op", a: Tensor, b: Tensor, first: Spec, second: Spec) -> Tensor:
     """Both are tensors of one data type."""
-    out = compute(op, a.array, b.array)
+    try:  # as in `compute`, whose call would cost the interpreter as much as a small op
+        out = op.direct(a.array, b.array)
+    except Exception as error:
+        raise complaint(op, [a.array, b.array], error) from None
+    if type(out) is not NDARRAY:
+        out = numpy_backend.asarray(out)
     result = Tensor(out)
     mask = 0
     if a.needs_grad and op.rule0 is not None:

@@ -65,7 +65,8 @@ class Explanation:
         ends = "1 leaf" if self.leaves == 1 else f"{self.leaves} leaves"
         yield f"backward would run {_count(self.steps, 'step')} and reach {ends}:"
         yield from _shortened([str(step) for step in self.steps])
-        yield f"the graph keeps {_bytes(self.saved_bytes)} for backward:"
+        end = ":" if self.saved else ""
+        yield f"the graph keeps {_bytes(self.saved_bytes)} for backward{end}"
         yield from _shortened(
             [f"{_bytes(size)}: '{name}' of {step}" for size, name, step in self.saved]
         )

@@ -14,7 +14,7 @@ from adjoint.tensor_core import (
 )
 
 if TYPE_CHECKING:
-    from adjoint.ops.op import Op, Rule
+    from adjoint.ops.op import Op
 
 
 def items_of(name: str, value: Any, version: Any) -> list[SavedItem]:
@@ -91,14 +91,9 @@ class OpNode(Node):
 
     # -- the short path --
 
-    def vjp0(self, grad: Any) -> Any:
-        return self.short_vjp(self.op.rule0, grad)
-
-    def vjp1(self, grad: Any) -> Any:
-        return self.short_vjp(self.op.rule1, grad)
-
-    def short_vjp(self, rule: "Rule | None", grad: Any) -> Any:
-        """A rule on raw arrays, its saved values in the fixed places."""
+    def vjp(self, edge: int, grad: Any) -> Any:
+        """See Node: a rule on raw arrays, its saved values in the fixed places."""
+        rule = self.op.rule0 if edge == 0 else self.op.rule1
         if rule is None:
             return None
         if self.released:

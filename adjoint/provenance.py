@@ -89,7 +89,10 @@ def user_frame(depth: int) -> Any:
     """
     if not trail.enabled:
         return None
-    frame = frame_at(depth) if INTERPRETED else frame_at()
+    try:
+        frame = frame_at(depth) if INTERPRETED else frame_at()
+    except ValueError:  # called by C code, with no Python below
+        return None
     code = frame.f_code
     if code is not trail.code:
         while code.co_filename.startswith(_PACKAGE):

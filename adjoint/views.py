@@ -17,7 +17,16 @@ from adjoint.ambient import (
     switchboard,
 )
 from adjoint.autograd.hooks import attach_region_hooks
-from adjoint.autograd.node import Node, broadcasts_to, conform, edge_node, next_sequence_number
+from adjoint.autograd.node import (
+    ANY_DEPTH,
+    Node,
+    SavedItem,
+    broadcasts_to,
+    conform,
+    edge_node,
+    mark,
+    next_sequence_number,
+)
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import can_cast, from_numpy_dtype
@@ -380,15 +389,17 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
     counter.bump()
     if node is not None:
         made = rebase(target, node, 0)
-        pairs = ambient().node_hooks
-        if pairs:
-            attach_region_hooks(made, pairs)
+        settings = ambient()
+        if settings.node_hooks:
+            attach_region_hooks(made, settings.node_hooks)
+        if settings.anomaly is not None:
+            settings.anomaly.note(made)
 
 
 def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
     """The node of an in-place change of `target`; None if nothing needs a gradient."""
     if not op.inputs:
-        return Forgotten(values[0])
+        return Forgotten(op, values[0])
     changed = Tensor(target.array)
     node = dispatch.record(op, values, [changed], False)
     if node is None:
@@ -408,10 +419,17 @@ def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
 class Forgotten(Node):
     """The backward of an in-place change that has no derivative, such as `eq_`: zeros."""
 
-    def __init__(self, before: Tensor) -> None:
+    def __init__(self, op: "Op", before: Tensor) -> None:
         super().__init__(next_sequence_number())
+        self.op = op
         self.spec = before.spec()
         self.add_edge(edge_node(before), before.output_number)
+        mark(self, ANY_DEPTH)
+
+    def name(self) -> str:
+        """PyTorch's name of this step."""
+        name: str = self.op.node_name
+        return name
 
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
@@ -481,6 +499,8 @@ class CopySlices(Node):
         self.step = step
         self.position = position  # of the view among the inputs of step
         self.runs_user_code = step.runs_user_code
+        self.code, self.instruction = step.code, step.instruction
+        self.module_call = step.module_call
         self.spec = base.spec()
         self.add_edge(edge_node(base), base.output_number)
         for i, (following, number) in enumerate(step.edges()):
@@ -522,6 +542,10 @@ class CopySlices(Node):
 
     def release(self) -> None:
         self.step.release()
+        self.released = self.step.released
+
+    def saved_items(self) -> list[SavedItem]:
+        return self.step.saved_items()
 
 
 def overwrite(target: Tensor, result: Any, name: str) -> Tensor:

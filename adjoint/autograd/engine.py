@@ -203,6 +203,16 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     may_step = task.raw and not node.is_leaf and not node.runs_user_code
     if hooks is None and executes and may_step and grad is not None:
         if not task.captures or node not in task.captures:
+            if node.simple and task.needed is None:  # step's first half, without its call
+                following = node.next0
+                if following is not None:
+                    deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
+                following = node.next1
+                if following is not None:
+                    deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
+                if not task.keep_graph:
+                    node.release()
+                return
             step(task, node, grad)
             return
     grads: list[Any] = [grad] if node.outputs is None else grad
@@ -256,10 +266,10 @@ def step(task: GraphTask, node: Node, grad: Any) -> None:
     if node.simple:
         following = node.next0
         if following is not None and (needed is None or following in task.reached):
-            deliver(task, following, node.nr0, node.vjp0(grad), grad, node.exact0)
+            deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
         following = node.next1
         if following is not None and (needed is None or following in task.reached):
-            deliver(task, following, node.nr1, node.vjp1(grad), grad, node.exact1)
+            deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
         if not task.keep_graph:
             node.release()
         return
@@ -401,6 +411,9 @@ def deliver(
             if waiting:
                 waiting.pop(node, None)
             accumulate(task, node, grad, node in task.owned)
+    elif task.hot is None and task.workers is None:
+        task.hot = node
+        task.hot_grad = grad
     else:
         enqueue(task, node, grad)
 
@@ -717,7 +730,10 @@ def drain(task: GraphTask) -> None:
         task.current = node
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
-        visit(task, node, grad)
+        if task.observers:
+            visit(task, node, grad)
+        else:
+            evaluate(task, node, grad)
 
 
 def visit(task: GraphTask, node: Node, grad: Any) -> None:

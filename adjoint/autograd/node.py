@@ -73,7 +73,7 @@ def next_sequence_number() -> int:
 
 
 # In the interpreter the caller of an op lies so many frames below the look-up; see provenance.
-SHORT_DEPTH: Final = 4
+SHORT_DEPTH: Final = 6
 ANY_DEPTH: Final = 2
 
 
@@ -81,7 +81,10 @@ def mark(node: "Node", depth: int) -> None:
     """Note where in the user's program a node is made."""
     if not trail.enabled:
         return
-    frame = frame_at(depth - 1) if INTERPRETED else frame_at()
+    try:
+        frame = frame_at(depth - 1) if INTERPRETED else frame_at()
+    except ValueError:  # called by C code, with no Python below
+        return
     code = frame.f_code
     if code is not trail.code:
         frame = user_frame(depth)
@@ -114,8 +117,8 @@ class Node(WeakBase):
     hooks: NodeHooks | None = None
     notes: dict[Any, Any] | None = None
     is_leaf: bool = False  # an AccumulateGrad
-    simple: bool = False  # vjp0 and vjp1 say everything
-    exact0: bool = False  # what vjp0 answers conforms as it is
+    simple: bool = False  # vjp says everything
+    exact0: bool = False  # what vjp answers for the first edge conforms as it is
     exact1: bool = False
     released: bool = False
     code: Any = None  # of the user's function that made it, and where in it; see source
@@ -130,12 +133,8 @@ class Node(WeakBase):
         """What kind of step this is."""
         return type(self).__name__
 
-    def vjp0(self, grad: Any) -> Any:
-        """The gradient for the first edge, from a raw gradient; simple nodes only."""
-        raise NotImplementedError
-
-    def vjp1(self, grad: Any) -> Any:
-        """The gradient for the second edge; simple nodes only."""
+    def vjp(self, edge: int, grad: Any) -> Any:
+        """The gradient for the first or second edge, from a raw gradient; simple nodes only."""
         raise NotImplementedError
 
     def apply(

@@ -9,6 +9,7 @@ import adjoint
 from adjoint import nn
 from adjoint.autograd.graph import is_provenance_enabled, set_provenance_enabled
 from adjoint.nn.functional import cross_entropy
+from tests.interpreter import fresh_python
 
 
 def line_of(node):
@@ -147,3 +148,23 @@ def test_it_can_be_switched_off(switched_off):
         y.backward()
     (note,) = caught.value.__notes__
     assert "its forward" not in note
+
+
+def test_changes_of_views_have_lines_too():
+    x = adjoint.ones(3, requires_grad=True)
+    y = x * 2
+    y[0].mul_(3)
+    assert y.grad_fn.name() == "CopySlices"
+    assert line_of(y.grad_fn) == "y[0].mul_(3)"
+    z = x * 2
+    z.eq_(1)
+    assert z.grad_fn.name() == "EqBackward0"
+    assert line_of(z.grad_fn) == "z.eq_(1)"
+
+
+def test_ops_that_no_python_calls(tmp_path):
+    program = (
+        "import _thread, time, adjoint; x = adjoint.ones(2, requires_grad=True); "
+        "_thread.start_new_thread(adjoint.tanh, (x,)); time.sleep(0.1); print('done')"
+    )
+    assert fresh_python("-c", program, cwd=tmp_path).split() == ["done"]
