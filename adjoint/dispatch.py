@@ -8,31 +8,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adjoint import lineage
 from adjoint.ambient import ambient, change_watchers, overrides_enabled, switchboard
-from adjoint.autograd.hooks import attach_region_hooks
-from adjoint.autograd.node import ANY_DEPTH, SHORT_DEPTH, accumulator_of, edge_node, mark
-from adjoint.autograd.saved_tensors import pack, pack_arrays
+from adjoint.autograd.node import BINARY_DEPTH, UNARY_DEPTH, accumulator_of, mark
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
-from adjoint.dtypes import (
-    FLOAT,
-    category_of,
-    dtype,
-    from_numpy_dtype,
-    get_default_dtype,
-    of_python_scalar,
-    result_of,
+from adjoint.op_node import OpNode
+from adjoint.promotion import as_array, common_backend, narrowed, promoted, unwrapped
+from adjoint.recording import (
+    cut_of,
+    has_tensor,
+    link_views,
+    needing,
+    record,
+    record_single,
+    settle,
 )
-from adjoint.op_node import Kept, OpNode
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
     CUT_BY_MODE,
     CUT_BY_OP,
     F32,
     F64,
-    INFERENCE_VIEW,
-    MULTI_OUTPUT_VIEW,
     NDARRAY,
-    NO_GRAD_VIEW,
     NUMPY_BACKEND,
     Spec,
     TensorCore,
@@ -41,7 +37,7 @@ from adjoint.tensor_core import (
 )
 
 if TYPE_CHECKING:
-    from adjoint.ops.op import Op, Plan
+    from adjoint.ops.op import Op
 
 
 class Operators:
@@ -133,7 +129,7 @@ def unary(op: "Op", a: Any) -> Any:
                             node.version0 = a.version()
                     if op.diagonal:
                         result.known = spec
-                    finish_short(op, node, result, out, plan.keep_result)
+                    finish_short(op, node, result, out, plan.keep_result, UNARY_DEPTH)
                 elif a.cut:
                     result.cut = a.cut
                 return result
@@ -237,7 +233,7 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, first: Spec, second: Spec) -> T
                 result.known = (
                     first if shape == first.shape else second if shape == second.shape else None
                 )
-        finish_short(op, node, result, out, plan.keep_result)
+        finish_short(op, node, result, out, plan.keep_result, BINARY_DEPTH)
     elif a.needs_grad or b.needs_grad:
         result.cut = CUT_BY_OP
     elif a.cut or b.cut:
@@ -264,7 +260,7 @@ def short_with_number(op: "Op", a: Tensor, b: Any, first: Spec) -> Tensor:
         node.edge_count = 2
         if op.diagonal:
             result.known = first
-        finish_short(op, node, result, out, plan.keep_result)
+        finish_short(op, node, result, out, plan.keep_result, BINARY_DEPTH)
     elif a.cut:
         result.cut = a.cut
     return result
@@ -289,13 +285,15 @@ def short_from_number(op: "Op", a: Any, b: Tensor, second: Spec) -> Tensor:
         node.edge_count = 2
         if op.diagonal:
             result.known = second
-        finish_short(op, node, result, out, plan.keep_result)
+        finish_short(op, node, result, out, plan.keep_result, BINARY_DEPTH)
     elif b.cut:
         result.cut = b.cut
     return result
 
 
-def finish_short(op: "Op", node: OpNode, result: Tensor, out: Any, keep_result: bool) -> None:
+def finish_short(
+    op: "Op", node: OpNode, result: Tensor, out: Any, keep_result: bool, depth: int
+) -> None:
     """What all short nodes have in common; a gradient of the same spec needs no second look."""
     node.simple = True
     if keep_result:
@@ -314,7 +312,7 @@ def finish_short(op: "Op", node: OpNode, result: Tensor, out: Any, keep_result: 
     node.spec = spec
     result.node = node
     result.needs_grad = True
-    mark(node, SHORT_DEPTH)
+    mark(node, depth)
 
 
 def holds_complex(value: Any) -> bool:
@@ -442,22 +440,6 @@ def plain_arrays(values: list[Any]) -> list[Any] | None:
     return arrays if found else None
 
 
-def has_tensor(values: Any) -> bool:
-    """Whether a list of arguments holds a tensor."""
-    for value in values:
-        if isinstance(value, Tensor):
-            return True
-    return False
-
-
-def has_index(values: Any) -> bool:
-    """Whether a tuple of arguments holds elements to look up: lists or arrays, not just numbers."""
-    for value in values:
-        if isinstance(value, list) or hasattr(value, "dtype"):
-            return True
-    return False
-
-
 def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
     """The general path on NumPy with nothing unusual active, for ops of one result."""
     if op.promotes:
@@ -480,18 +462,6 @@ def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
     else:
         result.cut = cut_of(values, CUT_BY_OP)
     return result
-
-
-def narrowed(op: "Op", arrays: list[Any], out: Any) -> Any:
-    """An elementwise result in the 16-bit type of the arguments, where NumPy has widened it."""
-    if not op.diagonal or not op.promotes or isinstance(out, (tuple, list)):
-        return out
-    kind = getattr(arrays[op.promotes[0]], "dtype", None)
-    own = getattr(out, "dtype", None)
-    if kind is None or own is None or own == kind or kind.itemsize != 2:
-        return out
-    wider = own.kind == "f" and own.itemsize == 4 and category_of(kind) == FLOAT
-    return out.astype(kind) if wider else out
 
 
 def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
@@ -543,24 +513,6 @@ def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) 
     raise TypeError(f"no implementation of {function.__name__} for the types {names}")
 
 
-def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
-    """The backend of all arguments; 0-d CPU tensors go along with any other."""
-    backend: Backend = backend_of(tensors[0].array)
-    for tensor in tensors:
-        other = backend_of(tensor.array)
-        if other is not backend:
-            if other is numpy_backend and tensor.array.ndim == 0:
-                continue
-            if backend is numpy_backend and tensors[0].array.ndim == 0:
-                return common_backend(op, tensors[1:] + tensors[:1])
-            raise RuntimeError(
-                f"{op.name}(): Expected all tensors to be on the same device, but found "
-                f"{backend.device(tensors[0].array)} and {other.device(tensor.array)}; "
-                "move one with .to(...)"
-            )
-    return backend
-
-
 def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[Any]:
     """The arguments with single numbers of the CPU on the device of the others; recorded."""
     for tensor in tensors:
@@ -573,84 +525,6 @@ def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[A
         else v
         for v in values
     ]
-
-
-def promoted(op: "Op", values: list[Any], arrays: list[Any], backend: Backend) -> list[Any]:
-    """The raw arguments, those that mix brought to one data type."""
-    if not op.promotes:
-        return arrays
-    target = uniform(op, arrays)
-    if target is None:
-        kind = promotion(op, values)
-        if kind is None:
-            return arrays
-        target = kind.numpy_dtype
-    for i in op.promotes:
-        array = arrays[i]
-        if isinstance(values[i], Tensor):
-            if array.dtype != target:
-                arrays[i] = array.astype(target)
-        elif isinstance(values[i], (list, tuple)):
-            arrays[i] = [a if a.dtype == target else a.astype(target) for a in array]
-        elif isinstance(array, (bool, int, float, complex)):
-            arrays[i] = backend.asarray(array, target)
-        elif array is not None and not isinstance(array, str):
-            arrays[i] = backend.asarray(array).astype(target)
-    return arrays
-
-
-def uniform(op: "Op", arrays: list[Any]) -> Any:
-    """The floating type of the arguments that mix, if it is that of all; None to look closer."""
-    kind: Any = None
-    for i in op.promotes:
-        array = arrays[i]
-        if type(array) is NDARRAY:
-            if kind is None:
-                kind = array.dtype
-                if kind is not F32 and kind is not F64:
-                    return None
-            elif array.dtype is not kind:
-                return None
-        elif type(array) is not float and type(array) is not int:
-            return None
-    return kind
-
-
-def unwrapped(value: Any) -> Any:
-    """The array of a tensor, in lists too."""
-    if isinstance(value, Tensor):
-        return value.array
-    if isinstance(value, tuple):
-        for element in value:
-            if isinstance(element, Tensor):
-                return tuple([unwrapped(e) for e in value])
-    elif isinstance(value, list):
-        return [unwrapped(e) for e in value]
-    return value
-
-
-def promotion(op: "Op", values: list[Any]) -> dtype | None:
-    """The data type in which an op computes; None to leave all as it is."""
-    dimensioned: list[dtype] = []
-    zero_dim: list[dtype] = []
-    numbers: list[dtype] = []
-    for i in op.promotes:
-        value = values[i]
-        for element in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(element, Tensor):
-                kind = from_numpy_dtype(element.array.dtype)
-                (dimensioned if element.array.ndim else zero_dim).append(kind)
-            elif isinstance(element, (bool, int, float, complex)):
-                numbers.append(of_python_scalar(element))
-            elif lookup(type(element)) is not None:
-                kind = from_numpy_dtype(element.dtype)
-                (dimensioned if element.ndim else zero_dim).append(kind)
-    if not (dimensioned or zero_dim or numbers):
-        return None
-    result = result_of(dimensioned, zero_dim, numbers)
-    if op.floats and result.category < FLOAT:
-        return get_default_dtype()
-    return result
 
 
 def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
@@ -683,12 +557,6 @@ def described(value: Any) -> str:
         text = repr(value)
         return text if len(text) < 60 else text[:57] + "..."
     return f"{value.dtype}{list(shape)}"
-
-
-def as_array(value: Any, backend: Backend) -> Any:
-    """What a forward answered as an array: of its own library, if it is one of another."""
-    own = lookup(type(value))
-    return (backend if own is None else own).asarray(value)
 
 
 def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
@@ -726,233 +594,3 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
     if op.outputs is not None:
         return op.outputs(*results)
     return tuple(results)
-
-
-def needs(value: Any) -> bool:
-    """Whether an argument, or one in a list, needs a gradient."""
-    if isinstance(value, Tensor):
-        return value.needs_grad
-    if isinstance(value, (list, tuple)):
-        for element in value:
-            if isinstance(element, Tensor) and element.needs_grad:
-                return True
-    return False
-
-
-def cut_of(values: list[Any], own: int) -> int:
-    """Why a result has no history: what cuts it `own`, if an argument has one; or what did before.
-
-    0 if no argument ever had one.
-    """
-    before = 0
-    for value in values:
-        for element in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(element, Tensor):
-                if element.needs_grad:
-                    return own
-                if element.cut:
-                    before = element.cut
-    return before
-
-
-def needing(op: "Op", values: list[Any]) -> int:
-    """Which of an op's inputs need a gradient and have a rule, as the bits of a number."""
-    mask = 0
-    joint = op.joint is not None
-    for i, parameter in enumerate(op.inputs):
-        if (joint or op.rules[i] is not None) and needs(values[parameter]):
-            mask |= 1 << i
-    return mask
-
-
-def record(
-    op: "Op", values: list[Any], results: list[Tensor], several: bool, hidden: Any = None
-) -> OpNode | None:
-    """Make the node of a call; None if no input needs a gradient."""
-    mask = needing(op, values)
-    if not mask:
-        return None
-    if not several:
-        if not is_floating(results[0].array):
-            return None
-        return record_single(op, values, results[0], mask, hidden)
-    differentiable = [is_floating(r.array) for r in results]
-    if not any(differentiable):
-        return None
-    node = OpNode(op)
-    keep_inputs(op, node, values, mask, hidden)
-    node.describe_outputs(list(results))
-    wanted = op.plan(mask).results
-    if wanted:
-        node.holds = True
-        node.result = [r.array if i in wanted else None for i, r in enumerate(results)]
-    for number, result in enumerate(results):
-        if differentiable[number]:
-            result.node = node
-            result.output_number = number
-            result.needs_grad = True
-    mark(node, ANY_DEPTH)
-    return node
-
-
-def record_single(op: "Op", values: list[Any], result: Tensor, mask: int, hidden: Any) -> OpNode:
-    """The node of a call with one result."""
-    node = OpNode(op)
-    plan = keep_inputs(op, node, values, mask, hidden)
-    node.spec = result.spec()
-    if plan.keep_result:
-        node.holds = True
-        node.result = result.array
-    result.node = node
-    result.needs_grad = True
-    mark(node, ANY_DEPTH)
-    return node
-
-
-def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int, hidden: Any) -> "Plan":
-    """Edges to the inputs, and what the rules of the mask will want of the arguments."""
-    plan = op.plan(mask)
-    record = Kept(mask, list(values), hidden)
-    if op.hides:
-        node.holds = True
-    for i, parameter in enumerate(op.inputs):
-        value = values[parameter]
-        if isinstance(value, (list, tuple)):
-            record.lists = True
-            keep_shape(record, parameter, [shape_of(element) for element in value])
-            for element in value:
-                add_edge(node, element, mask >> i & 1)
-        else:
-            add_edge(node, value, mask >> i & 1)
-    for parameter, value in enumerate(values):
-        if isinstance(value, Tensor):
-            if plan.wants_shape[parameter]:
-                keep_shape(record, parameter, value.spec().shape)
-            if plan.wants_value[parameter]:
-                refuse_inference(op, value)
-                node.holds = True
-                if value.extras is not None:
-                    keep_version(record, parameter, value.version())
-            else:
-                record.values[parameter] = None
-        elif isinstance(value, (list, tuple)) and has_tensor(value):
-            if plan.wants_value[parameter]:
-                node.holds = True
-                keep_version(
-                    record, parameter, [e.version() if isinstance(e, Tensor) else 0 for e in value]
-                )
-            else:
-                record.values[parameter] = None
-        elif isinstance(value, tuple) and plan.wants_value[parameter] and has_index(value):
-            node.holds = True
-    node.kept = record
-    return plan
-
-
-def shape_of(element: Any) -> Any:
-    """The shape of one tensor in a list; others have none."""
-    return element.array.shape if isinstance(element, Tensor) else ()
-
-
-def keep_shape(record: Kept, parameter: int, shape: Any) -> None:
-    """Note the shape of an argument, or those of a list."""
-    if record.shapes is None:
-        record.shapes = {}
-    record.shapes[parameter] = shape
-
-
-def keep_version(record: Kept, parameter: int, version: Any) -> None:
-    """Note the version an argument was saved at, or those of a list."""
-    if record.versions is None:
-        record.versions = {}
-    record.versions[parameter] = version
-
-
-def refuse_inference(op: "Op", tensor: Tensor) -> None:
-    """A tensor made in inference mode can't be kept for backward."""
-    if tensor.inference:
-        raise RuntimeError(
-            f"{op.name}(): Inference tensors cannot be saved for backward. Clone it outside "
-            "inference_mode to get a normal tensor."
-        )
-
-
-def add_edge(node: OpNode, value: Any, active: int) -> None:
-    """The edge of one input; an empty one if it needs no gradient."""
-    if active and isinstance(value, Tensor) and value.needs_grad:
-        node.add_edge(edge_node(value), value.output_number)
-    else:
-        node.add_edge(None, 0)
-
-
-def settle(node: OpNode, settings: Any, results: list[Tensor]) -> None:
-    """Do to a new node, whose outputs are results, what the context asks for."""
-    if settings.saved_hooks:
-        pack_all(node, settings.saved_hooks, results)
-    if settings.node_hooks:
-        attach_region_hooks(node, settings.node_hooks)
-    if settings.anomaly is not None:
-        settings.anomaly.note(node)
-
-
-def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> None:
-    """Send everything a node keeps through the hooks on saving."""
-    node.runs_user_code = True
-    if node.kept is not None:
-        values = node.kept.values
-        for i, value in enumerate(values):
-            if isinstance(value, TensorCore):
-                values[i] = pack(value, pairs)
-            elif isinstance(value, (list, tuple)):
-                values[i] = type(value)([pack(v, pairs) for v in value])
-        node.kept.hidden = pack_arrays(node.kept.hidden, pairs)
-    if node.result is not None:
-        # Detached, or hooks that keep them would make a cycle.
-        kept = node.result if isinstance(node.result, list) else [node.result]
-        packed = [
-            None if array is None else pack(result.shared(), pairs)
-            for array, result in zip(kept, results)
-        ]
-        node.result = packed if isinstance(node.result, list) else packed[0]
-        node.packed = True
-
-
-def link_views(
-    op: "Op",
-    values: list[Any],
-    results: list[Tensor],
-    backend: Backend,
-    settings: Any,
-    several: bool,
-) -> None:
-    """Results that share memory with the first argument become its views."""
-    source: Tensor = values[0]
-    rest = tuple(values[1:])
-    for number, result in enumerate(results):
-        if not backend.shares_memory(result.array, source.array):
-            continue
-        if source.inference:  # no history leads to it, so none need be shared
-            result.node, result.needs_grad = None, False
-            result.mark_inference()
-            continue
-        result.inference = result.slow = False
-        extras = result.rare()
-        above = source.extras
-        extras.counter = source.counter()
-        if result.node is not None:
-            result.node.watch(result.output_number, extras.counter)
-        is_view = above is not None and above.base is not None
-        extras.base = above.base if above is not None and is_view else source
-        step = (op, rest, number if several else -1)
-        extras.steps = (*above.steps, step) if above is not None and is_view else (step,)
-        extras.view_version = extras.counter.value
-        if settings is not None and settings.inference:
-            extras.creation = INFERENCE_VIEW
-        elif settings is not None and not settings.grad_enabled:
-            extras.creation = NO_GRAD_VIEW
-        elif several:
-            extras.creation = MULTI_OUTPUT_VIEW
-        elif above is not None and is_view:
-            extras.creation = above.creation
-        if settings is not None and not settings.grad_enabled and is_floating(result.array):
-            result.needs_grad = source.needs_grad  # its own leaf, as in PyTorch

@@ -30,6 +30,8 @@ from adjoint.autograd.node import (
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import can_cast, from_numpy_dtype
+from adjoint.promotion import common_backend, promoted, unwrapped
+from adjoint.recording import needs, pack_all, record
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import (
     CUSTOM_VIEW,
@@ -183,9 +185,9 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
             tensor.refresh()
     if op.view:
         return become_view(op, values, target)
-    recording = is_grad_enabled() and any(dispatch.needs(v) for v in values)
+    recording = is_grad_enabled() and any(needs(v) for v in values)
     check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs))
-    backend = dispatch.common_backend(op, tensors)
+    backend = common_backend(op, tensors)
     if backend is not backend_of(target.array):
         raise RuntimeError(f"{op.name}_(): the tensor to change is on another device")
     before: Tensor | None = None
@@ -290,8 +292,8 @@ def refuse_partial_overlap(name: str, target: Tensor, tensors: list[Tensor]) -> 
 
 def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> None:
     """Compute an op into the memory of its first argument."""
-    raw_values = [dispatch.unwrapped(value) for value in values]
-    arrays = dispatch.promoted(op, values, raw_values, backend)
+    raw_values = [unwrapped(value) for value in values]
+    arrays = promoted(op, values, raw_values, backend)
     try:
         if op.mutate is not None and backend.mutable and arrays[0] is target.array:
             op.mutate(target.array, *arrays[1:])
@@ -401,7 +403,7 @@ def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
     if not op.inputs:
         return Forgotten(op, values[0])
     changed = Tensor(target.array)
-    node = dispatch.record(op, values, [changed], False)
+    node = record(op, values, [changed], False)
     if node is None:
         return None
     counter = target.counter()
@@ -410,7 +412,7 @@ def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
     changed.rare().counter = counter
     settings = ambient()
     if settings.saved_hooks:
-        dispatch.pack_all(node, settings.saved_hooks, [changed])
+        pack_all(node, settings.saved_hooks, [changed])
         if node.packed:
             node.result.version = node.result_version
     return node

@@ -9,117 +9,31 @@ changes no `.grad`.
 import contextlib
 import contextvars
 import logging
-import os
 import threading
-from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, Final
 
-from adjoint.ambient import DEFAULT, ambient, change_grad_enabled, is_grad_enabled, set_ambient
+from adjoint.ambient import DEFAULT, ambient, is_grad_enabled, set_ambient
+from adjoint.autograd.graph_task import (
+    GraphTask,
+    under_way,
+)
 from adjoint.autograd.hooks import (
-    NodeHooks,
     blamed,
-    run_accumulate_hooks,
     run_post_hooks,
     run_pre_hooks,
     run_tensor_hooks,
-    wrapped,
 )
+from adjoint.autograd.leaves import accumulate, commit, remember_retained, roll_back
 from adjoint.autograd.node import AccumulateGrad, Node, conform
-from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends import quiet
-from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw
+from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, raw
 
 push: Final[Any] = heappush
 pop: Final[Any] = heappop
 log: Final[Any] = logging.getLogger("adjoint.autograd.graph")
 DEBUG: Final = logging.DEBUG
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
-
-
-class _TaskCounter:
-    def __init__(self) -> None:
-        self.next = 0
-
-
-_task_ids: Final[_TaskCounter] = _TaskCounter()
-
-
-class GraphTask:
-    """One backward pass: what waits, what is ready, what was asked for."""
-
-    def __init__(self, keep_graph: bool, create_graph: bool, parent: "GraphTask | None") -> None:
-        self.id = _task_ids.next
-        _task_ids.next += 1
-        self.keep_graph = keep_graph
-        self.create_graph = create_graph
-        self.parent = parent
-        self.depth: int = 0 if parent is None else parent.depth + 1
-        self.remaining: dict[Node, int] = {}
-        self.waiting: dict[Node, Any] = {}
-        self.owned: set[Node] = set()  # whose waiting gradient nobody else holds
-        self.ready: list[tuple[int, int, Node]] = []  # a heap: newest first, then first come
-        self.pushed = 0
-        self.hot: Node | None = None  # ready too, newer than any in the queue; its gradient:
-        self.hot_grad: Any = None
-        self.needed: set[Node] | None = None  # None: every node of the graph
-        self.reached: set[Node] = set()  # needed, or only captured
-        self.captures: dict[Node, list[tuple[int, int]]] = {}
-        self.captured: list[Any] = []
-        self.leaves: list[tuple[AccumulateGrad, Any, bool]] = []
-        self.journal: list[tuple[TensorCore, TensorCore | None, Any]] = []
-        self.callbacks: list[Callable[[], object]] = []
-        self.roots: list[Node] = []
-        self.notes: dict[Any, Any] = {}  # what hooks over several tensors keep
-        self.logged = False  # each step is written to the log
-        self.observers: tuple[Any, ...] = ()  # told before and after each step
-        self.anomaly: Any = None  # looks at what each step answers
-        self.current: Node | None = None
-        self.raw = not create_graph  # gradients are arrays, and one thread does it all
-        self.plain = not create_graph  # besides, every node runs and none is captured
-        self.in_user_code = False
-        self.workers: Any = None  # Workers, if devices with threads of their own take part
-
-    def enter_user_code(self) -> None:
-        """Hooks and user functions run with grad mode as in PyTorch: on if a graph is made."""
-        if not self.in_user_code:
-            self.in_user_code = True
-            change_grad_enabled(self.create_graph)
-
-
-_current_task: Final[contextvars.ContextVar[GraphTask | None]] = contextvars.ContextVar(
-    "adjoint_graph_task", default=None
-)
-
-
-def current_task() -> GraphTask | None:
-    """The pass under way in this context."""
-    return _current_task.get()
-
-
-def queue_callback(callback: Callable[[], object]) -> None:
-    """Call back when the pass under way ends."""
-    task = _current_task.get()
-    if task is None:
-        raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    task.callbacks.append(callback)
-
-
-class _Locks:
-    """The lock under which leaves are written, so that sums by several threads stay exact."""
-
-    def __init__(self) -> None:
-        self.accumulate: Any = threading.Lock()
-
-
-_locks: Final[_Locks] = _Locks()
-
-
-def _after_fork() -> None:
-    _locks.accumulate = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 # ---- setting up a pass ----
@@ -486,127 +400,6 @@ def capture(task: GraphTask, node: Node, grads: list[Any]) -> None:
         task.captured[slot] = grads[number]
 
 
-# ---- leaves ----
-
-
-def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
-    """Keep a leaf's gradient for the end of the pass; at once if someone waits to see it."""
-    if grad is None or not isinstance(node, AccumulateGrad):
-        return
-    extras = node.variable.extras
-    post = None if extras is None else extras.post_accumulate
-    hooks = node.hooks
-    if not post and (hooks is None or not hooks.post):
-        task.leaves.append((node, grad, owned))
-        return
-    leaf = node.variable
-    with _locks.accumulate:
-        if not post:
-            remember(task, leaf)
-        write_leaf(leaf, grad, owned, task.create_graph)
-    if post:
-        task.enter_user_code()
-        run_accumulate_hooks(node, post, leaf)
-
-
-def remember_retained(task: GraphTask, hooks: NodeHooks) -> None:
-    """Note the gradients of tensors that are about to keep another, as for leaves."""
-    for reference in list(hooks.retain.values()):
-        kept = reference()
-        if kept is not None:
-            remember(task, kept)
-
-
-def remember(task: GraphTask, leaf: TensorCore) -> None:
-    """Note a leaf's gradient, to put it back if the pass fails."""
-    old = leaf.gradient
-    task.journal.append((leaf, old, None if old is None else backend_of(old.array).copy(old.array)))
-
-
-def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> None:
-    """Set or add to `.grad`."""
-    old = leaf.gradient
-    if create_graph:
-        given = wrapped(grad)
-        leaf.gradient = given.clone() if old is None else old + given
-        return
-    array = raw(grad)
-    if old is None:
-        if not owned or not same_layout(array, leaf.array):
-            array = _in_layout_of(leaf.array, backend_of(array).copy(array))
-        leaf.gradient = factory.tensor(array)
-        return
-    backend = backend_of(array)
-    if backend.mutable and not old.special:
-        before_change(old)
-        total = old.array
-        total += array
-        old.counter().bump()
-    else:
-        old.replace_array(old.array + array)
-
-
-def same_layout(array: Any, like: Any) -> bool:
-    """Whether two arrays of one shape lie in memory in the same way."""
-    if type(array) is NDARRAY:
-        return bool(array.strides == like.strides)
-    return bool(backend_of(array).same_layout(array, like))
-
-
-def _in_layout_of(like: Any, array: Any) -> Any:
-    """The same values with the strides of another array, if that is dense."""
-    if type(like) is not NDARRAY or like.strides == array.strides:
-        return array
-    strides = like.strides
-    order = sorted(range(like.ndim), key=lambda axis: -strides[axis])
-    if not like.transpose(order).flags.c_contiguous:
-        return array
-    back = sorted(range(like.ndim), key=lambda place: order[place])
-    return array.transpose(order).copy(order="C").transpose(back)
-
-
-def check_leaf(leaf: TensorCore, grad: Any) -> None:
-    """Refuse a gradient that can't be added to the one there is, before any is written."""
-    old = leaf.gradient
-    if old is not None and old.array.shape != raw(grad).shape:
-        raise RuntimeError(
-            f"a leaf of shape {tuple(leaf.array.shape)} has a .grad of shape "
-            f"{tuple(old.array.shape)}, to which this one can't be added; was its data replaced? "
-            "Set .grad to None before backward."
-        )
-
-
-def commit(task: GraphTask) -> None:
-    """The pass has succeeded: write the gradients of all leaves."""
-    leaves = task.leaves
-    task.current = None
-    for node, grad, _ in leaves:
-        if node.variable.gradient is not None:
-            check_leaf(node.variable, grad)
-    nested = task.parent is not None
-    with _locks.accumulate:
-        while leaves:
-            node, grad, owned = leaves.pop()
-            if nested:
-                remember(task, node.variable)
-            write_leaf(node.variable, grad, owned, task.create_graph)
-    if task.parent is not None:
-        task.parent.journal.extend(task.journal)
-
-
-def roll_back(task: GraphTask) -> None:
-    """The pass has failed: put back what was written early."""
-    with _locks.accumulate:
-        for leaf, old, values in task.journal[::-1]:
-            leaf.gradient = old
-            if old is not None:
-                if backend_of(values).mutable:
-                    old.array[...] = values
-                else:
-                    old.replace_array(values)
-    task.journal.clear()
-
-
 # ---- a whole pass ----
 
 
@@ -620,7 +413,7 @@ def run_pass(
     create_graph: bool,
 ) -> list[Any]:
     """One backward pass from the roots; the gradients that reached the targets."""
-    parent = _current_task.get()
+    parent = under_way.get()
     task = GraphTask(keep_graph, create_graph, parent)
     task.roots = roots
     settings = ambient()
@@ -671,7 +464,7 @@ def on_fresh_stack(
 def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
     """Deliver the roots' gradients and evaluate until nothing is ready."""
     settings = ambient()
-    token = _current_task.set(task)
+    token = under_way.set(task)
     if task.workers is not None or (task.create_graph and not is_grad_enabled()):
         task.enter_user_code()  # before a worker copies this context
     try:
@@ -696,7 +489,7 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
             callbacks[at]()
             at += 1
     finally:
-        _current_task.reset(token)
+        under_way.reset(token)
         if ambient() is not settings:  # grad mode, and what user code has left behind
             set_ambient(settings)
 

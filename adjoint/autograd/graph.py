@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from adjoint.ambient import ambient, change_guards, change_node_hooks, change_saved_hooks
-from adjoint.autograd.engine import GraphTask, current_task, queue_callback as queue_callback
+from adjoint.autograd.graph_task import GraphTask, current_task, queue_callback as queue_callback
 from adjoint.autograd.hooks import (
     ACCUMULATE,
     NODE_FIRST,

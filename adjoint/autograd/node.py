@@ -73,7 +73,8 @@ def next_sequence_number() -> int:
 
 
 # In the interpreter the caller of an op lies so many frames below the look-up; see provenance.
-SHORT_DEPTH: Final = 6
+UNARY_DEPTH: Final = 5
+BINARY_DEPTH: Final = 6
 ANY_DEPTH: Final = 2
 
 

@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from adjoint.autograd import engine
+from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.node import Node
 from adjoint.backends import enter_worker
 
@@ -67,7 +68,7 @@ def thread_of(device: Any) -> DeviceThread:
 class Workers:
     """What the threads that work on one pass share."""
 
-    def __init__(self, task: engine.GraphTask) -> None:
+    def __init__(self, task: GraphTask) -> None:
         self.task = task
         self.condition = threading.Condition(threading.RLock())
         self.outstanding = 0

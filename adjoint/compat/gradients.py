@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.autograd import graph
-from adjoint.autograd.engine import current_task
+from adjoint.autograd.graph_task import current_task
 from adjoint.compat.switches import switch
 from adjoint.tensor import Tensor
 

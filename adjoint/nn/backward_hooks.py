@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from adjoint.ambient import is_grad_enabled
-from adjoint.autograd.engine import current_task
+from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.hooks import name_of
 from adjoint.autograd.node import Node, edge_node, next_sequence_number, sequence
 from adjoint.pickling import _attributes as attributes_of

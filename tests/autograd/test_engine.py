@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.autograd import engine, grad
+from adjoint.autograd import grad
+from adjoint.autograd.graph import queue_callback
 
 
 def leaf(*values, dtype=adjoint.float64):
@@ -434,16 +435,16 @@ class TestCallbacks:
 
         def first():
             log.append(("first", values(x.grad)))
-            engine.queue_callback(second)
+            queue_callback(second)
 
         h = x * 2
-        h.register_hook(lambda g: engine.queue_callback(first))
+        h.register_hook(lambda g: queue_callback(first))
         h.sum().backward()
         assert log == [("first", [2.0]), ("second", [2.0])]
 
     def test_outside_a_pass(self):
         with pytest.raises(RuntimeError, match="during backward pass"):
-            engine.queue_callback(lambda: None)
+            queue_callback(lambda: None)
 
     def test_errors_reach_the_caller(self):
         x = leaf(1.0)
@@ -452,7 +453,7 @@ class TestCallbacks:
         def fail():
             raise OSError("late")
 
-        h.register_hook(lambda g: engine.queue_callback(fail))
+        h.register_hook(lambda g: queue_callback(fail))
         with pytest.raises(OSError, match="late"):
             h.sum().backward()
 

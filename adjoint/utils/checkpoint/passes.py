@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
-from adjoint.autograd.engine import current_task
+from adjoint.autograd.graph_task import current_task
 
 Value = TypeVar("Value")
 

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint import dispatch
-from adjoint.autograd.engine import current_task
+from adjoint.autograd.graph_task import current_task
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
+from adjoint.promotion import common_backend
 from adjoint.utils.checkpoint.recompute import CheckpointError
 from adjoint.utils.checkpoint.trace import Watcher
 
@@ -154,7 +155,7 @@ def _recorded(op: Op, values: list[Any], out: Any) -> Any:
     tensors = dispatch.tensors_in(values)
     for tensor in tensors:
         tensor.up_to_date()
-    backend = dispatch.common_backend(op, tensors)
+    backend = common_backend(op, tensors)
     if backend is not numpy_backend:
         values = dispatch.beside(values, tensors, backend)
     return dispatch.wrap(op, values, backend, out)

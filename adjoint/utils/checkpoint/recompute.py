@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from adjoint.ambient import ambient, change_saved_hooks, is_grad_enabled
-from adjoint.autograd.engine import current_task
+from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.saved_tensors import SavedTensor
 from adjoint.op_node import OpNode
 from adjoint.tensor import Tensor

@@ -9,8 +9,8 @@ from typing import Any
 
 from adjoint.ambient import is_grad_enabled
 from adjoint.autograd.differentiate import backward
-from adjoint.autograd.engine import current_task
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import freed
 from adjoint.tensor import Tensor

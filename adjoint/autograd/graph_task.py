@@ -1,0 +1,79 @@
+"""One backward pass: what it knows, and how it is found from inside."""
+
+import contextvars
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from adjoint.ambient import change_grad_enabled
+
+if TYPE_CHECKING:
+    from adjoint.autograd.node import AccumulateGrad, Node
+    from adjoint.tensor_core import TensorCore
+
+
+class _TaskCounter:
+    def __init__(self) -> None:
+        self.next = 0
+
+
+_task_ids: Final[_TaskCounter] = _TaskCounter()
+
+
+class GraphTask:
+    """One backward pass: what waits, what is ready, what was asked for."""
+
+    def __init__(self, keep_graph: bool, create_graph: bool, parent: "GraphTask | None") -> None:
+        self.id = _task_ids.next
+        _task_ids.next += 1
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.remaining: dict[Node, int] = {}
+        self.waiting: dict[Node, Any] = {}
+        self.owned: set[Node] = set()  # whose waiting gradient nobody else holds
+        self.ready: list[tuple[int, int, Node]] = []  # a heap: newest first, then first come
+        self.pushed = 0
+        self.hot: Node | None = None  # ready too, newer than any in the queue; its gradient:
+        self.hot_grad: Any = None
+        self.needed: set[Node] | None = None  # None: every node of the graph
+        self.reached: set[Node] = set()  # needed, or only captured
+        self.captures: dict[Node, list[tuple[int, int]]] = {}
+        self.captured: list[Any] = []
+        self.leaves: list[tuple[AccumulateGrad, Any, bool]] = []
+        self.journal: list[tuple[TensorCore, TensorCore | None, Any]] = []
+        self.callbacks: list[Callable[[], object]] = []
+        self.roots: list[Node] = []
+        self.notes: dict[Any, Any] = {}  # what hooks over several tensors keep
+        self.logged = False  # each step is written to the log
+        self.observers: tuple[Any, ...] = ()  # told before and after each step
+        self.anomaly: Any = None  # looks at what each step answers
+        self.current: Node | None = None
+        self.raw = not create_graph  # gradients are arrays, and one thread does it all
+        self.plain = not create_graph  # besides, every node runs and none is captured
+        self.in_user_code = False
+        self.workers: Any = None  # Workers, if devices with threads of their own take part
+
+    def enter_user_code(self) -> None:
+        """Hooks and user functions run with grad mode as in PyTorch: on if a graph is made."""
+        if not self.in_user_code:
+            self.in_user_code = True
+            change_grad_enabled(self.create_graph)
+
+
+under_way: Final[contextvars.ContextVar[GraphTask | None]] = contextvars.ContextVar(
+    "adjoint_graph_task", default=None
+)
+
+
+def current_task() -> GraphTask | None:
+    """The pass under way in this context."""
+    return under_way.get()
+
+
+def queue_callback(callback: Callable[[], object]) -> None:
+    """Call back when the pass under way ends."""
+    task = under_way.get()
+    if task is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    task.callbacks.append(callback)
