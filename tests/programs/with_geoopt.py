@@ -1,7 +1,6 @@
 """Optimisation on curved spaces: a sphere, hyperbolic space, orthogonal matrices."""
 
 import geoopt
-import torch
 from beginnings import normal, report
 
 results = {}
