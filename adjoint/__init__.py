@@ -406,6 +406,10 @@ from adjoint.ops.decompositions import (
 from adjoint.ops.matrix_norms import (
     cdist as cdist,
 )
+from adjoint.ops.spectral import (
+    istft as istft,
+    stft as stft,
+)
 from adjoint.ops.normalization import (
     group_norm as group_norm,
     layer_norm as layer_norm,
@@ -514,6 +518,14 @@ from adjoint.creation import (
     triu_indices as triu_indices,
     zeros as zeros,
     zeros_like as zeros_like,
+)
+from adjoint.windows import (
+    bartlett_window as bartlett_window,
+    blackman_window as blackman_window,
+    hamming_window as hamming_window,
+    hann_window as hann_window,
+    kaiser_window as kaiser_window,
+    range as range,
 )
 from adjoint.random import (
     default_generator as default_generator,

@@ -20,6 +20,7 @@ LAYERS = [
     ["autograd.engine", "autograd.graph_task", "autograd.leaves", "autograd.workers"],
     ["dispatch", "op_node", "ops.op", "promotion", "recording", "tensor", "views"],
     ["creation", "interop", "literals", "ops", "pickling", "printing", "random", "subclass"],
+    ["windows"],
     ["autograd", "fft", "func", "library", "linalg", "methods"],
     ["explaining", "native_functions", "return_types", "settings", "special", "version"],
     ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
