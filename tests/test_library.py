@@ -529,3 +529,15 @@ class TestLibrary:
         assert library.opcheck(cube, (leaf(1.0),))
         library.impl_abstract("mine::cube")(adjoint.zeros_like)
         assert cube.registered.fake is adjoint.zeros_like
+
+
+def test_watchers_see_custom_ops():
+    with library.scoped():
+
+        @library.custom_op("watched::twice", mutates_args=())
+        def twice(x: adjoint.Tensor, *, times: int = 2) -> adjoint.Tensor:
+            return x * times
+
+        with adjoint.profiler.profile() as seen:
+            assert twice(adjoint.ones(2), times=3).tolist() == [3.0, 3.0]
+    assert "twice" in [event.name for event in seen.function_events]

@@ -72,6 +72,8 @@ _JOINED = {"cat", "stack"}
 class _Caster:
     """The watcher: casts arguments of tensors on one kind of device, then makes the call."""
 
+    of_region = True  # what is computed again under a checkpoint must be cast again
+
     def __init__(self, device_type: str, narrow: Dtype) -> None:
         self.device_type = device_type
         self.narrow = narrow

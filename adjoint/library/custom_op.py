@@ -5,8 +5,14 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from adjoint import views
-from adjoint.ambient import change_grad_enabled, is_grad_enabled, overrides_enabled
+from adjoint import dispatch, views
+from adjoint.ambient import (
+    ambient,
+    change_grad_enabled,
+    is_grad_enabled,
+    overrides_enabled,
+    switchboard,
+)
 from adjoint.autograd.function_node import DelayedError
 from adjoint.autograd.node import edge_node
 from adjoint.autograd.saved_tensors import before_change
@@ -129,10 +135,29 @@ class CustomOpDef:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments, keywords = self.bind(args, kwargs)
+        if switchboard.unusual:
+            watchers = ambient().watchers
+            if watchers:
+                return dispatch.watched(self, [*arguments, *keywords.values()], watchers)
+        return self.call(arguments, keywords)
+
+    def run(self, values: list[Any]) -> Any:
+        """The call with its arguments in the order of the schema; how a watcher makes it."""
+        args, kwargs = self.spelled(values)
+        return self(*args, **kwargs)
+
+    def spelled(self, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call as a user would write them."""
+        count = len(self.schema.positional)
+        names = [a.name for a in self.schema.arguments if a.keyword_only]
+        return tuple(values[:count]), dict(zip(names, values[count:], strict=True))
+
+    def call(self, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """The call itself, recorded if it must be."""
         tensors = tensors_in([*arguments, *keywords.values()])
         for tensor in tensors:
             if tensor.special and overrides_enabled():
-                return self.override(tensors, args, kwargs)
+                return self.override(tensors, tuple(arguments), keywords)
             tensor.up_to_date()
         recording = is_grad_enabled() and any(t.requires_grad for t in tensors)
         if not recording:

@@ -22,6 +22,10 @@ class InplaceOp:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
         return apply_inplace(self.op, values, self)
 
+    def spelled(self, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call as a user would write them."""
+        return self.op.spelled(values)
+
     def __get__(self, instance: Any, owner: Any) -> Any:
         return self if instance is None else MethodType(self, instance)
 

@@ -143,6 +143,17 @@ class Op:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
         return dispatch.apply(self, values)
 
+    def spelled(self, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call as a user would write them."""
+        count = self.positional
+        while count > 0 and values[count - 1] is self.defaults[count - 1]:
+            count -= 1
+        named: dict[str, Any] = {}
+        for i in range(self.positional, len(values)):
+            if values[i] is not self.defaults[i]:
+                named[self.parameters[i]] = values[i]
+        return tuple(values[:count]), named
+
     def plan(self, mask: int) -> Plan:
         """What to keep when the inputs of the mask need gradients."""
         found = self.plans.get(mask)

@@ -13,7 +13,6 @@ from adjoint import dispatch
 from adjoint.autograd.graph_task import current_task
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.promotion import common_backend
 from adjoint.utils.checkpoint.recompute import CheckpointError
@@ -92,7 +91,7 @@ class _Keeping(Watcher):
         output = op.run(values)
         if op in SAC_IGNORED_OPS:
             return output
-        args, kwargs = _spelled(op, values)
+        args, kwargs = op.spelled(values)
         context = SelectiveCheckpointContext(is_recompute=False, op_output=output)
         answer = self.policy(context, op, *args, **kwargs)
         if isinstance(answer, bool):
@@ -161,17 +160,6 @@ def _recorded(op: Op, values: list[Any], out: Any) -> Any:
     return dispatch.wrap(op, values, backend, out)
 
 
-def _spelled(function: Any, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call as a user would write them."""
-    op: Op = function if isinstance(function, Op) else function.op
-    count = op.positional
-    while count > 0 and values[count - 1] is op.defaults[count - 1]:
-        count -= 1
-    rest = range(op.positional, len(values))
-    named = {op.parameters[i]: values[i] for i in rest if values[i] is not op.defaults[i]}
-    return tuple(values[:count]), named
-
-
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
 ) -> tuple[Any, Any]:
@@ -183,7 +171,7 @@ def create_selective_checkpoint_contexts(
     policy = policy_fn_or_list
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
-            if not isinstance(op, (Op, InplaceOp)):
+            if not hasattr(op, "spelled"):  # an op, its in-place form, or a custom one
                 raise ValueError(
                     f"Expected op in `op_list` to be an op of adjoint, such as adjoint.matmul, but "
                     f"got {op!r} of type {type(op).__name__}; functions made of several ops are not"

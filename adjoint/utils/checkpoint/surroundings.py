@@ -57,6 +57,11 @@ def restored(value: Any) -> Any:
     return value.restored() if isinstance(value, KeptArgument) else value
 
 
+def of_region(watchers: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Those watchers that change what is computed, and must see it again."""
+    return tuple(w for w in watchers if getattr(w, "of_region", False))
+
+
 class Surroundings:
     """The settings and the random numbers with which a region runs.
 
@@ -78,7 +83,7 @@ class Surroundings:
         """Inside, all is as it was, but grad mode is on and saving goes through `hooks`.
 
         `guards` are told of each tensor that is changed in place. Watchers belong to the run, not
-        to the region: those of the first have seen it.
+        to the region, since those of the first have seen it; but such as autocast say otherwise.
         """
         before = ambient()
         with fork_rng(enabled=self.random is not None):
@@ -89,7 +94,7 @@ class Surroundings:
                 change_grad_enabled(True)
                 change_saved_hooks(hooks, None)
                 change_guards((*ambient().guards, *guards))
-                change_watchers(before.watchers)
+                change_watchers((*before.watchers, *of_region(self.settings.watchers)))
                 yield
             finally:
                 set_ambient(before)
