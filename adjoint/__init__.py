@@ -176,6 +176,7 @@ from adjoint.ops.shape import (
 from adjoint.ops.strided import (
     as_strided as as_strided,
     as_strided_ as as_strided_,
+    as_strided_scatter as as_strided_scatter,
     diag as diag,
     diag_embed as diag_embed,
     diagonal as diagonal,
@@ -188,6 +189,7 @@ from adjoint.ops.arrange import (
     block_diag as block_diag,
     cartesian_prod as cartesian_prod,
     column_stack as column_stack,
+    combinations as combinations,
     constant_pad_nd as constant_pad_nd,
     diagflat as diagflat,
     dstack as dstack,
@@ -242,6 +244,7 @@ from adjoint.ops.statistics import (
     cov as cov,
     cumulative_trapezoid as cumulative_trapezoid,
     diff as diff,
+    gradient as gradient,
     histc as histc,
     trapezoid as trapezoid,
 )
@@ -258,9 +261,11 @@ from adjoint.ops.indexing import (
     masked_fill as masked_fill,
     masked_select as masked_select,
     nonzero as nonzero,
+    nonzero_static as nonzero_static,
     scatter_add as scatter_add,
     take as take,
     take_along_dim as take_along_dim,
+    unravel_index as unravel_index,
 )
 from adjoint.ops.writing import (
     diagonal_scatter as diagonal_scatter,
@@ -327,6 +332,23 @@ from adjoint.ops.facts import (
     is_neg as is_neg,
     is_nonzero as is_nonzero,
 )
+from adjoint.ops.floating import (
+    frexp as frexp,
+    nextafter as nextafter,
+)
+from adjoint.ops.histograms import (
+    histogram as histogram,
+    histogramdd as histogramdd,
+)
+from adjoint.ops.factorizations import (
+    geqrf as geqrf,
+    lu as lu,
+    lu_solve as lu_solve,
+    ormqr as ormqr,
+    pca_lowrank as pca_lowrank,
+    svd_lowrank as svd_lowrank,
+    triangular_solve as triangular_solve,
+)
 from adjoint.ops.matmul import (
     addbmm as addbmm,
     addmm as addmm,
@@ -353,6 +375,8 @@ from adjoint.ops.special import (
     erfc as erfc,
     erfinv as erfinv,
     i0 as i0,
+    igamma as igamma,
+    igammac as igammac,
     lgamma as lgamma,
     logit as logit,
     mvlgamma as mvlgamma,
@@ -400,6 +424,8 @@ from adjoint.ops.linalg import (
 )
 from adjoint.ops.decompositions import (
     cholesky as cholesky,
+    lu_unpack as lu_unpack,
+    orgqr as orgqr,
     qr as qr,
     svd as svd,
 )

@@ -47,6 +47,7 @@ READS_STRIDES = {
     "as_strided",
     "as_strided_",
     "as_strided_copy",
+    "as_strided_scatter",
     "view",
     "view_as",
     "view_as_complex",

@@ -1,7 +1,9 @@
 """Copies of the elements in another arrangement: joined, repeated, rolled, padded, on grids."""
 
+import itertools
 from typing import Any
 
+from adjoint.dtypes import int64
 from adjoint.ops.dims import along, distinct_dims, normal_dim, product
 from adjoint.ops.indexing import index_select
 from adjoint.ops.op import composite, general, linear
@@ -383,6 +385,21 @@ def cartesian_prod(*tensors: Any) -> Any:
         return tensors[0]
     grids = meshgrid(*tensors, indexing="ij")
     return stack([reshape(grid, (product(grid.shape),)) for grid in grids], 1)
+
+
+@composite(method=False)
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All choices of r elements of a vector, a row each, in the order of the vector."""
+    if input.ndim != 1:
+        raise RuntimeError(f"combinations(): expected a vector, got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"combinations(): r must not be negative, got {r}")
+    if r == 0:
+        return input.new_zeros((0,))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = [place for row in choose(range(input.shape[0]), r) for place in row]
+    places = input.new_tensor(rows, dtype=int64)
+    return reshape(index_select(input, 0, places), (len(rows) // r, r))
 
 
 @composite(method=False)

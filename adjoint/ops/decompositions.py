@@ -299,11 +299,19 @@ class LU(NamedTuple):
 
 
 @composite(method=False)
-def lu_unpack(LU_data: Any, LU_pivots: Any) -> LU:
-    """The matrices P, L and U of an LU factorization."""
+def lu_unpack(
+    LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+) -> LU:
+    """The matrices P, L and U of an LU factorization; empty those that are not wanted."""
+    if LU_pivots.array.dtype != "int32":
+        raise RuntimeError(f"lu_unpack(): LU_pivots must be int32, got {LU_pivots.dtype}")
+    nothing = LU_data.new_zeros((0,))
+    P = permutation(LU_pivots, LU_data) if unpack_pivots else nothing
+    if not unpack_data:
+        return LU(P, nothing, nothing)
     rank = min(LU_data.shape[-2:])
     left, top = narrow(LU_data, -1, 0, rank), narrow(LU_data, -2, 0, rank)
-    return LU(permutation(LU_pivots, LU_data), tril(left, -1) + identity_like(left), triu(top))
+    return LU(P, tril(left, -1) + identity_like(left), triu(top))
 
 
 @composite(method=False)

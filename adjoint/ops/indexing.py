@@ -11,7 +11,16 @@ from typing import Any
 from adjoint.backends import backend_of, lookup
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.op import composite, general, linear
-from adjoint.ops.shape import basic_index, basic_place, expand, flatten, reshape, select, unbind
+from adjoint.ops.shape import (
+    basic_index,
+    basic_place,
+    cat,
+    expand,
+    flatten,
+    reshape,
+    select,
+    unbind,
+)
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import NDARRAY
 from adjoint.views import apply_inplace
@@ -515,6 +524,38 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
 def argwhere(input: Any) -> Any:
     """A row of indices for each element that is not zero."""
     return nonzero_positions(input)
+
+
+@composite
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+    """The first `size` rows of nonzero; where there are fewer, rows of fill_value follow."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static(): size must not be negative, got {size}")
+    found = nonzero_positions(input)
+    kept = found[:size]
+    return cat([kept, kept.new_full((size - kept.shape[0], input.ndim), fill_value)])
+
+
+@general(method=False)
+def unraveled(xp: Any, indices: Any, shape: Any) -> Any:
+    """The position in each dimension of a shape, in front, of elements counted from the start."""
+    sizes = [product(shape[dim + 1 :]) for dim in range(len(shape))]
+    parts = [indices // max(size, 1) % max(n, 1) for size, n in zip(sizes, shape)]
+    return xp.stack(parts).astype("int64")
+
+
+@composite(method=False)
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """For each dimension of a shape the positions of elements counted from the start."""
+    if indices.array.dtype.kind not in "iu":
+        raise TypeError(f"unravel_index(): expected indices of integers, got {indices.dtype}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, int):
+            raise TypeError(f"unravel_index(): shape must hold ints, got {type(size).__name__}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"unravel_index(): a size can't be negative: {sizes}")
+    return tuple(unbind(unraveled(indices, sizes), 0)) if sizes else ()
 
 
 @general(method=False)

@@ -8,7 +8,7 @@ from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dt
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise import abs as absolute, sgn, where
-from adjoint.ops.op import COMPOSITES, composite, general
+from adjoint.ops.op import COMPOSITES, composite, find, general
 from adjoint.ops.reduction import kept, reduced_count, sum
 
 
@@ -114,3 +114,9 @@ def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     place = normal_dim(dim, input.ndim)
     norms = p_norm(input, p, [d for d in range(input.ndim) if d != place], True)
     return input * where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+
+
+@composite
+def renorm_(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """In-place form of renorm."""
+    return input.copy_(renorm(find("clone")(input), p, dim, maxnorm))

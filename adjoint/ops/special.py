@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops.conversion import clone
 from adjoint.ops.cumulative import is_half, narrowed, widened
 from adjoint.ops.elementwise import (
     MethodOrder,
@@ -181,6 +183,43 @@ def mvlgamma(input: Any, p: int) -> Any:
     for j in range(1, p):
         total = add(total, lgamma(sub(input, j / 2)))
     return add(total, p * (p - 1) / 4 * math.log(math.pi))
+
+
+@composite
+def mvlgamma_(input: Any, p: int) -> Any:
+    """In-place form of mvlgamma."""
+    return input.copy_(mvlgamma(clone(input), p))
+
+
+def _gamma_density(input: Any, other: Any) -> Any:
+    """The derivative of igamma by its second argument."""
+    return exp((input - 1) * log(other) - other - lgamma(input))
+
+
+def _incomplete(xp: Any, name: str, input: Any, other: Any) -> Any:
+    if category_of(input.dtype) != FLOAT:
+        raise NotImplementedError(f"incomplete gamma functions are not for {input.dtype}")
+    return kernel(xp, name, input, other)
+
+
+@elementwise(
+    input=refused_derivative("igamma by its first argument"),
+    other=lambda grad, input, other: grad * _gamma_density(input, other),
+    domain=(0.5, 3.0),
+)
+def igamma(xp: Any, input: Any, other: Any) -> Any:
+    """The part of a gamma distribution of shape input below other."""
+    return _incomplete(xp, "gammainc", input, other)
+
+
+@elementwise(
+    input=refused_derivative("igammac by its first argument"),
+    other=lambda grad, input, other: -grad * _gamma_density(input, other),
+    domain=(0.5, 3.0),
+)
+def igammac(xp: Any, input: Any, other: Any) -> Any:
+    """The part of a gamma distribution of shape input above other."""
+    return _incomplete(xp, "gammaincc", input, other)
 
 
 @elementwise(

@@ -186,4 +186,82 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1
     return cumsum(areas, place)
 
 
+# ---- slopes ----
+
+
+def _spacings(spacing: Any, dims: list[int], shape: Any) -> list[Any]:
+    """For each dim the distance of samples: a number, or the places of all of them."""
+    if not isinstance(spacing, (tuple, list)):
+        return [1.0 if spacing is None else spacing] * len(dims)
+    if len(spacing) != len(dims):
+        raise RuntimeError(
+            f"gradient: {len(spacing)} spacings for {len(dims)} dimensions: give one, or one each"
+        )
+    for dim, places in zip(dims, spacing):
+        if getattr(places, "ndim", 0) and tuple(places.shape) != (shape[dim],):
+            raise RuntimeError(
+                f"gradient: the places of dim {dim} must be a vector of {shape[dim]} numbers, got "
+                f"shape {list(places.shape)}"
+            )
+    return list(spacing)
+
+
+def _slope_at_edge(near: Any, step: Any, next_step: Any, edge_order: int) -> Any:
+    """The slope at the first of three samples, or of two for edge_order 1; steps lead inwards."""
+    first, second, third = near
+    if edge_order == 1:
+        return (second - first) / step
+    both = step + next_step
+    a, b = -(step + both) / (step * both), both / (step * next_step)
+    return a * first + b * second - step / (next_step * both) * third
+
+
+def _slopes(input: Any, dim: int, spacing: Any, edge_order: int) -> Any:
+    """Central differences along dim; at the ends those of edge_order."""
+    count = input.shape[dim]
+
+    def part(start: int, length: int = 1) -> Any:
+        return narrow(input, dim, start, length)
+
+    if not getattr(spacing, "ndim", 0):
+        inner = (part(2, count - 2) - part(0, count - 2)) / (2 * spacing)
+        first = second = last = before = spacing
+    else:
+        across = [count - 1 if d == dim else 1 for d in range(input.ndim)]
+        steps = reshape(diff(spacing), across)
+        left, right = narrow(steps, dim, 0, count - 2), narrow(steps, dim, 1, count - 2)
+        inner = (
+            -right / (left * (left + right)) * part(0, count - 2)
+            + (right - left) / (left * right) * part(1, count - 2)
+            + left / (right * (left + right)) * part(2, count - 2)
+        )
+        last_place = max(count - 3, 0)
+        first, second = narrow(steps, dim, 0, 1), narrow(steps, dim, min(1, count - 2), 1)
+        last, before = narrow(steps, dim, count - 2, 1), narrow(steps, dim, last_place, 1)
+    starts = [part(0), part(1), part(min(2, count - 1))]
+    ends = [part(count - 1), part(count - 2), part(max(count - 3, 0))]
+    low = _slope_at_edge(starts, first, second, edge_order)
+    high = _slope_at_edge(ends, -last, -before, edge_order)
+    return cat([low, inner, high], dim)
+
+
+@composite(method=False)
+def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
+    """The slope of samples along each of the dims, `spacing` apart or at the places it lists."""
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
+    listed = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = [normal_dim(d, input.ndim) for d in listed]
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(f"gradient: a dimension appears multiple times in {dim}")
+    spacings = _spacings(spacing, dims, input.shape)
+    for d in dims:
+        if input.shape[d] <= edge_order:
+            raise RuntimeError(
+                f"gradient: edge_order {edge_order} needs {edge_order + 1} samples, but dim {d} "
+                f"has {input.shape[d]}"
+            )
+    return tuple(_slopes(input, d, space, edge_order) for d, space in zip(dims, spacings))
+
+
 ALIASES = {"trapz": "trapezoid"}

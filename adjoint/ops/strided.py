@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.ops.dims import normal_dim, product
-from adjoint.ops.op import composite, linear
+from adjoint.ops.op import composite, find, linear
 from adjoint.ops.shape import writable
 from adjoint.views import apply_inplace
 
@@ -209,6 +209,20 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
 def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """In-place form of as_strided: the tensor shows its memory in another pattern."""
     return apply_inplace(strided_view, _pattern("as_strided_", input, size, stride, storage_offset))
+
+
+@composite
+def as_strided_scatter(
+    input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
+) -> Any:
+    """A copy of input with src written where as_strided of these arguments looks."""
+    if tuple(src.shape) != tuple(size):
+        raise RuntimeError(
+            f"as_strided_scatter(): src must have the size {list(size)}, got {list(src.shape)}"
+        )
+    written = find("clone")(input)
+    as_strided(written, size, stride, storage_offset).copy_(src)
+    return written
 
 
 # ---- sliding windows ----

@@ -424,3 +424,29 @@ def _(rng: Rng) -> Iterator[Sample]:
 def _(rng: Rng) -> Iterator[Sample]:
     yield Sample((MASK,), torch="nonzero")
     yield Sample((np.array(3),), torch="nonzero")
+
+
+@samples("nonzero_static")
+def _(rng: Rng) -> Iterator[Sample]:
+    for size in (0, 1, 8):
+        yield Sample((MASK,), {"size": size})
+    yield Sample((rng.normal(size=2),), {"size": 3, "fill_value": 7}, differentiate=False)
+
+
+@samples("unravel_index")
+def _(rng: Rng) -> Iterator[Sample]:
+    yield Sample((np.array([5, 7]), (3, 4)))
+    yield Sample((np.array(5), (2, 3, 4)))
+    yield Sample((np.array([2], dtype="int32"), 3))
+    yield Sample((np.array([12, -1]), (3, 4)))
+    yield Sample((np.zeros((0, 2), dtype="int64"), [0, 4]))
+
+
+@samples("unraveled")
+def _(rng: Rng) -> Iterator[Sample]:
+    def stacked(indices: Any, shape: Any) -> Any:
+        import torch
+
+        return torch.stack(torch.unravel_index(indices, shape))
+
+    yield Sample((np.array([[5, 7]]), (3, 4)), torch=stacked)

@@ -299,6 +299,8 @@ def _(rng: Generator) -> Iterator[Sample]:
     pivots = np.array([3, 2], dtype="int32")
     yield Sample((rng.normal(size=(3, 2)), pivots))
     yield Sample((rng.normal(size=(2, 3)), np.array([2, 2], dtype="int32")))
+    yield Sample((rng.normal(size=(3, 2)), pivots, False), differentiate=False)
+    yield Sample((rng.normal(size=(3, 2)), pivots), {"unpack_pivots": False})
 
 
 @samples("linalg_lu_solve")

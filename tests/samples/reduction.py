@@ -540,3 +540,27 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x, factor, 1, 1), torch=recurrence)
     yield Sample((x, factor, 0, -1), torch=recurrence)
     yield Sample((complex_normal(rng, 4), complex_normal(rng, 4), 0, 1), torch=recurrence)
+
+
+@samples("renorm_")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(2, 3))
+    yield Sample((x, 2, 0, 0.5), torch="Tensor.renorm_", differentiate=False)
+
+
+@samples("gradient")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 4))
+    rows, columns = np.array([0.0, 1.0, 3.0]), np.array([0.0, 0.5, 2.0, 2.2])
+    for edge_order in (1, 2):
+        order = {"edge_order": edge_order}
+        yield Sample((x,), order)
+        yield Sample((x,), {**order, "spacing": 2.0, "dim": 1})
+        yield Sample((x,), {**order, "spacing": [2.0, 0.5]})
+        yield Sample((x,), {**order, "spacing": (rows, columns)}, second_order=False)
+        yield Sample((x,), {**order, "spacing": (rows,), "dim": 0}, second_order=False)
+    yield Sample((x[:2],), {"dim": (0, -1)})
+    yield Sample((x[:2],), {"spacing": [np.array([0.0, 2.0])], "dim": 0}, second_order=False)
+    yield Sample((np.array([1, 2, 4]),))
+    yield Sample((rng.normal(size=()),), differentiate=False)
+    yield Sample((x + 1j * x[::-1],), {"dim": 0})

@@ -543,3 +543,28 @@ def _(rng: Rng) -> Iterator[Sample]:
 @samples("repeated_index")
 def _(rng: Rng) -> Iterator[Sample]:
     yield Sample((np.array([1, 0, 2]),), torch="repeat_interleave")
+
+
+@samples("combinations")
+def _(rng: Rng) -> Iterator[Sample]:
+    x = rng.normal(size=4)
+    yield Sample((x,))
+    yield Sample((x, 3))
+    yield Sample((x, 1))
+    yield Sample((x, 5))
+    yield Sample((x, 2, True))
+    yield Sample((np.zeros(0), 2))
+    yield Sample((x, 0), differentiate=False)
+
+
+@samples("as_strided_scatter")
+def _(rng: Rng) -> Iterator[Sample]:
+    def written(x: Any, src: Any, *pattern: Any) -> Any:
+        """PyTorch's own answers the gradient of src as that of x, and zeros elsewhere."""
+        x = x.clone()
+        x.as_strided(*pattern).copy_(src)
+        return x
+
+    x = rng.normal(size=(3, 4))
+    yield Sample((x, rng.normal(size=(2, 2)), (2, 2), (4, 1)), torch=written)
+    yield Sample((x, rng.normal(size=3), (3,), (2,), 3), torch=written)

@@ -157,3 +157,16 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample((x, y), differentiate=False, torch="special.zeta")
     yield Sample((2.5, rng.uniform(1, 2, size=3)), torch="special.zeta")
     yield Sample((np.array([2, 3]), rng.uniform(1, 2, size=2)), torch="special.zeta")
+
+
+@samples("igamma", "igammac")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    shape = np.array([1, 2, 3])
+    yield Sample((shape, rng.uniform(0.5, 3.0, size=(2, 3))))
+    yield Sample((np.array([-1.0, 0.0, 0.0]), np.array([2.0, 0.0, 1.0])), differentiate=False)
+
+
+@samples("mvlgamma_")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    x = rng.uniform(2.0, 5.0, size=3)
+    yield Sample((x, 2), torch="Tensor.mvlgamma_", differentiate=False)

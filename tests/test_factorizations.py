@@ -1,0 +1,82 @@
+"""Low-rank factorizations give the matrix back, and what is refused is as in PyTorch."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+
+torch = pytest.importorskip("torch")
+both = pytest.mark.parametrize("library", [adjoint, torch], ids=["adjoint", "torch"])
+RNG = np.random.default_rng(0)
+LOW = RNG.normal(size=(5, 2)) @ RNG.normal(size=(2, 4))
+
+
+@both
+@pytest.mark.parametrize(
+    "matrix", [LOW, LOW.T, np.stack([LOW, 2 * LOW])], ids=["tall", "wide", "batch"]
+)
+def test_a_matrix_of_low_rank_comes_back(library: Any, matrix: Any) -> None:
+    """Exactly, when q is its rank; and singular values are those of the full factorization."""
+    U, S, V = library.svd_lowrank(library.tensor(matrix), 2)
+    np.testing.assert_allclose((U * S.unsqueeze(-2) @ V.mT).numpy(), matrix, atol=1e-10)
+    whole = np.linalg.svd(matrix, compute_uv=False)[..., :2]
+    np.testing.assert_allclose(S.numpy(), whole, atol=1e-10)
+
+
+@both
+def test_shifted(library: Any) -> None:
+    """M is taken off before, and the means with center."""
+    A, M = library.tensor(LOW + 1.0), library.ones(5, 4).double()
+    _, S, _ = library.svd_lowrank(A, 3, M=M)
+    np.testing.assert_allclose(S.numpy()[2], 0, atol=1e-10)
+    _, S, _ = library.pca_lowrank(A, 4)
+    centred = LOW - LOW.mean(0)
+    np.testing.assert_allclose(S.numpy(), np.linalg.svd(centred, compute_uv=False), atol=1e-10)
+
+
+def test_gradient_of_singular_values() -> None:
+    """It passes through the approximation."""
+    ours, theirs = (library.tensor(LOW, requires_grad=True) for library in (adjoint, torch))
+    adjoint.svd_lowrank(ours, 2)[1].sum().backward()
+    torch.linalg.svdvals(theirs)[:2].sum().backward()
+    np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), atol=1e-8)
+
+
+@both
+@pytest.mark.parametrize("options", [{"q": 9}, {"q": -1}, {"niter": -1}])
+def test_refused_ranks(library: Any, options: dict[str, int]) -> None:
+    """A rank is at most that of the matrix, and iterations are not negative."""
+    with pytest.raises(ValueError):
+        library.pca_lowrank(library.tensor(LOW), **options)
+
+
+@both
+@pytest.mark.filterwarnings("ignore")
+def test_refused_matrices(library: Any) -> None:
+    """Vectors are no matrices, and sizes have to fit."""
+    A, vector = library.eye(3), library.ones(3)
+    packed, pivots = library.lu(A)
+    for call in (
+        lambda: library.lu_solve(vector, packed, pivots),
+        lambda: library.lu_unpack(packed, pivots.long()),
+        lambda: library.lu(A, pivot=False),
+        lambda: library.triangular_solve(vector, A),
+        lambda: library.ormqr(A, vector, library.ones(2, 3)),
+        lambda: library.ormqr(A, library.ones(2), A),
+    ):
+        with pytest.raises(RuntimeError):
+            call()
+
+
+@both
+def test_reflections(library: Any) -> None:
+    """ormqr multiplies by the Q of which geqrf answers the reflections."""
+    matrix = library.tensor(LOW[:, :3] + np.eye(5)[:, :3])
+    a, tau = library.geqrf(matrix)
+    Q = library.orgqr(a, tau)
+    np.testing.assert_allclose((Q @ a[:3].triu()).numpy(), matrix.numpy(), atol=1e-12)
+    wide = library.tensor(LOW)
+    turned = library.ormqr(a, tau, wide, transpose=True)
+    np.testing.assert_allclose(turned[:3].numpy(), (Q.mT @ wide).numpy(), atol=1e-12)
