@@ -296,6 +296,7 @@ def deliver(
     a view, someone else may hold its memory. An `exact` gradient is known to conform.
     """
     waiting = task.waiting
+    own = False
     if grad is not None:
         if node.outputs is not None:
             grad = gathered(task, node, number, grad)
@@ -312,10 +313,12 @@ def deliver(
             if held is not None:
                 grad = add(task, node, held, grad)
             elif node.is_leaf and grad is not source and _is_own(grad):
-                task.owned.add(node)
+                own = True
     elif waiting:
         grad = waiting.get(node)
     left = task.remaining[node]
+    if own and (left > 1 or node.hooks is not None or not task.plain):
+        task.owned.add(node)
     if left > 1:
         task.remaining[node] = left - 1
         if grad is not None:
@@ -324,7 +327,7 @@ def deliver(
         if grad is not None:
             if waiting:
                 waiting.pop(node, None)
-            accumulate(task, node, grad, node in task.owned)
+            accumulate(task, node, grad, own or node in task.owned)
     elif task.hot is None and task.workers is None:
         task.hot = node
         task.hot_grad = grad
