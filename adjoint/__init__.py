@@ -251,6 +251,7 @@ from adjoint.ops.statistics import (
 from adjoint.ops.norms import (
     dist as dist,
     norm as norm,
+    norm_except_dim as norm_except_dim,
     renorm as renorm,
 )
 from adjoint.ops.indexing import (
@@ -348,6 +349,9 @@ from adjoint.ops.factorizations import (
     pca_lowrank as pca_lowrank,
     svd_lowrank as svd_lowrank,
     triangular_solve as triangular_solve,
+)
+from adjoint.ops.segments import (
+    segment_reduce as segment_reduce,
 )
 from adjoint.ops.matmul import (
     addbmm as addbmm,
@@ -485,6 +489,7 @@ from adjoint.ops.dropout import (
 )
 from adjoint.ops.random import (
     bernoulli as bernoulli,
+    binomial as binomial,
     dropout as dropout,
     dropout_ as dropout_,
     multinomial as multinomial,
@@ -595,7 +600,7 @@ from adjoint.settings import (
 )
 
 # To and from elsewhere.
-from adjoint.interop import from_dlpack as from_dlpack
+from adjoint.interop import from_dlpack as from_dlpack, to_dlpack as to_dlpack
 from adjoint.printing import set_printoptions as set_printoptions
 
 from adjoint.ops.inplace import INPLACE as _INPLACE

@@ -72,8 +72,10 @@ def _copied(xp: Any, input: Any, target: Any, order: Any) -> Any:
             raise RuntimeError(f"required rank {rank} tensor to use {order.name} format")
         inner = _copied(xp, xp.moveaxis(input, 1, -1), target, contiguous_format)
         return xp.moveaxis(inner, -1, 1)
+    if not hasattr(input, "strides"):  # a library with a single order
+        return xp.array(input, dtype=target)
     # A repeated dimension (of stride 0) has no place of its own in memory to preserve.
-    if order is contiguous_format or 0 in getattr(input, "strides", input.shape):
+    if order is contiguous_format or 0 in input.strides:
         return xp.array(input, dtype=target, order="C")
     return xp.array(input) if target is None else input.astype(target)
 

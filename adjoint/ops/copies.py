@@ -1,6 +1,5 @@
 """The view functions again, as copies: view_copy for view, and so on."""
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -47,7 +46,6 @@ def _view(input: Any, size: Any) -> Any:
 def _copied(name: str, function: Callable[..., Any], method: bool = False) -> Any:
     """The public function called `name`: what a view function shows, in memory of its own."""
 
-    @functools.wraps(function, assigned=())
     def call(*args: Any, **kwargs: Any) -> Any:
         shown = function(*args, **kwargs)
         return tuple(map(clone, shown)) if isinstance(shown, tuple) else clone(shown)

@@ -120,3 +120,12 @@ def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
 def renorm_(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """In-place form of renorm."""
     return input.copy_(renorm(find("clone")(input), p, dim, maxnorm))
+
+
+@composite(method=False)
+def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+    """The norm of each slice along dim, with all dimensions kept; of everything if dim is -1."""
+    if dim == -1:
+        return p_norm(v, pow)
+    place = normal_dim(dim, v.ndim)
+    return p_norm(v, pow, [d for d in range(v.ndim) if d != place], True)

@@ -12,7 +12,7 @@ from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import BOOL, COMPLEX, FLOAT, category_of, float32, from_numpy_dtype
 from adjoint.ops.conversion import zeros_of
-from adjoint.ops.elementwise import mul
+from adjoint.ops.elementwise import mul, refused_derivative
 from adjoint.ops.op import composite, general
 from adjoint.random import chosen
 from adjoint.tensor import Tensor
@@ -149,6 +149,33 @@ def poisson(xp: Any, input: Any, generator: Any = None) -> Any:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = chosen(generator).draw(lambda stream: stream.poisson(rate.astype("float64")))
     return xp.asarray(np.asarray(drawn)).astype(input.dtype)
+
+
+@general(
+    count=refused_derivative("binomial"),
+    prob=refused_derivative("binomial"),
+    method=False,
+    node_name="BinomialBackward0",
+)
+def successes(xp: Any, count: Any, prob: Any, generator: Any = None) -> Any:
+    """See binomial."""
+    if count.dtype != prob.dtype:
+        raise RuntimeError(f"count and prob must have one data type: {count.dtype}, {prob.dtype}")
+    trials, chance = np.broadcast_arrays(_values(count), _values(prob))
+    unknown = np.isnan(trials) | np.isnan(chance)
+    trials = np.maximum(np.where(unknown, 0, trials), 0).astype("int64")
+    chance = np.clip(np.where(unknown, 0, chance), 0, 1).astype("float64")
+    drawn = np.asarray(chosen(generator).draw(lambda stream: stream.binomial(trials, chance)))
+    return xp.asarray(np.where(unknown, np.nan, drawn)).astype(count.dtype)
+
+
+@composite(method=False)
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Any:
+    """How many of count trials succeed, each with probability prob."""
+    for name, tensor in (("count", count), ("prob", prob)):
+        if not tensor.dtype.is_floating_point:
+            raise ValueError(f"binomial(): {name} must be floating point, not {tensor.dtype}")
+    return successes(count, prob, generator)
 
 
 @general()

@@ -99,3 +99,12 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     mean, std = rng.normal(size=(2, 3)), rng.uniform(1, 2, size=(2, 3))
     for args in ((mean,), (mean, 2.0), (0.5, std), (mean, std)):
         yield Sample(args, torch="normal", differentiate=False, compare_values=False)
+
+
+@samples("successes", "binomial")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    count = np.array([4.0, 5.0, 0.0, -1.0])
+    yield Sample((count, np.array([0.0, 1.0, 0.5, 0.5])), differentiate=False, torch="binomial")
+    yield Sample((count[:2], np.array([[np.nan], [1.0]])), differentiate=False, torch="binomial")
+    drawn = (np.full((2, 3), 9.0), rng.uniform(size=3))
+    yield Sample(drawn, differentiate=False, torch="binomial", compare_values=False)

@@ -564,3 +564,12 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((np.array([1, 2, 4]),))
     yield Sample((rng.normal(size=()),), differentiate=False)
     yield Sample((x + 1j * x[::-1],), {"dim": 0})
+
+
+@samples("norm_except_dim")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 2, 2))
+    for dim in (0, 1, 2, -1):
+        yield Sample((x, 2, dim))
+    yield Sample((x,))
+    yield Sample((x, 1, 1))
