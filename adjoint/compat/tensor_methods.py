@@ -48,14 +48,9 @@ def storage(self: Tensor) -> TypedStorage:
     return TypedStorage(self)
 
 
-def is_conj(self: Tensor) -> bool:
-    """Whether elements wait to be conjugated: never, they are conjugated at once."""
+def never(self: Tensor) -> bool:
+    """No: there is no pinned or shared memory."""
     return False
-
-
-def is_nonzero(self: Tensor) -> bool:
-    """Whether the one element is not zero."""
-    return bool(self)
 
 
 def same(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -179,11 +174,8 @@ METHODS: dict[str, Any] = {
     "untyped_storage": untyped_storage,
     "storage": storage,
     "_typed_storage": storage,
-    "is_conj": is_conj,
-    "is_neg": is_conj,
-    "is_nonzero": is_nonzero,
-    "is_pinned": is_conj,
-    "is_shared": is_conj,
+    "is_pinned": never,
+    "is_shared": never,
     "pin_memory": same,
     "share_memory_": same,
     "resize_": resize_,

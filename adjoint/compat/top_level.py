@@ -1,7 +1,6 @@
-"""Names of torch itself that adjoint leaves out: old ones, private ones, constants, settings."""
+"""Names of torch itself that adjoint leaves out: old ones, private ones, constants."""
 
 import math
-import warnings
 from typing import Any
 
 from adjoint.compat.autocasting import (
@@ -34,15 +33,8 @@ pi = math.pi
 e = math.e
 newaxis = None
 
-# Methods that torch has as functions too; adjoint has them as methods alone.
-_METHODS = (
-    "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ "
-    "asin_ asinh_ atan_ atanh_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ "
-    "cosh_ deg2rad_ detach detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ "
-    "index_put_ is_conj is_inference is_neg is_nonzero lcm_ log10_ log1p_ log2_ log_ logit_ "
-    "nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ selu_ "
-    "sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_"
-)
+# A method of Tensor, attached by this package, that torch has as a function too.
+_METHODS = ("resize_as_",)
 
 
 class _Method:
@@ -58,72 +50,6 @@ class _Method:
         return f"<function torch.{self.__name__}>"
 
 
-globals().update({name: _Method(name) for name in _METHODS.split()})
+globals().update({name: _Method(name) for name in _METHODS})
 globals().update(CPU_TYPES)
 globals().update(FOREACH)
-
-
-# ---- settings that have nothing to set ----
-
-
-class _Settings:
-    """What was set, for the functions that ask."""
-
-    def __init__(self) -> None:
-        self.threads = 1
-        self.interop_threads = 1
-        self.deterministic = False
-        self.warn_only = False
-        self.matmul_precision = "highest"
-
-
-_settings = _Settings()
-
-
-def set_num_threads(num: int) -> None:
-    """Remembered only: NumPy's BLAS has as many threads as its environment variable says."""
-    _settings.threads = num
-
-
-def get_num_threads() -> int:
-    """What set_num_threads was given."""
-    return _settings.threads
-
-
-def set_num_interop_threads(num: int) -> None:
-    """Remembered only: backward runs on the calling thread and one thread a device."""
-    _settings.interop_threads = num
-
-
-def get_num_interop_threads() -> int:
-    """What set_num_interop_threads was given."""
-    return _settings.interop_threads
-
-
-def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Remembered only: on the CPU every operation is deterministic anyway."""
-    _settings.deterministic, _settings.warn_only = bool(mode), bool(warn_only)
-
-
-def are_deterministic_algorithms_enabled() -> bool:
-    """What use_deterministic_algorithms was given."""
-    return _settings.deterministic
-
-
-def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What use_deterministic_algorithms was given."""
-    return _settings.warn_only
-
-
-def set_float32_matmul_precision(precision: str) -> None:
-    """Remembered only: products are computed in the precision of their type."""
-    if precision not in ("highest", "high", "medium"):
-        known = "highest, high or medium"
-        warnings.warn(f"float32_matmul_precision must be {known}, not {precision!r}", stacklevel=2)
-        return
-    _settings.matmul_precision = precision
-
-
-def get_float32_matmul_precision() -> str:
-    """What set_float32_matmul_precision was given."""
-    return _settings.matmul_precision
