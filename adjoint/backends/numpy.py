@@ -123,11 +123,12 @@ class NumpyNamespace(Convolutions, Namespace):
         if type(array) is np.ndarray and array.flags.c_contiguous:
             if array.ndim == 0:
                 return np.ndarray(shape, array.dtype, array, 0, (0,) * len(shape))
-            if array.ndim == len(shape):
-                sizes = zip(array.shape, shape, array.strides)
+            lead = len(shape) - array.ndim
+            if lead >= 0:
+                sizes = zip(array.shape, shape[lead:], array.strides)
                 steps = [0 if own == 1 != wanted else step for own, wanted, step in sizes]
-                if all(own in (1, wanted) for own, wanted in zip(array.shape, shape)):
-                    return np.ndarray(shape, array.dtype, array, 0, steps)
+                if all(own in (1, wanted) for own, wanted in zip(array.shape, shape[lead:])):
+                    return np.ndarray(shape, array.dtype, array, 0, (0,) * lead + tuple(steps))
         return np.broadcast_to(array, shape)
 
     def matmul(self, array: Any, other: Any, **options: Any) -> Any:

@@ -184,17 +184,30 @@ def _slope(xp: Any, shares: Any, places: Any, counted: Any, factor: Any) -> Any:
 
 def _slope_rule(grad: Any, input: Any, target: Any, ignore_index: int) -> Any:
     """The derivative of softmax, each row by its share of the mean."""
-    kept = target != ignore_index
-    shares = softmax(input, 1)
-    weighted = grad * reshape(kept / sum(kept), (-1, 1))
-    return shares * (weighted - sum(weighted * shares, 1, True))
+    if isinstance(grad, TensorCore):
+        kept = target != ignore_index
+        shares = softmax(input, 1)
+        weighted = grad * reshape(kept / clamp_min(sum(kept), 1), (-1, 1))
+        return shares * (weighted - sum(weighted * shares, 1, True))
+    xp = backend_of(grad).xp
+    shares = _shares(xp, input)
+    _, counted, count = _targets(xp, target, input.shape[1], ignore_index)
+    weighted = grad * xp.asarray(1 / _at_least_one(xp, count), grad.dtype)
+    if counted is not None:
+        weighted = xp.where(counted[:, None], weighted, xp.zeros((), grad.dtype))
+    return shares * (weighted - xp.row_sums(weighted * shares))
+
+
+def _shares(xp: Any, input: Any) -> Any:
+    """softmax over the rows of a matrix."""
+    powers = _exponentials(xp, input)[1]
+    return xp.into(xp.library.divide, powers, powers, xp.row_sums(powers))
 
 
 @general(input=_slope_rule, method=False)
 def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
-    powers = _exponentials(xp, input)[1]
-    shares = xp.into(xp.library.divide, powers, powers, xp.row_sums(powers))
+    shares = _shares(xp, input)
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     factor = 1 / _at_least_one(xp, count)
     return _slope(xp, shares, _places(xp, input, safe), counted, factor)

@@ -47,6 +47,16 @@ def _plain_slice(part: slice) -> slice:
     return slice(*bounds)
 
 
+def _is_plain_slice(part: slice) -> bool:
+    """Whether a slice has no bounds but Python's own integers, and goes forward."""
+    start, stop, step = part.start, part.stop, part.step
+    return (
+        (start is None or type(start) is int)
+        and (stop is None or type(stop) is int)
+        and (step is None or (type(step) is int and step > 0))
+    )
+
+
 def _plain_part(part: Any) -> Any:
     """One part of an index: int, slice, None, Ellipsis, bool, array, Tensor or list."""
     if part is None or part is Ellipsis or isinstance(part, (bool, int, list)):
@@ -163,6 +173,8 @@ def _is_whole(basic: tuple[Any, ...]) -> bool:
 @composite(method=False)
 def getitem(input: Any, index: Any) -> Any:
     """input[index]: a view by ints, slices, None and Ellipsis, else a copy."""
+    if type(index) is slice and _is_plain_slice(index) and input.ndim:
+        return basic_index(input, (index,))  # by far the most common, so without further ado
     parts = plain_index(index)
     if len(parts) == 1 and type(parts[0]) is int:
         return select(input, 0, parts[0])

@@ -6,7 +6,7 @@ from adjoint.ops.elementwise import add, conj
 from adjoint.ops.matmul import einsum, turned_product
 from adjoint.ops.op import composite, general, linear as linear_family
 from adjoint.ops.reduction import sum
-from adjoint.ops.shape import expand, reshape
+from adjoint.ops.shape import reshape
 from adjoint.tensor_core import NDARRAY
 
 
@@ -30,7 +30,13 @@ def _linear_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
     return turned_product(_rows(grad), rows)
 
 
-@linear_family(input=lambda grad, input_shape: expand(grad, *input_shape), method=False)
+@linear_family(input=lambda grad: column_sums(grad), method=False)
+def equal_rows(xp: Any, input: Any, shape: Any) -> Any:
+    """A matrix all of whose rows are input: the gradient of column_sums."""
+    return xp.array(xp.broadcast_to(input, shape))
+
+
+@linear_family(input=lambda grad, input_shape: equal_rows(grad, input_shape), method=False)
 def column_sums(xp: Any, input: Any) -> Any:
     """The sum over the rows of a matrix."""
     return xp.column_sums(input)

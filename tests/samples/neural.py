@@ -16,6 +16,12 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample((rng.normal(size=shape),), torch=lambda x: x.sum(0))
 
 
+@samples("equal_rows")
+def _(rng: Generator) -> Iterator[Sample]:
+    for shape in ((3, 4), (1, 4), (0, 4)):
+        yield Sample((rng.normal(size=4), shape), torch=lambda x, shape: x.expand(shape))
+
+
 @samples("linear")
 def _(rng: Generator) -> Iterator[Sample]:
     weight, bias = rng.normal(size=(2, 3)), rng.normal(size=2)
