@@ -111,11 +111,11 @@ def check_rules(trial: TableTrial) -> None:
         if not needed:
             continue
         tried = True
-        results = [r for r in results_of(trial.call(args, kwargs)) if continuous(r)]
+        results = results_of(trial.call(args, kwargs))
         found = any(r.requires_grad for r in results)
         # What an in-place form changes goes on requiring grad, if only to answer zeros.
         wanted = trial.has_rule(name) or name in trial.mutated
-        if found != (wanted and bool(results)):
+        if found != (wanted and any(map(continuous, results))):
             raise RuntimeError(
                 f"{trial.title} has {'a' if trial.has_rule(name) else 'no'} rule for {name}, but "
                 f"{'some' if found else 'no'} result requires grad when {name} does"
