@@ -1,57 +1,45 @@
-"""Whether a custom op keeps its promises: what it changes, shares, fakes and differentiates."""
+"""Whether an op keeps its promises: what it changes, shares, fakes and differentiates."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.autograd import differentiate
 from adjoint.autograd.function_node import FunctionNode
+from adjoint.backends import backend_of
 from adjoint.creation import empty_like, randn
 from adjoint.dispatch import tensors_in
-from adjoint.dtypes import FLOAT, float64
+from adjoint.dtypes import FLOAT, complex128, float64
 from adjoint.library.custom_op import CustomOpDef
 from adjoint.library.fake import fake_mode
-from adjoint.pytree import tree_map
+from adjoint.library.trials import (
+    CustomTrial,
+    TableTrial,
+    Trial,
+    apart,
+    fresh,
+    replaced,
+    results_of,
+    trial_of,
+)
+from adjoint.ops.inplace import InplaceOp
+from adjoint.ops.op import Op
+from adjoint.random import fork_rng
 from adjoint.tensor import Tensor
+
+DOUBLES = (float64, complex128)
+STEP = 1e-6
+TOLERANCE = 1e-4
+KINK = 1e-4  # slopes to both sides that differ by more are no rounding error and no curvature
+JUMP = 1e4  # a slope beyond this is no slope
 
 
 class OpCheckError(Exception):
-    """A custom op does not keep its promises."""
+    """An op does not keep its promises."""
 
 
-class Trial:
-    """An op with arguments to try it on; each call gets fresh copies."""
-
-    def __init__(self, op: CustomOpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.op = op
-        self.args = args
-        self.kwargs = kwargs
-
-    def copies(self, change: Callable[[Any], Any]) -> Any:
-        """The arguments with each tensor replaced."""
-
-        def each(value: Any) -> Any:
-            return change(value) if isinstance(value, Tensor) else value
-
-        return tree_map(each, (self.args, self.kwargs))
-
-    def differentiable(self) -> bool:
-        """Whether an argument requires grad."""
-        return any(t.requires_grad for t in tensors_in([*self.args, *self.kwargs.values()]))
-
-
-def fresh(tensor: Any) -> Any:
-    """A leaf with the same values."""
-    return apart(tensor).requires_grad_(tensor.requires_grad)
-
-
-def apart(tensor: Any) -> Any:
-    """A tensor without history on memory of its own."""
-    return tensor.detach().clone()
-
-
-def results_of(output: Any) -> list[Tensor]:
-    """The tensors among the results of an op."""
-    return tensors_in(list(output) if isinstance(output, tuple) else [output])
+class NotApplicable(Exception):  # noqa: N818  # it is an outcome, no error
+    """A check has nothing to look at in an op of the table; the message says why."""
 
 
 def same(a: Tensor, b: Tensor) -> bool:
@@ -61,40 +49,87 @@ def same(a: Tensor, b: Tensor) -> bool:
 
 def check_schema(trial: Trial) -> None:
     """The op changes just what its schema says, and its results are its own."""
-    args, kwargs = trial.copies(apart)
-    arguments, keywords = trial.op.bind(args, kwargs)
-    before = tree_map(
-        lambda v: apart(v) if isinstance(v, Tensor) else v, (tuple(arguments), keywords)
-    )
-    versions = [t.version() for t in tensors_in([*arguments, *keywords.values()])]
-    trial.op.compute(arguments, keywords)
-    names = [a.name for a in trial.op.schema.positional] + list(keywords)
-    mutated = trial.op.schema.mutated
+    bound = trial.bind(*trial.copies(apart))
+    before = replaced(apart, bound)
+    versions = [t.version() for t in tensors_in(list(bound.values()))]
+    output = trial.compute(bound)
     at = 0
-    for name, old, new in zip(
-        names, [*before[0], *before[1].values()], [*arguments, *keywords.values()]
-    ):
-        for a, b in zip(tensors_in([old]), tensors_in([new])):
+    for name, new in bound.items():
+        for a, b in zip(tensors_in([before[name]]), tensors_in([new])):
             changed = b.version() != versions[at] or not same(a, b)
             at += 1
-            if changed and name not in mutated:
+            if changed and name not in trial.mutated:
                 raise RuntimeError(f"Argument {name} is not defined as mutable but was mutated")
+    if isinstance(trial, TableTrial):
+        check_results(trial, bound, output)
+
+
+def check_results(trial: TableTrial, bound: dict[str, Any], output: Any) -> None:
+    """An in-place form answers what it changed; other results that are no views are new memory."""
+    if trial.inplace:
+        if output is not next(iter(bound.values())):
+            raise RuntimeError(f"{trial.title} does not answer the tensor that it changes")
+        return
+    if trial.declared.view:
+        return
+    for number, result in enumerate(results_of(output)):
+        for name, value in bound.items():
+            if any(shared(result, tensor) for tensor in tensors_in([value])):
+                raise RuntimeError(
+                    f"result {number} of {trial.title} shares memory with the argument {name}, and "
+                    "the op is not declared with view=True"
+                )
+
+
+def shared(result: Tensor, argument: Tensor) -> bool:
+    """Whether a change of one shows in the other."""
+    backend = backend_of(argument.array)
+    alike = backend is backend_of(result.array) and backend.mutable
+    return alike and backend.shares_memory(result.array, argument.array)
 
 
 def check_registration(trial: Trial) -> None:
     """The derivative is the registered formula, not whatever the kernel happens to record."""
-    if not trial.differentiable() or trial.op.schema.mutated:
+    if not trial.differentiable():
         return
-    args, kwargs = trial.copies(fresh)
-    for result in results_of(trial.op(*args, **kwargs)):
+    for result in results_of(trial.call(*trial.copies(fresh))):
         if result.requires_grad and not isinstance(result.grad_fn, FunctionNode):
             raise RuntimeError(
-                f"{trial.op.qualname} has no autograd formula: its results have the history of the "
+                f"{trial.title} has no autograd formula: its results have the history of the "
                 "ops in its kernel. Register one, or make it a plain function."
             )
 
 
-def check_fake(trial: Trial) -> None:
+def check_rules(trial: TableTrial) -> None:
+    """A result requires grad if, and only if, a parameter with a rule does."""
+    tried = False
+    for name in trial.declared.parameters:
+        args, kwargs = trial.copies(apart)
+        needed = [t for t in tensors_in([trial.bind(args, kwargs)[name]]) if continuous(t)]
+        for tensor in needed:
+            tensor.requires_grad_()
+        if not needed:
+            continue
+        tried = True
+        results = results_of(trial.call(args, kwargs))
+        found = any(r.requires_grad for r in results)
+        # What an in-place form changes goes on requiring grad, if only to answer zeros.
+        wanted = trial.has_rule(name) or name in trial.mutated
+        if found != (wanted and any(map(continuous, results))):
+            raise RuntimeError(
+                f"{trial.title} has {'a' if trial.has_rule(name) else 'no'} rule for {name}, but "
+                f"{'some' if found else 'no'} result requires grad when {name} does"
+            )
+    if not tried:
+        raise NotApplicable("no argument could require grad")
+
+
+def continuous(tensor: Tensor) -> bool:
+    """Whether a tensor holds numbers that may have a derivative."""
+    return tensor.dtype.category >= FLOAT
+
+
+def check_fake(trial: CustomTrial) -> None:
     """The fake function answers results of the shape and type of the real ones."""
     fake = trial.op.registered.fake
     if fake is None:
@@ -103,8 +138,7 @@ def check_fake(trial: Trial) -> None:
         raise RuntimeError(
             f"{trial.op.qualname} has no fake impl; give it one with {trial.op.name}.register_fake"
         )
-    args, kwargs = trial.copies(apart)
-    real = results_of(trial.op.compute(*trial.op.bind(args, kwargs)))
+    real = results_of(trial.compute(trial.bind(*trial.copies(apart))))
     args, kwargs = trial.copies(lambda t: empty_like(t.detach()))
     arguments, keywords = trial.op.bind(args, kwargs)
     with fake_mode() as sizes:
@@ -120,82 +154,122 @@ def check_fake(trial: Trial) -> None:
             )
 
 
+def check_no_fake(trial: TableTrial) -> None:
+    """Ops of the table are never faked."""
+    raise NotApplicable("an op of the table has no fake function")
+
+
 def check_backward(trial: Trial) -> None:
     """Backward runs, and answers for every input that requires grad."""
-    if not trial.differentiable() or trial.op.schema.mutated:
-        return
+    if not trial.differentiable():
+        raise NotApplicable("no argument requires grad")
     args, kwargs = trial.copies(fresh)
-    results = [r for r in results_of(trial.op(*args, **kwargs)) if r.requires_grad]
+    results = [r for r in results_of(trial.call(args, kwargs)) if r.requires_grad]
     inputs = [t for t in tensors_in([*args, *kwargs.values()]) if t.requires_grad]
-    if results:
-        ones = [r.detach() * 0 + 1 for r in results]
-        differentiate.grad(results, inputs, ones, allow_unused=True)
+    if not results:
+        raise NotApplicable("no result requires grad")
+    ones = [r.detach() * 0 + 1 for r in results]
+    differentiate.grad(results, inputs, ones, allow_unused=True)
 
 
-def check_gradients(trial: Trial, step: float = 1e-6, tolerance: float = 1e-4) -> None:
+def check_gradients(trial: Trial) -> None:
     """The formula agrees with finite differences, along a random direction, in double precision."""
     args, kwargs = trial.copies(fresh)
     inputs = [t for t in tensors_in([*args, *kwargs.values()]) if t.requires_grad]
-    precise = all(t.dtype is float64 for t in inputs)
-    if not inputs or not precise or trial.op.schema.mutated:
-        return
-    results = [r for r in results_of(trial.op(*args, **kwargs)) if r.requires_grad]
-    if not results or any(r.dtype.category != FLOAT for r in results):
-        return
-    weights = [randn(r.shape, dtype=r.dtype) for r in results]
-    found = differentiate.grad(results, inputs, weights, allow_unused=True)
+    if not trial.differentiable() or any(t.dtype not in DOUBLES for t in inputs):
+        raise NotApplicable("finite differences need inputs of doubles that require grad")
+    results = called_again(trial, args, kwargs)
+    live = [i for i, r in enumerate(results) if r.requires_grad]
+    if not live or any(results[i].dtype not in DOUBLES for i in live):
+        raise NotApplicable("finite differences need results of doubles that require grad")
+    weights = [randn(results[i].shape, dtype=results[i].dtype) for i in live]
+    found = differentiate.grad([results[i] for i in live], inputs, weights, allow_unused=True)
     directions = [randn(t.shape, dtype=t.dtype) for t in inputs]
-    slope = sum(float((g * d).sum()) for g, d in zip(found, directions) if g is not None)
+    slope = sum(inner(g, d) for g, d in zip(found, directions) if g is not None)
 
-    def value(by: float) -> float:
-        moved = iter(directions)
+    def moved(by: float) -> list[Tensor]:
+        ways = iter(directions)
         shifted = trial.copies(
-            lambda t: t.detach() + by * next(moved) if t.requires_grad else apart(t)
+            lambda t: t.detach() + by * next(ways) if t.requires_grad else apart(t)
         )
-        output = results_of(trial.op(*shifted[0], **shifted[1]))
-        kept = [r for r in output if r.dtype.category == FLOAT]
-        return sum(float((r * w).sum()) for r, w in zip(kept, weights))
+        output = called_again(trial, *shifted)
+        return [output[i] for i in live]
 
-    measured = (value(step) - value(-step)) / (2 * step)
-    if abs(measured - slope) > tolerance * max(1.0, abs(measured), abs(slope)):
-        raise RuntimeError(
-            f"the formula of {trial.op.qualname} says {slope:.8g} along a random direction, finite "
-            f"differences say {measured:.8g}"
-        )
+    behind, ahead = moved(-STEP), moved(STEP)
+    measured = sum(inner(b - a, w) for a, b, w in zip(behind, ahead, weights)) / (2 * STEP)
+    if not math.isfinite(measured):
+        raise NotApplicable("there are no finite differences of infinities and NaN")
+    if abs(measured - slope) <= TOLERANCE * max(1.0, abs(measured), abs(slope)):
+        return
+    if isinstance(trial, TableTrial) and not all(map(smooth, behind, moved(0.0), ahead)):
+        raise NotApplicable("at a kink, a pole or an edge of the domain a gradient is a convention")
+    raise RuntimeError(
+        f"the formula of {trial.title} says {slope:.8g} along a random direction, finite "
+        f"differences say {measured:.8g}"
+    )
 
 
-CHECKS: dict[str, Callable[[Trial], None]] = {
+def smooth(behind: Any, here: Any, ahead: Any) -> bool:
+    """Whether the changes to both sides look like one slope: no jump and no kink."""
+    before, after = (here - behind) / STEP, (ahead - here) / STEP
+    steep = before.abs().maximum(after.abs())
+    return bool(((steep < JUMP) & ((after - before).abs() < KINK * (1 + steep))).all())
+
+
+def inner(a: Any, b: Any) -> float:
+    """The real inner product, under which a gradient is the adjoint of a derivative."""
+    return float((a.conj() * b).sum().real)
+
+
+def called_again(trial: Trial, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    """The results of a call that draws the same random numbers each time."""
+    with fork_rng():
+        return results_of(trial.call(args, kwargs))
+
+
+CHECKS: dict[str, Callable[[Any], None]] = {
     "test_schema": check_schema,
     "test_autograd_registration": check_registration,
     "test_faketensor": check_fake,
     "test_aot_dispatch_dynamic": check_backward,
     "test_gradients": check_gradients,
 }
+TABLE_CHECKS: dict[str, Callable[[Any], None]] = {
+    **CHECKS,
+    "test_autograd_registration": check_rules,
+    "test_faketensor": check_no_fake,
+}
 
 
 def opcheck(
-    op: CustomOpDef,
+    op: CustomOpDef | Op | InplaceOp,
     args: tuple[Any, ...],
     kwargs: dict[str, Any] | None = None,
     *,
     test_utils: str | Sequence[str] = tuple(CHECKS),
     raise_exception: bool = True,
 ) -> dict[str, Any]:
-    """Try an op on arguments; the outcome of each check is "SUCCESS" or the exception."""
+    """Try an op on arguments; the outcome of each check is "SUCCESS" or the exception.
+
+    Ops of the table and their in-place forms are taken too. What can't be checked of one of them
+    has the outcome "SKIPPED: " and the reason; for a custom op that counts as success.
+    """
     names = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
     unknown = [name for name in names if name not in CHECKS]
     if unknown:
         raise ValueError(f"opcheck: test_utils must be among {tuple(CHECKS)}, got {unknown}")
-    if not isinstance(op, CustomOpDef):
-        raise ValueError(f"opcheck: op must be a custom op, got {type(op).__name__}")
+    trial = trial_of(op, args, kwargs or {})
+    checks = TABLE_CHECKS if isinstance(trial, TableTrial) else CHECKS
     outcomes: dict[str, Any] = {}
     for name in names:
         try:
-            CHECKS[name](Trial(op, args, kwargs or {}))
+            checks[name](trial)
+        except NotApplicable as reason:
+            outcomes[name] = f"SKIPPED: {reason}" if checks is TABLE_CHECKS else "SUCCESS"
         except Exception as error:
             if raise_exception:
                 raise OpCheckError(
-                    f"opcheck({op.qualname}, ...): {name} failed with {error}"
+                    f"opcheck({trial.title}, ...): {name} failed with {error}"
                 ) from error
             outcomes[name] = error
         else:

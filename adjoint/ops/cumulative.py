@@ -56,7 +56,7 @@ def pick_along(xp: Any, input: Any, index: Any, dim: int) -> Any:
 def place_along(xp: Any, input: Any, index: Any, dim: int, size: int, distinct: bool = True) -> Any:
     """Zeros, `size` of them along dim, with input added at `index`: what picking's gradient is."""
     if input.ndim == 0:
-        return input
+        return xp.array(input)
     dim = normal_dim(dim, input.ndim)
     shape = list(input.shape)
     shape[dim] = size
@@ -96,7 +96,7 @@ def running(xp: Any, combine: Any, array: Any, dim: int) -> Any:
         joined = combine(array[tuple(earlier)], array[tuple(later)])
         array = xp.concatenate([array[tuple(head)], joined], axis=dim)
         step *= 2
-    return array
+    return array if step > 1 else xp.array(array)  # results are their own memory
 
 
 @general(input=lambda grad, dim, step: moved(grad, dim, -step), method=False)
@@ -146,7 +146,7 @@ def cumsum(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     axis = normal_dim(dim, input.ndim)
     input = _cast(input, dtype)
     if input.ndim == 0:
-        return input
+        return xp.array(input)
     values = widened(input)
     return narrowed(xp.cumsum(values, axis=axis, dtype=values.dtype), input.dtype)
 
@@ -171,7 +171,7 @@ def cumprod(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     axis = normal_dim(dim, input.ndim)
     input = _cast(input, dtype)
     if input.ndim == 0:
-        return input
+        return xp.array(input)
     values = widened(input)
     return narrowed(xp.cumprod(values, axis=axis, dtype=values.dtype), input.dtype)
 
@@ -207,7 +207,7 @@ def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
             f"logcumsumexp is for floating and complex tensors, not {input.dtype}: convert it first"
         )
     if input.ndim == 0:
-        return input
+        return xp.array(input)
     if category_of(input.dtype) < COMPLEX:
         return narrowed(running(xp, xp.logaddexp, widened(input), axis), input.dtype)
     return running(xp, partial(complex_logaddexp, xp), input, axis)
@@ -222,7 +222,7 @@ def _running_extreme(xp: Any, input: Any, dim: int, choose: Any, wins: Any) -> t
         raise NotImplementedError("complex numbers have no order")
     axis = normal_dim(dim, input.ndim)
     if input.ndim == 0:
-        return input, xp.zeros((), "int64")
+        return xp.array(input), xp.zeros((), "int64")
     values = running(xp, choose, input, axis)
     lengths = [1] * input.ndim
     lengths[axis] = input.shape[axis]

@@ -427,7 +427,7 @@ def _extreme(xp: Any, input: Any, dim: int, keepdim: bool, find_index: Any) -> t
     axis = normal_dim(dim, input.ndim)
     refuse_empty(input, axis)
     if input.ndim == 0:
-        return input, xp.zeros((), "int64")
+        return xp.array(input), xp.zeros((), "int64")
     return chosen_along(xp, input, find_index(input, axis=axis, keepdims=True), axis, keepdim)
 
 
@@ -559,7 +559,7 @@ def softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     input = _floating(input, dtype)
     axes = normal_dims(normal_dim(dim, input.ndim), input.ndim)
     if not input.size:
-        return input
+        return xp.array(input)
     values = widened(input)
     powers = xp.exp(values - values.max(axis=axes, keepdims=True))
     powers /= powers.sum(axis=axes, keepdims=True)
@@ -572,7 +572,7 @@ def log_softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     input = _floating(input, dtype)
     axes = normal_dims(normal_dim(dim, input.ndim), input.ndim)
     if not input.size:
-        return input
+        return xp.array(input)
     values = widened(input)
     values = values - values.max(axis=axes, keepdims=True)
     return narrowed(values - xp.log(xp.exp(values).sum(axis=axes, keepdims=True)), input.dtype)

@@ -42,7 +42,7 @@ def sort(
     refuse_complex(input, RuntimeError)
     axis = normal_dim(dim, input.ndim)
     if input.ndim == 0:
-        return input, xp.zeros((), "int64")
+        return xp.array(input), xp.zeros((), "int64")
     return chosen_along(xp, input, order_along(xp, input, axis, descending), axis, True)
 
 
@@ -74,9 +74,9 @@ def topk(
     if not 0 <= k <= length:
         raise RuntimeError(f"k={k} is out of range for a dimension of size {length}")
     if input.ndim == 0:
-        return input, xp.zeros((), "int64")
+        return xp.array(input), xp.zeros((), "int64")
     if length == 0:
-        return input, xp.zeros(input.shape, "int64")
+        return xp.array(input), xp.zeros(input.shape, "int64")
     if largest:
         start = min(length - k, length - 1)
         found = xp.argpartition(input, start, axis=axis)[along(axis, slice(length - k, None))]
@@ -116,7 +116,7 @@ def kthvalue(xp: Any, input: Any, k: int, dim: int = -1, keepdim: bool = False) 
     if not 1 <= k <= length:
         raise RuntimeError(f"k={k} is out of range for a dimension of size {length}")
     if input.ndim == 0:
-        return input, xp.zeros((), "int64")
+        return xp.array(input), xp.zeros((), "int64")
     return _element(xp, input, axis, k - 1, keepdim)
 
 
@@ -126,7 +126,7 @@ def _median_along(xp: Any, input: Any, dim: int, keepdim: bool, ignore_nan: bool
     axis = normal_dim(dim, input.ndim)
     refuse_empty(input, axis)
     if input.ndim == 0:
-        return input, xp.zeros((), "int64")
+        return xp.array(input), xp.zeros((), "int64")
     count = input.shape[axis]
     unknown = xp.isnan(input).sum(axis=axis, keepdims=True)
     if ignore_nan:
@@ -193,7 +193,7 @@ def mode(xp: Any, input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     refuse_complex(input)
     axis = normal_dim(dim, input.ndim)
     if input.ndim == 0:
-        return input, xp.zeros((), "int64")
+        return xp.array(input), xp.zeros((), "int64")
     if input.shape[axis] == 0:
         raise IndexError(f"dim {axis} has size 0, so there is nothing to choose from")
     order = order_along(xp, input, axis)
@@ -334,7 +334,7 @@ def unique_all(xp: Any, input: Any, dim: int | None = None) -> Any:
     if input.ndim == 1:
         found = xp.unique(input, return_inverse=True, return_counts=True, equal_nan=False)
     elif not input.size:
-        return input, xp.zeros(shape, "int64"), xp.zeros((0,), "int64")
+        return xp.array(input), xp.zeros(shape, "int64"), xp.zeros((0,), "int64")
     else:
         found = xp.unique(input, return_inverse=True, return_counts=True, axis=axis)
     values, inverse, counts = found

@@ -136,7 +136,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         if piece.ndim != input.ndim:
             raise RuntimeError("diff: prepend and append must have the input's number of dims")
     if n == 0:
-        return input
+        return find("clone")(input)
     values = pieces[0] if len(pieces) == 1 else cat(pieces, place)
     for _ in range(n):
         length = values.shape[place] - 1
