@@ -16,22 +16,22 @@ from adjoint.autograd.profiler_events import (
     Results,
 )
 from adjoint.autograd.recorder import Recorder, Running
-from adjoint.nn.module import Module, current_module_path, current_modules
+from adjoint.provenance import calls, module_path, modules_of
 
 
 class ModulePaths:
     """Where in a model the program is, as "Network.encoder.0"; found once for each place."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[Module, ...], str] = {}
+        self.known: dict[tuple[Any, ...], str] = {}
 
     def __call__(self) -> str:
-        modules = current_modules()
+        modules = tuple(modules_of(calls.get()))
         if not modules:
             return ""
         path = self.known.get(modules)
         if path is None:
-            path = f"{type(modules[0]).__name__}.{current_module_path()}".rstrip(".")
+            path = f"{type(modules[0]).__name__}.{module_path(list(modules))}".rstrip(".")
             self.known[modules] = path
         return path
 
