@@ -7,6 +7,7 @@ import json
 import threading
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import adjoint
@@ -15,6 +16,7 @@ from adjoint.autograd.node import Node, next_sequence_number
 from adjoint.autograd.profiler_events import EventList, bytes_text, line_text, time_text
 from adjoint.autograd.recorder import Recorder
 from adjoint.provenance import Source
+from adjoint.tensor_core import Spec
 
 HERE = "test_profiler.py"
 
@@ -237,7 +239,8 @@ def test_devices_are_waited_for(monkeypatch, synchronize):
     assert waited == ["device"] * synchronize
     assert noted.results()[0].cpu_memory_usage == 8
     node = Sourced()
-    node.spec = SimpleNamespace(array_type=DeviceArray)
+    node.spec = Spec(np.zeros(1))
+    node.spec.array_type = DeviceArray
     run_node(noted, node)
     assert waited == ["device"] * 2 * synchronize
 
