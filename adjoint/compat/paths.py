@@ -84,6 +84,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "nn.modules": ("adjoint.nn",),
     "nn.modules.module": ("adjoint.compat.module_hooks", "adjoint.nn.module", "adjoint.nn"),
     **{f"nn.modules.{name}": ("adjoint.nn", "adjoint.compat.layer_bases") for name in _LAYERS},
+    "nn.modules.lazy": ("adjoint.nn.layers.lazy",),
     "nn.parameter": ("adjoint.nn.parameter", "adjoint.nn"),
     "nn.utils.clip_grad": ("adjoint.nn.utils",),
     "nn.utils.convert_parameters": ("adjoint.nn.utils",),

@@ -63,6 +63,21 @@ from adjoint.nn.layers.dropout import (
     Dropout3d as Dropout3d,
     FeatureAlphaDropout as FeatureAlphaDropout,
 )
+from adjoint.nn.layers.lazy import (
+    LazyBatchNorm1d as LazyBatchNorm1d,
+    LazyBatchNorm2d as LazyBatchNorm2d,
+    LazyBatchNorm3d as LazyBatchNorm3d,
+    LazyConv1d as LazyConv1d,
+    LazyConv2d as LazyConv2d,
+    LazyConv3d as LazyConv3d,
+    LazyConvTranspose1d as LazyConvTranspose1d,
+    LazyConvTranspose2d as LazyConvTranspose2d,
+    LazyConvTranspose3d as LazyConvTranspose3d,
+    LazyInstanceNorm1d as LazyInstanceNorm1d,
+    LazyInstanceNorm2d as LazyInstanceNorm2d,
+    LazyInstanceNorm3d as LazyInstanceNorm3d,
+    LazyLinear as LazyLinear,
+)
 from adjoint.nn.layers.linear import (
     Bilinear as Bilinear,
     Flatten as Flatten,

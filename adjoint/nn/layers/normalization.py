@@ -80,6 +80,11 @@ class _RunningNorm(_Scaled):
                 f"{type(self).__name__}: expected {wanted} input (got {input.ndim}D input)"
             )
 
+    def _channels(self, input: Any) -> int:
+        """How many channels an input has."""
+        channels: int = input.shape[1]
+        return channels
+
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
     ) -> None:
@@ -159,11 +164,14 @@ class _InstanceNorm(_RunningNorm):
         options = (affine, track_running_stats, device, dtype, bias)
         super().__init__(num_features, eps, momentum, *options)
 
+    def _channels(self, input: Any) -> int:
+        channels: int = input.shape[input.ndim - self.ranks[0]]  # a single sample has no batch
+        return channels
+
     def forward(self, input: Any) -> Any:
         """input, each channel of each sample normalised."""
         self._check_input_dim(input)
-        single = input.ndim == self.ranks[0]
-        channels = input.shape[0 if single else 1]
+        single, channels = input.ndim == self.ranks[0], self._channels(input)
         if channels != self.num_features and self.affine:
             raise ValueError(
                 f"{type(self).__name__}: expected {self.num_features} channels, got {channels}"
