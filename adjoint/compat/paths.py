@@ -21,6 +21,7 @@ _SAME = (
     "fft",
     "func",
     "linalg",
+    "nn.attention",
     "nn.functional",
     "nn.init",
     "nn.utils",
@@ -40,6 +41,7 @@ _SAME = (
 _OPTIMIZERS = ("adadelta", "adagrad", "adam", "adamw", "lbfgs", "nadam", "radam", "rmsprop", "sgd")
 _LAYERS = (
     "activation",
+    "adaptive",
     "batchnorm",
     "container",
     "conv",

@@ -1,6 +1,7 @@
 """Networks: modules, their hooks, and the functions they are made of."""
 
-import adjoint.nn.functional  # which makes it an attribute
+import adjoint.nn.attention  # which makes it an attribute
+import adjoint.nn.functional
 import adjoint.nn.init
 import adjoint.nn.utils  # noqa: F401
 from adjoint.nn.containers import (
@@ -39,6 +40,9 @@ from adjoint.nn.layers.activation import (
     Tanh as Tanh,
     Tanhshrink as Tanhshrink,
     Threshold as Threshold,
+)
+from adjoint.nn.layers.adaptive import (
+    AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss,
 )
 from adjoint.nn.layers.attention import (
     MultiheadAttention as MultiheadAttention,
@@ -120,6 +124,7 @@ from adjoint.nn.layers.normalization import (
     LayerNorm as LayerNorm,
     LocalResponseNorm as LocalResponseNorm,
     RMSNorm as RMSNorm,
+    SyncBatchNorm as SyncBatchNorm,
 )
 from adjoint.nn.layers.padding import (
     CircularPad1d as CircularPad1d,
