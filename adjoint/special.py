@@ -2,6 +2,7 @@
 
 from adjoint.ops.activation import sigmoid as expit
 from adjoint.ops.elementwise import exp2, expm1, log1p, round
+from adjoint.ops.reduction import log_softmax, logsumexp, softmax
 from adjoint.ops.special import (
     bessel_j0,
     bessel_j1,
@@ -53,7 +54,9 @@ __all__ = [
     "i1e",
     "log1p",
     "log_ndtr",
+    "log_softmax",
     "logit",
+    "logsumexp",
     "multigammaln",
     "ndtr",
     "ndtri",
@@ -61,6 +64,7 @@ __all__ = [
     "psi",
     "round",
     "sinc",
+    "softmax",
     "xlog1py",
     "xlogy",
     "zeta",
