@@ -42,6 +42,20 @@ def test_special(torch: Any, name: str) -> None:
         close(a, b)
 
 
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_gamma(torch: Any, name: str) -> None:
+    """The incomplete gamma functions under SciPy's names."""
+    a, x = np.random.default_rng(0).uniform(0.5, 3, size=(2, 3))
+    found = []
+    for library in (adjoint, torch):
+        order, leaf = library.tensor(a), library.tensor(x, requires_grad=True)
+        out = getattr(library.special, name)(order, leaf)
+        out.sum().backward()
+        found.append([out, leaf.grad])
+    for ours, theirs in zip(*found, strict=True):
+        close(ours, theirs)
+
+
 def test_kernels_of_attention(torch: Any) -> None:
     """A choice of kernels is accepted around attention, as a context and as a decorator."""
     theirs = torch.nn.attention.SDPBackend.__members__
