@@ -1,6 +1,7 @@
 """PyTorch's autograd in Python you can read, on NumPy, CuPy or JAX."""
 
 import importlib
+from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
 # Tensors, their types and places.
@@ -699,6 +700,10 @@ threshold_ = _INPLACE["threshold_"]
 trunc_ = _INPLACE["trunc_"]
 xlogy_ = _INPLACE["xlogy_"]
 zero_ = _INPLACE["zero_"]
+
+
+# Constants.
+newaxis: None = None
 
 
 # Second names. The last ones hide Python's own, in this namespace alone.

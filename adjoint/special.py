@@ -2,6 +2,7 @@
 
 from adjoint.ops.activation import sigmoid as expit
 from adjoint.ops.elementwise import exp2, expm1, log1p, round
+from adjoint.ops.reduction import log_softmax, logsumexp, softmax
 from adjoint.ops.special import (
     bessel_j0,
     bessel_j1,
@@ -17,6 +18,8 @@ from adjoint.ops.special import (
     i0e,
     i1,
     i1e,
+    igamma as gammainc,
+    igammac as gammaincc,
     lgamma as gammaln,
     log_ndtr,
     logit,
@@ -46,6 +49,8 @@ __all__ = [
     "exp2",
     "expit",
     "expm1",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "i0",
     "i0e",
@@ -53,7 +58,9 @@ __all__ = [
     "i1e",
     "log1p",
     "log_ndtr",
+    "log_softmax",
     "logit",
+    "logsumexp",
     "multigammaln",
     "ndtr",
     "ndtri",
@@ -61,6 +68,7 @@ __all__ = [
     "psi",
     "round",
     "sinc",
+    "softmax",
     "xlog1py",
     "xlogy",
     "zeta",

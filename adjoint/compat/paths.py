@@ -21,6 +21,7 @@ _SAME = (
     "fft",
     "func",
     "linalg",
+    "nn.attention",
     "nn.functional",
     "nn.init",
     "nn.utils",
@@ -40,6 +41,7 @@ _SAME = (
 _OPTIMIZERS = ("adadelta", "adagrad", "adam", "adamw", "lbfgs", "nadam", "radam", "rmsprop", "sgd")
 _LAYERS = (
     "activation",
+    "adaptive",
     "batchnorm",
     "container",
     "conv",
@@ -84,6 +86,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "nn.modules": ("adjoint.nn",),
     "nn.modules.module": ("adjoint.compat.module_hooks", "adjoint.nn.module", "adjoint.nn"),
     **{f"nn.modules.{name}": ("adjoint.nn", "adjoint.compat.layer_bases") for name in _LAYERS},
+    "nn.modules.lazy": ("adjoint.nn.layers.lazy",),
     "nn.parameter": ("adjoint.nn.parameter", "adjoint.nn"),
     "nn.utils.clip_grad": ("adjoint.nn.utils",),
     "nn.utils.convert_parameters": ("adjoint.nn.utils",),

@@ -1,6 +1,5 @@
-"""Names of torch itself that adjoint leaves out: old ones, private ones, constants."""
+"""Names of torch itself that adjoint leaves out: old ones and private ones."""
 
-import math
 from typing import Any
 
 from adjoint.compat.autocasting import (
@@ -27,11 +26,6 @@ from adjoint.compat.uncompiled import compile as compile
 from adjoint.tensor import Tensor
 
 __version__ = "2.13.0"  # the PyTorch whose names and behaviour these are
-inf = math.inf
-nan = math.nan
-pi = math.pi
-e = math.e
-newaxis = None
 
 # A method of Tensor, attached by this package, that torch has as a function too.
 _METHODS = ("resize_as_",)

@@ -1,6 +1,7 @@
 """Networks: modules, their hooks, and the functions they are made of."""
 
-import adjoint.nn.functional  # which makes it an attribute
+import adjoint.nn.attention  # which makes it an attribute
+import adjoint.nn.functional
 import adjoint.nn.init
 import adjoint.nn.utils  # noqa: F401
 from adjoint.nn.containers import (
@@ -40,6 +41,9 @@ from adjoint.nn.layers.activation import (
     Tanhshrink as Tanhshrink,
     Threshold as Threshold,
 )
+from adjoint.nn.layers.adaptive import (
+    AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss,
+)
 from adjoint.nn.layers.attention import (
     MultiheadAttention as MultiheadAttention,
 )
@@ -62,6 +66,21 @@ from adjoint.nn.layers.dropout import (
     Dropout2d as Dropout2d,
     Dropout3d as Dropout3d,
     FeatureAlphaDropout as FeatureAlphaDropout,
+)
+from adjoint.nn.layers.lazy import (
+    LazyBatchNorm1d as LazyBatchNorm1d,
+    LazyBatchNorm2d as LazyBatchNorm2d,
+    LazyBatchNorm3d as LazyBatchNorm3d,
+    LazyConv1d as LazyConv1d,
+    LazyConv2d as LazyConv2d,
+    LazyConv3d as LazyConv3d,
+    LazyConvTranspose1d as LazyConvTranspose1d,
+    LazyConvTranspose2d as LazyConvTranspose2d,
+    LazyConvTranspose3d as LazyConvTranspose3d,
+    LazyInstanceNorm1d as LazyInstanceNorm1d,
+    LazyInstanceNorm2d as LazyInstanceNorm2d,
+    LazyInstanceNorm3d as LazyInstanceNorm3d,
+    LazyLinear as LazyLinear,
 )
 from adjoint.nn.layers.linear import (
     Bilinear as Bilinear,
@@ -105,6 +124,7 @@ from adjoint.nn.layers.normalization import (
     LayerNorm as LayerNorm,
     LocalResponseNorm as LocalResponseNorm,
     RMSNorm as RMSNorm,
+    SyncBatchNorm as SyncBatchNorm,
 )
 from adjoint.nn.layers.padding import (
     CircularPad1d as CircularPad1d,

@@ -187,7 +187,8 @@ class State:
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put this module's own state into destination."""
         for name, tensor in self._own_state().items():
-            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+            as_is = keep_vars or is_lazy(tensor)
+            destination[prefix + name] = tensor if as_is else tensor.detach()
         if _overrides(self, "get_extra_state"):
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 

@@ -5,6 +5,7 @@ import threading
 import pytest
 
 import adjoint.compat.torch as compat
+from adjoint import nn
 from adjoint.compat.torch.futures import Future, collect_all, wait_all
 
 
@@ -108,3 +109,14 @@ def test_a_process_alone():
     if not compat.distributed.is_available():
         with pytest.raises(ValueError, match="no group of processes"):
             compat.distributed.get_rank()
+
+
+def test_places_of_layers():
+    """Lazy modules, the adaptive softmax and the kernels of attention are where PyTorch's are."""
+    from adjoint.compat.torch.nn.attention import SDPBackend
+    from adjoint.compat.torch.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
+    from adjoint.compat.torch.nn.modules.lazy import LazyModuleMixin
+
+    assert SDPBackend is nn.attention.SDPBackend
+    assert AdaptiveLogSoftmaxWithLoss is nn.AdaptiveLogSoftmaxWithLoss
+    assert issubclass(nn.LazyLinear, LazyModuleMixin)

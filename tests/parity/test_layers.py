@@ -21,6 +21,7 @@ def case(name: str, *args: Any, inputs: Any, **kwargs: Any) -> Any:
 S, I, V = (2, 4, 6), (2, 4, 5, 6), (1, 2, 3, 4, 3)  # sequences, images, volumes
 SIGNS = np.array([1.0, -1.0, 1.0])
 CLASSES = np.array([0, 2, 1])
+ADAPTIVE = np.array([7, 0, 3, 11, 5])
 POSITIVE = np.abs(np.random.default_rng(1).normal(size=(3, 4))) + 0.1
 CHANCES = np.random.default_rng(2).uniform(0.1, 0.9, size=(3, 4))
 
@@ -150,6 +151,9 @@ NORMS = [
     case("RMSNorm", 6, inputs=[S]),
     case("RMSNorm", (4, 6), 1e-3, inputs=[S]),
     case("LocalResponseNorm", 2, inputs=[I]),
+    case("SyncBatchNorm", 4, inputs=[I]),
+    case("SyncBatchNorm", 4, momentum=None, bias=False, inputs=[(5, 4)]),
+    case("SyncBatchNorm", 4, affine=False, track_running_stats=False, inputs=[S]),
 ]
 
 INDICES = np.array([[1, 3, 0], [3, 3, 2]])
@@ -215,6 +219,10 @@ LOSSES = [
     case("MultiMarginLoss", 2, inputs=[(3, 4), CLASSES]),
     case("TripletMarginLoss", swap=True, inputs=[(3, 4)] * 3),
     case("TripletMarginWithDistanceLoss", margin=2.0, inputs=[(3, 4)] * 3),
+    case("AdaptiveLogSoftmaxWithLoss", 8, 12, [3, 6], 2.0, inputs=[(5, 8), ADAPTIVE]),
+    case("AdaptiveLogSoftmaxWithLoss", 8, 12, (6,), head_bias=True, inputs=[(3, 8), CLASSES]),
+    case("AdaptiveLogSoftmaxWithLoss", 8, 12, [6], inputs=[(8,), np.array(7)]),
+    case("AdaptiveLogSoftmaxWithLoss", 8, 12, [6], inputs=[(1, 8), np.array([11])]),
     case(
         "CTCLoss",
         inputs=[(5, 2, 4), np.array([[1, 2], [3, 0]]), np.array([5, 4]), np.array([2, 1])],
@@ -355,6 +363,88 @@ def test_signatures(torch: Any) -> None:
             if not callable(value) and value != found[key]:
                 wrong[f"{name}.{key}"] = (found[key], value)
     assert not wrong
+
+
+# ---- classes in clusters ----
+
+
+@pytest.mark.parametrize("shift", [0.0, 50.0, -50.0])
+def test_adaptive_softmax(torch: Any, shift: float) -> None:
+    """Log probabilities of all classes and predictions: some in the head, all, or none."""
+    args = (8, 12, [3, 6], 2.0, True)
+    ours, theirs = twins(torch, "AdaptiveLogSoftmaxWithLoss", args, {})
+    array = np.random.default_rng(0).normal(size=(6, 8))
+    found = []
+    for library, layer in ((adjoint, ours), (torch, theirs)):
+        with library.no_grad():
+            layer.head.bias[:3] += shift
+        x = library.tensor(array, requires_grad=True)
+        chances, predicted = layer.log_prob(x), layer.predict(x)
+        chances.sum().backward()
+        assert (predicted == chances.argmax(dim=1)).all()
+        rare = predicted >= layer.shortlist_size
+        assert (bool(rare.any()), bool(rare.all())) == (shift <= 0, shift < 0)
+        grads = [x.grad, *[p.grad for p in layer.parameters()]]
+        found.append([chances, predicted, *grads])
+    for a, b in zip(*found, strict=True):
+        close(a, b)
+
+
+BAD_CUTOFFS: list[Any] = [[], [0, 3], [3, 3], [4, 2], [12], [2.5]]
+
+
+@pytest.mark.parametrize("cutoffs", BAD_CUTOFFS)
+def test_bad_cutoffs(torch: Any, cutoffs: Any) -> None:
+    """Cutoffs that do not rise from 1 to below the number of classes."""
+    for library in (adjoint, torch):
+        with pytest.raises(ValueError, match="cutoffs should be"):
+            library.nn.AdaptiveLogSoftmaxWithLoss(8, 12, cutoffs)
+
+
+BAD_TARGETS = [
+    ((2, 8), [1, 12]), ((2, 8), [-1, 2]), ((3, 8), [1, 2]), ((2, 2, 8), [1, 2]), ((8,), [1]),
+    ((2, 8), 1), ((1, 8), [[1]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "target"), BAD_TARGETS)
+def test_bad_targets(torch: Any, shape: Any, target: Any) -> None:
+    """Targets that are no classes, or do not fit the input."""
+    for library in (adjoint, torch):
+        layer = library.nn.AdaptiveLogSoftmaxWithLoss(8, 12, [6])
+        with pytest.raises(RuntimeError):
+            layer(library.ones(shape), library.tensor(target))
+
+
+# ---- batches of several processes ----
+
+
+def test_convert_sync_batchnorm(torch: Any) -> None:
+    """Every BatchNorm gives way to a SyncBatchNorm with its own tensors; the rest stays."""
+    shown = []
+    for library in (adjoint, torch):
+        made = library.nn
+        inner = made.Sequential(made.BatchNorm1d(4, affine=False), made.InstanceNorm1d(4))
+        network = made.Sequential(made.Conv2d(3, 4, 2), made.BatchNorm2d(4, 1e-3), inner).eval()
+        before = dict(network.state_dict(keep_vars=True))
+        kinds = [type(module).__name__ for module in network.modules()]
+        convert = made.SyncBatchNorm.convert_sync_batchnorm
+        assert convert(network) is network
+        after = network.state_dict(keep_vars=True)
+        assert all(after[key] is value for key, value in before.items())
+        assert not any(module.training for module in network.modules())
+        single = convert(made.BatchNorm2d(4, track_running_stats=False, bias=False), "group")
+        assert single.process_group == "group"
+        shown.append((kinds, repr(network), list(after), repr(single)))
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 0, 3)])
+def test_sync_refusals(torch: Any, shape: Any) -> None:
+    """Inputs without a batch or without channels."""
+    for library in (adjoint, torch):
+        with pytest.raises(ValueError):
+            library.nn.SyncBatchNorm(4)(library.ones(shape))
 
 
 # ---- packed sequences ----

@@ -54,12 +54,15 @@ class _Convolution(Module):
         self.output_padding = self._each(output_padding)
         self.groups = groups
         self.padding_mode = padding_mode
-        ends = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        shape = (ends[0], ends[1] // groups, *self.kernel_size)
-        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        self.weight = Parameter(empty(self._weight_shape(), device=device, dtype=dtype))
         made = Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
         self.register_parameter("bias", made)
         self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        ends = (self.out_channels, self.in_channels)
+        first, second = reversed(ends) if self.transposed else ends
+        return (first, second // self.groups, *self.kernel_size)
 
     def _each(self, value: Any) -> tuple[int, ...]:
         return each(value, self.count, type(self).__name__)

@@ -80,6 +80,11 @@ class _RunningNorm(_Scaled):
                 f"{type(self).__name__}: expected {wanted} input (got {input.ndim}D input)"
             )
 
+    def _channels(self, input: Any) -> int:
+        """How many channels an input has."""
+        channels: int = input.shape[1]
+        return channels
+
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
     ) -> None:
@@ -142,6 +147,57 @@ class BatchNorm3d(_BatchNorm):
     ranks = (5,)
 
 
+class SyncBatchNorm(_BatchNorm):
+    """Statistics of the batches of all processes; there is one here, so those of its batch."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        options = (affine, track_running_stats, device, dtype, bias)
+        super().__init__(num_features, eps, momentum, *options)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Any) -> None:
+        if input.ndim < 2:
+            raise ValueError(f"SyncBatchNorm: expected at least 2D input (got {input.ndim}D input)")
+        if not input.shape[1]:
+            raise ValueError("SyncBatchNorm: the number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """A module with a SyncBatchNorm of the same tensors in the place of each BatchNorm.
+
+        It is module itself, changed, unless that is a BatchNorm.
+        """
+        made = module
+        if isinstance(module, _BatchNorm):
+            made = SyncBatchNorm(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            for name, member in (*module._parameters.items(), *module._buffers.items()):  # noqa: SLF001
+                setattr(made, name, member)
+            made.training = module.training
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made
+
+
 class _InstanceNorm(_RunningNorm):
     """Statistics of each sample."""
 
@@ -159,11 +215,14 @@ class _InstanceNorm(_RunningNorm):
         options = (affine, track_running_stats, device, dtype, bias)
         super().__init__(num_features, eps, momentum, *options)
 
+    def _channels(self, input: Any) -> int:
+        channels: int = input.shape[input.ndim - self.ranks[0]]  # a single sample has no batch
+        return channels
+
     def forward(self, input: Any) -> Any:
         """input, each channel of each sample normalised."""
         self._check_input_dim(input)
-        single = input.ndim == self.ranks[0]
-        channels = input.shape[0 if single else 1]
+        single, channels = input.ndim == self.ranks[0], self._channels(input)
         if channels != self.num_features and self.affine:
             raise ValueError(
                 f"{type(self).__name__}: expected {self.num_features} channels, got {channels}"
