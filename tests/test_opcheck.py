@@ -199,6 +199,16 @@ def test_a_wrong_rule_is_found() -> None:
     assert "finite differences" in failure(InplaceOp(doubled), GRADIENTS, leaf(1.0))
 
 
+def test_random_numbers_are_the_same_in_every_call() -> None:
+    @general(input=lambda grad, hidden: grad * hidden, hides=True)
+    def jittered(xp: Any, input: Any) -> Any:
+        factor = adjoint.rand(input.shape, dtype=adjoint.float64).array
+        return input * factor, factor
+
+    x = leaf(1.0, 2.0)
+    assert library.opcheck(jittered, (x,), test_utils=GRADIENTS)[GRADIENTS] == "SUCCESS"
+
+
 def test_a_broken_rule_is_found() -> None:
     def broken(grad: Any) -> Any:
         raise ArithmeticError("no such thing")

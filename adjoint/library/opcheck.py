@@ -24,7 +24,7 @@ from adjoint.library.trials import (
 )
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
-from adjoint.random import fork_rng
+from adjoint.random import fork_rng, get_rng_state, set_rng_state
 from adjoint.tensor import Tensor
 
 DOUBLES = (float64, complex128)
@@ -178,7 +178,8 @@ def check_gradients(trial: Trial) -> None:
     inputs = [t for t in tensors_in([*args, *kwargs.values()]) if t.requires_grad]
     if not trial.differentiable() or any(t.dtype not in DOUBLES for t in inputs):
         raise NotApplicable("finite differences need inputs of doubles that require grad")
-    results = called_again(trial, args, kwargs)
+    state = get_rng_state()
+    results = called_from(state, trial, args, kwargs)
     live = [i for i, r in enumerate(results) if r.requires_grad]
     if not live or any(results[i].dtype not in DOUBLES for i in live):
         raise NotApplicable("finite differences need results of doubles that require grad")
@@ -192,7 +193,7 @@ def check_gradients(trial: Trial) -> None:
         shifted = trial.copies(
             lambda t: t.detach() + by * next(ways) if t.requires_grad else apart(t)
         )
-        output = called_again(trial, *shifted)
+        output = called_from(state, trial, *shifted)
         return [output[i] for i in live]
 
     behind, ahead = moved(-STEP), moved(STEP)
@@ -221,9 +222,12 @@ def inner(a: Any, b: Any) -> float:
     return float((a.conj() * b).sum().real)
 
 
-def called_again(trial: Trial, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
-    """The results of a call that draws the same random numbers each time."""
+def called_from(
+    state: Tensor, trial: Trial, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[Tensor]:
+    """The results of a call whose random numbers follow from a state of the generator."""
     with fork_rng():
+        set_rng_state(state)
         return results_of(trial.call(args, kwargs))
 
 
