@@ -2,7 +2,8 @@
 
 Images are (batch, channels, *sizes), filters (filters, channels / groups, *sizes). Padding is a
 pair for each size, what to add before and after; a negative number takes away. The batch is worked
-on in blocks, so that the columns of one stay in the cache.
+on in blocks, so that the columns of one stay in the cache. Of many channels, the windows become
+rows rather than columns, with the channels of a place side by side: those are copied in long runs.
 """
 
 import itertools
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 BLOCK = 1 << 18  # elements of columns at a time
+ROWS = 1 << 19  # elements of rows at a time
+MANY = 16  # channels whose copy is a long run
 Sizes = tuple[int, ...]
 
 
@@ -40,9 +43,17 @@ class Layout:
         plain = all(n == 1 for n in (*self.kernel, *self.stride))
         return plain and not any(map(any, self.padding))
 
-    def windows(self, xp: Any, images: Any, counts: Sizes) -> Any:
-        """A view of shape (batch, channels, *kernel, *counts)."""
-        images = padded(xp, images, self.padding)
+    def windows(self, xp: Any, images: Any, counts: Sizes, space: Any, last: bool = False) -> Any:
+        """A view of shape (batch, channels, *kernel, *counts).
+
+        With `last`, the channels of a place lie side by side in memory.
+        """
+        images = padded(images, self.padding, space)
+        if last:
+            batch, channels, *sizes = images.shape
+            copy = xp.moveaxis(space("last", (batch, *sizes, channels)), -1, 1)
+            copy[...] = images
+            images = copy
         steps = images.strides[2:]
         return xp.lib.stride_tricks.as_strided(
             images,
@@ -53,6 +64,12 @@ class Layout:
                 *[step * n for step, n in zip(steps, self.stride)],
             ),
         )
+
+    def adjoint(self) -> "Layout":
+        """How the windows of a result lie over the images' gradient, for strides of one."""
+        reach = [step * (width - 1) for step, width in zip(self.dilation, self.kernel)]
+        padding = [(n - before, n - after) for n, (before, after) in zip(reach, self.padding)]
+        return Layout(self.kernel, self.stride, padding, self.dilation, self.groups)
 
     def targets(self, counts: Sizes) -> Iterator[tuple[Sizes, tuple[slice, ...]]]:
         """Each place in a window, and where in a padded image it lies for all windows."""
@@ -66,18 +83,19 @@ class Layout:
             )
 
 
-def padded(xp: Any, images: Any, padding: Any) -> Any:
+def padded(images: Any, padding: Any, space: Any) -> Any:
     """Images with zeros around them, or themselves where there is nothing to add."""
     if not any(map(any, padding)):
         return images
     sizes = images.shape[2:]
     wide = [size + before + after for size, (before, after) in zip(sizes, padding)]
-    kept = [slice(0, size + min(after, 0)) for size, (_, after) in zip(sizes, padding)]
-    inner = [
-        slice(before, before + size + min(after, 0))
-        for size, (before, after) in zip(sizes, padding)
-    ]
-    out = xp.zeros((*images.shape[:2], *wide), images.dtype)
+    kept, inner = [], []
+    for size, (before, after) in zip(sizes, padding):
+        kept.append(slice(max(-before, 0), size + min(after, 0)))
+        start = max(before, 0)
+        inner.append(slice(start, max(start, before + size + min(after, 0))))
+    out = space("padded", (*images.shape[:2], *wide))
+    out[...] = 0
     out[(Ellipsis, *inner)] = images[(Ellipsis, *kept)]
     return out
 
@@ -101,6 +119,17 @@ class Piece:
         columns[...] = xp.moveaxis(part, 0, count + 1)
         return columns.reshape(shape)
 
+    def rows_of(self, windows: Any, groups: int, space: Any) -> Any:
+        """The windows of this piece as rows of (groups, windows, elements of a window)."""
+        count = len(self.counts)
+        part = windows[(self.samples, *[slice(None)] * (count + 1), self.rows)]
+        part = part.reshape(self.batch, groups, -1, *part.shape[2:])
+        order = (1, 0, *range(3 + count, 3 + 2 * count), *range(3, 3 + count), 2)
+        part = part.transpose(order)
+        rows = space("columns", part.shape)
+        rows[...] = part
+        return rows.reshape(groups, self.batch * math.prod(self.counts), -1)
+
     def side_by_side(self, xp: Any, images: Any) -> Any:
         """Of images of (batch, groups, channels, places), (groups, channels, batch * places)."""
         part = images[(self.samples, slice(None), slice(None), self.places)]
@@ -109,15 +138,17 @@ class Piece:
         return xp.moveaxis(part, 0, 2).reshape(*part.shape[1:3], -1)
 
 
-def pieces(batch: int, counts: Sizes, width: int, few: bool = False) -> Iterator[Piece]:
-    """All windows of a batch, in pieces; each window has `width` elements.
+def pieces(
+    batch: int, counts: Sizes, width: int, few: bool = False, block: int = BLOCK
+) -> Iterator[Piece]:
+    """All windows of a batch, in pieces of `block`; each window has `width` elements.
 
     With `few`, samples whose own windows make an efficient product are not taken together.
     """
     places = math.prod(counts)
     each = max(1, width * places)
-    step = 1 if few and places >= 256 else max(1, BLOCK // each)
-    rows = counts[0] if each <= BLOCK else max(1, BLOCK * counts[0] // each)
+    step = 1 if few and places >= 256 else max(1, block // each)
+    rows = counts[0] if each <= block else max(1, block * counts[0] // each)
     for start in range(0, batch, step):
         samples = slice(start, min(start + step, batch))
         for row in range(0, counts[0], rows):
@@ -134,8 +165,12 @@ def convolve(xp: Any, images: Any, weight: Any, layout: Layout, space: Any) -> A
     if layout.is_plain():
         flat = images.reshape(batch, groups, bank.shape[2], places)
         return xp.matmul(bank, flat).reshape(shape)
-    windows = layout.windows(xp, images, counts)
     out = xp.empty((batch, *bank.shape[:2], places), images.dtype)
+    # Rows give results with channels side by side, too; to turn many around is dear.
+    if weight.shape[1] >= MANY and bank.shape[1] <= 2 * weight.shape[1]:
+        convolve_rows(xp, images, weight, layout, space, out)
+        return out.reshape(shape)
+    windows = layout.windows(xp, images, counts, space)
     for piece in pieces(batch, counts, groups * bank.shape[2], few=True):
         columns = piece.windows(xp, windows, (groups, bank.shape[2], -1), space)
         target = out[(piece.samples, slice(None), slice(None), piece.places)]
@@ -148,21 +183,54 @@ def convolve(xp: Any, images: Any, weight: Any, layout: Layout, space: Any) -> A
     return out.reshape(shape)
 
 
+def convolve_rows(xp: Any, images: Any, weight: Any, layout: Layout, space: Any, out: Any) -> None:
+    """convolve for many channels, into `out` of (batch, groups, filters / groups, places)."""
+    batch, groups, filters = out.shape[:3]
+    counts = layout.counts(images.shape[2:])
+    windows = layout.windows(xp, images, counts, space, last=True)
+    bank = xp.moveaxis(weight, 1, -1).reshape(groups, filters, math.prod(weight.shape[1:]))
+    bank = xp.ascontiguousarray(bank.swapaxes(1, 2))
+    for piece in pieces(batch, counts, groups * bank.shape[1], block=ROWS):
+        rows = piece.rows_of(windows, groups, space)
+        made = space("product", (*rows.shape[:2], filters))
+        xp.matmul(rows, bank, out=made)
+        target = out[(piece.samples, slice(None), slice(None), piece.places)]
+        target[...] = made.reshape(groups, piece.batch, target.shape[3], filters).transpose(
+            1, 0, 3, 2
+        )
+
+
 def convolve_filters(xp: Any, images: Any, grad: Any, layout: Layout, space: Any) -> Any:
     """The gradient of convolve's filters."""
     batch, channels = images.shape[:2]
     filters, groups, counts = grad.shape[1], layout.groups, grad.shape[2:]
     width = channels // groups * math.prod(layout.kernel)
-    windows = layout.windows(xp, images, counts)
+    many = channels // groups >= MANY
+    windows = layout.windows(xp, images, counts, space, last=many)
     places = math.prod(counts)
     grad = grad.reshape(batch, groups, filters // groups, places)
     total = xp.zeros((groups, filters // groups, width), images.dtype)
-    for piece in pieces(batch, counts, groups * width, few=width <= places):
-        columns = piece.windows(xp, windows, (groups, width, -1), space)
+    few, block = (False, ROWS) if many else (width <= places, BLOCK)
+    for piece in pieces(batch, counts, groups * width, few, block):
+        if many:
+            rows = piece.rows_of(windows, groups, space)
+        else:
+            columns = piece.windows(xp, windows, (groups, width, -1), space)
+            rows = columns.swapaxes(-1, -2)
         made = space("product", total.shape)
-        xp.matmul(piece.side_by_side(xp, grad), columns.swapaxes(-1, -2), out=made)
+        xp.matmul(piece.side_by_side(xp, grad), rows, out=made)
         total += made
+    if many:
+        whole = total.reshape(filters, *layout.kernel, channels // groups)
+        return xp.ascontiguousarray(xp.moveaxis(whole, -1, 1))
     return total.reshape(filters, channels // groups, *layout.kernel)
+
+
+def turned(xp: Any, weight: Any, groups: int) -> Any:
+    """The filters of the adjoint of a convolution of strides of one, which is a convolution too."""
+    filters, channels, *kernel = weight.shape
+    swapped = weight.reshape(groups, filters // groups, channels, *kernel).swapaxes(1, 2)
+    return xp.flip(swapped.reshape(groups * channels, -1, *kernel), tuple(range(2, weight.ndim)))
 
 
 def convolve_back(xp: Any, grad: Any, weight: Any, sizes: Sizes, layout: Layout, space: Any) -> Any:
@@ -174,6 +242,10 @@ def convolve_back(xp: Any, grad: Any, weight: Any, sizes: Sizes, layout: Layout,
     grad = grad.reshape(batch, groups, filters, math.prod(counts))
     if layout.is_plain() and counts == sizes:
         return xp.matmul(bank, grad).reshape(batch, channels, *sizes)
+    # As a product with windows of `grad` there is nothing to add up, but more to copy.
+    if MANY <= filters <= 2 * weight.shape[1] and set(layout.stride) == {1}:
+        images = grad.reshape(batch, groups * filters, *counts)
+        return convolve(xp, images, turned(xp, weight, groups), layout.adjoint(), space)
     reach = [size + before + max(after, 0) for size, (before, after) in zip(sizes, layout.padding)]
     whole = xp.zeros((batch, channels, *reach), grad.dtype)
     for piece in pieces(batch, counts, groups * width):

@@ -73,11 +73,15 @@ def _max_rule(grad: Any, images: Any, kernel: Any, stride: Any, padding: Any, di
     whole = xp.zeros(bordered.shape, grad.dtype)
     left: Any = None  # the windows whose maximum has not been met yet
     apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))
-    for _, target in layout.targets(result.shape[2:]):
+    final = tuple(width - 1 for width in kernel)
+    for place, target in layout.targets(result.shape[2:]):
         index = (slice(None), slice(None), *target)
-        below = bordered[index] < result
-        hit = xp.logical_not(below) if left is None else xp.greater(left, below)
-        left = below if left is None else left & below
+        if place == final and left is not None:
+            hit = left
+        else:
+            below = bordered[index] < result
+            hit = xp.logical_not(below) if left is None else xp.greater(left, below)
+            left = below if left is None else left & below
         if apart:
             whole = xp.written(whole, index, xp.multiply, grad, hit)
         else:
