@@ -247,6 +247,8 @@ def link_views(
         extras = result.rare()
         above = source.extras
         extras.counter = source.counter()
+        if not op.inputs:  # memory is shared, history is not: the bytes as another data type
+            continue
         if result.node is not None:
             result.node.watch(result.output_number, extras.counter)
         is_view = above is not None and above.base is not None

@@ -47,10 +47,6 @@ EXEMPT: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a step leads out of its domain: some rates are 0": ((GRADIENTS,), "poisson"),
     "it copies between two devices; its samples have only one": ((SCHEMA,), "transfer"),
-    "a defect: as a view it requires grad like its base, but nothing is to be differentiated": (
-        (RULES, BACKWARD),
-        "view_dtype",
-    ),
     "as a gradient it is one number seen at many places, as PyTorch's is": (
         (SCHEMA,),
         "spread_sum",
