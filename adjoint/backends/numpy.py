@@ -12,9 +12,16 @@ from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
 from adjoint.device import CPU, device
 
+SMALL = 16384  # elements that fit the first-level cache
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
 KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
 _rooms = threading.local()
+
+
+# Freed once, a large block (never touched) teaches glibc to keep pages for the next array: to fetch
+# new ones takes longer than most work on a megabyte. The heap may keep some 60 MB for it.
+_lesson = np.empty(30 << 20, np.uint8)
+del _lesson
 
 
 def _quiet(function: Any) -> Any:
@@ -31,15 +38,16 @@ def _quiet(function: Any) -> Any:
 _ZEROS = {kind: np.zeros((), kind) for kind in "fd"}
 
 
+@functools.lru_cache(maxsize=64)
+def _zeros(shape: tuple[int, ...], kind: str) -> Any:
+    """Zeros to compare with; shared, so never written to."""
+    return np.zeros(shape, kind)
+
+
 @functools.lru_cache(maxsize=256)
 def _ones(shape: tuple[int, ...], kind: str) -> Any:
     """Ones to multiply with; shared, so never written to."""
     return np.ones(shape, kind)
-
-
-def _by_product(array: Any, length: int) -> bool:
-    """Whether a product with ones sums fastest, and as exactly as NumPy's sum."""
-    return array.ndim == 2 and array.dtype.char in _ZEROS and 0 < length <= 1024
 
 
 def _same_order(array: Any, other: Any) -> bool:
@@ -108,7 +116,11 @@ class NumpyNamespace(Convolutions, Namespace):
         return super().total(array)
 
     def relu(self, array: Any, out: Any = None) -> Any:
-        zero = _ZEROS.get(array.dtype.char, 0)
+        kind = array.dtype.char
+        if array.size < 256 or array.size > SMALL or kind not in _ZEROS:
+            zero = _ZEROS.get(kind, 0)
+        else:
+            zero = _zeros(array.shape, kind)  # of two arrays NumPy takes the maxima twice as fast
         return np.maximum(array, zero) if out is None else np.maximum(array, zero, out=out)
 
     def power(self, array: Any, exponent: Any, out: Any = None) -> Any:
@@ -155,13 +167,16 @@ class NumpyNamespace(Convolutions, Namespace):
         return np.dot(array.T, other)  # for two matrices faster to call than matmul
 
     def row_sums(self, array: Any) -> Any:
-        if _by_product(array, array.shape[1]):
-            return np.dot(array, _ones((array.shape[1], 1), array.dtype.char))
+        kind, length = array.dtype.char, array.shape[1]
+        if array.ndim == 2 and 0 < length <= 1024 and kind in _ZEROS:
+            # A product with ones is faster than NumPy's sum, and for so many as exact.
+            return np.dot(array, _ones((length, 1), kind))
         return np.add.reduce(array, axis=1, keepdims=True)
 
     def column_sums(self, array: Any) -> Any:
-        if _by_product(array, array.shape[0]):
-            return np.dot(_ones((array.shape[0],), array.dtype.char), array)
+        kind, length = array.dtype.char, len(array)
+        if array.ndim == 2 and 0 < length <= 1024 and kind in _ZEROS:  # see row_sums
+            return np.dot(_ones((length,), kind), array)
         return np.add.reduce(array, axis=0)
 
     def row_peaks(self, array: Any) -> Any:

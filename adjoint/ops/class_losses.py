@@ -145,12 +145,10 @@ def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
 
 
 def _cross_entropy_rule(grad: Any, input: Any, target: Any, ignore_index: int, hidden: Any) -> Any:
-    """From the softmax that forward has kept; where it is recorded, from the input again."""
+    """By the slope that forward has kept; where it is recorded, from the input again."""
     if isinstance(grad, TensorCore):
         return grad * class_slope(input, target, ignore_index)
-    shares, places, counted, count = hidden
-    xp = backend_of(shares).xp
-    return _slope(xp, xp.array(shares), places, counted, grad / _at_least_one(xp, count))
+    return grad * hidden
 
 
 @general(input=_cross_entropy_rule, hides=True, method=False, node_name="NllLossBackward0")
@@ -166,7 +164,7 @@ def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -10
     total = xp.total(losses)
     mean = xp.asarray(total / count if counted is None else xp.divide(total, count), losses.dtype)
     shares = xp.into(xp.library.divide, powers, powers, totals)
-    return mean, (shares, places, counted, count)
+    return mean, _slope(xp, shares, places, counted, 1 / _at_least_one(xp, count))
 
 
 def _at_least_one(xp: Any, count: Any) -> Any:
