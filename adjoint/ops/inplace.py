@@ -3,10 +3,12 @@
 from types import MethodType
 from typing import Any, Final
 
+from adjoint._base import mypyc_attr
 from adjoint.ops.op import TABLE, Op
 from adjoint.views import apply_inplace
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class InplaceOp:
     """The in-place form of an op, as a function and as a method."""
 

@@ -351,7 +351,7 @@ def test_logs_are_heard_under_pytorch_s_names(caplog):
 
 def test_the_names_of_a_tensor_are_there():
     x = compat.ones(2, 2)
-    names = set(dir(x)) - {"imag"}
+    names = set(dir(x)) - {"imag", "__dict__", "__weakref__"}  # of which compiled objects have none
     assert {"shape", "grad_fn", "sin"} <= names
     assert [name for name in names if not hasattr(x, name)] == []
 
