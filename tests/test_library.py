@@ -540,4 +540,4 @@ def test_watchers_see_custom_ops():
 
         with adjoint.profiler.profile() as seen:
             assert twice(adjoint.ones(2), times=3).tolist() == [3.0, 3.0]
-    assert "twice" in [event.name for event in seen.function_events]
+    assert "watched::twice" in [event.name for event in seen.function_events]

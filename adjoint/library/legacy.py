@@ -37,7 +37,7 @@ def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
         _check(schema)
         op = CustomOpDef(namespace, name, schema)
         op.needs_formula = True
-        REGISTRY[op.qualname] = op
+        REGISTRY[op.name] = op
         return prototype
 
     if func_or_schema is None:
@@ -69,7 +69,7 @@ def impl(
         for kind in each_device(device_types):
             if kind in op.registered.kernels:
                 raise RuntimeError(
-                    f"{op.qualname} has a kernel for {kind} already; register_kernel replaces it"
+                    f"{op.name} has a kernel for {kind} already; register_kernel replaces it"
                 )
         return op.register_kernel(device_types, kernel)
 
@@ -118,11 +118,11 @@ def impl_backward(
         flags = output_differentiability
         if not isinstance(flags, list) or not all(isinstance(flag, bool) for flag in flags):
             raise RuntimeError(
-                f"{op.qualname}: output_differentiability must be a list of bools, got {flags!r}"
+                f"{op.name}: output_differentiability must be a list of bools, got {flags!r}"
             )
         if len(flags) != len(op.schema.returns):
             raise RuntimeError(
-                f"{op.qualname} has {len(op.schema.returns)} results, but output_differentiability "
+                f"{op.name} has {len(op.schema.returns)} results, but output_differentiability "
                 f"has {len(flags)} elements"
             )
 

@@ -10,7 +10,7 @@ from adjoint.backends import backend_of
 from adjoint.creation import empty_like, randn
 from adjoint.dispatch import tensors_in
 from adjoint.dtypes import FLOAT, complex128, float64
-from adjoint.library.custom_op import CustomOpDef
+from adjoint.library.custom_op import CustomOpDef, results_of
 from adjoint.library.fake import fake_mode
 from adjoint.library.trials import (
     CustomTrial,
@@ -19,7 +19,6 @@ from adjoint.library.trials import (
     apart,
     fresh,
     replaced,
-    results_of,
     trial_of,
 )
 from adjoint.ops.inplace import InplaceOp
@@ -135,12 +134,10 @@ def check_fake(trial: CustomTrial) -> None:
     if fake is None:
         if not trial.op.schema.returns:
             return
-        raise RuntimeError(
-            f"{trial.op.qualname} has no fake impl; give it one with {trial.op.name}.register_fake"
-        )
+        raise RuntimeError(f"{trial.op.name} has no fake impl; give it one with register_fake")
     real = results_of(trial.compute(trial.bind(*trial.copies(apart))))
     args, kwargs = trial.copies(lambda t: empty_like(t.detach()))
-    arguments, keywords = trial.op.bind(args, kwargs)
+    arguments, keywords = trial.op.parted(trial.op.bind(args, kwargs))
     with fake_mode() as sizes:
         claimed = results_of(fake(*arguments, **keywords))
     if len(claimed) != len(real):

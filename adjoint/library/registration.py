@@ -41,7 +41,7 @@ def define(qualname: str, schema: str, *, lib: Any = None) -> CustomOpDef:
             "registered with the same name multiple times"
         )
     op = CustomOpDef(namespace, name, found, composite=True)
-    REGISTRY[op.qualname] = op
+    REGISTRY[op.name] = op
     if lib is not None:
         lib.made.append(op)
     return op
@@ -127,8 +127,8 @@ class Library:
         for op, state in self.before[::-1]:
             op.registered = state
         for op in self.made:
-            if REGISTRY.get(op.qualname) is op:
-                del REGISTRY[op.qualname]
+            if REGISTRY.get(op.name) is op:
+                del REGISTRY[op.name]
         self.before.clear()
         self.made.clear()
 
