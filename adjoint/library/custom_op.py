@@ -114,6 +114,7 @@ class CustomOpDef(Op):
         """Give the op's form over a batch: `func(info, in_dims, *args)` → (output, out_dims)."""
         if func is None:
             return self.register_vmap
+        self.refuse_keyword_tensors()
         self.registered.vmap = func
         return func
 
@@ -128,7 +129,16 @@ class CustomOpDef(Op):
                 f"{self.schema} is a non-functional operator, which can have no autograd formula: "
                 "write an op that changes no argument and returns new tensors"
             )
+        self.refuse_keyword_tensors()
         self.registered.formula = Registered(backward, setup_context, registration_site())
+
+    def refuse_keyword_tensors(self) -> None:
+        """Formulas know the tensors among the arguments by position."""
+        if any(a.keyword_only and a.kind.is_tensor for a in self.schema.arguments):
+            raise NotImplementedError(
+                f"{self.schema}: kwarg-only Tensor args can't be differentiated or batched; let "
+                "them be given by position too"
+            )
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
@@ -308,16 +318,11 @@ class CustomOpDef(Op):
         """Results must be new memory: autograd could not tell whose history they have."""
         others = tensors_in(values)
         for tensor in results_of(result):
-            for other in others:
-                same = other is tensor or type(other.array) is type(tensor.array)
-                if not backend_of(tensor.array).mutable:
-                    same = other is tensor  # nobody can change what is shared
-                if same and backend_of(tensor.array).shares_memory(tensor.array, other.array):
-                    raise RuntimeError(
-                        f"{self.name}, defined at {self.where}: what its kernel returns must "
-                        "not also be an input or another output, nor share memory with one; return "
-                        "a clone()"
-                    )
+            if any(shared(tensor, other) for other in others):
+                raise RuntimeError(
+                    f"{self.name}, defined at {self.where}: what its kernel returns must not also "
+                    "be an input or another output, nor share memory with one; return a clone()"
+                )
             others.append(tensor)
 
 
@@ -332,6 +337,19 @@ def device_type(values: list[Any]) -> str | None:
 def results_of(output: Any) -> list[Tensor]:
     """The tensors among the results of an op."""
     return tensors_in(list(output) if isinstance(output, (tuple, list)) else [output])
+
+
+def shared(tensor: Tensor, other: Tensor) -> bool:
+    """Whether a change of one shows in the other: views do so even of arrays that can't change."""
+    if tensor is other:
+        return True
+    extras, others = tensor.extras, other.extras
+    if extras is not None and others is not None and extras.counter is not None:
+        if extras.counter is others.counter:
+            return True
+    backend = backend_of(tensor.array)
+    alike = backend is backend_of(other.array) and backend.mutable
+    return alike and backend.shares_memory(tensor.array, other.array)
 
 
 # ---- the registry ----
@@ -424,11 +442,8 @@ def custom_op(
                     f"{qualname}: the schema {schema} says that the op changes {found.mutated}, "
                     f"mutates_args says {list(mutates_args)}; make them agree"
                 )
-        if any(a.keyword_only and a.kind.is_tensor for a in found.arguments):
-            raise NotImplementedError(
-                f"{qualname}: tensors can't be kwarg-only arguments of a custom op; got {found}"
-            )
         made = CustomOpDef(namespace, short, found)
+        made.refuse_keyword_tensors()
         made.doc = function.__doc__ or ""
         made.register_kernel(device_types, function)
         REGISTRY[qualname] = made

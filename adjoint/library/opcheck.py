@@ -6,11 +6,10 @@ from typing import Any
 
 from adjoint.autograd import differentiate
 from adjoint.autograd.function_node import FunctionNode
-from adjoint.backends import backend_of
 from adjoint.creation import empty_like, randn
 from adjoint.dispatch import tensors_in
 from adjoint.dtypes import FLOAT, complex128, float64
-from adjoint.library.custom_op import CustomOpDef, results_of
+from adjoint.library.custom_op import CustomOpDef, results_of, shared
 from adjoint.library.fake import fake_mode
 from adjoint.library.trials import (
     CustomTrial,
@@ -78,13 +77,6 @@ def check_results(trial: TableTrial, bound: dict[str, Any], output: Any) -> None
                     f"result {number} of {trial.title} shares memory with the argument {name}, and "
                     "the op is not declared with view=True"
                 )
-
-
-def shared(result: Tensor, argument: Tensor) -> bool:
-    """Whether a change of one shows in the other."""
-    backend = backend_of(argument.array)
-    alike = backend is backend_of(result.array) and backend.mutable
-    return alike and backend.shares_memory(result.array, argument.array)
 
 
 def check_registration(trial: Trial) -> None:
