@@ -152,7 +152,7 @@ class TestCalls:
             return adjoint.ones(n, device=device)
 
         assert make(2, "cpu").tolist() == [1.0, 1.0]
-        with pytest.raises(NotImplementedError, match="on cuda.*kernels for cpu"):
+        with pytest.raises(NotImplementedError, match="on cuda.*kernel registered for cuda, only for cpu"):
             make(2, device=adjoint.device("cuda"))
 
     def test_a_subclass_sees_the_call(self):
@@ -427,7 +427,7 @@ class TestTwoParts:
             legacy.custom_op("mine::two", "(Tensor x) -> Tensor")
         with pytest.raises(RuntimeError, match="has a kernel for cpu already"):
             legacy.impl("mine::two", device_types=["cpu"])(abs)
-        with pytest.raises(ValueError, match="change no input"):
+        with pytest.raises(ValueError, match="changes an argument"):
             legacy.custom_op("mine::new", "(Tensor(a!) x) -> Tensor")
 
 

@@ -27,6 +27,13 @@ def each_device(types: DeviceTypes) -> list[str | None]:
     return [types] if types is None or isinstance(types, str) else list(types)
 
 
+def listed(tags: Any) -> list[Any]:
+    """Tags, which may be one, several or none."""
+    if tags is None:
+        return []
+    return list(tags) if isinstance(tags, (tuple, list)) else [tags]
+
+
 @dataclasses.dataclass
 class Registrations:
     """What was registered for an op, and may be replaced or undone."""
@@ -35,6 +42,8 @@ class Registrations:
     fake: Any = None
     vmap: Any = None
     formula: Any = None
+    recorded: Any = None  # a kernel that records its calls by itself
+    keys: frozenset[str] = frozenset()  # PyTorch's names for what impl was given
     saves: Any = None  # the halves of a formula in two parts (legacy.py)
     backwards: Any = None
 
@@ -65,6 +74,7 @@ class CustomOpDef(Op):
         self.custom = self.evaluated
         self.namespace = namespace
         self.schema = schema
+        self.tags: list[Any] = []  # what a program says of it, for compilers of PyTorch
         self.where = registration_site()
         self.composite = composite  # without a formula, its kernel is recorded op by op
         self.needs_formula = False  # without one, it refuses inputs that require grad
@@ -181,6 +191,8 @@ class CustomOpDef(Op):
 
     def evaluated(self, values: list[Any]) -> Any:
         """The results of a call, recorded if it must be; dispatch has found nothing unusual."""
+        if self.registered.recorded is not None and is_grad_enabled():
+            return self.called(self.registered.recorded, values)
         recording = is_grad_enabled() and any(t.requires_grad for t in tensors_in(values))
         result = self.differentiated(values) if recording else self.compute(values)
         results = results_of(result)
@@ -214,7 +226,9 @@ class CustomOpDef(Op):
     def stands_for_calls(self) -> bool:
         """See Op."""
         by_formula = self.registered.formula is not None or not self.composite
-        return by_formula and not (self.view or self.schema.mutated)
+        if self.registered.recorded is not None or not by_formula:
+            return False  # its history is that of other calls
+        return not (self.view or self.schema.mutated)
 
     def check_formula(self) -> None:
         """Refuse a call that could not be differentiated later."""
@@ -272,7 +286,7 @@ class CustomOpDef(Op):
         views.rebase(tensor, error, 0)
 
     def run_kernel(self, values: list[Any]) -> Any:
-        """What the kernel of the arguments' device answers, checked against the schema."""
+        """What the kernel of the arguments' device answers."""
         kind = device_type(values)
         kernels = self.registered.kernels
         kernel = None if kind in self.disabled else kernels.get(kind)
@@ -281,9 +295,13 @@ class CustomOpDef(Op):
         if kernel is None:
             known = ", ".join(sorted(str(k) for k in kernels)) or "no device"
             raise NotImplementedError(
-                f"Could not run {self.name} on {kind}: it has kernels for {known}; add one "
-                "with register_kernel"
+                f"Could not run on {kind}: {self.name} does not have a kernel registered for "
+                f"{kind}, only for {known}; add one with register_kernel"
             )
+        return self.called(kernel, values)
+
+    def called(self, kernel: Any, values: list[Any]) -> Any:
+        """What a kernel answers, checked against the schema."""
         arguments, keywords = self.parted(values)
         return self.checked(kernel(*arguments, **keywords))
 
@@ -424,6 +442,7 @@ def custom_op(
     mutates_args: str | Iterable[str],
     device_types: DeviceTypes = None,
     schema: str | None = None,
+    tags: Any = None,
 ) -> Any:
     """Make an operator of a function: `@custom_op("namespace::name", mutates_args=())`.
 
@@ -443,6 +462,7 @@ def custom_op(
                     f"mutates_args says {list(mutates_args)}; make them agree"
                 )
         made = CustomOpDef(namespace, short, found)
+        made.tags = listed(tags)
         made.refuse_keyword_tensors()
         made.doc = function.__doc__ or ""
         made.register_kernel(device_types, function)

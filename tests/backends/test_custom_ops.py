@@ -74,7 +74,7 @@ def test_a_kernel_of_jax_itself():
 def test_kernels_by_device():
     cube = make_cube("cpu")
     assert cube(adjoint.ones(1)).tolist() == [1.0]
-    with pytest.raises(NotImplementedError, match="xla::cube on xla: it has kernels for cpu"):
+    with pytest.raises(NotImplementedError, match="on xla: xla::cube .*only for cpu"):
         cube(arrays(2.0))
     cube.register_kernel("xla", lambda x: x * 10)
     assert cube(arrays(2.0)).tolist() == [20.0]
