@@ -117,6 +117,11 @@ class CustomOpDef(Op):
 
     def register_fake(self, fn: Any, /) -> Any:
         """Give a function that answers tensors of the right shape and type, whatever the values."""
+        if "CompositeImplicitAutograd" in self.registered.keys:
+            raise RuntimeError(
+                f"{self.name} has a kernel for CompositeImplicitAutograd, made of ops whose shapes "
+                "are known; it needs no fake function"
+            )
         self.registered.fake = fn
         return fn
 
@@ -198,6 +203,8 @@ class CustomOpDef(Op):
         results = results_of(result)
         if not recording and lineage.tracking.used:
             lineage.extend(self, values, results)
+        if self.composite or self.view:
+            return result  # it may be an argument
         cut = cut_of(values, CUT_BY_OP if recording else CUT_BY_MODE)
         for tensor in results:
             if not tensor.needs_grad:
@@ -260,7 +267,7 @@ class CustomOpDef(Op):
             result = self.run_kernel(values)
         finally:
             change_grad_enabled(recording)
-        if not self.view:
+        if not self.view and not self.composite:
             self.refuse_aliases(values, result)
         for tensor in changed:
             tensor.counter().bump()

@@ -108,9 +108,10 @@ def impl(
 
     def register(kernel: Any) -> Any:
         for kind in each_device(device_types):
-            if kind in op.registered.kernels:
+            if kind in op.registered.kernels or None in op.registered.kernels:
                 raise RuntimeError(
-                    f"{op.name} has a kernel for {kind} already; register_kernel replaces it"
+                    f"{op.name} already has an implementation for {kind}; register_kernel replaces "
+                    "it"
                 )
         return op.register_kernel(device_types, kernel)
 

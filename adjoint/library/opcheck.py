@@ -58,13 +58,12 @@ def check_schema(trial: Trial) -> None:
             at += 1
             if changed and name not in trial.mutated:
                 raise RuntimeError(f"Argument {name} is not defined as mutable but was mutated")
-    if isinstance(trial, TableTrial):
-        check_results(trial, bound, output)
+    check_results(trial, bound, output)
 
 
-def check_results(trial: TableTrial, bound: dict[str, Any], output: Any) -> None:
+def check_results(trial: Trial, bound: dict[str, Any], output: Any) -> None:
     """An in-place form answers what it changed; other results that are no views are new memory."""
-    if trial.inplace:
+    if isinstance(trial, TableTrial) and trial.inplace:
         if output is not next(iter(bound.values())):
             raise RuntimeError(f"{trial.title} does not answer the tensor that it changes")
         return
@@ -75,7 +74,7 @@ def check_results(trial: TableTrial, bound: dict[str, Any], output: Any) -> None
             if any(shared(result, tensor) for tensor in tensors_in([value])):
                 raise RuntimeError(
                     f"result {number} of {trial.title} shares memory with the argument {name}, and "
-                    "the op is not declared with view=True"
+                    "the op is not declared as a view, by view=True or in its schema"
                 )
 
 
