@@ -192,6 +192,31 @@ class TestCalls:
             with pytest.raises(ValueError, match="no custom op"):
                 library.lookup(name)
 
+    def test_tensors_by_keyword_alone_have_no_formula(self):
+        op = library.define("mine::late", "(Tensor x, *, Tensor y) -> Tensor")
+        for register in (op.register_autograd, op.register_vmap):
+            with pytest.raises(NotImplementedError, match="mine::late.*kwarg-only Tensor args"):
+                register(lambda *args: None)
+        with pytest.raises(NotImplementedError, match="kwarg-only Tensor args"):
+            library.custom_op(
+                "mine::later",
+                lambda x, y: x + y,
+                mutates_args=(),
+                schema="(Tensor x, *, Tensor y) -> Tensor",
+            )
+        with pytest.raises(ValueError, match="no custom op"):
+            library.lookup("mine::later")
+
+    def test_lists_may_be_any_sequence(self):
+        seen = []
+        op = library.define("mine::seen", "(int[] n, Layout[] l, MemoryFormat f) -> ()")
+        library.impl("mine::seen", "default", lambda *args: seen.append(args))
+        op(range(2), (adjoint.strided,), adjoint.channels_last)
+        assert seen == [([0, 1], [adjoint.strided], adjoint.channels_last)]
+        for wrong in ("12", {1: 2}, iter([1])):
+            with pytest.raises(RuntimeError, match=r"mine::seen\(\).*'n'"):
+                op(wrong, [], adjoint.channels_last)
+
 
 class TestMutation:
     def make(self):
@@ -507,6 +532,48 @@ class TestLibrary:
             assert library.ops.mine.scale(adjoint.ones(1)).tolist() == [2.0]
         with pytest.raises(ValueError, match="no custom op"):
             library.lookup("mine::scale")
+
+    def test_it_ends_when_it_is_gone(self):
+        lib = library.Library("mine", "DEF")
+        lib.define("scale(Tensor x) -> Tensor")
+        with pytest.raises(RuntimeError, match=r"DEF already, made at .*test_library.py:\d+"):
+            library.Library("mine", "DEF")
+        assert library.lookup("mine::scale")
+        del lib
+        gc.collect()
+        with pytest.raises(ValueError, match="no custom op"):
+            library.lookup("mine::scale")
+        library.Library("mine", "DEF")._destroy()
+
+    def test_keys_of_pytorch(self):
+        op = library.define("mine::scale", "(Tensor x) -> Tensor")
+        library.impl("mine::scale", ["CPU", "cuda"], lambda x: x * 2)
+        library.impl("mine::scale", "Meta", adjoint.empty_like)
+        assert op(adjoint.ones(1)).tolist() == [2.0]
+        assert set(op.registered.kernels) == {"cpu", "cuda"}
+        assert op.registered.fake is adjoint.empty_like
+        with pytest.raises(NotImplementedError, match="mine::scale.*dispatch key 'AutocastCPU'"):
+            library.impl("mine::scale", "AutocastCPU", lambda x: x)
+        library.impl("mine::scale", "CompositeImplicitAutograd", lambda x: x * 3)
+        with pytest.raises(RuntimeError, match="needs no fake"):
+            op.register_fake(adjoint.empty_like)
+        for register in (library.impl_backward, library.impl_save_for_backward):
+            with pytest.raises(RuntimeError, match="kernel for CompositeImplicitAutograd"):
+                register("mine::scale")
+
+    def test_a_name_in_the_schema_of_define(self):
+        with pytest.raises(ValueError, match="mine::scale.*to look like"):
+            library.define("mine::scale", "scale(Tensor x) -> Tensor")
+
+    def test_defined_ops_may_answer_views(self):
+        op = library.define("mine::head", "(Tensor x) -> Tensor")
+        library.impl("mine::head", "default", lambda x: x[:1])
+        x = adjoint.ones(2)
+        y = op(x)
+        x.mul_(3)
+        assert y.tolist() == [3.0]
+        with pytest.raises(library.OpCheckError, match="result 0 of mine::head shares memory"):
+            library.opcheck(op, (x,), test_utils="test_schema")
 
     def test_kernels_end_with_it(self):
         cube = make_cube()

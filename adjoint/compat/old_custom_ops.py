@@ -9,7 +9,7 @@ from adjoint.library.legacy import RESERVED, undefine
 from adjoint.library.registration import KEYS
 
 RESERVED_NS = RESERVED
-SUPPORTED_DEVICE_TYPE_TO_KEY = {device: key for key, device in KEYS.items() if device is not None}
+SUPPORTED_DEVICE_TYPE_TO_KEY = {device: key for key, device in KEYS.items() if device}
 _destroy = undefine
 get_op = lookup
 

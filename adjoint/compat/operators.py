@@ -106,17 +106,18 @@ class CustomPacket(Packet):
 
     def __init__(self, operations: dict[str, CustomOpDef], namespace: str, name: str) -> None:
         super().__init__(next(iter(operations.values())), namespace, name)
+        self.operations = operations
         self._overloads = {o: Overload(operation, self) for o, operation in operations.items()}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = [overload.operation for overload in self._overloads.values()]
-        for operation in found[:-1]:
+        *others, last = self.operations.values()
+        for operation in others:
             try:
                 operation.bind(args, kwargs)
             except RuntimeError:
                 continue
             return operation(*args, **kwargs)
-        return found[-1](*args, **kwargs)
+        return last(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> Any:
         found = self.__dict__.get("_overloads", {}).get(overload)
@@ -146,7 +147,7 @@ class Namespace:
         raise missing(f"ops.{self.name}.{name}")
 
     def _custom(self, name: str) -> CustomPacket:
-        """The custom ops of a name, looked up each time: they may be defined anew."""
+        """The custom ops of a name, which may be defined anew."""
         whole = f"{self.name}::{name}"
         found = {
             _shown_overload(op): op
@@ -155,13 +156,17 @@ class Namespace:
         }
         if not found:
             raise missing(f"ops.{self.name}.{name}")
-        return CustomPacket(found, self.name, name)
+        packet = _packets.get(whole)
+        if packet is None or packet.operations != found:
+            packet = _packets[whole] = CustomPacket(found, self.name, name)
+        return packet
 
     def __repr__(self) -> str:
         return f"<torch.ops.{self.name}>"
 
 
 _namespaces: dict[str, Namespace] = {}
+_packets: dict[str, CustomPacket] = {}  # as they were last shown: an overload is itself again
 
 
 def __getattr__(name: str) -> Namespace:

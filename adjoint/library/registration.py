@@ -24,6 +24,9 @@ KEYS: dict[str, str | None] = {
     "CompositeExplicitAutograd": None,
     "CPU": "cpu",
     "CUDA": "cuda",
+    "XLA": "xla",
+    "XPU": "xpu",
+    "MPS": "mps",
 }
 RECORDING = ("Autograd", "AutogradCPU", "AutogradCUDA")  # for kernels that record by themselves
 FAKE = "Meta"  # for kernels that answer shapes alone
