@@ -12,6 +12,7 @@ import pytest
 import adjoint
 from adjoint import Tensor, library
 from adjoint.autograd import Function, gradcheck, gradgradcheck
+from adjoint.autograd.derive import jvp
 from adjoint.autograd.graph import saved_tensors_hooks
 from adjoint.ops.op import Op
 from adjoint.utils.checkpoint import (
@@ -256,6 +257,29 @@ def test_gradcheck(kind):
 
     assert gradcheck(function, inputs)
     assert gradgradcheck(function, inputs)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not lists])
+def test_forward_derivative(kind):
+    """The one derived from the formula of any op, if it answers tensors and no lists."""
+    op, arguments = kind()
+    values = op.bind(*arguments())
+    is_input = [i in op.inputs and bool(flat([v])) for i, v in enumerate(values)]
+    tangents = [
+        adjoint.pytree.tree_map(adjoint.ones_like, v) if needed else None
+        for v, needed in zip(values, is_input)
+    ]
+
+    def moved(by):
+        steps = [
+            adjoint.pytree.tree_map(lambda t: t.detach() + by, v) if needed else v
+            for v, needed in zip(values, is_input)
+        ]
+        return flat(op.run(steps))
+
+    measured = [(a - b) / 2e-6 for a, b in zip(moved(1e-6), moved(-1e-6), strict=True)]
+    for found, expected in zip(flat(jvp(op, values, tangents)), measured, strict=True):
+        np.testing.assert_allclose(raw(found), raw(expected), rtol=1e-6)
 
 
 # ---- hooks, provenance, explanations ----

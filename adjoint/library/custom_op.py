@@ -42,7 +42,7 @@ class Registrations:
     fake: Any = None
     vmap: Any = None
     formula: Any = None
-    recorded: Any = None  # a kernel that records its calls by itself
+    recorder: Any = None  # a kernel that records its calls by itself
     keys: frozenset[str] = frozenset()  # PyTorch's names for what impl was given
     saves: Any = None  # the halves of a formula in two parts (legacy.py)
     backwards: Any = None
@@ -196,8 +196,8 @@ class CustomOpDef(Op):
 
     def evaluated(self, values: list[Any]) -> Any:
         """The results of a call, recorded if it must be; dispatch has found nothing unusual."""
-        if self.registered.recorded is not None and is_grad_enabled():
-            return self.called(self.registered.recorded, values)
+        if self.registered.recorder is not None and is_grad_enabled():
+            return self.called(self.registered.recorder, values)
         recording = is_grad_enabled() and any(t.requires_grad for t in tensors_in(values))
         result = self.differentiated(values) if recording else self.compute(values)
         results = results_of(result)
@@ -233,7 +233,7 @@ class CustomOpDef(Op):
     def stands_for_calls(self) -> bool:
         """See Op."""
         by_formula = self.registered.formula is not None or not self.composite
-        if self.registered.recorded is not None or not by_formula:
+        if self.registered.recorder is not None or not by_formula:
             return False  # its history is that of other calls
         return not (self.view or self.schema.mutated)
 

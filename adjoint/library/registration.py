@@ -82,7 +82,7 @@ def impl(qualname: str | CustomOpDef, types: Any, func: Any = None, *, lib: Any 
         op.registered.keys |= frozenset(kinds)
         for kind in kinds:
             if kind in RECORDING:
-                op.registered.recorded = kernel
+                op.registered.recorder = kernel
             elif kind == FAKE:
                 op.register_fake(kernel)
             else:
