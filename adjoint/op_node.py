@@ -92,12 +92,15 @@ class OpNode(Node):
     # -- the short path --
 
     def vjp(self, edge: int, grad: Any) -> Any:
-        """See Node: a rule on raw arrays, its saved values in the fixed places."""
+        """See Node: a rule on raw arrays."""
+        if self.released:
+            raise freed(self.name())
+        if self.kept is not None:
+            found = self.op.rules[edge]
+            return None if found is None else self.call(found, [grad], False, None)
         rule = self.op.rule0 if edge == 0 else self.op.rule1
         if rule is None:
             return None
-        if self.released:
-            raise freed(self.name())
         pattern = rule.pattern
         if pattern == 0:
             return rule.function(grad)
@@ -246,8 +249,10 @@ class OpNode(Node):
             full.append(grad)
         return full
 
-    def call(self, rule: Any, grads: list[Any], create_graph: bool, active: list[bool]) -> Any:
-        """A rule, its arguments looked up by where they come from."""
+    def call(
+        self, rule: Any, grads: list[Any], create_graph: bool, active: list[bool] | None
+    ) -> Any:
+        """A rule, its arguments looked up by where they come from; `active` is None for all."""
         args: list[Any] = []
         for kind, index in rule.sources:
             if kind == 0:
@@ -261,7 +266,7 @@ class OpNode(Node):
                 known = None if self.kept is None else self.kept.shapes
                 args.append(self.shape_of_input(index) if known is None else known[index])
             elif kind == 4:
-                args.append(tuple(active))
+                args.append(tuple(self.active(None) if active is None else active))
             else:
                 hidden = None if self.kept is None else self.kept.hidden
                 args.append(unpack_arrays(hidden) if self.runs_user_code else hidden)

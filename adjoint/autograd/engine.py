@@ -26,11 +26,13 @@ from adjoint.autograd.hooks import (
 )
 from adjoint.autograd.leaves import accumulate, commit, remember_retained, roll_back
 from adjoint.autograd.node import AccumulateGrad, Node, conform
-from adjoint.backends import quiet
+from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, raw
 
 push: Final[Any] = heappush
 pop: Final[Any] = heappop
+begin_quiet: Final[Any] = STATE.set
+end_quiet: Final[Any] = STATE.reset
 log: Final[Any] = logging.getLogger("adjoint.autograd.graph")
 DEBUG: Final = logging.DEBUG
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
@@ -124,11 +126,16 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
                 following = node.next1
                 if following is not None:
                     deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
+                if node.more is not None:
+                    deliver_more(task, node, grad)
                 if not task.keep_graph:
                     node.release()
                 return
             step(task, node, grad)
             return
+    if hooks is not None and node.is_leaf and task.plain and hooks.is_empty():
+        accumulate(task, node, grad, node in task.owned)  # someone waits to see the leaf itself
+        return
     grads: list[Any] = [grad] if node.outputs is None else grad
     seen = hooks is not None and (bool(hooks.tensor) or bool(hooks.retain) or bool(hooks.pre))
     # As in PyTorch: a node that runs is captured before its tensor hooks, another after them.
@@ -184,6 +191,8 @@ def step(task: GraphTask, node: Node, grad: Any) -> None:
         following = node.next1
         if following is not None and (needed is None or following in task.reached):
             deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
+        if node.more is not None:
+            deliver_more(task, node, grad)
         if not task.keep_graph:
             node.release()
         return
@@ -200,6 +209,15 @@ def step(task: GraphTask, node: Node, grad: Any) -> None:
         answer = raw(answers[i])
         shared = several or not node.makes_new() or _among(answer, answers, i)
         deliver(task, following, number, answer, answer if shared else grad)
+
+
+def deliver_more(task: GraphTask, node: Node, grad: Any) -> None:
+    """What step does, for the third edge of a simple node and those after it."""
+    edge = 2
+    for following, number in node.more or ():
+        if following is not None and (task.needed is None or following in task.reached):
+            deliver(task, following, number, node.vjp(edge, grad), grad)
+        edge += 1
 
 
 def log_step(node: Node, grads: list[Any]) -> None:
@@ -470,16 +488,16 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
     token = under_way.set(task)
     if task.workers is not None or (task.create_graph and not is_grad_enabled()):
         task.enter_user_code()  # before a worker copies this context
+    warnings = begin_quiet(IGNORE)
     try:
         try:
-            with quiet():
-                if task.workers is not None:
-                    with task.workers.condition:
-                        deliver_roots(task, roots, numbers, grads)
-                    task.workers.run()
-                else:
+            if task.workers is not None:
+                with task.workers.condition:
                     deliver_roots(task, roots, numbers, grads)
-                    drain(task)
+                task.workers.run()
+            else:
+                deliver_roots(task, roots, numbers, grads)
+                drain(task)
             commit(task)
         except BaseException as error:
             roll_back(task)
@@ -493,6 +511,7 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
             at += 1
     finally:
         under_way.reset(token)
+        end_quiet(warnings)
         if ambient() is not settings:  # grad mode, and what user code has left behind
             set_ambient(settings)
 

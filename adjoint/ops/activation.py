@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from adjoint.backends.numpy import ZEROS
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise import abs, conj, div, exp, mul, sub, where, zero_of
@@ -10,7 +11,7 @@ from adjoint.ops.op import composite, elementwise
 from adjoint.ops.shape import narrow, reshape
 from adjoint.ops.special import erf, error_function
 from adjoint.ops.trigonometry import tanh
-from adjoint.tensor_core import TensorCore, backend_of
+from adjoint.tensor_core import NDARRAY, TensorCore, backend_of
 
 
 def _floats_only(name: str, array: Any) -> None:
@@ -151,7 +152,14 @@ def gelu(xp: Any, input: Any, *, approximate: str = "none") -> Any:
 # ---- with a kink ----
 
 
-@elementwise(input=lambda grad, result: stepwise(grad * (result > 0), result))
+def _relu_rule(grad: Any, result: Any) -> Any:
+    """The gradient where the result is not 0; so it passes a NaN, as in PyTorch."""
+    if type(grad) is NDARRAY:  # a zero of NumPy's own is compared in half the time
+        return grad * (result != ZEROS.get(result.dtype.char, 0))
+    return stepwise(grad * (result != 0), result)
+
+
+@elementwise(input=_relu_rule)
 def relu(xp: Any, input: Any) -> Any:
     """input where it is positive, else 0."""
     return xp.relu(input)

@@ -18,8 +18,11 @@ def _rows(x: Any) -> Any:
 def _linear_input(grad: Any, weight: Any) -> Any:
     if weight.ndim == 1:
         return reshape(grad, (*grad.shape, 1)) * conj(weight)
-    if type(grad) is NDARRAY and grad.ndim > 2 and grad.size:  # one product, not one a batch
-        return (_rows(grad) @ conj(weight)).reshape(*grad.shape[:-1], weight.shape[1])
+    if type(grad) is NDARRAY and grad.size:
+        if grad.ndim <= 2:
+            return grad.dot(conj(weight))  # faster to call than matmul
+        rows = _rows(grad).dot(conj(weight))  # one product, not one a batch
+        return rows.reshape(*grad.shape[:-1], weight.shape[1])
     return grad @ conj(weight)
 
 
