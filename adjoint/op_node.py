@@ -92,15 +92,12 @@ class OpNode(Node):
     # -- the short path --
 
     def vjp(self, edge: int, grad: Any) -> Any:
-        """See Node: a rule on raw arrays."""
-        if self.released:
-            raise freed(self.name())
-        if self.kept is not None:
-            found = self.op.rules[edge]
-            return None if found is None else self.call(found, [grad], False, None)
+        """See Node: a rule on raw arrays, its saved values in the fixed places."""
         rule = self.op.rule0 if edge == 0 else self.op.rule1
         if rule is None:
             return None
+        if self.released:
+            raise freed(self.name())
         pattern = rule.pattern
         if pattern == 0:
             return rule.function(grad)
@@ -108,9 +105,9 @@ class OpNode(Node):
             self.check_result()
             return rule.function(grad, self.result)
         if pattern == 2:
-            return rule.function(grad, self.first())
+            return rule.function(grad, self.raw_value(self.saved0, self.version0, 0))
         if pattern == 3:
-            return rule.function(grad, self.second())
+            return rule.function(grad, self.raw_value(self.saved1, self.version1, 1))
         if pattern == 4:
             return rule.function(grad, self.first(), self.second())
         return rule.function(*[self.short_source(k, i, grad) for k, i in rule.sources])
@@ -172,6 +169,13 @@ class OpNode(Node):
         return found
 
     # -- the general path --
+
+    def vjp_of(self, edge: int, grad: Any) -> Any:
+        """See Node: a rule on raw arrays."""
+        if self.released:
+            raise freed(self.name())
+        rule = self.op.rules[edge]
+        return None if rule is None else self.call(rule, [grad], False, None)
 
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None

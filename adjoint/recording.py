@@ -109,7 +109,7 @@ def record_single(op: "Op", values: list[Any], result: Tensor, mask: int, hidden
     plan = keep_inputs(op, node, values, mask, hidden)
     node.spec = result.spec()
     kept = node.kept
-    node.simple = op.joint is None and kept is not None and not kept.lists
+    node.separable = op.joint is None and kept is not None and not kept.lists
     if plan.keep_result:
         node.holds = True
         node.result = result.array

@@ -115,22 +115,20 @@ def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_target
 def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
     hooks = node.hooks
+    if node.simple and task.plain and hooks is None and grad is not None:
+        following = node.next0  # step's first half, without its call
+        if following is not None:
+            deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
+        following = node.next1
+        if following is not None:
+            deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
+        if not task.keep_graph:
+            node.release()
+        return
     executes = task.needed is None or node in task.needed
     may_step = task.raw and not node.is_leaf and not node.runs_user_code
     if hooks is None and executes and may_step and grad is not None:
         if not task.captures or node not in task.captures:
-            if node.simple and task.needed is None:  # step's first half, without its call
-                following = node.next0
-                if following is not None:
-                    deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
-                following = node.next1
-                if following is not None:
-                    deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
-                if node.more is not None:
-                    deliver_more(task, node, grad)
-                if not task.keep_graph:
-                    node.release()
-                return
             step(task, node, grad)
             return
     if hooks is not None and node.is_leaf and task.plain and hooks.is_empty():
@@ -191,12 +189,17 @@ def step(task: GraphTask, node: Node, grad: Any) -> None:
         following = node.next1
         if following is not None and (needed is None or following in task.reached):
             deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
-        if node.more is not None:
-            deliver_more(task, node, grad)
         if not task.keep_graph:
             node.release()
         return
     edges = node.edges()
+    if node.separable:
+        for i, (following, number) in enumerate(edges):
+            if following is not None and (needed is None or following in task.reached):
+                deliver(task, following, number, node.vjp_of(i, grad), grad)
+        if not task.keep_graph:
+            node.release()
+        return
     several = node.outputs is not None
     answers = node.apply(grad if several else [grad], False, followed(task, edges))
     if len(answers) != len(edges):
@@ -209,15 +212,6 @@ def step(task: GraphTask, node: Node, grad: Any) -> None:
         answer = raw(answers[i])
         shared = several or not node.makes_new() or _among(answer, answers, i)
         deliver(task, following, number, answer, answer if shared else grad)
-
-
-def deliver_more(task: GraphTask, node: Node, grad: Any) -> None:
-    """What step does, for the third edge of a simple node and those after it."""
-    edge = 2
-    for following, number in node.more or ():
-        if following is not None and (task.needed is None or following in task.reached):
-            deliver(task, following, number, node.vjp(edge, grad), grad)
-        edge += 1
 
 
 def log_step(node: Node, grads: list[Any]) -> None:
@@ -527,6 +521,7 @@ def drain(task: GraphTask) -> None:
     """Evaluate ready nodes, newest first, until there are none."""
     ready = task.ready
     waiting = task.waiting
+    observed = bool(task.observers)
     while True:
         hot = task.hot
         if hot is not None:
@@ -545,7 +540,7 @@ def drain(task: GraphTask) -> None:
         task.current = node
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
-        if task.observers:
+        if observed:
             visit(task, node, grad)
         else:
             evaluate(task, node, grad)
