@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
-from adjoint.ops import activation, random, reduction
+from adjoint.ops import activation, elementwise, random, reduction
 from adjoint.ops.activation import (
     gelu as gelu,
     glu as glu,
@@ -168,8 +168,12 @@ def rrelu(
     inplace: bool = False,
 ) -> Any:
     """input where it is positive, else times a slope: in training drawn for each element."""
-    out = activation.rrelu(input, lower, upper, training)
-    return input.copy_(out) if inplace else out
+    if not inplace:
+        return activation.rrelu(input, lower, upper, training)
+    slopes = activation.random_slopes(input, lower, upper, training)
+    if not training:
+        return leaky_relu_(input, slopes)
+    return input.mul_(elementwise.where(input > 0, 1.0, slopes))
 
 
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
