@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint.ambient import is_grad_enabled
 from adjoint.dtypes import FLOAT, category_of
-from adjoint.ops.activation import logsigmoid
+from adjoint.ops.activation import logsigmoid, relu
 from adjoint.ops.cumulative import cumsum
 from adjoint.ops.elementwise import clamp_min, div, mul, square, where
 from adjoint.ops.indexing import gather, getitem, one_hot
@@ -258,11 +258,7 @@ def _soft_cross_entropy(
         target = target * (1 - label_smoothing) + label_smoothing / logs.shape[dim]
     product = logs * target if weight is None else logs * target * _along(weight, dim, logs.ndim)
     losses = -sum(product, dim)
-    return (
-        div(sum(losses), max(1, losses.numel()))
-        if reduction == "mean"
-        else reduced(losses, reduction)
-    )
+    return reduced(losses, reduction, losses.numel())
 
 
 def _smoothing_loss(
@@ -313,7 +309,7 @@ def multi_margin_loss(
         raise ValueError(f"multi_margin_loss(): only p == 1 and p == 2 supported, got {p}")
     rows, classes = _batched_rows("multi_margin_loss", input, target, 0)
     column = unsqueeze(classes, 1)
-    lacking = clamp_min(rows + (margin - gather(rows, 1, column)), 0)
+    lacking = relu(rows + (margin - gather(rows, 1, column)))
     if p == 2:
         lacking = square(lacking)
     if weight is not None:
@@ -342,7 +338,7 @@ def multilabel_margin_loss(
     known = where(given, classes, 0)
     hot = one_hot(known, rows.shape[1]) * unsqueeze(given, 2)
     others = unsqueeze(sum(hot, 1) == 0, 1)
-    lacking = clamp_min(1 - unsqueeze(gather(rows, 1, known), 2) + unsqueeze(rows, 1), 0)
+    lacking = relu(1 - unsqueeze(gather(rows, 1, known), 2) + unsqueeze(rows, 1))
     losses = sum(where(unsqueeze(given, 2) & others, lacking, 0.0), (1, 2)) / rows.shape[1]
     return reduced(losses if input.ndim == 2 else reshape(losses, ()), reduction)
 

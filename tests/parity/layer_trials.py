@@ -156,7 +156,7 @@ def shared(library: Any, layer: Any, dtype: str) -> None:
     layer.load_state_dict(tensors(library, state, dtype, {}), strict=False)
 
 
-def differentiated(library: Any, layer: Any, trial: Trial) -> dict[str, Any]:
+def differentiated(library: Any, layer: Any, trial: Trial, call_of: Any) -> dict[str, Any]:
     """All that can be seen of a call of the layer and of its gradients."""
     made: dict[int, Any] = {}
     given_inputs = tensors(library, trial.inputs, trial.dtype, made)
@@ -167,7 +167,10 @@ def differentiated(library: Any, layer: Any, trial: Trial) -> dict[str, Any]:
         for t in learning
         if isinstance(t, library.Tensor) and t.dtype.is_floating_point
     }
-    results = list(flat(layer(*copied(given_inputs, leaves, {}), **copied(call, leaves, {}))))
+    copies: dict[int, Any] = {}
+    given_inputs, call = copied(given_inputs, leaves, copies), copied(call, leaves, copies)
+    answer = layer(*given_inputs, **call) if call_of is None else call_of(library, layer)
+    results = list(flat(answer))
     live = [r for r in results if r is not None and r.requires_grad]
     slopes = [array(tuple(r.shape), seed=1) for r in live]
     if live:
@@ -191,13 +194,15 @@ def copied(value: Any, leaves: dict[int, Any], made: dict[int, Any]) -> Any:
     return value
 
 
-def outcome(library: Any, name: str, trial: Trial) -> dict[str, Any] | Exception:
-    """What a layer answers in a library, or what it raises."""
+def outcome(
+    library: Any, name: str, trial: Trial, call_of: Any = None
+) -> dict[str, Any] | Exception:
+    """What a layer answers in a library, or what it raises; call_of may call it otherwise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             layer = built(library, name, trial)
-            seen = differentiated(library, layer, trial)
+            seen = differentiated(library, layer, trial, call_of)
         except Exception as error:
             return error
     return {"representation": repr(layer), "names": list(layer.state_dict()), **seen}
@@ -206,9 +211,10 @@ def outcome(library: Any, name: str, trial: Trial) -> dict[str, Any] | Exception
 # ---- comparing ----
 
 
-def check(name: str, trial: Trial) -> None:
+def check(name: str, trial: Trial, call_of: Any = None) -> None:
     """Both libraries answer the same, or raise errors of the same type."""
-    agree(outcome(torch, name, trial), outcome(adjoint, name, trial), TOLERANCES[trial.dtype])
+    theirs, ours = (outcome(library, name, trial, call_of) for library in (torch, adjoint))
+    agree(theirs, ours, TOLERANCES[trial.dtype])
 
 
 def agree(theirs: Any, ours: Any, tolerance: tuple[float, float]) -> None:
