@@ -198,13 +198,15 @@ def _check_probability(p: float) -> None:
 def _channels(name: str, input: Any, count: int, p: float, training: bool, inplace: bool) -> Any:
     """Dropout of channels of images with `count` dimensions, single ones too."""
     _check_probability(p)
+    if count == 1 and input.ndim not in (2, 3):
+        raise RuntimeError(f"{name}(): expected 2D or 3D input, got a {input.ndim}D one")
     if input.ndim not in (count + 1, count + 2):
         warnings.warn(
             f"{name}(): expected {count + 1} or {count + 2} dimensions, got {input.ndim}; channels "
-            "are taken to be dimension 1",
+            f"are taken to be dimension {int(count == 2)}",
             stacklevel=3,
         )
-    if input.ndim != count + 1 or count == 2:  # PyTorch takes 3 dimensions for a batch here
+    if input.ndim == count + 2 or count == 2:  # PyTorch takes 3 dimensions for a batch here
         return dropped(input, p, training, inplace, True, False)
     if inplace:
         dropped(input.unsqueeze(0), p, training, True, True, False)

@@ -50,7 +50,7 @@ def _gradients(
     if not needs[0]:
         return None, by_weight
     part = grad if weight is None else grad * weight
-    count = math.prod(rest.shape[axis] for axis in axes)
+    count = max(math.prod(rest.shape[axis] for axis in axes), 1)
     slope = mean(part * normal, axes, True) - along_spread * (2 / count) / square(scale)
     moved = part - normal * slope
     if along_centre is not None:
@@ -152,6 +152,11 @@ def rms_norm(
     input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
 ) -> Any:
     """input divided by the root of its mean square over its last dimensions, times weight."""
+    if input.ndim < len(normalized_shape):
+        raise ValueError(
+            f"rms_norm(): input of shape {list(input.shape)} has fewer dimensions than "
+            f"normalized_shape {list(normalized_shape)}"
+        )
     axes = _last_axes("rms_norm", input, normalized_shape, weight)
     if eps is None:
         eps = finfo(input.dtype).eps
@@ -248,8 +253,9 @@ def batch_norm(
     axes = (0, *range(2, input.ndim))
     factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
     out, centre, spread = batch_standardized(input, factor, shift, axes, eps)
-    _note(running_mean, centre, momentum)
-    _note(running_var, spread * (count / (count - 1)), momentum)
+    if count:  # of nothing there is nothing to note
+        _note(running_mean, centre, momentum)
+        _note(running_var, spread * (count / (count - 1)), momentum)
     return out
 
 
@@ -296,6 +302,8 @@ def local_response_norm(
         raise ValueError(
             f"local_response_norm(): Expected 3D or higher dimensionality, got {input.ndim}"
         )
+    if input.numel() == 0:
+        return input
     channels = input.shape[1]
     flat = reshape(square(input), (input.shape[0], 1, channels, math.prod(input.shape[2:])))
     sides = ((size // 2, (size - 1) // 2), (0, 0))

@@ -35,6 +35,14 @@ class Trial:
     learning: int = 9
 
 
+@dataclass(frozen=True)
+class Part:
+    """A layer among the arguments of another."""
+
+    name: str
+    options: dict[str, Any]
+
+
 Strategy = st.SearchStrategy[Any]
 Draw = Callable[[Strategy], Any]
 dtypes = st.sampled_from(["float64", "float64", "float32"])
@@ -118,6 +126,8 @@ def tensors(library: Any, value: Any, dtype: str, made: dict[int, Any]) -> Any:
             floating = value.dtype.kind == "f"
             made[id(value)] = library.tensor(value.astype(dtype) if floating else value)
         return made[id(value)]
+    if isinstance(value, Part):
+        return getattr(library.nn, value.name)(**tensors(library, value.options, dtype, made))
     if isinstance(value, (tuple, list)):
         return type(value)(tensors(library, part, dtype, made) for part in value)
     if isinstance(value, dict):

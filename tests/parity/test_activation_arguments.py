@@ -77,10 +77,12 @@ sizes = st.sampled_from([3, 2, 1, 4, 0])
 
 
 @st.composite
-def linear(draw: Draw) -> Trial:
+def linear(draw: Draw, lazy: bool = False) -> Trial:
     """Inputs that mostly have as many features as the layer expects."""
     features, out = draw(sizes), draw(sizes)
-    options = draw(some(bias=flags)) | {"in_features": features, "out_features": out}
+    options = draw(some(bias=flags)) | {"out_features": out}
+    if not lazy:
+        options["in_features"] = features
     last = draw(st.sampled_from([features, features, features, features + 1]))
     return Trial(options, (array((*draw(shapes(0, 3)), last)),), dtype=draw(dtypes))
 
@@ -101,6 +103,7 @@ ends = st.sampled_from([0, 1, 2, -1, -2, 3])
 unflattened = st.sampled_from([(2, 2), (4,), (-1, 2), (2, 1, -1), (3, 2), [2, 2], (-1, -1), ()])
 MATRICES = {
     "Linear": linear(),
+    "LazyLinear": linear(lazy=True),
     "Bilinear": bilinear(),
     "Flatten": trials(some(start_dim=ends, end_dim=ends), arrays(shapes(1))),
     "Unflatten": trials(

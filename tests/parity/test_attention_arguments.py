@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.parity.layer_trials import (
     Draw,
+    Part,
     Trial,
     array,
     check,
@@ -41,6 +42,13 @@ def given_masks(**masks: Any) -> dict[str, Any]:
     return {name: value for name, value in masks.items() if value is not None}
 
 
+def hinted(draw: Draw, name: str, hint: str, *shape: int) -> dict[str, Any]:
+    """A mask, and whether it is causal: what is said of it must be true, or there must be none."""
+    kind = draw(MASKS)
+    hints = draw(some(**{hint: flags})) if kind in ("none", "causal") else {}
+    return hints | given_masks(**{name: mask(kind, *shape)})
+
+
 def sequence(length: int, batch: int | None, width: int, first: bool, seed: int) -> Any:
     """A sequence, with the batch where a layer expects it."""
     lead = (length,) if batch is None else (batch, length) if first else (length, batch)
@@ -65,13 +73,11 @@ def attention(draw: Draw) -> Trial:
         options |= draw(some(kdim=st.sampled_from([6, 4]), vdim=st.sampled_from([6, 5])))
         key = sequence(source, batch, options.get("kdim", 6), first, 2)
         value = sequence(source, batch, options.get("vdim", 6), first, 3)
-    call = draw(some(need_weights=flags, average_attn_weights=flags, is_causal=flags))
+    call = draw(some(need_weights=flags, average_attn_weights=flags))
     shape = draw(st.sampled_from([(), (), ((batch or 1) * heads,), (7,)]))
     rows = () if batch is None else (batch,)
-    call |= given_masks(
-        attn_mask=mask(draw(MASKS), *shape, target, source),
-        key_padding_mask=padding(draw(MASKS), *rows, source),
-    )
+    call |= hinted(draw, "attn_mask", "is_causal", *shape, target, source)
+    call |= given_masks(key_padding_mask=padding(draw(MASKS), *rows, source))
     return Trial(options, (query, key, value), call, draw(dtypes), draw(flags))
 
 
@@ -86,7 +92,6 @@ def test_attention(name: str, trial: Trial) -> None:
 # ---- transformers ----
 
 layer_options = {
-    "dim_feedforward": st.sampled_from([5, 8]),
     "activation": st.sampled_from(["relu", "gelu", "tanh"]),
     "layer_norm_eps": st.sampled_from([1e-5, 1e-2]),
     "norm_first": flags,
@@ -99,7 +104,8 @@ layer_options = {
 def options_of_layers(draw: Draw) -> dict[str, Any]:
     """Sizes that go together, mostly, and no dropout, which each library draws for itself."""
     heads = draw(st.sampled_from([2, 1, 2, 3, 4]))
-    return draw(some(**layer_options)) | {"d_model": 6, "nhead": heads, "dropout": 0.0}
+    sizes = {"d_model": 6, "nhead": heads, "dim_feedforward": draw(st.sampled_from([5, 8]))}
+    return draw(some(**layer_options)) | sizes | {"dropout": 0.0}
 
 
 @st.composite
@@ -108,10 +114,8 @@ def encoder_layer(draw: Draw) -> Trial:
     options = draw(options_of_layers())
     batch, length = draw(st.sampled_from([2, 1, None])), draw(st.sampled_from([3, 1]))
     rows = () if batch is None else (batch,)
-    call = draw(some(is_causal=flags)) | given_masks(
-        src_mask=mask(draw(MASKS), length, length),
-        src_key_padding_mask=padding(draw(MASKS), *rows, length),
-    )
+    call = hinted(draw, "src_mask", "is_causal", length, length)
+    call |= given_masks(src_key_padding_mask=padding(draw(MASKS), *rows, length))
     source = sequence(length, batch, 6, options.get("batch_first", False), 1)
     return Trial(options, (source,), call, draw(dtypes), draw(flags))
 
@@ -119,9 +123,9 @@ def encoder_layer(draw: Draw) -> Trial:
 def masks_of_both(draw: Draw, batch: int | None, target: int, source: int) -> dict[str, Any]:
     """Masks of a target, of a memory, and of a target's view of the memory."""
     rows = () if batch is None else (batch,)
-    return draw(some(tgt_is_causal=flags, memory_is_causal=flags)) | given_masks(
-        tgt_mask=mask(draw(MASKS), target, target),
-        memory_mask=mask(draw(MASKS), target, source),
+    call = hinted(draw, "tgt_mask", "tgt_is_causal", target, target)
+    call |= hinted(draw, "memory_mask", "memory_is_causal", target, source)
+    return call | given_masks(
         tgt_key_padding_mask=padding(draw(MASKS), *rows, target),
         memory_key_padding_mask=padding(draw(MASKS), *rows, source),
     )
@@ -156,14 +160,35 @@ def whole_transformer(draw: Draw) -> Trial:
     first = options.get("batch_first", False)
     inputs = (sequence(source, batch, 6, first, 1), sequence(target, batch, 6, first, 2))
     rows = () if batch is None else (batch,)
-    call = masks_of_both(draw, batch, target, source) | given_masks(
-        src_mask=mask(draw(MASKS), source, source),
+    call = masks_of_both(draw, batch, target, source)
+    call |= hinted(draw, "src_mask", "src_is_causal", source, source)
+    call |= given_masks(
         src_key_padding_mask=padding(draw(MASKS), *rows, source),
     )
     return Trial(options, inputs, call, draw(dtypes), draw(flags))
 
 
+def stacked(trial: Trial, kind: str, rest: dict[str, Any]) -> Trial:
+    """The same for several layers; what is said of masks is said under other names."""
+    names = {"src_mask": "mask"} if kind == "encoder" else {}
+    call = {names.get(name, name): value for name, value in trial.call.items()}
+    part = Part(f"Transformer{kind.capitalize()}Layer", trial.options)
+    options = {**rest, f"{kind}_layer": part}
+    return Trial(options, trial.inputs, call, trial.dtype, trial.training)
+
+
+norms = st.none() | st.just(Part("LayerNorm", {"normalized_shape": 6}))
+stacks = {"num_layers": st.sampled_from([1, 2, 3])}
 TRANSFORMERS = {
+    "TransformerEncoder": st.builds(
+        stacked,
+        encoder_layer(),
+        st.just("encoder"),
+        some(stacks, norm=norms, enable_nested_tensor=flags, mask_check=flags),
+    ),
+    "TransformerDecoder": st.builds(
+        stacked, decoder_layer(), st.just("decoder"), some(stacks, norm=norms)
+    ),
     "TransformerEncoderLayer": encoder_layer(),
     "TransformerDecoderLayer": decoder_layer(),
     "Transformer": whole_transformer(),
