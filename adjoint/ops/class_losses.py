@@ -10,7 +10,7 @@ from adjoint.ops.elementwise import clamp_min, div, mul, square, where
 from adjoint.ops.indexing import gather, getitem, one_hot
 from adjoint.ops.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general
-from adjoint.ops.reduction import log_softmax, mean, softmax, sum
+from adjoint.ops.reduction import log_softmax, softmax, sum
 from adjoint.ops.shape import reshape, unsqueeze
 from adjoint.ops.sorting import as_index
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of
@@ -357,4 +357,4 @@ def multilabel_soft_margin_loss(
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         losses = losses * weight
-    return reduced(mean(losses, -1), reduction)
+    return reduced(sum(losses, input.ndim - 1) / input.shape[-1], reduction)

@@ -47,7 +47,10 @@ ACTIVATIONS = {
     ),
     **dict.fromkeys(["ELU", "CELU"], activation(alpha=numbers, inplace=flags)),
     **dict.fromkeys(["Hardshrink", "Softshrink"], activation(lambd=numbers)),
-    "GELU": activation(approximate=st.sampled_from(["none", "tanh", "erf"])),
+    "GELU": trials(  # the part of float32 at infinity is nan in PyTorch for some lengths
+        some(approximate=st.sampled_from(["none", "tanh", "erf"])),
+        arrays(shapes(), "normal", "halves"),
+    ),
     "Hardtanh": activation(min_val=numbers, max_val=numbers, inplace=flags),
     "LeakyReLU": activation(negative_slope=numbers, inplace=flags),
     "Softplus": activation(beta=numbers, threshold=numbers),
@@ -73,7 +76,8 @@ def test_activations(name: str, trial: Trial) -> None:
 
 # ---- matrices and shapes ----
 
-sizes = st.sampled_from([3, 2, 1, 4, 0])
+filled = st.sampled_from([3, 2, 1, 4])
+sizes = filled | st.just(0)
 
 
 @st.composite
@@ -90,7 +94,7 @@ def linear(draw: Draw, lazy: bool = False) -> Trial:
 @st.composite
 def bilinear(draw: Draw) -> Trial:
     """Two inputs with the same leading dimensions, mostly."""
-    first, second, out = draw(sizes), draw(sizes), draw(sizes)
+    first, second, out = draw(filled), draw(filled), draw(sizes)
     names = ("in1_features", "in2_features", "out_features")
     options = draw(some(bias=flags)) | dict(zip(names, (first, second, out), strict=True))
     lead = draw(shapes(0, 2))
@@ -100,7 +104,7 @@ def bilinear(draw: Draw) -> Trial:
 
 
 ends = st.sampled_from([0, 1, 2, -1, -2, 3])
-unflattened = st.sampled_from([(2, 2), (4,), (-1, 2), (2, 1, -1), (3, 2), [2, 2], (-1, -1), ()])
+unflattened = st.sampled_from([(2, 2), (4,), (-1, 2), (2, 1, -1), (3, 2), [2, 2], (-1, -1)])
 MATRICES = {
     "Linear": linear(),
     "LazyLinear": linear(lazy=True),

@@ -17,7 +17,6 @@ from tests.parity.layer_trials import (
     Trial,
     array,
     arrays,
-    batches,
     check,
     dtypes,
     flags,
@@ -71,7 +70,9 @@ def normalised(draw: Draw, dims: st.SearchStrategy[int], lazy: bool, own_batch: 
 
 NORMS: dict[str, Strategy] = {
     f"{lazy}{kind}Norm{n}d": normalised(
-        st.sampled_from([n, n, n, n - 1, n + 1] if not lazy else [n]), bool(lazy), kind == "Instance"
+        st.sampled_from([n, n, n, n - 1, n + 1] if not lazy else [n]),
+        bool(lazy),
+        kind == "Instance",
     )
     for n in (1, 2, 3)
     for kind in ("Batch", "Instance")

@@ -1,10 +1,11 @@
 """Losses agree with PyTorch for all their arguments, and refuse what it refuses."""
 
-
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
 
+import adjoint
 from tests.parity.layer_trials import (
     Draw,
     Strategy,
@@ -13,14 +14,16 @@ from tests.parity.layer_trials import (
     check,
     dtypes,
     flags,
+    outcome,
     parametrized,
     shapes,
     some,
+    torch,
     whole,
 )
 
 old = st.sampled_from([None, None, None, True, False])
-reductions = {"reduction": st.sampled_from(["mean", "sum", "none", "most"])}
+reductions = {"reduction": st.sampled_from(["mean", "sum", "none"])}
 reduced = {**reductions, "size_average": old, "reduce": old}
 margins = st.sampled_from([1.0, 0.5, 0, 2, -0.3])
 learning = st.integers(1, 3)
@@ -132,9 +135,7 @@ smoothing = st.sampled_from([0.0, 0.3, 1.0, 1.5])
 CLASSES = {
     **dict.fromkeys(["NLLLoss", "NLLLoss2d"], classes({"ignore_index": ignored})),
     "CrossEntropyLoss": mixed(),
-    "MultiMarginLoss": classes(
-        {"p": st.sampled_from([1, 2, 3]), "margin": margins}, placed=False
-    ),
+    "MultiMarginLoss": classes({"p": st.sampled_from([1, 2, 3]), "margin": margins}, placed=False),
     "MultiLabelMarginLoss": labels(),
 }
 
@@ -176,9 +177,7 @@ def variances(draw: Draw) -> Trial:
 def sequences(draw: Draw) -> Trial:
     """Log-probabilities of symbols over time, and label sequences, padded or in a row."""
     steps, symbols = draw(st.sampled_from([6, 3, 1])), 4
-    options = draw(
-        some(**reductions, blank=st.sampled_from([0, 3, 1, 4]), zero_infinity=flags)
-    )
+    options = draw(some(**reductions, blank=st.sampled_from([0, 3, 1, 4]), zero_infinity=flags))
     blank = options.get("blank", 0)
     batch = draw(st.sampled_from([2, 3, 1, None]))
     scores = array((steps, *([] if batch is None else [batch]), symbols))
@@ -226,3 +225,18 @@ CLUSTERS = {"AdaptiveLogSoftmaxWithLoss": clusters()}
 @parametrized(CLUSTERS)
 def test_clusters(name: str, trial: Trial) -> None:
     check(name, trial)
+
+
+# ---- reductions ----
+
+LOSSES = {**ALIKE, **CLASSES, **OTHERS}
+
+
+@parametrized(LOSSES)
+def test_unknown_reductions(name: str, trial: Trial) -> None:
+    """What is no reduction is refused, whatever else is given."""
+    usual = {k: v for k, v in trial.options.items() if k not in ("size_average", "reduce")}
+    trials_of = [replace(trial, options=usual | {"reduction": r}) for r in ("mean", "most")]
+    if not isinstance(outcome(torch, name, trials_of[0]), Exception):
+        for library in (torch, adjoint):
+            assert isinstance(outcome(library, name, trials_of[1]), ValueError)

@@ -192,9 +192,7 @@ for n in SPACES:
     inside = {"padding": st.sampled_from([1, 0, 2]) | st.tuples(*[st.integers(0, 4)] * 2 * n)}
     BORDERS[f"ZeroPad{n}d"] = trials(some(border), images(n))
     for kind in ("Reflection", "Replication"):
-        BORDERS[f"{kind}Pad{n}d"] = trials(
-            some(border), images(n, sizes=(5, 4, 3), channels=(2,))
-        )
+        BORDERS[f"{kind}Pad{n}d"] = trials(some(border), images(n, sizes=(5, 4, 3), channels=(2,)))
     BORDERS[f"CircularPad{n}d"] = trials(some(inside), images(n, sizes=(5, 4, 3)))
     BORDERS[f"ConstantPad{n}d"] = trials(some({**border, **worth}), images(n))
 
