@@ -44,6 +44,7 @@ class Part:
 
 
 Strategy = st.SearchStrategy[Any]
+Kind = str | Callable[[Any, dict[str, Any]], Any]  # the name of a layer, or what makes one
 Draw = Callable[[Strategy], Any]
 dtypes = st.sampled_from(["float64", "float64", "float32"])
 
@@ -53,6 +54,11 @@ def trials(options: Strategy, *inputs: Strategy, call: Strategy | None = None, *
     rest = {"dtype": dtypes, "training": st.booleans(), **rest}
     chosen_call = st.just({}) if call is None else call
     return st.builds(Trial, options, st.tuples(*inputs), chosen_call, **rest)
+
+
+def mostly(usual: Any, *rare: Any) -> Strategy:
+    """One of the usual values, and in one of eight cases one of the others."""
+    return st.integers(0, 7).flatmap(lambda n: st.sampled_from(rare if n == 7 else usual))
 
 
 def some(required: dict[str, Strategy] | None = None, **optional: Strategy) -> Any:
@@ -144,12 +150,12 @@ def flat(value: Any) -> Iterator[Any]:
         yield value
 
 
-def built(library: Any, name: str, trial: Trial) -> Any:
+def built(library: Any, kind: Kind, trial: Trial) -> Any:
     """The layer, in training or not, with starting values that both libraries share."""
     options = tensors(library, trial.options, trial.dtype, {})
-    layer = getattr(library.nn, name)(**options).to(getattr(library, trial.dtype))
-    layer.train(trial.training)
-    if name.startswith("Lazy"):  # which has its shapes from a first call
+    made = getattr(library.nn, kind)(**options) if isinstance(kind, str) else kind(library, options)
+    layer = made.to(getattr(library, trial.dtype)).train(trial.training)
+    if type(layer).__name__.startswith("Lazy"):  # which has its shapes from a first call
         layer(*tensors(library, trial.inputs, trial.dtype, {}))
     shared(library, layer, trial.dtype)
     return layer
@@ -205,13 +211,13 @@ def copied(value: Any, leaves: dict[int, Any], made: dict[int, Any]) -> Any:
 
 
 def outcome(
-    library: Any, name: str, trial: Trial, call_of: Any = None
+    library: Any, kind: Kind, trial: Trial, call_of: Any = None
 ) -> dict[str, Any] | Exception:
     """What a layer answers in a library, or what it raises; call_of may call it otherwise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            layer = built(library, name, trial)
+            layer = built(library, kind, trial)
             seen = differentiated(library, layer, trial, call_of)
         except Exception as error:
             return error
@@ -221,9 +227,9 @@ def outcome(
 # ---- comparing ----
 
 
-def check(name: str, trial: Trial, call_of: Any = None) -> None:
+def check(kind: Kind, trial: Trial, call_of: Any = None) -> None:
     """Both libraries answer the same, or raise errors of the same type."""
-    theirs, ours = (outcome(library, name, trial, call_of) for library in (torch, adjoint))
+    theirs, ours = (outcome(library, kind, trial, call_of) for library in (torch, adjoint))
     agree(theirs, ours, TOLERANCES[trial.dtype])
 
 

@@ -14,6 +14,7 @@ from tests.parity.layer_trials import (
     check,
     dtypes,
     flags,
+    mostly,
     outcome,
     parametrized,
     shapes,
@@ -25,7 +26,7 @@ from tests.parity.layer_trials import (
 old = st.sampled_from([None, None, None, True, False])
 reductions = {"reduction": st.sampled_from(["mean", "sum", "none"])}
 reduced = {**reductions, "size_average": old, "reduce": old}
-margins = st.sampled_from([1.0, 0.5, 0, 2, -0.3])
+margins = mostly([1.0, 0.5, 2], 0, -0.3)
 learning = st.integers(1, 3)
 
 # ---- two or more tensors of one shape ----
@@ -40,7 +41,7 @@ def alike(
     At most so many of them ask for gradients: PyTorch has no others for this loss.
     """
     common = draw(shapes() if shape is None else shape)
-    other = draw(st.sampled_from([common] * 6 + [(1, *common[1:]), (*common, 1), (5,)]))
+    other = draw(mostly([common], (1, *common[1:]), (*common, 1), (5,)))
     chosen = [common] * (len(kinds) - 1) + [other]
     inputs = [array(s, kind, n) for n, (s, kind) in enumerate(zip(chosen, kinds, strict=True))]
     count = draw(st.integers(1, most))
@@ -53,7 +54,7 @@ def weighted(draw: Draw, first: str, *names: str) -> Trial:
     trial = draw(alike(some(**reduced), first, "chances", shape=shapes(2, 3)))
     shape = trial.inputs[0].shape
     for name in names:
-        wanted = draw(st.sampled_from([None, shape, shape[-1:], (1,), (5,)]))
+        wanted = draw(mostly([None, shape, shape[-1:], (1,)], (5,)))
         if wanted is not None:
             trial.options[name] = array(wanted, "chances", 5)
     return trial
@@ -61,12 +62,8 @@ def weighted(draw: Draw, first: str, *names: str) -> Trial:
 
 ALIKE = {
     **dict.fromkeys(["MSELoss", "L1Loss"], alike(some(**reduced), "normal", "halves")),
-    "SmoothL1Loss": alike(
-        some(**reduced, beta=st.sampled_from([1.0, 0.5, 0, 2, -1])), "halves", "halves"
-    ),
-    "HuberLoss": alike(
-        some(**reductions, delta=st.sampled_from([1.0, 0.5, 2, 0, -1])), "halves", "halves"
-    ),
+    "SmoothL1Loss": alike(some(**reduced, beta=mostly([1.0, 0.5, 0, 2], -1)), "halves", "halves"),
+    "HuberLoss": alike(some(**reductions, delta=mostly([1.0, 0.5, 2], 0, -1)), "halves", "halves"),
     "SoftMarginLoss": alike(some(**reduced), "normal", "signs", most=1),
     "HingeEmbeddingLoss": alike(some(**reduced, margin=margins), "normal", "signs"),
     "KLDivLoss": alike(
@@ -104,9 +101,9 @@ def classes(draw: Draw, more: dict[str, Strategy], placed: bool = True) -> Trial
     lead = draw(st.sampled_from([(3,), (2,), (), (0,) if placed else (1,)])) if not places else (2,)
     options = draw(some(**reduced, **more))
     if draw(flags):
-        options["weight"] = array(draw(st.sampled_from([(4,), (4,), (3,)])), "chances")
+        options["weight"] = array(draw(mostly([(4,)], (3,))), "chances")
     kind = draw(st.sampled_from(["normal", "halves"]))
-    top = draw(st.sampled_from([4, 4, 4, 4, 6]))
+    top = draw(mostly([4], 6))
     targets = whole((*lead, *places), 0, top, draw(st.integers(0, 9)))
     return Trial(options, (array((*lead, 4, *places), kind), targets), dtype=draw(dtypes))
 
@@ -126,16 +123,16 @@ def mixed(draw: Draw) -> Trial:
 def labels(draw: Draw) -> Trial:
     """Several classes each, up to the first -1."""
     lead = draw(st.sampled_from([(3,), (1,), ()]))  # of none PyTorch's mean is no number
-    targets = whole((*lead, 4), -1, draw(st.sampled_from([4, 4, 5])), draw(st.integers(0, 9)))
+    targets = whole((*lead, 4), -1, draw(mostly([4], 5)), draw(st.integers(0, 9)))
     return Trial(draw(some(**reduced)), (array((*lead, 4)), targets), dtype=draw(dtypes))
 
 
 ignored = st.sampled_from([-100, 0, 2])
-smoothing = st.sampled_from([0.0, 0.3, 1.0, 1.5])
+smoothing = mostly([0.0, 0.3, 1.0], 1.5)
 CLASSES = {
     **dict.fromkeys(["NLLLoss", "NLLLoss2d"], classes({"ignore_index": ignored})),
     "CrossEntropyLoss": mixed(),
-    "MultiMarginLoss": classes({"p": st.sampled_from([1, 2, 3]), "margin": margins}, placed=False),
+    "MultiMarginLoss": classes({"p": mostly([1, 2], 3), "margin": margins}, placed=False),
     "MultiLabelMarginLoss": labels(),
 }
 
@@ -151,12 +148,12 @@ def test_losses_of_classes(name: str, trial: Trial) -> None:
 @st.composite
 def embeddings(draw: Draw, options: Strategy, count: int, target: bool = False) -> Trial:
     """Vectors, single ones or in a batch; now and then one that does not fit."""
-    shape = draw(st.sampled_from([(3, 4), (1, 4), (4,), (0, 4), (2, 3, 4)]))
+    shape = draw(mostly([(3, 4), (1, 4), (4,), (0, 4)], (2, 3, 4)))
     inputs = [array(shape, "normal", n) for n in range(count)]
     if draw(st.integers(0, 7)) == 0:
         inputs[-1] = array((*shape[:-1], 3))
     if target:
-        inputs.append(array(draw(st.sampled_from([shape[:-1]] * 4 + [(1,), shape])), "signs"))
+        inputs.append(array(draw(mostly([shape[:-1]], (1,), shape)), "signs"))
     return Trial(
         draw(options), tuple(inputs), dtype=draw(dtypes), learning=draw(st.integers(1, count))
     )
@@ -166,8 +163,8 @@ def embeddings(draw: Draw, options: Strategy, count: int, target: bool = False) 
 def variances(draw: Draw) -> Trial:
     """A variance for each element, for each vector, or for all; negative ones are refused."""
     shape = draw(shapes(1, 3))
-    spread = draw(st.sampled_from([shape, shape, shape[:-1], (*shape[:-1], 1), (5,)]))
-    kind = draw(st.sampled_from(["positive", "positive", "positive", "normal"]))
+    spread = draw(mostly([shape, shape[:-1], (*shape[:-1], 1)], (5,)))
+    kind = draw(mostly(["positive"], "normal"))
     options = draw(some(**reductions, full=flags, eps=st.sampled_from([1e-6, 0.5, -1.0, 0])))
     inputs = (array(shape), array(shape, "normal", 2), array(spread, kind, 3))
     return Trial(options, inputs, dtype=draw(dtypes), learning=draw(learning))
@@ -177,7 +174,7 @@ def variances(draw: Draw) -> Trial:
 def sequences(draw: Draw) -> Trial:
     """Log-probabilities of symbols over time, and label sequences, padded or in a row."""
     steps, symbols = draw(st.sampled_from([6, 3, 1])), 4
-    options = draw(some(**reductions, blank=st.sampled_from([0, 3, 1, 4]), zero_infinity=flags))
+    options = draw(some(**reductions, blank=mostly([0, 3, 1], 4), zero_infinity=flags))
     blank = options.get("blank", 0)
     batch = draw(st.sampled_from([2, 3, 1, None]))
     scores = array((steps, *([] if batch is None else [batch]), symbols))
@@ -185,7 +182,7 @@ def sequences(draw: Draw) -> Trial:
     times = whole(batch, max(steps - 2, 1), steps + 1, draw(st.integers(0, 5)))
     lengths = whole(batch, 0, 4, draw(st.integers(0, 5)))
     allowed = np.array([n for n in range(symbols) if n != blank])
-    shape = draw(st.sampled_from([(int(lengths.sum()),), (batch or 1, 3), (3,)]))
+    shape = draw(mostly([(int(lengths.sum()),), (batch or 1, 3)], (3,)))
     labels = allowed[whole(shape, 0, len(allowed))]
     return Trial(options, (chances, labels, times, lengths), dtype=draw(dtypes))
 
@@ -211,11 +208,11 @@ def test_other_losses(name: str, trial: Trial) -> None:
 @st.composite
 def clusters(draw: Draw) -> Trial:
     """Cutoffs that rise, mostly."""
-    cutoffs = draw(st.sampled_from([[2], [1, 4], [3, 5, 7], (4,), [4, 2], [], [9], [3, 3]]))
+    cutoffs = draw(mostly([[2], [1, 4], [3, 5, 7], (4,)], [4, 2], [], [9], [3, 3]))
     options = draw(some(div_value=st.sampled_from([4.0, 2.0, 1.0]), head_bias=flags))
     options |= {"in_features": 8, "n_classes": 9, "cutoffs": cutoffs}
     lead = draw(st.sampled_from([(5,), (1,), ()]))
-    targets = whole(lead, 0, draw(st.sampled_from([9, 9, 9, 12])), draw(st.integers(0, 9)))
+    targets = whole(lead, 0, draw(mostly([9], 12)), draw(st.integers(0, 9)))
     return Trial(options, (array((*lead, 8)), targets), dtype=draw(dtypes))
 
 
