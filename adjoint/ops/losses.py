@@ -231,6 +231,7 @@ def _check_broadcast(name: str, input: Any, **weights: Any) -> None:
             f"{list(input.shape)}"
         )
 
+
 _LEAST_LOG = -100.0
 
 

@@ -236,6 +236,12 @@ def batch_norm(
     """
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm(): expected at least 2 dimensions, got {input.ndim}")
+    count = math.prod(input.shape) // max(input.shape[1], 1)
+    if training and count == 1:
+        raise ValueError(
+            f"batch_norm(): Expected more than 1 value per channel when training, got input of "
+            f"shape {list(input.shape)}"
+        )
     given = {"running_mean": running_mean, "running_var": running_var}
     _check_channels("batch_norm", input, **given, weight=weight, bias=bias)
     if not training:
@@ -244,12 +250,6 @@ def batch_norm(
                 "batch_norm(): running_mean and running_var must be given unless training"
             )
         return _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
-    count = math.prod(input.shape) // max(input.shape[1], 1)
-    if count == 1:
-        raise ValueError(
-            f"batch_norm(): Expected more than 1 value per channel when training, got input of "
-            f"shape {list(input.shape)}"
-        )
     axes = (0, *range(2, input.ndim))
     factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
     out, centre, spread = batch_standardized(input, factor, shift, axes, eps)
@@ -271,6 +271,12 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Any:
     """Each channel of each sample with mean 0 and variance 1, scaled and shifted."""
+    count = math.prod(input.shape[2:])
+    if use_input_stats and count == 1:
+        raise ValueError(
+            f"instance_norm(): Expected more than 1 spatial element when training, got input of "
+            f"shape {list(input.shape)}"
+        )
     given = {"running_mean": running_mean, "running_var": running_var}
     _check_channels("instance_norm", input, **given, weight=weight, bias=bias)
     if not use_input_stats:
@@ -279,12 +285,6 @@ def instance_norm(
                 "instance_norm(): running_mean and running_var must be given unless use_input_stats"
             )
         return _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
-    count = math.prod(input.shape[2:])
-    if count == 1:
-        raise ValueError(
-            f"instance_norm(): Expected more than 1 spatial element when training, got input of "
-            f"shape {list(input.shape)}"
-        )
     factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
     axes = tuple(range(2, input.ndim))
     out, centre, spread = batch_standardized(input, factor, shift, axes, eps)

@@ -88,7 +88,7 @@ NORMS["GroupNorm"] = trials(
         affine=flags,
         bias=flags,
     ),
-    arrays(mostly([(2, 4, 3), (3, 4), (1, 4, 2, 3), (0, 4, 2)], (4,), (2, 4, 0))),
+    arrays(mostly([(2, 4, 3), (3, 4), (1, 4, 2, 3), (0, 4, 2)], (4,))),
 )
 lasts = mostly([3, (3,), [2, 3], (2, 3)], (4, 2, 3), (5,), (), 0)
 inner = arrays(mostly([(4, 2, 3), (2, 3), (0, 2, 3)], (2, 5), (2, 0), (3,)))
@@ -145,7 +145,7 @@ def bags(draw: Draw) -> Trial:
         shape: tuple[int, ...] = draw(st.sampled_from([(2, 3), (3, 1), (1, 4), (0, 3)]))
     else:
         shape = (6,)
-        starts = [[0], [0, 2, 4], [0, 2, 2, 6], [0, 6], [1, 3], [0, 7]]
+        starts = [[0, 2], [0, 2, 4], [0, 2, 2, 6], [0, 6], [1, 3], [0, 7]]
         call["offsets"] = np.array(draw(st.sampled_from(starts)))
     if options.get("mode") == "sum" and draw(flags):
         call["per_sample_weights"] = array(shape)
@@ -271,7 +271,7 @@ def test_dropout_in_evaluation(name: str, trial: Trial) -> None:
 @CHOSEN
 @given(
     options=some(p=chances, inplace=flags),
-    shape=st.sampled_from([(40, 5, 3), (20, 30, 2, 2), (8, 9, 2, 3, 1), (60, 4)]),
+    shape=st.sampled_from([(90, 5, 3), (80, 4, 2, 2), (20, 9, 2, 3, 1), (150, 4)]),
 )
 def test_dropout_in_training(name: str, options: Any, shape: Any) -> None:
     """What is dropped together, what it becomes, and by how much the rest grows."""
