@@ -187,12 +187,12 @@ def _arranged(
             f"{name}(): kernel_size, stride and dilation must be positive, got {kernel_size}, "
             f"{stride} and {dilation}"
         )
-    extent = [reach * (width - 1) + 1 for reach, width in zip(reaches, kernel)]
-    if min(sides) < 0 or any(2 * side > width for side, width in zip(sides, extent)):
+    if min(sides) < 0 or any(2 * side > width for side, width in zip(sides, kernel)):
         raise RuntimeError(
-            f"{name}(): padding {padding} must not be negative, nor above half of the window "
-            f"{tuple(extent)}"
+            f"{name}(): padding {padding} must not be negative, nor above half of the kernel "
+            f"{tuple(kernel)}"
         )
+    extent = [reach * (width - 1) + 1 for reach, width in zip(reaches, kernel)]
     pairs = tuple(
         _sides(size, width, step, side, ceil_mode)
         for size, width, step, side in zip(input.shape[-count:], extent, steps, sides)
