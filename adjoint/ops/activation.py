@@ -371,11 +371,18 @@ def rrelu(
     generator: Any = None,
 ) -> Any:
     """input where it is positive, else times a slope: in training drawn for each element."""
+    slopes = random_slopes(input, lower, upper, training, generator)
+    return leaky_by(input, slopes) if training else leaky_relu(input, slopes)
+
+
+def random_slopes(
+    input: Any, lower: float, upper: float, training: bool, generator: Any = None
+) -> Any:
+    """The slopes of rrelu below 0: in training one for each element, else one number."""
     if lower > upper:
         raise RuntimeError(
             f"rrelu(): the lower bound must not be above the upper: {lower} > {upper}"
         )
     if not training:
-        return leaky_relu(input, (lower + upper) / 2)
-    slopes = input.detach().clone().uniform_(lower, upper, generator=generator)
-    return leaky_by(input, slopes)
+        return (lower + upper) / 2
+    return input.detach().clone().uniform_(lower, upper, generator=generator)

@@ -4,13 +4,13 @@ from typing import Any
 
 from adjoint.ambient import is_grad_enabled
 from adjoint.dtypes import FLOAT, category_of, int64, uint8, uint64
-from adjoint.ops.activation import logsigmoid
+from adjoint.ops.activation import logsigmoid, relu
 from adjoint.ops.cumulative import cumsum
 from adjoint.ops.elementwise import clamp_min, div, mul, square, where
 from adjoint.ops.indexing import gather, getitem, one_hot
 from adjoint.ops.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general
-from adjoint.ops.reduction import log_softmax, mean, softmax, sum
+from adjoint.ops.reduction import log_softmax, softmax, sum
 from adjoint.ops.shape import reshape, unsqueeze
 from adjoint.ops.sorting import as_index
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of
@@ -248,11 +248,7 @@ def _soft_cross_entropy(
         target = target * (1 - label_smoothing) + label_smoothing / logs.shape[dim]
     product = logs * target if weight is None else logs * target * _along(weight, dim, logs.ndim)
     losses = -sum(product, dim)
-    return (
-        div(sum(losses), max(1, losses.numel()))
-        if reduction == "mean"
-        else reduced(losses, reduction)
-    )
+    return reduced(losses, reduction, losses.numel())
 
 
 def _smoothing_loss(
@@ -303,7 +299,7 @@ def multi_margin_loss(
         raise ValueError(f"multi_margin_loss(): only p == 1 and p == 2 supported, got {p}")
     rows, classes = _batched_rows("multi_margin_loss", input, target, 0)
     column = unsqueeze(classes, 1)
-    lacking = clamp_min(rows + (margin - gather(rows, 1, column)), 0)
+    lacking = relu(rows + (margin - gather(rows, 1, column)))
     if p == 2:
         lacking = square(lacking)
     if weight is not None:
@@ -332,7 +328,7 @@ def multilabel_margin_loss(
     known = where(given, classes, 0)
     hot = one_hot(known, rows.shape[1]) * unsqueeze(given, 2)
     others = unsqueeze(sum(hot, 1) == 0, 1)
-    lacking = clamp_min(1 - unsqueeze(gather(rows, 1, known), 2) + unsqueeze(rows, 1), 0)
+    lacking = relu(1 - unsqueeze(gather(rows, 1, known), 2) + unsqueeze(rows, 1))
     losses = sum(where(unsqueeze(given, 2) & others, lacking, 0.0), (1, 2)) / rows.shape[1]
     return reduced(losses if input.ndim == 2 else reshape(losses, ()), reduction)
 
@@ -351,4 +347,4 @@ def multilabel_soft_margin_loss(
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         losses = losses * weight
-    return reduced(mean(losses, -1), reduction)
+    return reduced(sum(losses, input.ndim - 1) / input.shape[-1], reduction)

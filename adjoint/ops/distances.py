@@ -7,6 +7,7 @@ from adjoint.ops.indexing import getitem
 from adjoint.ops.norms import norm, p_norm
 from adjoint.ops.op import composite
 from adjoint.ops.reduction import sum
+from adjoint.ops.shape import broadcast_tensors
 
 
 @composite(method=False)
@@ -19,8 +20,14 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
 @composite(method=False)
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along dim."""
-    one, other = (div(x, clamp_min(p_norm(x, 2, dim, True), eps)) for x in (x1, x2))
+    one, other = (div(x, _length(x, dim, eps)) for x in broadcast_tensors(x1, x2))
     return sum(one * other, dim)
+
+
+def _length(x: Any, dim: int, eps: float) -> Any:
+    """The norm along dim, or eps where that is greater: with the norm's slope there as well."""
+    length = p_norm(x, 2, dim, True)
+    return length + clamp_min(eps - length.detach(), 0)
 
 
 @composite(method=False)

@@ -1,5 +1,6 @@
 """Linear maps."""
 
+import math
 from typing import Any
 
 from adjoint.ops.elementwise import add, conj
@@ -12,7 +13,7 @@ from adjoint.tensor_core import NDARRAY
 
 def _rows(x: Any) -> Any:
     """All leading dimensions as one."""
-    return x if x.ndim == 2 else reshape(x, (-1, x.shape[-1]))
+    return x if x.ndim == 2 else reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
 def _linear_input(grad: Any, weight: Any) -> Any:
