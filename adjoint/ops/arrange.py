@@ -337,9 +337,16 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
             f"pad(): mode {mode!r} pads all dimensions but one or two, got {len(pad) // 2} of "
             f"{input.ndim}"
         )
+    inner_shape = input.shape[1:] if input.ndim - len(pad) // 2 == 2 else input.shape
+    if mode != "circular" and 0 in inner_shape:
+        raise RuntimeError(
+            f"pad(): in mode {mode!r} only the batch may be empty, got shape {list(input.shape)}"
+        )
     for i in range(0, len(pad), 2):
         dim, left, right = input.ndim - 1 - i // 2, pad[i], pad[i + 1]
         n = input.shape[dim]
+        if n + left + right < (0 if mode == "circular" else 1):
+            raise RuntimeError(f"pad(): of {n} places in dimension {dim}, {tuple(pad)} leaves none")
         inner = basic_index(input, along(dim, slice(max(-left, 0), n - max(-right, 0))))
         source = inner if mode == "circular" else input
         before, after = _edges(source, dim, max(left, 0), max(right, 0), mode)

@@ -86,9 +86,9 @@ def ravel(input: Any) -> Any:
 @composite
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions start_dim to end_dim as one."""
+    first, last = normal_dim(start_dim, input.ndim), normal_dim(end_dim, input.ndim)
     if input.ndim == 0:
         return reshape(input, (1,))
-    first, last = normal_dim(start_dim, input.ndim), normal_dim(end_dim, input.ndim)
     if first > last:
         raise RuntimeError("flatten(): start_dim cannot come after end_dim")
     if first == last:
@@ -100,9 +100,9 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 @composite
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     """Dimension dim split into several of the given sizes, one of which may be -1."""
-    place = normal_dim(dim, input.ndim)
     if not len(sizes):
         raise RuntimeError("unflatten(): sizes must be non-empty")
+    place = normal_dim(dim, input.ndim)
     parts = resolved(sizes, input.shape[place] if input.ndim else 1)
     return view_shape(input, (*input.shape[:place], *parts, *input.shape[place + 1 :]))
 
