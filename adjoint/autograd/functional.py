@@ -17,7 +17,7 @@ from adjoint.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
-Tensors = tuple[Tensor, ...]
+Tensors = tuple[Any, ...]  # of Tensors, whose methods are attached later
 
 _RESULT = "outputs of the user-provided function"
 _STRICT = "This is not allowed in strict mode"
@@ -134,7 +134,7 @@ def _answer(tensors: Tensors, several: bool, create_graph: bool) -> Any:
     return shown if several else shown[0]
 
 
-def _scalar(output: Any, function: str, strict: bool) -> Tensor:
+def _scalar(output: Any, function: str, strict: bool) -> Any:
     """The output of a function that has a Hessian."""
     several, tensors = _tensors(output, _RESULT, function)
     _check_recorded(tensors, strict, _OUTPUT)
@@ -245,7 +245,7 @@ def hvp(
     return _answer((output,), False, create_graph), _answer(product, many, create_graph)
 
 
-def _units(tensor: Tensor) -> Iterator[Tensor]:
+def _units(tensor: Any) -> Iterator[Any]:
     """For each element, a tensor of this one's shape that is 1 there and 0 elsewhere."""
     for i in range(tensor.numel()):
         unit = tensor.detach().new_zeros(tensor.numel())
@@ -253,12 +253,12 @@ def _units(tensor: Tensor) -> Iterator[Tensor]:
         yield unit.reshape(tensor.shape)
 
 
-def _stacked(rows: list[Any], first: Tensor, second: Tensor) -> Tensor:
+def _stacked(rows: list[Any], first: Any, second: Any) -> Any:
     """Rows of a matrix, one for each element of first, in the shapes of both."""
     shape = (*first.shape, *second.shape)
     if not rows:
         return second.new_zeros(shape)
-    stacked: Tensor = find_function("stack")(rows)
+    stacked = find_function("stack")(rows)
     return stacked.reshape(shape)
 
 
@@ -288,7 +288,7 @@ def _by_columns(outputs: Tensors, sources: Tensors, create_graph: bool) -> Any:
     starts = tuple(zeros_like(o, requires_grad=o.requires_grad) for o in outputs)
     recorded = [i for i, start in enumerate(starts) if start.requires_grad]
     slopes = _gradients(outputs, sources, starts, True)
-    blocks: list[list[Tensor]] = [[] for _ in outputs]
+    blocks: list[list[Any]] = [[] for _ in outputs]
     for source, slope in zip(sources, slopes):
         columns: list[list[Any]] = [[] for _ in outputs]
         for unit in _units(source):
@@ -382,8 +382,8 @@ def hessian(
     many, given = _tensors(inputs, "inputs", "hessian")
     _check_strategy(outer_jacobian_strategy, "hessian", "outer_jacobian_strategy")
 
-    def gradient(*points: Tensor) -> Any:
-        def value(*sources: Tensor) -> Tensor:
+    def gradient(*points: Any) -> Any:
+        def value(*sources: Any) -> Any:
             return _scalar(func(*sources), "hessian", strict).squeeze()
 
         slopes = jacobian(value, points, create_graph=True)
