@@ -6,6 +6,7 @@ from typing import Any
 from adjoint.dispatch import holds_complex
 from adjoint.ops.elementwise import conj, mul, where, zero_of
 from adjoint.ops.op import composite, elementwise, linear
+from adjoint.ops.shape import select
 from adjoint.ops.trigonometry import cos, sin
 
 
@@ -27,7 +28,12 @@ _PARTS_OF = {"complex64": "float32", "complex128": "float64"}
 _COMPLEX_OF = {parts: whole for whole, parts in _PARTS_OF.items()}
 
 
-@linear(input=lambda grad: view_as_complex(grad), view=True, method=False)
+def _joined(grad: Any) -> Any:
+    """Pairs as complex numbers, whatever their layout: a gradient may be expanded or transposed."""
+    return complex_(select(grad, -1, 0), select(grad, -1, 1))
+
+
+@linear(input=_joined, view=True, method=False)
 def view_as_real(xp: Any, input: Any) -> Any:
     """A view of complex numbers as pairs of reals in a new last dimension."""
     if input.dtype.kind != "c":
@@ -44,6 +50,11 @@ def view_as_complex(xp: Any, input: Any) -> Any:
         raise RuntimeError(
             f"the last dimension must have size 2, for real and imaginary part, got shape "
             f"{list(input.shape)}"
+        )
+    if hasattr(input, "strides") and input.size and input.strides[-1] != input.itemsize:
+        raise RuntimeError(
+            "the last dimension must have stride 1, so that pairs are neighbours in memory; call "
+            "contiguous() first"
         )
     return input.view(_COMPLEX_OF[input.dtype.name])[..., 0]
 
