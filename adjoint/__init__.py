@@ -159,7 +159,6 @@ from adjoint.ops.shape import (
     movedim as movedim,
     narrow as narrow,
     permute as permute,
-    ravel as ravel,
     reshape as reshape,
     select as select,
     split as split,
@@ -301,6 +300,7 @@ from adjoint.ops.conversion import (
     is_signed as is_signed,
     is_tensor as is_tensor,
     numel as numel,
+    ravel as ravel,
     result_type as result_type,
     typename as typename,
 )

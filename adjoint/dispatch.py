@@ -545,6 +545,8 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
         return error
     elif "boolean array indexing assignment" in text:
         kind, text = RuntimeError, "the values do not have the shape of what the mask picks"
+    elif "not supported for the input types" in text:
+        kind, text = NotImplementedError, "not implemented for this data type"
     elif "matmul: Input operand" in text:
         text = "the inner sizes of the two matrices differ"
     return kind(f"{op.name}({given}): {text}")

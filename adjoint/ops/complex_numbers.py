@@ -103,4 +103,13 @@ def polar(abs: Any, angle: Any) -> Any:
     return complex_(mul(abs, cos(angle)), mul(abs, sin(angle)))
 
 
-PROPERTIES = {"real": real, "imag": imag}
+def _writable(part: Any) -> property:
+    """A part as a property that can be assigned to: the values are copied into the view."""
+
+    def write(self: Any, value: Any) -> None:
+        part(self).copy_(value)
+
+    return property(part, write)
+
+
+PROPERTIES = {"real": _writable(real), "imag": _writable(imag)}
