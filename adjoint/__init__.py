@@ -518,16 +518,18 @@ from adjoint.native_functions import (
 )
 
 # Made from nothing.
-from adjoint.creation import (
-    arange as arange,
+from adjoint.borrowing import (
     as_tensor as as_tensor,
     asarray as asarray,
+    from_numpy as from_numpy,
+    frombuffer as frombuffer,
+)
+from adjoint.creation import (
+    arange as arange,
     empty as empty,
     empty_like as empty_like,
     empty_strided as empty_strided,
     eye as eye,
-    from_numpy as from_numpy,
-    frombuffer as frombuffer,
     full as full,
     full_like as full_like,
     get_default_device as get_default_device,

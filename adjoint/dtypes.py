@@ -191,7 +191,7 @@ def fitted_integer(number: int, numpy_dtype: Any, wraps: bool = False) -> int:
     One that is too large wraps around if asked to, and a negative one of an unsigned type always,
     as in PyTorch; else it is refused.
     """
-    bits = 8 * numpy_dtype.itemsize
+    bits: int = 8 * numpy_dtype.itemsize
     low = -(1 << (bits - 1)) if numpy_dtype.kind == "i" else 0
     distance = number - low
     if 0 <= distance < 1 << bits or bits == 64:  # what int64 can't hold no library takes

@@ -551,11 +551,20 @@ class Tensor(TensorCore):
             )
         return self.item()
 
+    def real_number(self) -> Any:
+        """The one element, for conversions to what can't be complex."""
+        value = self.number()
+        if isinstance(value, complex):
+            raise RuntimeError(
+                f"the value {value} cannot be converted to a real number; take .real or abs() first"
+            )
+        return value
+
     def __float__(self) -> float:
-        return float(self.number())
+        return float(self.real_number())
 
     def __int__(self) -> int:
-        return int(self.number())
+        return int(self.real_number())
 
     def __complex__(self) -> complex:
         return complex(self.number())

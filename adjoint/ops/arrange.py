@@ -66,6 +66,10 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def _several(name: str, tensors: Any) -> list[Any]:
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(
+            f"{name}(): the argument must be a tuple of Tensors, not {type(tensors).__name__}"
+        )
     if not len(tensors):
         raise RuntimeError(f"{name}(): expected a non-empty list of tensors")
     return list(tensors)
@@ -153,6 +157,8 @@ def repeated_index(xp: Any, repeats: Any, size: Any = None) -> Any:
     """0, 1, 2, …, each as often as repeats says; one number of repeats holds for `size` of them."""
     if repeats.dtype.kind not in "iu":
         raise NotImplementedError(f"repeats must be integers, got {repeats.dtype}")
+    if repeats.ndim > 1:
+        raise RuntimeError(f"repeats must have at most 1 dimension, got {repeats.ndim}")
     counts = repeats.reshape(-1)
     if size is not None and counts.shape[0] == 1:
         counts = xp.broadcast_to(counts, (size,))
@@ -207,6 +213,8 @@ def roll(xp: Any, input: Any, shifts: Any, dims: Any = ()) -> Any:
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
     axes = () if dims is None else dims
     axes = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
+    if not steps:
+        raise RuntimeError("shifts are required")
     if len(steps) != len(axes) and (axes or len(steps) > 1):
         raise RuntimeError(f"{len(steps)} shifts for {len(axes)} dimensions")
     if axes and input.ndim == 0:
@@ -355,6 +363,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """The coordinates of a grid: each vector, expanded along the dimensions of the others."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     vectors = list(given)
+    if not vectors:
+        raise RuntimeError("meshgrid(): expected a non-empty list of tensors")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f"meshgrid(): indexing must be 'ij' or 'xy', got {indexing!r}")
     for vector in vectors:

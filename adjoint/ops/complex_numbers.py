@@ -96,9 +96,10 @@ def complex_(xp: Any, real: Any, imag: Any) -> Any:
 @composite(method=False)
 def polar(abs: Any, angle: Any) -> Any:
     """Complex numbers from modulus and angle."""
-    if abs.dtype is not angle.dtype:
+    if abs.dtype != angle.dtype or abs.dtype.name not in _COMPLEX_OF:
         raise RuntimeError(
-            f"abs and angle must have one data type, got {abs.dtype} and {angle.dtype}"
+            "polar(): abs and angle must both be float32 or both float64, got "
+            f"{abs.dtype} and {angle.dtype}"
         )
     return complex_(mul(abs, cos(angle)), mul(abs, sin(angle)))
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 
-
 def normal_dim(dim: Any, ndim: int) -> int:
     """A dimension counted from the front; a 0-d tensor has dimensions -1 and 0, as in PyTorch."""
     number = operator.index(dim)

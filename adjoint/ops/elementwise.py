@@ -353,7 +353,7 @@ def _lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
 def lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
     """input + weight * (end - input)."""
     if input.dtype.kind in "iub":
-        raise NotImplementedError(f"lerp() needs floating point numbers, got {input.dtype}")
+        raise NotImplementedError(f"lerp() is not implemented for {input.dtype}")
     return _lerp(xp, input, end, weight)
 
 
@@ -448,7 +448,7 @@ def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:
 def pow(xp: Any, input: Any, exponent: Any) -> Any:
     """input to the power of exponent."""
     if kind_of(exponent) == "b":
-        raise NotImplementedError("pow() has no bool powers; convert with .to(...) first")
+        raise NotImplementedError("pow() is not implemented for bool; convert with .to(...) first")
     if kind_of(exponent) == "i":
         return _whole_power(xp, input, exponent)
     return xp.power(input, exponent)
@@ -600,7 +600,7 @@ def round(xp: Any, input: Any, *, decimals: int = 0) -> Any:
 def frac(xp: Any, input: Any) -> Any:
     """The fraction, with the sign of the element."""
     if input.dtype.kind in "biu":
-        raise NotImplementedError(f"frac() needs floating point numbers, got {input.dtype}")
+        raise NotImplementedError(f"frac() is not implemented for {input.dtype}")
     return input - xp.trunc(input)
 
 

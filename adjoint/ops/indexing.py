@@ -31,12 +31,18 @@ from adjoint.views import apply_inplace
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:
-    """The parts of an index; a short list with parts of its own counts as a tuple, as in PyTorch."""
+    """The parts of an index; a short list that has parts counts as a tuple, as in PyTorch."""
     if isinstance(index, tuple):
         return index
-    if isinstance(index, list) and len(index) < 32 and any(
-        part is None or part is Ellipsis or isinstance(part, (slice, list, tuple, range, Tensor))
-        for part in index
+    if (
+        isinstance(index, list)
+        and len(index) < 32
+        and any(
+            part is None
+            or part is Ellipsis
+            or isinstance(part, (slice, list, tuple, range, Tensor))
+            for part in index
+        )
     ):
         return tuple(index)
     return (index,)

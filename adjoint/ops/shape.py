@@ -295,8 +295,8 @@ def _first(start: Any) -> int:
     """Where narrow begins: a number, or an integer tensor of no dimensions."""
     if isinstance(start, Tensor) and (start.ndim or category_of(start.array.dtype) >= FLOAT):
         raise RuntimeError(
-            f"narrow(): start must be an integer or a 0-d integer tensor, got {start.dtype.name} of "
-            f"{start.ndim} dimensions"
+            "narrow(): start must be an integer or a 0-d integer tensor, got "
+            f"{start.dtype.name} of {start.ndim} dimensions"
         )
     if isinstance(start, float):
         raise TypeError(f"narrow(): start must be an integer, got {start}")
@@ -396,8 +396,8 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
     if isinstance(cuts, Tensor):
         if cuts.dtype is not int64 or cuts.ndim > 1:
             raise RuntimeError(
-                "tensor_split(): a tensor of indices or sections must be int64 and have at most one "
-                f"dimension, got {cuts.dtype.name} of {cuts.ndim}"
+                "tensor_split(): a tensor of indices or sections must be int64 and have at most "
+                f"one dimension, got {cuts.dtype.name} of {cuts.ndim}"
             )
         cuts = cuts.tolist()
     elif not isinstance(cuts, (tuple, list, int)):
