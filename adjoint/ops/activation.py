@@ -17,7 +17,7 @@ def _floats_only(name: str, array: Any) -> None:
     """Refuse data types in which the result could not be expressed."""
     if array.dtype.kind in "biu":
         raise NotImplementedError(
-            f"{name}() is not implemented for {array.dtype}; convert with .to(...) to a floating type"
+            f"{name}() is not implemented for {array.dtype}; convert with .to(...) first"
         )
 
 

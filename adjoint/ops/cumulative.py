@@ -204,7 +204,7 @@ def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
     axis = normal_dim(dim, input.ndim)
     if category_of(input.dtype) < FLOAT:
         raise NotImplementedError(
-            f"logcumsumexp is not implemented for {input.dtype}: convert it to a floating type first"
+            f"logcumsumexp is not implemented for {input.dtype}: convert it first"
         )
     if input.ndim == 0:
         return xp.array(input)

@@ -198,9 +198,7 @@ def _gamma_density(input: Any, other: Any) -> Any:
 
 def _incomplete(xp: Any, name: str, input: Any, other: Any) -> Any:
     if category_of(input.dtype) != FLOAT:
-        raise NotImplementedError(
-            f"incomplete gamma functions are not implemented for {input.dtype}"
-        )
+        raise NotImplementedError(f"{name} is not implemented for {input.dtype}")
     return kernel(xp, name, input, other)
 
 

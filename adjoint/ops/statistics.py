@@ -46,9 +46,7 @@ def _refused_counts(grad: Any) -> Any:
 def bincount(xp: Any, input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each integer from 0 on occurs, or the sum of its weights."""
     if input.dtype.kind not in "iu":
-        raise NotImplementedError(
-            f"bincount is not implemented for {input.dtype}, but for integers"
-        )
+        raise NotImplementedError(f"bincount is not implemented for {input.dtype}")
     if minlength < 0:
         raise RuntimeError(f"minlength must be >= 0, but is {minlength}")
     if input.ndim != 1 or (input.size and input.min() < 0):
