@@ -108,6 +108,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "utils.data.sampler": ("adjoint.utils.data",),
     "utils.dlpack": ("adjoint.interop",),
     "utils.hooks": ("adjoint.utils.hooks", "adjoint.autograd.hooks"),
+    "_utils": ("adjoint.compat.private_parts",),
     "_VF": ("adjoint.compat.private_ops", "adjoint"),
     # Devices and settings of PyTorch's own libraries.
     "accelerator": (_ABSENT,),
