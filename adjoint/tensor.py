@@ -421,40 +421,43 @@ class Tensor(TensorCore):
         return dispatch.operate(dispatch.operators.rshift, other, self, other)
 
     def __iadd__(self, other: Any) -> Any:
-        return dispatch.operators.add_(self, other)
+        return dispatch.operators.add_(self, other) if can_operate(other) else NotImplemented
 
     def __isub__(self, other: Any) -> Any:
-        return dispatch.operators.sub_(self, other)
+        return dispatch.operators.sub_(self, other) if can_operate(other) else NotImplemented
 
     def __imul__(self, other: Any) -> Any:
-        return dispatch.operators.mul_(self, other)
+        return dispatch.operators.mul_(self, other) if can_operate(other) else NotImplemented
 
     def __itruediv__(self, other: Any) -> Any:
-        return dispatch.operators.truediv_(self, other)
+        return dispatch.operators.truediv_(self, other) if can_operate(other) else NotImplemented
 
     def __ifloordiv__(self, other: Any) -> Any:
-        return dispatch.operators.floordiv_(self, other)
+        return dispatch.operators.floordiv_(self, other) if can_operate(other) else NotImplemented
 
     def __imod__(self, other: Any) -> Any:
-        return dispatch.operators.remainder_(self, other)
+        return dispatch.operators.remainder_(self, other) if can_operate(other) else NotImplemented
 
     def __ipow__(self, other: Any) -> Any:
-        return dispatch.operators.pow_(self, other)
+        return dispatch.operators.pow_(self, other) if can_operate(other) else NotImplemented
 
     def __iand__(self, other: Any) -> Any:
-        return dispatch.operators.bitwise_and_(self, other)
+        function = dispatch.operators.bitwise_and_
+        return function(self, other) if can_operate(other) else NotImplemented
 
     def __ior__(self, other: Any) -> Any:
-        return dispatch.operators.bitwise_or_(self, other)
+        function = dispatch.operators.bitwise_or_
+        return function(self, other) if can_operate(other) else NotImplemented
 
     def __ixor__(self, other: Any) -> Any:
-        return dispatch.operators.bitwise_xor_(self, other)
+        function = dispatch.operators.bitwise_xor_
+        return function(self, other) if can_operate(other) else NotImplemented
 
     def __ilshift__(self, other: Any) -> Any:
-        return dispatch.operators.lshift_(self, other)
+        return dispatch.operators.lshift_(self, other) if can_operate(other) else NotImplemented
 
     def __irshift__(self, other: Any) -> Any:
-        return dispatch.operators.rshift_(self, other)
+        return dispatch.operators.rshift_(self, other) if can_operate(other) else NotImplemented
 
     def __eq__(self, other: Any) -> Any:
         if isinstance(other, Tensor) or type(other) is float or type(other) is int:
@@ -576,6 +579,11 @@ class Tensor(TensorCore):
 
     def __contains__(self, element: Any) -> bool:
         return bool((self == element).any())
+
+
+def can_operate(other: Any) -> bool:
+    """Whether an operator can work with this; if not, the other operand is asked."""
+    return isinstance(other, (Tensor, bool, int, float, complex)) or lookup(type(other)) is not None
 
 
 def legacy_array(value: Any, sizes: tuple[Any, ...]) -> Any:

@@ -259,8 +259,11 @@ def hardswish(xp: Any, input: Any) -> Any:
     return input * xp.clip(input + 3, 0, 6) / 6
 
 
-def _within(value: Any, bound: float) -> Any:
-    return (value >= -bound) & (value <= bound)
+@elementwise(method=False, inplace=False)
+def _within(xp: Any, input: Any, bound: float) -> Any:
+    """Whether elements are at most bound away from 0, a number in the type of the elements."""
+    limit = xp.asarray(bound, dtype=input.dtype)
+    return (input >= -limit) & (input <= limit)
 
 
 def _shrink_rule(grad: Any, input: Any, lambd: float) -> Any:
