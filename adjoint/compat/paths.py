@@ -118,6 +118,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "backends": (),
     "backends.cpu": (_ABSENT,),
     "backends.cuda": (_ABSENT,),
+    "backends.cuda.matmul": (_ABSENT,),
     "backends.cudnn": (_ABSENT,),
     "backends.mkl": (_ABSENT,),
     "backends.mkldnn": (_ABSENT,),
