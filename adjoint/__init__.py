@@ -614,6 +614,7 @@ from adjoint import fft as fft
 from adjoint import linalg as linalg
 from adjoint import methods as methods
 from adjoint import random as random
+from adjoint import signal as signal
 from adjoint import special as special
 from adjoint.version import __compiled__ as __compiled__
 from adjoint.version import __version__ as __version__

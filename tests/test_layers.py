@@ -30,7 +30,7 @@ LAYERS = [
         "random",
         "subclass",
     ],
-    ["windows"],
+    ["signal", "windows"],
     ["autograd", "fft", "func", "library", "linalg", "methods"],
     ["explaining", "native_functions", "return_types", "settings", "special", "version"],
     ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
