@@ -25,10 +25,16 @@ from adjoint.compat.storages import (
     is_storage as is_storage,
 )
 from adjoint.compat.uncompiled import compile as compile
+from adjoint.ops.conversion import layout
 from adjoint.tensor import Tensor
 
 Storage = STORAGES["FloatStorage"]
 __version__ = "2.13.0"  # the PyTorch whose names and behaviour these are
+
+# Layouts that no tensor has, so that making one is refused.
+sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
+    layout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+)
 
 # A method of Tensor, attached by this package, that torch has as a function too.
 _METHODS = ("resize_as_",)

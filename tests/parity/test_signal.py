@@ -15,7 +15,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "cosine": [{}],
     "exponential": [{}, {"tau": 2.5}, {"center": 1.0, "sym": False}, {"center": 1.0}, {"tau": 0}],
     "gaussian": [{}, {"std": 0.4}, {"std": -1.0}],
-    "general_cosine": [{"a": [0.4, 0.3, 0.3]}, {"a": [1.0]}, {"a": []}, {"a": 0.5}],
+    "general_cosine": [{"a": [0.4, 0.3, 0.3]}, {"a": [1.0]}, {"a": []}],
     "general_hamming": [{}, {"alpha": 0.3}],
     "hamming": [{}],
     "hann": [{}],
@@ -43,6 +43,13 @@ def test_windows(name: str) -> None:
         for options in [{**own, **more} for own in special for more in general]:
             ours = outcome(adjoint, name, length, options)
             assert ours == outcome(torch, name, length, options), (length, options)
+
+
+def test_weights_are_a_list() -> None:
+    """A number alone is no list of weights."""
+    for library in (adjoint, torch):
+        with pytest.raises(TypeError):
+            library.signal.windows.general_cosine(4, a=0.5)
 
 
 def test_a_window_can_need_a_gradient() -> None:
