@@ -377,7 +377,7 @@ def write_out(name: str, result: Any, out: Any) -> Any:
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
             write_out(name, value, target)
-        return out
+        return type(result)(*out) if hasattr(result, "_fields") else out
     if result.needs_grad or (out.needs_grad and ambient().grad_enabled):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "

@@ -578,6 +578,10 @@ class Tensor(TensorCore):
         return iter(dispatch.operators.unbind(self))
 
     def __contains__(self, element: Any) -> bool:
+        if not can_operate(element):
+            raise RuntimeError(
+                f"a tensor contains numbers, or tensors; not a {type(element).__name__}"
+            )
         return bool((self == element).any())
 
 

@@ -4,6 +4,7 @@ A view remembers its base and the view operations that lead to it. When the memo
 base gets a new node and each view replays those operations to find its own (docs/notes/views.md).
 """
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import adjoint.dispatch as dispatch
@@ -557,6 +558,12 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     value = result.array
     backend = backend_of(target.array)
     if value.shape != target.array.shape:
+        if target.array.size:
+            warnings.warn(
+                f"{name}(): out has shape {tuple(target.array.shape)} and elements; it is resized "
+                f"to {tuple(value.shape)}, which is deprecated: empty it with resize_(0) first",
+                stacklevel=2,
+            )
         target.replace_array(backend.xp.empty(value.shape, target.array.dtype))
     store(name, target, value, backend)
     target.counter().bump()

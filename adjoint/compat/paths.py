@@ -148,6 +148,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_jit_internal": (_UNCOMPILED,),
     # PyTorch's private parts.
     "_C": (
+        "adjoint.compat.private_parts",
         "adjoint.compat.graph_nodes",
         "adjoint.compat.cached_tensors",
         "adjoint.compat.overriding",

@@ -250,23 +250,24 @@ def flipud(input: Any) -> Any:
     return flip(input, 0)
 
 
-def _needs_matrix(input: Any) -> None:
+def _diagonal_in(input: Any, diagonal: int) -> int:
+    """A diagonal of the matrices of input, the nearest one beyond them for one far away."""
     if input.ndim < 2:
         raise RuntimeError(f"expected at least 2 dimensions, got {input.ndim}")
+    rows, columns = input.shape[-2:]
+    return int(max(-rows, min(diagonal, columns)))
 
 
 @linear(input=lambda grad, diagonal: tril(grad, diagonal), inplace=True)
 def tril(xp: Any, input: Any, diagonal: int = 0) -> Any:
     """A copy with zeros above a diagonal."""
-    _needs_matrix(input)
-    return xp.tril(input, diagonal)
+    return xp.tril(input, _diagonal_in(input, diagonal))
 
 
 @linear(input=lambda grad, diagonal: triu(grad, diagonal), inplace=True)
 def triu(xp: Any, input: Any, diagonal: int = 0) -> Any:
     """A copy with zeros below a diagonal."""
-    _needs_matrix(input)
-    return xp.triu(input, diagonal)
+    return xp.triu(input, _diagonal_in(input, diagonal))
 
 
 @composite

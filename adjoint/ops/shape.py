@@ -510,4 +510,11 @@ ALIASES = {
     "swapdims": "transpose",
 }
 
+
+def _backwards(self: Any) -> Any:
+    """What reversed() gives: a copy in the opposite order along the first dimension."""
+    return flip(self, 0) if self.ndim else self
+
+
+METHODS = {"__reversed__": _backwards}
 PROPERTIES = {"T": _reversed, "mT": _matrix_transposed, "H": _hermitian, "mH": adjoint}

@@ -104,14 +104,14 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     products = find("matmul")(weighted, conj(transpose(centred, 0, 1)))
     freedom = clamp(freedom, min=0) if weights is not None else max(freedom, 0)
     result = products / freedom
-    return result if input.ndim == 2 else reshape(result, ())
+    return reshape(result, ()) if samples.shape[0] == 1 else result
 
 
 @composite
 def corrcoef(input: Any) -> Any:
     """Correlation coefficients of the variables in the rows."""
     covariance = cov(input)
-    if input.ndim < 2:
+    if not covariance.ndim:
         return covariance / covariance
     variances = find("diagonal")(covariance)
     deviations = sqrt(find("real")(variances) if holds_complex(variances) else variances)

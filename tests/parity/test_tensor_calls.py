@@ -188,7 +188,44 @@ CASES: dict[str, list[Callable[[Any], Any]]] = {
         lambda t: t.asarray(np.float64(0.5), copy=False),
         lambda t: t.asarray(np.float64(0.5)),
     ],
+    "operators that know nothing of the other": [
+        *[
+            lambda t, name=name: getattr(t.ones(2, dtype=t.int64), f"__i{name}__")(object())
+            for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "lshift")
+        ],
+        lambda t: 3 in t.tensor([1, 2, 3]),
+        lambda t: "a" in t.tensor([1, 2, 3]),
+        lambda t: None in t.tensor([1, 2, 3]),
+        lambda t: reversed(grid(t)),
+        lambda t: reversed(t.tensor(1)),
+    ],
+    "digits": [
+        lambda t: t.float_power(t.tensor([2.5]), 1.1),
+        lambda t: t.float_power(2, t.tensor([3])),
+        lambda t: t.hardshrink(t.tensor([1, 0.5, 0.3, 0.6], dtype=t.bfloat16), 0.3),
+        lambda t: t.nan_to_num(t.tensor([float("inf"), float("nan")], dtype=t.bfloat16)),
+        lambda t: t.heaviside(t.tensor([1j]), t.tensor([1j])),
+        lambda t: t.tensor([3, 4]).mvlgamma_(1),
+        lambda t: t.tensor([3.0, 4.0]).mvlgamma_(1),
+    ],
+    "matrices": [
+        lambda t: t.addmm(*[t.ones(2, 2, dtype=t.bfloat16)] * 3, beta=0.5, alpha=0.2),
+        lambda t: t.addmv(
+            t.ones(2, dtype=t.bfloat16), t.ones(2, 2, dtype=t.bfloat16), t.ones(2, dtype=t.bfloat16)
+        ),
+        lambda t: t.ones(2, 3).triu(-(2**63)),
+        lambda t: t.ones(2, 3).tril(2**62),
+        lambda t: t.ones(2, 3).tril(-1),
+        lambda t: t.linalg.lu_factor_ex(t.tensor([[1.0, 2.0], [3.0, 4.0]])),
+        lambda t: t.linalg.lu_factor_ex(t.zeros(2, 2)),
+        lambda t: t.linalg.lu_factor_ex(t.zeros(2, 2), check_errors=True),
+        lambda t: t.linalg.inv_ex(t.eye(2), out=(t.empty(0), t.empty(0, dtype=t.int32))).inverse,
+        lambda t: t.max(grid(t), 0, out=(t.empty(0), t.empty(0, dtype=t.int64))).indices,
+    ],
     "statistics": [
+        lambda t: t.cov(grid(t)[:1]),
+        lambda t: t.cov(grid(t)),
+        lambda t: t.corrcoef(grid(t)[:1]),
         lambda t: t.histc(t.ones(3, dtype=t.int32), 4, 5, 1),
         lambda t: t.histc(t.ones(3), 4, 5, 1),
         lambda t: t.bincount(t.ones(3)),
@@ -213,6 +250,7 @@ WARNINGS: list[Callable[[Any], Any]] = [
     lambda t: t.var(t.ones(1)),
     lambda t: t.std_mean(t.ones(3), correction=3),
     lambda t: t.frombuffer(b"\x01", dtype=t.uint8),
+    lambda t: t.add(t.ones(2), 1, out=t.ones(3)),
 ]
 
 
@@ -221,3 +259,20 @@ def test_warnings(number: int) -> None:
     """What PyTorch warns of, adjoint warns of: each time, where PyTorch does so once."""
     with pytest.warns(UserWarning):
         WARNINGS[number](adjoint)
+
+
+def test_the_slope_of_sinc_is_finite() -> None:
+    """At 0, and so near to it that the square vanishes."""
+    x = adjoint.tensor([0.0, 1e-200, 0.5], dtype=adjoint.float64, requires_grad=True)
+    adjoint.sinc(x).sum().backward()
+    theirs = torch.tensor([0.0, 1e-200, 0.5], dtype=torch.float64, requires_grad=True)
+    torch.sinc(theirs).sum().backward()
+    assert np.allclose(x.grad.tolist(), theirs.grad.tolist())
+
+
+def test_gradients_of_pairs_in_any_layout() -> None:
+    """An expanded or transposed gradient of view_as_real is joined to complex numbers."""
+    for library in (adjoint, torch):
+        z = library.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+        library.view_as_real(z).transpose(0, 1).sum().backward()
+        assert z.grad.tolist() == [1 + 1j, 1 + 1j]
