@@ -260,21 +260,21 @@ def hardswish(xp: Any, input: Any) -> Any:
 
 
 @elementwise(method=False, inplace=False)
-def _within(xp: Any, input: Any, bound: float) -> Any:
+def near_zero(xp: Any, input: Any, bound: float) -> Any:
     """Whether elements are at most bound away from 0, a number in the type of the elements."""
     limit = xp.asarray(bound, dtype=input.dtype)
     return (input >= -limit) & (input <= limit)
 
 
 def _shrink_rule(grad: Any, input: Any, lambd: float) -> Any:
-    return stepwise(where(_within(input, lambd), 0, grad), input)
+    return stepwise(where(near_zero(input, lambd), 0, grad), input)
 
 
 @elementwise(input=_shrink_rule, inplace=False)
 def hardshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     """input, and 0 where it is at most lambd away from 0."""
     _floats_only("hardshrink", input)
-    return xp.where(_within(input, lambd), 0, input)
+    return xp.where(near_zero(input, lambd), 0, input)
 
 
 @elementwise(input=_shrink_rule, inplace=False, method=False)
@@ -283,7 +283,7 @@ def softshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     _floats_only("softshrink", input)
     if lambd < 0:
         raise RuntimeError(f"lambd must not be negative, got {lambd}")
-    return xp.where(_within(input, lambd), 0, input - xp.sign(input) * lambd)
+    return xp.where(near_zero(input, lambd), 0, input - xp.sign(input) * lambd)
 
 
 @elementwise(
