@@ -112,7 +112,7 @@ class Options:
         if unknown:
             raise TypeError(f"{name}() got an unexpected argument '{min(unknown)}'")
         if given.get("layout") not in (None, strided):
-            raise RuntimeError(f"{name}() is not implemented for sparse types: tensors are dense")
+            raise RuntimeError(f"{name}() is not implemented for sparse types: tensors are strided")
         out, kind = given.get("out"), given.get("dtype")
         if isinstance(kind, str):
             raise TypeError(f"{name}(): dtype must be one such as adjoint.float32, not {kind!r}")

@@ -560,8 +560,9 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     if value.shape != target.array.shape:
         if target.array.size:
             warnings.warn(
-                f"{name}(): out has shape {tuple(target.array.shape)} and elements; it is resized "
-                f"to {tuple(value.shape)}, which is deprecated: empty it with resize_(0) first",
+                f"{name}(): An output with one or more elements was resized, from "
+                f"{tuple(target.array.shape)} to {tuple(value.shape)}; this is deprecated: give an "
+                "empty tensor, or one of the right shape",
                 stacklevel=2,
             )
         target.replace_array(backend.xp.empty(value.shape, target.array.dtype))
