@@ -159,7 +159,6 @@ from adjoint.ops.shape import (
     movedim as movedim,
     narrow as narrow,
     permute as permute,
-    ravel as ravel,
     reshape as reshape,
     select as select,
     split as split,
@@ -301,6 +300,7 @@ from adjoint.ops.conversion import (
     is_signed as is_signed,
     is_tensor as is_tensor,
     numel as numel,
+    ravel as ravel,
     result_type as result_type,
     typename as typename,
 )
@@ -518,16 +518,18 @@ from adjoint.native_functions import (
 )
 
 # Made from nothing.
-from adjoint.creation import (
-    arange as arange,
+from adjoint.borrowing import (
     as_tensor as as_tensor,
     asarray as asarray,
+    from_numpy as from_numpy,
+    frombuffer as frombuffer,
+)
+from adjoint.creation import (
+    arange as arange,
     empty as empty,
     empty_like as empty_like,
     empty_strided as empty_strided,
     eye as eye,
-    from_numpy as from_numpy,
-    frombuffer as frombuffer,
     full as full,
     full_like as full_like,
     get_default_device as get_default_device,
@@ -612,6 +614,7 @@ from adjoint import fft as fft
 from adjoint import linalg as linalg
 from adjoint import methods as methods
 from adjoint import random as random
+from adjoint import signal as signal
 from adjoint import special as special
 from adjoint.version import __compiled__ as __compiled__
 from adjoint.version import __version__ as __version__

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from adjoint.ambient import is_inference_mode_enabled
-from adjoint.backends import backend_for, lookup
+from adjoint.backends import backend_for
 from adjoint.backends.numpy import numpy_backend
 from adjoint.device import CPU, device
 from adjoint.dtypes import (
@@ -21,8 +21,8 @@ from adjoint.dtypes import (
     int64,
     of_python_scalar,
 )
-from adjoint.literals import array_of, check_array, fitted, is_row, number
-from adjoint.ops.conversion import clone, contiguous_format, strided, to
+from adjoint.literals import array_of, fitted, is_row, number
+from adjoint.ops.conversion import contiguous_format, strided
 from adjoint.ops.random import draw_integers, draw_normal, draw_uniform, normal_from
 from adjoint.random import chosen
 from adjoint.size import Size
@@ -30,14 +30,10 @@ from adjoint.tensor import Tensor
 
 __all__ = [
     "arange",
-    "as_tensor",
-    "asarray",
     "empty",
     "empty_like",
     "empty_strided",
     "eye",
-    "from_numpy",
-    "frombuffer",
     "full",
     "full_like",
     "get_default_device",
@@ -96,7 +92,7 @@ def _place(where: Any) -> device:
     return _default.device if where is None else _as_device(where)
 
 
-def _finished(array: Any, where: device, requires_grad: bool) -> Tensor:
+def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
     """A NumPy array's values as a new tensor on a device."""
     if where.type != "cpu":
         array = backend_for(where).from_numpy(array, where)
@@ -116,7 +112,7 @@ class Options:
         if unknown:
             raise TypeError(f"{name}() got an unexpected argument '{min(unknown)}'")
         if given.get("layout") not in (None, strided):
-            raise RuntimeError(f"{name}(): only adjoint.strided tensors can be made")
+            raise RuntimeError(f"{name}() is not implemented for sparse types: tensors are strided")
         out, kind = given.get("out"), given.get("dtype")
         if isinstance(kind, str):
             raise TypeError(f"{name}(): dtype must be one such as adjoint.float32, not {kind!r}")
@@ -141,12 +137,19 @@ class Options:
     def made(self, array: Any) -> Tensor:
         """The answer of the factory: a new tensor, or out with the new values."""
         if self.out is None:
-            return _finished(array, self.device, self.requires_grad)
-        result = _finished(array, self.out.device, False)
+            return finished(array, self.device, self.requires_grad)
+        result = finished(array, self.out.device, False)
         overwritten: Tensor = self.out.overwrite(result, self.name)
         return overwritten
 
+    def listed(self, array: Any) -> Tensor:
+        """The answer of a factory of a row of numbers; an out of as many keeps its shape."""
+        if self.out is not None and self.out.array.size == array.size:
+            array = array.reshape(self.out.array.shape)
+        return self.made(array)
 
+
+_TOO_MANY = 1 << 59  # elements of 16 bytes, of which memory has no more than 63 bits
 _OPTIONS = {"out", "dtype", "layout", "device", "requires_grad", "pin_memory", "memory_format"}
 
 
@@ -174,6 +177,8 @@ def _shape(name: str, size: Any) -> tuple[int, ...]:
     for n in sizes:
         if n < 0:
             raise RuntimeError(f"{name}(): a size can't be negative: {list(sizes)}")
+    if math.prod(sizes) >= _TOO_MANY:
+        raise RuntimeError(f"{name}(): the size of the storage overflowed: {list(sizes)}")
     return sizes
 
 
@@ -196,7 +201,7 @@ def tensor(
         )
     kind = None if dtype is None else as_dtype(dtype)
     array, where = array_of(data, kind, _default.device)
-    return _finished(array, where if device is None else _as_device(device), requires_grad)
+    return finished(array, where if device is None else _as_device(device), requires_grad)
 
 
 def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
@@ -215,82 +220,6 @@ def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
             f"Tensor(): data must be a sequence of numbers, or sizes, not {type(value).__name__}"
         )
     return array_of(value, get_default_dtype(), CPU)[0]
-
-
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """A tensor of data that shares its memory, and keeps its history, where that can be."""
-    if isinstance(data, Tensor):
-        return to(data, device=device, dtype=dtype)
-    shared = _shared(data)
-    if shared is None:
-        return tensor(data, dtype=dtype, device=device)
-    return to(shared, device=device, dtype=dtype)
-
-
-def _shared(data: Any) -> Tensor | None:
-    """A tensor on the memory of an array of any library; None if data is no array."""
-    if isinstance(data, np.ndarray):
-        return from_numpy(data)
-    if isinstance(data, np.generic) or lookup(type(data)) is None:
-        return None
-    result = Tensor(data)
-    if is_inference_mode_enabled():
-        result.mark_inference()
-    return result
-
-
-def from_numpy(ndarray: Any) -> Tensor:
-    """A tensor on the memory of a NumPy array: changes to one are seen in the other."""
-    if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    check_array(ndarray)
-    return _finished(np.asarray(ndarray), CPU, False)
-
-
-def frombuffer(
-    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
-    """A 1-d tensor on the memory of an object with Python's buffer protocol."""
-    array = np.frombuffer(buffer, as_dtype(dtype).numpy_dtype, count, offset)
-    return _finished(array, CPU, requires_grad)
-
-
-def asarray(
-    obj: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    copy: bool | None = None,
-    requires_grad: bool | None = None,
-) -> Tensor:
-    """A tensor of obj: its memory is shared where it can be, or as copy says."""
-    source = obj if isinstance(obj, Tensor) else _borrowed(obj, dtype)
-    if source is None:
-        if copy is False:
-            raise ValueError(f"asarray: a {type(obj).__name__} has no memory that could be shared")
-        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
-    if requires_grad is False:
-        source = source.detach()
-    result = to(source, device=device, dtype=dtype)
-    if copy is False and result is not source:
-        raise ValueError("asarray: another dtype or device needs a copy, which copy=False forbids")
-    if copy and result is source:
-        result = clone(source)
-    if requires_grad and not result.requires_grad:
-        result = (result.detach() if result is obj else result).requires_grad_()
-    return result
-
-
-def _borrowed(obj: Any, kind: Any) -> Tensor | None:
-    """A tensor on the memory of an array or buffer; None for anything else."""
-    shared = _shared(obj)
-    if shared is not None or isinstance(obj, (np.generic, str)):
-        return shared
-    try:
-        memoryview(obj)
-    except TypeError:
-        return None
-    return frombuffer(obj, dtype=get_default_dtype() if kind is None else kind)
 
 
 # ---- from sizes ----
@@ -431,7 +360,7 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
             f"{start} to {end} by {step}"
         )
     values = start + step * np.arange(math.ceil((end - start) / step))
-    return asked.made(values.astype(kind.numpy_dtype))
+    return asked.listed(values.astype(kind.numpy_dtype))
 
 
 def _spaced(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, dtype]:
@@ -441,6 +370,10 @@ def _spaced(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, dtyp
     start, end = number(start), number(end)
     mixed = isinstance(start, complex) or isinstance(end, complex)
     kind = asked.kind(default_complex() if mixed else None)
+    if mixed and kind.category != COMPLEX:
+        raise RuntimeError(
+            f"{asked.name}(): inferred dtype is complex, which {kind.name} can't hold"
+        )
     if kind.category == INTEGER:
         start, end = int(start), int(end)
     if steps == 1:
@@ -456,14 +389,14 @@ def linspace(start: Any, end: Any, steps: int, **options: Any) -> Tensor:
     """`steps` numbers from start to end, both included, equally far apart."""
     asked = Options("linspace", options)
     values, kind = _spaced(start, end, steps, asked)
-    return asked.made(values.astype(kind.numpy_dtype))
+    return asked.listed(values.astype(kind.numpy_dtype))
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
     """base to the power of `steps` equally spaced exponents from start to end."""
     asked = Options("logspace", options)
     exponents, kind = _spaced(start, end, steps, asked)
-    return asked.made(np.power(float(base), exponents).astype(kind.numpy_dtype))
+    return asked.listed(np.power(float(base), exponents).astype(kind.numpy_dtype))
 
 
 def eye(n: int, m: int | None = None, **options: Any) -> Tensor:
@@ -530,7 +463,8 @@ def randn_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tenso
 
 def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
     """Random integers, at least low (0 if it is left out) and less than high."""
-    names = ("low", "high", "size") if len(args) == 3 else ("high", "size")
+    bounds = len(args) - ("size" not in options)
+    names = ("low", "high", "size") if bounds == 2 else ("high", "size")
     given = _collected("randint", names, args, options)
     if len(args) > 3 or "high" not in given or "size" not in given:
         raise TypeError("randint() takes low (0), high and size: randint(0, 10, (2, 3))")

@@ -351,7 +351,25 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if args and type(args[0]) is NDARRAY and not tensors_in(values):
         return raw_result(op, NUMPY, values)
     result = apply(op, values)
-    return result if out is None else write_out(op.name, result, out)
+    if out is None:
+        return result
+    kind = kwargs.get("dtype")
+    if kind is not None and kind is not out.dtype:
+        raise RuntimeError(
+            f"{op.name}(): dtype={kind.name} asks for another type than out has, {out.dtype.name}"
+        )
+    return write_out(op.name, result, out)
+
+
+# Ops that want out= in the data type of their result; the others cast to it, as in PyTorch.
+_EXACT_NAMES: Final[str] = (
+    "addmm all amax amin aminmax any argmax argmin bitwise_not ceil complex conj_physical cummax "
+    "cummin diag floor frac frexp hardshrink heaviside histc isin isneginf isposinf kthvalue lerp "
+    "log_softmax logcumsumexp matmul max_dim median_dim min_dim mm mode msort nan_to_num "
+    "nanmedian_dim nanquantile neg nonzero polar quantile round searchsorted sgn sign signbit "
+    "softmax sort topk tril triu trunc"
+)
+EXACT_OUT: Final[frozenset[str]] = frozenset(_EXACT_NAMES.split())
 
 
 def write_out(name: str, result: Any, out: Any) -> Any:
@@ -359,12 +377,17 @@ def write_out(name: str, result: Any, out: Any) -> Any:
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
             write_out(name, value, target)
-        return out
+        return type(result)(*out) if hasattr(result, "_fields") else out
     if result.needs_grad or (out.needs_grad and ambient().grad_enabled):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
+    if name in EXACT_OUT and out.dtype is not result.dtype:
+        if result.dtype.name != "bool" or out.dtype.name != "uint8":
+            raise RuntimeError(
+                f"{name}(): expected out of dtype {result.dtype.name}, got {out.dtype.name}"
+            )
     return out.overwrite(result, name)
 
 
@@ -547,6 +570,8 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
         return error
     elif "boolean array indexing assignment" in text:
         kind, text = RuntimeError, "the values do not have the shape of what the mask picks"
+    elif "not supported for the input types" in text:
+        kind, text = NotImplementedError, "not implemented for this data type"
     elif "matmul: Input operand" in text:
         text = "the inner sizes of the two matrices differ"
     return kind(f"{op.name}({given}): {text}")

@@ -185,6 +185,22 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return from_.category <= to.category
 
 
+def fitted_integer(number: int, numpy_dtype: Any, wraps: bool = False) -> int:
+    """A Python integer as an integer type holds it.
+
+    One that is too large wraps around if asked to, and a negative one of an unsigned type always,
+    as in PyTorch; else it is refused.
+    """
+    bits: int = 8 * numpy_dtype.itemsize
+    low = -(1 << (bits - 1)) if numpy_dtype.kind == "i" else 0
+    distance = number - low
+    if 0 <= distance < 1 << bits or bits == 64:  # what int64 can't hold no library takes
+        return number
+    if not wraps and not (low == 0 and -(1 << bits) <= number < 0):
+        raise RuntimeError(f"value cannot be converted to type {numpy_dtype} without overflow")
+    return distance % (1 << bits) + low
+
+
 def of_python_scalar(value: object) -> dtype:
     """The type a Python number has when it stands alone."""
     kind = type(value)

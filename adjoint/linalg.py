@@ -15,6 +15,7 @@ from adjoint.ops.decompositions import (
     linalg_svd as svd,
     linalg_svdvals as svdvals,
 )
+from adjoint.ops.factorizations import linalg_lu_factor_ex as lu_factor_ex
 from adjoint.ops.linalg import (
     LinAlgError,
     linalg_det as det,
@@ -64,6 +65,7 @@ __all__ = [
     "lstsq",
     "lu",
     "lu_factor",
+    "lu_factor_ex",
     "lu_solve",
     "matmul",
     "matrix_exp",

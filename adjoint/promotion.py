@@ -8,6 +8,7 @@ from adjoint.dtypes import (
     FLOAT,
     category_of,
     dtype,
+    fitted_integer,
     from_numpy_dtype,
     get_default_dtype,
     of_python_scalar,
@@ -68,6 +69,9 @@ def promoted(op: "Op", values: list[Any], arrays: list[Any], backend: Backend) -
         elif isinstance(values[i], (list, tuple)):
             arrays[i] = [a if a.dtype == target else a.astype(target) for a in array]
         elif isinstance(array, (bool, int, float, complex)):
+            if type(array) is int and target.kind in "iu":
+                # Operators wrap numbers around, as in PyTorch; an exponent is not of the type.
+                array = fitted_integer(array, target, op.required == 2 and op.name != "pow")
             arrays[i] = backend.asarray(array, target)
         elif array is not None and not isinstance(array, str):
             arrays[i] = backend.asarray(array).astype(target)

@@ -27,13 +27,13 @@ class TreeSpec:
 
     __slots__ = ("children_specs", "context", "num_leaves", "num_nodes", "type")
 
-    def __init__(self, type: Any, context: Any, children_specs: "tuple[TreeSpec, ...]") -> None:
+    def __init__(self, type: Any, context: Any, children_specs: "Iterable[TreeSpec]") -> None:
         self.type = type  # None: this is a leaf
         self.context = context
-        self.children_specs = children_specs
+        self.children_specs = tuple(children_specs)
         leaf = type is None
-        self.num_leaves: int = 1 if leaf else sum(c.num_leaves for c in children_specs)
-        self.num_nodes: int = 1 + sum(c.num_nodes for c in children_specs)
+        self.num_leaves: int = 1 if leaf else sum(c.num_leaves for c in self.children_specs)
+        self.num_nodes: int = 1 + sum(c.num_nodes for c in self.children_specs)
 
     @property
     def num_children(self) -> int:

@@ -12,7 +12,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
-from adjoint.creation import empty, frombuffer
+from adjoint.borrowing import frombuffer
+from adjoint.creation import empty
 from adjoint.dtypes import dtype
 from adjoint.tensor import Tensor
 

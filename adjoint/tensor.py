@@ -421,40 +421,43 @@ class Tensor(TensorCore):
         return dispatch.operate(dispatch.operators.rshift, other, self, other)
 
     def __iadd__(self, other: Any) -> Any:
-        return dispatch.operators.add_(self, other)
+        return dispatch.operators.add_(self, other) if can_operate(other) else NotImplemented
 
     def __isub__(self, other: Any) -> Any:
-        return dispatch.operators.sub_(self, other)
+        return dispatch.operators.sub_(self, other) if can_operate(other) else NotImplemented
 
     def __imul__(self, other: Any) -> Any:
-        return dispatch.operators.mul_(self, other)
+        return dispatch.operators.mul_(self, other) if can_operate(other) else NotImplemented
 
     def __itruediv__(self, other: Any) -> Any:
-        return dispatch.operators.truediv_(self, other)
+        return dispatch.operators.truediv_(self, other) if can_operate(other) else NotImplemented
 
     def __ifloordiv__(self, other: Any) -> Any:
-        return dispatch.operators.floordiv_(self, other)
+        return dispatch.operators.floordiv_(self, other) if can_operate(other) else NotImplemented
 
     def __imod__(self, other: Any) -> Any:
-        return dispatch.operators.remainder_(self, other)
+        return dispatch.operators.remainder_(self, other) if can_operate(other) else NotImplemented
 
     def __ipow__(self, other: Any) -> Any:
-        return dispatch.operators.pow_(self, other)
+        return dispatch.operators.pow_(self, other) if can_operate(other) else NotImplemented
 
     def __iand__(self, other: Any) -> Any:
-        return dispatch.operators.bitwise_and_(self, other)
+        function = dispatch.operators.bitwise_and_
+        return function(self, other) if can_operate(other) else NotImplemented
 
     def __ior__(self, other: Any) -> Any:
-        return dispatch.operators.bitwise_or_(self, other)
+        function = dispatch.operators.bitwise_or_
+        return function(self, other) if can_operate(other) else NotImplemented
 
     def __ixor__(self, other: Any) -> Any:
-        return dispatch.operators.bitwise_xor_(self, other)
+        function = dispatch.operators.bitwise_xor_
+        return function(self, other) if can_operate(other) else NotImplemented
 
     def __ilshift__(self, other: Any) -> Any:
-        return dispatch.operators.lshift_(self, other)
+        return dispatch.operators.lshift_(self, other) if can_operate(other) else NotImplemented
 
     def __irshift__(self, other: Any) -> Any:
-        return dispatch.operators.rshift_(self, other)
+        return dispatch.operators.rshift_(self, other) if can_operate(other) else NotImplemented
 
     def __eq__(self, other: Any) -> Any:
         if isinstance(other, Tensor) or type(other) is float or type(other) is int:
@@ -551,11 +554,20 @@ class Tensor(TensorCore):
             )
         return self.item()
 
+    def real_number(self) -> Any:
+        """The one element, for conversions to what can't be complex."""
+        value = self.number()
+        if isinstance(value, complex):
+            raise RuntimeError(
+                f"the value {value} cannot be converted to a real number; take .real or abs() first"
+            )
+        return value
+
     def __float__(self) -> float:
-        return float(self.number())
+        return float(self.real_number())
 
     def __int__(self) -> int:
-        return int(self.number())
+        return int(self.real_number())
 
     def __complex__(self) -> complex:
         return complex(self.number())
@@ -566,7 +578,16 @@ class Tensor(TensorCore):
         return iter(dispatch.operators.unbind(self))
 
     def __contains__(self, element: Any) -> bool:
+        if not can_operate(element):
+            raise RuntimeError(
+                f"a tensor contains numbers, or tensors; not a {type(element).__name__}"
+            )
         return bool((self == element).any())
+
+
+def can_operate(other: Any) -> bool:
+    """Whether an operator can work with this; if not, the other operand is asked."""
+    return isinstance(other, (Tensor, bool, int, float, complex)) or lookup(type(other)) is not None
 
 
 def legacy_array(value: Any, sizes: tuple[Any, ...]) -> Any:

@@ -4,6 +4,7 @@ A view remembers its base and the view operations that lead to it. When the memo
 base gets a new node and each view replays those operations to find its own (docs/notes/views.md).
 """
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import adjoint.dispatch as dispatch
@@ -557,6 +558,13 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     value = result.array
     backend = backend_of(target.array)
     if value.shape != target.array.shape:
+        if target.array.size:
+            warnings.warn(
+                f"{name}(): An output with one or more elements was resized, from "
+                f"{tuple(target.array.shape)} to {tuple(value.shape)}; this is deprecated: give an "
+                "empty tensor, or one of the right shape",
+                stacklevel=2,
+            )
         target.replace_array(backend.xp.empty(value.shape, target.array.dtype))
     store(name, target, value, backend)
     target.counter().bump()

@@ -118,4 +118,4 @@ def range(start: Any, end: Any, step: Any = 1, **options: Any) -> Tensor:
             f"range(): upper bound and lower bound inconsistent with step sign: {first} to {last}"
         )
     count = math.floor((last - first) / width) + 1
-    return asked.made((first + width * np.arange(count)).astype(kind.numpy_dtype))
+    return asked.listed((first + width * np.arange(count)).astype(kind.numpy_dtype))

@@ -18,7 +18,7 @@ _HOMES = {
     "set_detect_anomaly": "anomaly_mode",
     "gradgradcheck": "gradcheck",
 }
-_MODULES = {"anomaly_mode", "function", "gradcheck", "graph", "profiler"}
+_MODULES = {"anomaly_mode", "function", "functional", "gradcheck", "graph", "profiler"}
 
 
 def __getattr__(name: str) -> Any:

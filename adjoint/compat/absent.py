@@ -11,6 +11,8 @@ enabled = False
 benchmark = False
 deterministic = False
 allow_tf32 = False
+allow_fp16_reduced_precision_reduction = False
+allow_bf16_reduced_precision_reduction = False
 
 
 def is_available() -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adjoint import dtypes
-from adjoint.creation import as_tensor
+from adjoint.borrowing import as_tensor
 from adjoint.dtypes import dtype, promote_types
 from adjoint.ops.comparison import isclose
 from adjoint.tensor import Tensor

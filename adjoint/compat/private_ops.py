@@ -1,25 +1,9 @@
 """Private and old spellings of operations that adjoint has under a public name."""
 
-import math
-import warnings
 from typing import Any
 
-from adjoint.creation import arange
-from adjoint.dtypes import get_default_dtype
 from adjoint.ops.sorting import unique
 from adjoint.tensor import Tensor
-
-
-def range(start: float = 0, end: float | None = None, step: float = 1, **options: Any) -> Tensor:
-    """arange up to and with its end, in floating point unless a dtype is given."""
-    warnings.warn("torch.range is deprecated; use torch.arange", UserWarning, stacklevel=2)
-    start, last = (0, start) if end is None else (start, end)
-    options.setdefault("dtype", get_default_dtype())
-    count = math.floor((last - start) / step) + 1
-    if count < 1:
-        raise RuntimeError(f"range: a step of {step} does not lead from {start} to {last}")
-    made: Tensor = arange(count, **options) * step + start
-    return made
 
 
 def _unique2(

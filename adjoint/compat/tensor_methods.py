@@ -8,10 +8,26 @@ from adjoint._base import HookTable
 from adjoint.ambient import is_inference_mode_enabled
 from adjoint.autograd.node import edge_node
 from adjoint.compat.legacy_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
-from adjoint.compat.storages import TypedStorage, UntypedStorage
-from adjoint.ops.conversion import alias, type_
+from adjoint.compat.storages import (
+    CLASSES,
+    STORAGE_NAMES,
+    TypedStorage,
+    UntypedStorage,
+    elements_for,
+)
+from adjoint.ops.conversion import (
+    alias,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    data_ptr,
+    preserve_format,
+    type_,
+)
 from adjoint.tensor import Tensor
 from adjoint.views import replay
+
+_LAYOUTS = (contiguous_format, channels_last, channels_last_3d)
 
 
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
@@ -76,17 +92,37 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     made = self.new_zeros(sizes).detach()
     kept = min(made.numel(), self.numel())
     made.view(-1)[:kept] = self.detach().reshape(-1)[:kept]
-    return _become(self, made)
+    return _become(self, made if memory_format is None else made.to(memory_format=memory_format))
 
 
-def resize_as_(self: Any, the_template: Tensor, memory_format: Any = None) -> Any:
+def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
     """Become a tensor of the size of another; see resize_."""
-    return resize_(self, the_template.shape)
+    if memory_format is preserve_format:
+        memory_format = next(
+            (each for each in _LAYOUTS if the_template.is_contiguous(memory_format=each)), None
+        )
+    return resize_(self, the_template.shape, memory_format=memory_format)
 
 
-def set_(self: Tensor, source: Tensor) -> Tensor:
-    """Show the memory of another tensor from now on."""
-    return _become(self, source)
+def set_(
+    self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Show the memory of another tensor or storage from now on, or none; in a pattern if asked."""
+    if source is None:
+        return _become(self, self.new_empty(0).detach())
+    if isinstance(source, UntypedStorage):
+        source = elements_for(self, source)
+    elif size is not None:
+        source = elements_for(self, TypedStorage(source))
+    if size is None:
+        return _become(self, source)
+    shown = source.new_empty(size).stride() if stride is None else stride
+    return _become(self, source.as_strided(size, shown, storage_offset))
+
+
+def storage_type(self: Tensor) -> Any:
+    """The class of the storage: torch.FloatStorage."""
+    return CLASSES[STORAGE_NAMES[self.dtype]]
 
 
 def _parts(name: str) -> Any:
@@ -174,6 +210,8 @@ METHODS: dict[str, Any] = {
     "untyped_storage": untyped_storage,
     "storage": storage,
     "_typed_storage": storage,
+    "storage_type": storage_type,
+    "const_data_ptr": data_ptr,
     "is_pinned": never,
     "is_shared": never,
     "pin_memory": same,

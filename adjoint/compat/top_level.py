@@ -13,19 +13,28 @@ from adjoint.compat.autocasting import (
     is_autocast_enabled as is_autocast_enabled,
 )
 from adjoint.compat.foreach import FOREACH
+from adjoint.compat.grad_scaling import GradScaler as GradScaler
 from adjoint.compat.legacy_types import (
     CPU_TYPES,
     set_default_tensor_type as set_default_tensor_type,
 )
 from adjoint.compat.storages import (
+    CLASSES as STORAGES,
     TypedStorage as TypedStorage,
     UntypedStorage as UntypedStorage,
     is_storage as is_storage,
 )
 from adjoint.compat.uncompiled import compile as compile
+from adjoint.ops.conversion import layout
 from adjoint.tensor import Tensor
 
+Storage = STORAGES["FloatStorage"]
 __version__ = "2.13.0"  # the PyTorch whose names and behaviour these are
+
+# Layouts that no tensor has, so that making one is refused.
+sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
+    layout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+)
 
 # A method of Tensor, attached by this package, that torch has as a function too.
 _METHODS = ("resize_as_",)
@@ -46,4 +55,5 @@ class _Method:
 
 globals().update({name: _Method(name) for name in _METHODS})
 globals().update(CPU_TYPES)
+globals().update(STORAGES)
 globals().update(FOREACH)

@@ -147,7 +147,7 @@ def attach_all(home: Any) -> None:
     for name, function in getattr(home, "METHODS", {}).items():
         setattr(Tensor, name, function)
     for name, function in getattr(home, "PROPERTIES", {}).items():
-        setattr(Tensor, name, property(function))
+        setattr(Tensor, name, function if isinstance(function, property) else property(function))
 
 
 attach()

@@ -18,7 +18,7 @@ def _floats_only(name: str, array: Any) -> None:
     """Refuse data types in which the result could not be expressed."""
     if array.dtype.kind in "biu":
         raise NotImplementedError(
-            f"{name}() needs floating point numbers, not {array.dtype}; convert with .to(...) first"
+            f"{name}() is not implemented for {array.dtype}; convert with .to(...) first"
         )
 
 
@@ -267,19 +267,22 @@ def hardswish(xp: Any, input: Any) -> Any:
     return input * xp.clip(input + 3, 0, 6) / 6
 
 
-def _within(value: Any, bound: float) -> Any:
-    return (value >= -bound) & (value <= bound)
+@elementwise(method=False, inplace=False)
+def near_zero(xp: Any, input: Any, bound: float) -> Any:
+    """Whether elements are at most bound away from 0, a number in the type of the elements."""
+    limit = xp.asarray(bound, dtype=input.dtype)
+    return (input >= -limit) & (input <= limit)
 
 
 def _shrink_rule(grad: Any, input: Any, lambd: float) -> Any:
-    return stepwise(where(_within(input, lambd), 0, grad), input)
+    return stepwise(where(near_zero(input, lambd), 0, grad), input)
 
 
 @elementwise(input=_shrink_rule, inplace=False)
 def hardshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     """input, and 0 where it is at most lambd away from 0."""
     _floats_only("hardshrink", input)
-    return xp.where(_within(input, lambd), 0, input)
+    return xp.where(near_zero(input, lambd), 0, input)
 
 
 @elementwise(input=_shrink_rule, inplace=False, method=False)
@@ -288,7 +291,7 @@ def softshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     _floats_only("softshrink", input)
     if lambd < 0:
         raise RuntimeError(f"lambd must not be negative, got {lambd}")
-    return xp.where(_within(input, lambd), 0, input - xp.sign(input) * lambd)
+    return xp.where(near_zero(input, lambd), 0, input - xp.sign(input) * lambd)
 
 
 @elementwise(

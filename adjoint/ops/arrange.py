@@ -66,6 +66,10 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def _several(name: str, tensors: Any) -> list[Any]:
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(
+            f"{name}(): the argument must be a tuple of Tensors, not {type(tensors).__name__}"
+        )
     if not len(tensors):
         raise RuntimeError(f"{name}(): expected a non-empty list of tensors")
     return list(tensors)
@@ -153,6 +157,8 @@ def repeated_index(xp: Any, repeats: Any, size: Any = None) -> Any:
     """0, 1, 2, …, each as often as repeats says; one number of repeats holds for `size` of them."""
     if repeats.dtype.kind not in "iu":
         raise NotImplementedError(f"repeats must be integers, got {repeats.dtype}")
+    if repeats.ndim > 1:
+        raise RuntimeError(f"repeats must have at most 1 dimension, got {repeats.ndim}")
     counts = repeats.reshape(-1)
     if size is not None and counts.shape[0] == 1:
         counts = xp.broadcast_to(counts, (size,))
@@ -207,6 +213,8 @@ def roll(xp: Any, input: Any, shifts: Any, dims: Any = ()) -> Any:
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
     axes = () if dims is None else dims
     axes = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
+    if not steps:
+        raise RuntimeError("shifts are required")
     if len(steps) != len(axes) and (axes or len(steps) > 1):
         raise RuntimeError(f"{len(steps)} shifts for {len(axes)} dimensions")
     if axes and input.ndim == 0:
@@ -242,23 +250,24 @@ def flipud(input: Any) -> Any:
     return flip(input, 0)
 
 
-def _needs_matrix(input: Any) -> None:
+def _diagonal_in(input: Any, diagonal: int) -> int:
+    """A diagonal of the matrices of input, the nearest one beyond them for one far away."""
     if input.ndim < 2:
         raise RuntimeError(f"expected at least 2 dimensions, got {input.ndim}")
+    rows, columns = input.shape[-2:]
+    return int(max(-rows, min(diagonal, columns)))
 
 
 @linear(input=lambda grad, diagonal: tril(grad, diagonal), inplace=True)
 def tril(xp: Any, input: Any, diagonal: int = 0) -> Any:
     """A copy with zeros above a diagonal."""
-    _needs_matrix(input)
-    return xp.tril(input, diagonal)
+    return xp.tril(input, _diagonal_in(input, diagonal))
 
 
 @linear(input=lambda grad, diagonal: triu(grad, diagonal), inplace=True)
 def triu(xp: Any, input: Any, diagonal: int = 0) -> Any:
     """A copy with zeros below a diagonal."""
-    _needs_matrix(input)
-    return xp.triu(input, diagonal)
+    return xp.triu(input, _diagonal_in(input, diagonal))
 
 
 @composite
@@ -362,6 +371,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """The coordinates of a grid: each vector, expanded along the dimensions of the others."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     vectors = list(given)
+    if not vectors:
+        raise RuntimeError("meshgrid(): expected a non-empty list of tensors")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f"meshgrid(): indexing must be 'ij' or 'xy', got {indexing!r}")
     for vector in vectors:

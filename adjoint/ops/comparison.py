@@ -15,7 +15,8 @@ def refuse_complex(name: str, value: Any) -> None:
     """Refuse complex numbers, which have no order."""
     if kind_of(value) == "c":
         raise NotImplementedError(
-            f"{name}() needs an order, which complex numbers lack; look at abs(), .real or .imag"
+            f"{name}() is not implemented for complex numbers, which have no order; look at abs(), "
+            ".real or .imag"
         )
 
 
@@ -88,7 +89,8 @@ def refuse_fractions(name: str, array: Any, kinds: str = "biu") -> None:
     if array.dtype.kind not in kinds:
         allowed = "integers and bool" if "b" in kinds else "integers"
         raise NotImplementedError(
-            f"{name}() works on {allowed}, not on {array.dtype}; convert with .to(...) first"
+            f"{name}() is not implemented for {array.dtype}, but for {allowed}; convert with "
+            ".to(...) first"
         )
 
 

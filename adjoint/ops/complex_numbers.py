@@ -6,6 +6,7 @@ from typing import Any
 from adjoint.dispatch import holds_complex
 from adjoint.ops.elementwise import conj, mul, where, zero_of
 from adjoint.ops.op import composite, elementwise, linear
+from adjoint.ops.shape import select
 from adjoint.ops.trigonometry import cos, sin
 
 
@@ -27,7 +28,12 @@ _PARTS_OF = {"complex64": "float32", "complex128": "float64"}
 _COMPLEX_OF = {parts: whole for whole, parts in _PARTS_OF.items()}
 
 
-@linear(input=lambda grad: view_as_complex(grad), view=True, method=False)
+def _joined(grad: Any) -> Any:
+    """Pairs as complex numbers, whatever their layout: a gradient may be expanded or transposed."""
+    return complex_(select(grad, -1, 0), select(grad, -1, 1))
+
+
+@linear(input=_joined, view=True, method=False)
 def view_as_real(xp: Any, input: Any) -> Any:
     """A view of complex numbers as pairs of reals in a new last dimension."""
     if input.dtype.kind != "c":
@@ -44,6 +50,11 @@ def view_as_complex(xp: Any, input: Any) -> Any:
         raise RuntimeError(
             f"the last dimension must have size 2, for real and imaginary part, got shape "
             f"{list(input.shape)}"
+        )
+    if hasattr(input, "strides") and input.size and input.strides[-1] != input.itemsize:
+        raise RuntimeError(
+            "the last dimension must have stride 1, so that pairs are neighbours in memory; call "
+            "contiguous() first"
         )
     return input.view(_COMPLEX_OF[input.dtype.name])[..., 0]
 
@@ -85,11 +96,21 @@ def complex_(xp: Any, real: Any, imag: Any) -> Any:
 @composite(method=False)
 def polar(abs: Any, angle: Any) -> Any:
     """Complex numbers from modulus and angle."""
-    if abs.dtype is not angle.dtype:
+    if abs.dtype != angle.dtype or abs.dtype.name not in _COMPLEX_OF:
         raise RuntimeError(
-            f"abs and angle must have one data type, got {abs.dtype} and {angle.dtype}"
+            "polar(): abs and angle must both be float32 or both float64, got "
+            f"{abs.dtype} and {angle.dtype}"
         )
     return complex_(mul(abs, cos(angle)), mul(abs, sin(angle)))
 
 
-PROPERTIES = {"real": real, "imag": imag}
+def _writable(part: Any) -> property:
+    """A part as a property that can be assigned to: the values are copied into the view."""
+
+    def write(self: Any, value: Any) -> None:
+        part(self).copy_(value)
+
+    return property(part, write)
+
+
+PROPERTIES = {"real": _writable(real), "imag": _writable(imag)}

@@ -25,8 +25,9 @@ from adjoint.dtypes import (
     result_of,
     uint8,
 )
-from adjoint.ops.dims import normal_dim
+from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, general, linear
+from adjoint.ops.shape import reshape
 from adjoint.tensor import Tensor
 from adjoint.views import apply_inplace
 
@@ -334,6 +335,12 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     if isinstance(input, Tensor) and is_contiguous(input, memory_format):
         return input
     return clone(input, memory_format=memory_format)
+
+
+@composite
+def ravel(input: Any) -> Any:
+    """All elements in one dimension, next to one another in memory."""
+    return contiguous(reshape(input, (-1,)) if product(input.shape) else reshape(input, (0,)))
 
 
 def stride(self: Tensor, dim: Any = None) -> Any:

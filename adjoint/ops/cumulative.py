@@ -204,7 +204,7 @@ def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
     axis = normal_dim(dim, input.ndim)
     if category_of(input.dtype) < FLOAT:
         raise NotImplementedError(
-            f"logcumsumexp is for floating and complex tensors, not {input.dtype}: convert it first"
+            f"logcumsumexp is not implemented for {input.dtype}: convert it first"
         )
     if input.ndim == 0:
         return xp.array(input)
@@ -219,7 +219,7 @@ def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
 def _running_extreme(xp: Any, input: Any, dim: int, choose: Any, wins: Any) -> tuple[Any, Any]:
     """Running extremes and where they are: the last place of equals, and any NaN wins."""
     if category_of(input.dtype) == COMPLEX:
-        raise NotImplementedError("complex numbers have no order")
+        raise NotImplementedError("not implemented for complex numbers, which have no order")
     axis = normal_dim(dim, input.ndim)
     if input.ndim == 0:
         return xp.array(input), xp.zeros((), "int64")

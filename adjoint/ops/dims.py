@@ -4,8 +4,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.size import Size
-
 
 def normal_dim(dim: Any, ndim: int) -> int:
     """A dimension counted from the front; a 0-d tensor has dimensions -1 and 0, as in PyTorch."""
@@ -110,11 +108,3 @@ def broadcast_shape(*shapes: Any) -> tuple[int, ...]:
                     f"together: dimension {d} has sizes {sizes[d]} and {n}"
                 )
     return tuple(sizes)
-
-
-def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes have together; a number is the shape of a vector."""
-    rows = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
-    if any(size < 0 for row in rows for size in row):
-        raise ValueError(f"broadcast_shapes: a size is negative: {', '.join(map(str, rows))}")
-    return Size(broadcast_shape(*rows))

@@ -353,7 +353,7 @@ def _lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
 def lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
     """input + weight * (end - input)."""
     if input.dtype.kind in "iub":
-        raise NotImplementedError(f"lerp() needs floating point numbers, got {input.dtype}")
+        raise NotImplementedError(f"lerp() is not implemented for {input.dtype}")
     return _lerp(xp, input, end, weight)
 
 
@@ -448,7 +448,7 @@ def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:
 def pow(xp: Any, input: Any, exponent: Any) -> Any:
     """input to the power of exponent."""
     if kind_of(exponent) == "b":
-        raise NotImplementedError("pow() has no bool powers; convert with .to(...) first")
+        raise NotImplementedError("pow() is not implemented for bool; convert with .to(...) first")
     if kind_of(exponent) == "i":
         return _whole_power(xp, input, exponent)
     return xp.power(input, exponent)
@@ -457,6 +457,7 @@ def pow(xp: Any, input: Any, exponent: Any) -> Any:
 @elementwise(
     input=_base_rule,
     exponent=_exponent_rule,
+    promotes="",  # an exponent that is a number keeps its digits
     inplace=False,
     domain=(0.5, 3.0),
     node_name="PowBackward1",
@@ -600,7 +601,7 @@ def round(xp: Any, input: Any, *, decimals: int = 0) -> Any:
 def frac(xp: Any, input: Any) -> Any:
     """The fraction, with the sign of the element."""
     if input.dtype.kind in "biu":
-        raise NotImplementedError(f"frac() needs floating point numbers, got {input.dtype}")
+        raise NotImplementedError(f"frac() is not implemented for {input.dtype}")
     return input - xp.trunc(input)
 
 
@@ -710,6 +711,11 @@ def nan_to_num(
     xp: Any, input: Any, nan: float | None = None, posinf: Any = None, neginf: Any = None
 ) -> Any:
     """input with nan replaced by a number, infinities by numbers or the largest finite ones."""
+    if input.dtype.name == "bfloat16":  # none of NumPy's own types, so that it knows no limits
+        high = 3.3895313892515355e38 if posinf is None else posinf
+        low = -3.3895313892515355e38 if neginf is None else neginf
+        finite = xp.where(input == math.inf, high, xp.where(input == -math.inf, low, input))
+        return xp.where(xp.isnan(input), nan or 0.0, finite).astype(input.dtype)
     return xp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
@@ -718,6 +724,8 @@ def nan_to_num(
 )
 def heaviside(xp: Any, input: Any, values: Any) -> Any:
     """0 below 0, 1 above, values at 0."""
+    if input.dtype.kind == "c":
+        raise RuntimeError("heaviside is not implemented for complex tensors")
     if input.dtype != values.dtype:
         raise RuntimeError("input and values must have one data type; convert one with .to(...)")
     return xp.where(input == 0, values, (input > 0).astype(input.dtype))

@@ -10,7 +10,12 @@ from adjoint.ops.decompositions import (
     linalg_svd,
 )
 from adjoint.ops.elementwise import conj, refused_derivative
-from adjoint.ops.linalg import check_matrices, identity_like, linalg_solve_triangular
+from adjoint.ops.linalg import (
+    LinAlgError,
+    check_matrices,
+    identity_like,
+    linalg_solve_triangular,
+)
 from adjoint.ops.matmul import matmul, mH
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import mean
@@ -20,7 +25,7 @@ from adjoint.ops.shape import expand, narrow, transpose, unsqueeze
 
 
 class LUWithInfo(NamedTuple):
-    """What lu answers with get_infos."""
+    """What lu with get_infos and linalg.lu_factor_ex answer."""
 
     LU: Any
     pivots: Any
@@ -34,6 +39,16 @@ def first_zero_pivot(xp: Any, LU: Any) -> Any:
     if not zeros.shape[-1]:
         return xp.zeros(zeros.shape[:-1], "int32")
     return xp.where(zeros.any(-1), xp.argmax(zeros, -1) + 1, 0).astype("int32")
+
+
+@composite(method=False)
+def linalg_lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> LUWithInfo:
+    """linalg.lu_factor, and the place of the first zero on the diagonal of U, or 0."""
+    packed, pivots = linalg_lu_factor(A, pivot=pivot)
+    info = first_zero_pivot(packed.detach())
+    if check_errors and info.any():
+        raise LinAlgError("linalg_lu_factor_ex: U has a zero on its diagonal, so A is singular")
+    return LUWithInfo(packed, pivots, info)
 
 
 @composite

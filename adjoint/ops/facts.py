@@ -39,6 +39,12 @@ def is_inference(input: Tensor) -> bool:
 @composite(method=False)
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes have together; a number is a shape of one size."""
+    for shape in shapes:
+        if not isinstance(shape, int | tuple | list):
+            raise RuntimeError(
+                "broadcast_shapes(): a shape must be a number or a sequence of numbers, got "
+                f"{shape!r}"
+            )
     listed = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     sizes = [1] * max(map(len, listed), default=0)
     for shape in listed:

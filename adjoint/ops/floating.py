@@ -24,5 +24,5 @@ def frexp(xp: Any, input: Any) -> Any:
 def nextafter(xp: Any, input: Any, other: Any) -> Any:
     """The next floating number after each element in the direction of other."""
     if category_of(input.dtype) != FLOAT:
-        raise NotImplementedError(f"nextafter is for floating tensors, not {input.dtype}")
+        raise NotImplementedError(f"nextafter is not implemented for {input.dtype}")
     return xp.nextafter(input, other)

@@ -50,7 +50,7 @@ def bin_totals(xp: Any, points: Any, edges: Any, weight: Any = None) -> Any:
     A bin includes its lower edge, the last one its upper edge too.
     """
     if category_of(points.dtype) != FLOAT:
-        raise NotImplementedError(f"histograms are of floating tensors, not {points.dtype}")
+        raise NotImplementedError(f"histograms are not implemented for {points.dtype}")
     shape = tuple(len(each) - 1 for each in edges)
     cells, inside = xp.zeros(len(points), "int64"), xp.ones(len(points), "bool")
     for dim, each in enumerate(edges):

@@ -6,9 +6,11 @@ in PyTorch, and not in NumPy) an int next to an index tensor does not change whe
 """
 
 import operator
+import warnings
 from typing import Any
 
 from adjoint.backends import backend_of, lookup
+from adjoint.dtypes import fitted_integer
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.shape import (
@@ -29,12 +31,18 @@ from adjoint.views import apply_inplace
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:
-    """The parts of an index; a list with parts of its own counts as a tuple, as in PyTorch."""
+    """The parts of an index; a short list that has parts counts as a tuple, as in PyTorch."""
     if isinstance(index, tuple):
         return index
-    if isinstance(index, list) and any(
-        part is None or part is Ellipsis or isinstance(part, (slice, list, tuple, Tensor))
-        for part in index
+    if (
+        isinstance(index, list)
+        and len(index) < 32
+        and any(
+            part is None
+            or part is Ellipsis
+            or isinstance(part, (slice, list, tuple, range, Tensor))
+            for part in index
+        )
     ):
         return tuple(index)
     return (index,)
@@ -70,6 +78,9 @@ def _plain_part(part: Any) -> Any:
             raise IndexError(
                 f"tensors used as indices must be of an integer type or bool, got {array.dtype}"
             )
+        if array.dtype == "uint8" and isinstance(part, Tensor):
+            warnings.warn("an index of uint8 is a mask, as bool is; use bool", stacklevel=2)
+            return array.astype(bool)
         if array.ndim == 0 and kind != "b" and backend_of(array).mutable:
             return int(array)  # a traced array has no value; it stays, and picks like a tensor
         return part
@@ -231,6 +242,8 @@ def as_value(xp: Any, value: Any, kind: Any) -> Any:
     """A number or array as an array of the data type it is written into."""
     if isinstance(value, complex) and kind.kind != "c":
         raise RuntimeError(f"a complex number can't be written into a tensor of {kind}")
+    if type(value) is int and kind.kind in "iu":
+        value = fitted_integer(value, kind)
     array = xp.asarray(value)
     if array.dtype == kind:
         return array
@@ -322,20 +335,25 @@ def same_dtype(name: str, input: Any, source: Any) -> None:
         raise RuntimeError(f"{name} of {source.dtype} for a tensor of {input.dtype}; cast it first")
 
 
+def _by_dimension(indices: Any) -> tuple[Any, ...]:
+    """The index that a sequence of index tensors means: None stands for a whole dimension."""
+    return tuple([slice(None) if part is None else part for part in indices])
+
+
 def _accumulate_or_write(array: Any, indices: Any, values: Any, accumulate: bool = False) -> None:
     if accumulate:
         array[...] = index_put.forward(backend_of(array).xp, array, indices, values, True)
     else:
         same_dtype("values", array, values)
-        _write(array, tuple(indices), values)
+        _write(array, _by_dimension(indices), values)
 
 
 @general(
     input=lambda grad, indices, accumulate: (
-        grad if accumulate else setitem(grad, tuple(indices), 0)
+        grad if accumulate else setitem(grad, _by_dimension(indices), 0)
     ),
     values=lambda grad, indices, values_shape: of_value(
-        getitem(grad, tuple(indices)), values_shape
+        getitem(grad, _by_dimension(indices)), values_shape
     ),
     mutate=_accumulate_or_write,
     inplace=True,
@@ -344,8 +362,8 @@ def index_put(xp: Any, input: Any, indices: Any, values: Any, accumulate: bool =
     """input with values written, or added, where the tensors of indices name."""
     same_dtype("values", input, values)
     if not accumulate:
-        return setitem.forward(xp, input, tuple(indices), values)
-    picks = _divide(xp, input.ndim, tuple(indices))[1]
+        return setitem.forward(xp, input, _by_dimension(indices), values)
+    picks = _divide(xp, input.ndim, _by_dimension(indices))[1]
     return _added(xp, input, picks, values)
 
 
@@ -464,6 +482,8 @@ def index_select(xp: Any, input: Any, dim: int, index: Any) -> Any:
 @composite
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """The elements that indices names along dim, the other dimensions broadcast."""
+    if getattr(indices, "array", indices).dtype != "int64":
+        raise RuntimeError(f"take_along_dim(): indices must be of int64, got {indices.dtype}")
     if dim is None:
         return gather(flatten(input), 0, flatten(indices))
     axis = normal_dim(dim, input.ndim)

@@ -205,7 +205,8 @@ def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     if input.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
     product = _scaled(product, alpha)
-    return product if beta == 0 else product + _scaled(input, beta)
+    total = product if beta == 0 else product + _scaled(input, beta)
+    return total if total.dtype == input.dtype else total.astype(input.dtype)  # of bfloat16
 
 
 @general(

@@ -269,6 +269,9 @@ def _uniform(input: Any, low: float, high: float, generator: Any) -> Any:
     _require_float(input, "uniform_")
     if low > high:
         raise RuntimeError(f"the range [from, to) needs from <= to, but got from={low} > to={high}")
+    widest = np.finfo("float16" if input.dtype == "float16" else "float32").max
+    if input.dtype != "float64" and high - low > widest:
+        raise RuntimeError(f"the range from {low} to {high} is wider than {input.dtype} can hold")
     return draw_uniform(input.shape, input.dtype, low, high, generator)
 
 

@@ -2,6 +2,7 @@
 
 import builtins
 import math
+import warnings
 from typing import Any
 
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype, int64
@@ -59,7 +60,7 @@ def refuse_empty(input: Any, dim: Any, error: type[Exception] = RuntimeError) ->
 def refuse_complex(input: Any, error: type[Exception] = NotImplementedError) -> None:
     """Complex numbers have no order."""
     if category_of(input.dtype) == COMPLEX:
-        raise error("complex numbers have no order; take abs() or a part first")
+        raise error("not implemented for complex numbers, which have no order; take abs() first")
 
 
 # ---- sums and products ----
@@ -237,6 +238,11 @@ def _variance(xp: Any, input: Any, dim: Any, correction: Any, keepdim: bool) -> 
     count = reduced_count(input.shape, dim)
     centred = values - xp.divide(values.sum(axis=axes, keepdims=True), count)
     squares = (centred * centred.conj()).real if category_of(input.dtype) == COMPLEX else centred**2
+    if count <= correction:
+        warnings.warn(
+            f"the degrees of freedom is <= 0: {count} elements, correction {correction}",
+            stacklevel=2,
+        )
     return xp.divide(squares.sum(axis=axes, keepdims=keepdim), builtins.max(count - correction, 0))
 
 
@@ -548,7 +554,7 @@ def _floating(input: Any, dtype: Any) -> Any:
         input = input.astype(as_dtype(dtype).numpy_dtype)
     if category_of(input.dtype) != FLOAT:
         raise NotImplementedError(
-            f"softmax of {input.dtype}: give a floating dtype=, or convert it"
+            f"softmax is not implemented for {input.dtype}: give a floating dtype=, or convert it"
         )
     return input
 

@@ -54,7 +54,7 @@ def segment_reduce(
             f"and shape {list(given.shape)}"
         )
     if category_of(data.array.dtype) < FLOAT:
-        raise NotImplementedError(f"segment_reduce() is for floating tensors, not {data.dtype}")
+        raise NotImplementedError(f"segment_reduce() is not implemented for {data.dtype}")
     sizes, rows = _runs(data, lengths, offsets, unsafe)
     count = sizes.shape[0]
     start = _STARTS[reduce] if initial is None else initial

@@ -6,10 +6,11 @@ of the base replays it. Views by strides are in strided.py, further copies in ar
 
 from typing import Any
 
-from adjoint.dtypes import dtype as data_type
+from adjoint.dtypes import FLOAT, category_of, dtype as data_type, int64
 from adjoint.ops.dims import along, broadcast_shape, distinct_dims, normal_dim, product, resolved
 from adjoint.ops.elementwise import conj
 from adjoint.ops.op import composite, general, linear
+from adjoint.tensor import Tensor
 
 # ---- another shape ----
 
@@ -75,12 +76,6 @@ def view_as(input: Any, other: Any) -> Any:
 def reshape_as(input: Any, other: Any) -> Any:
     """The same elements in the shape of other."""
     return reshape(input, other.shape)
-
-
-@composite
-def ravel(input: Any) -> Any:
-    """All elements in one dimension."""
-    return reshape(input, (-1,)) if product(input.shape) else reshape(input, (0,))
 
 
 @composite
@@ -296,12 +291,24 @@ def select(xp: Any, input: Any, dim: int, index: int) -> Any:
     return input[(*along(place, position), Ellipsis)]
 
 
+def _first(start: Any) -> int:
+    """Where narrow begins: a number, or an integer tensor of no dimensions."""
+    if isinstance(start, Tensor) and (start.ndim or category_of(start.array.dtype) >= FLOAT):
+        raise RuntimeError(
+            "narrow(): start must be an integer or a 0-d integer tensor, got "
+            f"{start.dtype.name} of {start.ndim} dimensions"
+        )
+    if isinstance(start, float):
+        raise TypeError(f"narrow(): start must be an integer, got {start}")
+    return int(start)
+
+
 @composite
 def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     """A view of `length` elements of dimension dim from start on."""
     if input.ndim == 0:
         raise RuntimeError("narrow(): a 0-d tensor has no dimension to narrow")
-    place, first = normal_dim(dim, input.ndim), int(start)
+    place, first = normal_dim(dim, input.ndim), _first(start)
     size = input.shape[place]
     if length < 0:
         raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
@@ -386,8 +393,18 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
     length = _length("tensor_split", input, dim)
     place = normal_dim(dim, input.ndim)
     cuts = indices_or_sections
-    if not isinstance(cuts, (tuple, list, int)):
+    if isinstance(cuts, Tensor):
+        if cuts.dtype is not int64 or cuts.ndim > 1:
+            raise RuntimeError(
+                "tensor_split(): a tensor of indices or sections must be int64 and have at most "
+                f"one dimension, got {cuts.dtype.name} of {cuts.ndim}"
+            )
         cuts = cuts.tolist()
+    elif not isinstance(cuts, (tuple, list, int)):
+        raise TypeError(
+            "tensor_split(): wants a number of sections or a sequence of indices, got a "
+            f"{type(cuts).__name__}"
+        )
     if isinstance(cuts, int):
         if cuts < 1:
             raise RuntimeError(f"tensor_split(): needs at least one section, got {cuts}")
@@ -493,4 +510,11 @@ ALIASES = {
     "swapdims": "transpose",
 }
 
+
+def _backwards(self: Any) -> Any:
+    """What reversed() gives: a copy in the opposite order along the first dimension."""
+    return flip(self, 0) if self.ndim else self
+
+
+METHODS = {"__reversed__": _backwards}
 PROPERTIES = {"T": _reversed, "mT": _matrix_transposed, "H": _hermitian, "mH": adjoint}

@@ -93,7 +93,7 @@ def topk(
 def _ranked(input: Any) -> None:
     """Refuse the types that kthvalue, median and mode do not know."""
     if input.dtype == bool:
-        raise NotImplementedError("bool elements are not ranked; convert to an integer type")
+        raise NotImplementedError("ranking is not implemented for bool; convert to an integer type")
     refuse_complex(input)
 
 

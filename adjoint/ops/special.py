@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from adjoint.dtypes import FLOAT, category_of
+from adjoint.dtypes import FLOAT, can_cast, category_of
 from adjoint.ops.conversion import clone
 from adjoint.ops.cumulative import is_half, narrowed, widened
 from adjoint.ops.elementwise import (
@@ -188,7 +188,13 @@ def mvlgamma(input: Any, p: int) -> Any:
 @composite
 def mvlgamma_(input: Any, p: int) -> Any:
     """In-place form of mvlgamma."""
-    return input.copy_(mvlgamma(clone(input), p))
+    result = mvlgamma(clone(input), p)
+    if not can_cast(result.dtype, input.dtype):
+        raise RuntimeError(
+            f"mvlgamma_(): result type {result.dtype.name} can't be cast to the desired output "
+            f"type {input.dtype.name}"
+        )
+    return input.copy_(result)
 
 
 def _gamma_density(input: Any, other: Any) -> Any:
@@ -198,7 +204,7 @@ def _gamma_density(input: Any, other: Any) -> Any:
 
 def _incomplete(xp: Any, name: str, input: Any, other: Any) -> Any:
     if category_of(input.dtype) != FLOAT:
-        raise NotImplementedError(f"incomplete gamma functions are not for {input.dtype}")
+        raise NotImplementedError(f"{name} is not implemented for {input.dtype}")
     return kernel(xp, name, input, other)
 
 
@@ -319,7 +325,7 @@ def logit(xp: Any, input: Any, eps: float | None = None) -> Any:
 
 def _sinc_rule(grad: Any, input: Any) -> Any:
     """(cos πx - sinc x) / x; 0 at 0."""
-    flat = input == 0
+    flat = input * input == 0  # of the smallest numbers the square has vanished
     x = where(flat, 1, input) * math.pi
     slope = (x * cos(x) - sin(x)) / (x * x) * math.pi
     return where(flat, 0, grad * conj(slope))

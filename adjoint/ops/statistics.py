@@ -18,11 +18,13 @@ from adjoint.ops.shape import cat, narrow, reshape, transpose
 @general()
 def histc(xp: Any, input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
     """How many elements lie in each of `bins` equal parts of min … max."""
-    if category_of(input.dtype) != FLOAT:
-        raise NotImplementedError(f"histc is for floating tensors, not {input.dtype}: convert it")
     if bins <= 0:
         raise RuntimeError(f"bins must be > 0, but got {bins}")
     low, high = float(min), float(max)
+    if low > high:
+        raise RuntimeError(f"max must be larger than min, but they are {max} and {min}")
+    if category_of(input.dtype) != FLOAT:
+        raise NotImplementedError(f"histc is not implemented for {input.dtype}: convert it")
     if low == high and input.size:
         low, high = float(input.min()), float(input.max())
     if low == high:
@@ -44,7 +46,7 @@ def _refused_counts(grad: Any) -> Any:
 def bincount(xp: Any, input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each integer from 0 on occurs, or the sum of its weights."""
     if input.dtype.kind not in "iu":
-        raise NotImplementedError(f"bincount counts integers, not {input.dtype}")
+        raise NotImplementedError(f"bincount is not implemented for {input.dtype}")
     if minlength < 0:
         raise RuntimeError(f"minlength must be >= 0, but is {minlength}")
     if input.ndim != 1 or (input.size and input.min() < 0):
@@ -102,14 +104,14 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     products = find("matmul")(weighted, conj(transpose(centred, 0, 1)))
     freedom = clamp(freedom, min=0) if weights is not None else max(freedom, 0)
     result = products / freedom
-    return result if input.ndim == 2 else reshape(result, ())
+    return reshape(result, ()) if samples.shape[0] == 1 else result
 
 
 @composite
 def corrcoef(input: Any) -> Any:
     """Correlation coefficients of the variables in the rows."""
     covariance = cov(input)
-    if input.ndim < 2:
+    if not covariance.ndim:
         return covariance / covariance
     variances = find("diagonal")(covariance)
     deviations = sqrt(find("real")(variances) if holds_complex(variances) else variances)

@@ -48,6 +48,33 @@ CALLS = [
     lambda t: t.arange(6).storage()[2],
     lambda t: t.is_storage(t.ones(2).untyped_storage()),
     lambda t: len({part.storage().data_ptr() for part in t.ones(3).chunk(3)}),
+    lambda t: t.FloatStorage([1, 2]).tolist(),
+    lambda t: t.LongStorage(3).size(),
+    lambda t: t.DoubleStorage([1, 2]).float().type(),
+    lambda t: t.UntypedStorage(4).nbytes(),
+    lambda t: t.TypedStorage([1, 2], dtype=t.int16).untyped().tolist(),
+    lambda t: isinstance(t.ones(2).storage(), t.FloatStorage),
+    lambda t: isinstance(t.ones(2).storage(), t.DoubleStorage),
+    lambda t: t.ones(2).storage_type().__name__,
+    lambda t: t.arange(4).storage().clone().fill_(7).tolist(),
+    lambda t: t.arange(4.0).storage().copy_(t.ones(4).storage()).tolist(),
+    lambda t: t.storage._dtype_to_storage_type_map()[t.int64],
+    lambda t: t.zeros(0).set_(t.arange(4.0).storage()),
+    lambda t: t.zeros(0).set_(t.arange(4.0).untyped_storage()),
+    lambda t: t.zeros(0).set_(t.arange(4).storage()),
+    lambda t: t.zeros(0).set_(t.arange(6.0), 1, (2, 2), (1, 2)),
+    lambda t: t.zeros(0).set_(t.arange(6.0).storage(), 2, (2, 2)),
+    lambda t: t.ones(3).set_(),
+    lambda t: t.tensor(t.arange(4.0).storage()),
+    lambda t: t._utils._element_size(t.int16),
+    lambda t: t.ones(120).resize_(1, 2, 3, 20, memory_format=t.channels_last).stride(),
+    lambda t: (
+        t.ones(60)
+        .resize_as_(
+            t.ones(1, 3, 4, 5).to(memory_format=t.channels_last), memory_format=t.preserve_format
+        )
+        .stride()
+    ),
     lambda t: t.arange(4.0).resize_(2),
     lambda t: t.arange(4.0).resize_(2, 2),
     lambda t: tuple(t.arange(4.0).resize_((3, 2)).shape),
@@ -148,3 +175,16 @@ def test_range_ends_with_its_end(torch, bounds):
     assert found.dtype is compat.float32 and found.tolist() == wanted.tolist()
     with pytest.raises(RuntimeError), pytest.warns(UserWarning, match="deprecated"):
         compat.range(3, 1)
+
+
+def test_storages_write_to_the_tensor():
+    tensor = compat.arange(4.0)
+    storage = tensor[1:].storage()
+    storage[1] = 7
+    storage[2:] = [8, 9]
+    assert tensor.tolist() == [0, 7, 8, 9]
+    assert storage[1:3].tolist() == [7, 8] and list(storage) == tensor.tolist()
+    assert storage == tensor.storage() and storage != storage.clone()
+    shown = compat.zeros(0).set_(storage)
+    shown.fill_(1)
+    assert tensor.tolist() == [1, 1, 1, 1]

@@ -110,3 +110,13 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((x,))
     yield Sample((x, 0.1, 0.2, False))
     yield Sample((x, 0.1, 0.2, True), compare_values=False)
+
+
+@samples("near_zero")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    def near(input: Any, bound: float) -> Any:
+        return input.abs() <= bound
+
+    for x in _shapes(rng):
+        yield Sample((x, 0.5), torch=near)
+    yield Sample((np.array([-1.0, -0.5, 0.0, 0.5, np.nan]), 0.5), torch=near)

@@ -29,6 +29,14 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((np.ones((2, 3, 3)), True, True), differentiate=False)
 
 
+@samples("linalg_lu_factor_ex")
+def _(rng: Generator) -> Iterator[Sample]:
+    path = "linalg.lu_factor_ex"
+    yield Sample((rng.normal(size=(3, 3)),), torch=path)
+    yield Sample((complex_normal(rng, 2, 2, 2),), torch=path)
+    yield Sample((np.ones((2, 3, 3)),), torch=path, differentiate=False)
+
+
 @samples("first_zero_pivot")
 def _(rng: Generator) -> Iterator[Sample]:
     def pivot(packed: Any) -> Any:

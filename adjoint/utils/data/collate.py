@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, 
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.creation import as_tensor, tensor
+from adjoint.borrowing import as_tensor
+from adjoint.creation import tensor
 from adjoint.dtypes import float64
 from adjoint.ops.shape import stack
 from adjoint.tensor import Tensor

@@ -5,7 +5,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from adjoint.creation import as_tensor, randint, randperm
+from adjoint.borrowing import as_tensor
+from adjoint.creation import randint, randperm
 from adjoint.dtypes import float64
 from adjoint.ops.random import multinomial
 from adjoint.random import Generator, chosen

@@ -1,0 +1,3 @@
+"""Signals, under PyTorch's name: `adjoint.signal.windows`."""
+
+from adjoint.signal import windows as windows
