@@ -21,8 +21,8 @@ from weakref import ref
 
 from adjoint import creation
 from adjoint._base import HookTable
-from adjoint.autograd.grad_mode import no_grad
 from adjoint.dtypes import COMPLEX, FLOAT, dtype
+from adjoint.nn.conversion import convert_parameter
 from adjoint.nn.module_hooks import (
     BACKWARD,
     BACKWARD_PRE,
@@ -446,14 +446,9 @@ class Module(CallHooks, State):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
-            if parameter is None:
-                continue
-            grad = parameter.grad
-            with no_grad():
-                parameter.data = fn(parameter)
-                if grad is not None:
-                    grad.data = fn(grad)
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                convert_parameter(self, name, fn)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)

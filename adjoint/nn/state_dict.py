@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from adjoint._base import HookTable
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.autograd.hooks import RemovableHandle, name_of
+from adjoint.nn.conversion import get_swap_module_params_on_conversion, load_by_swap
 from adjoint.nn.module_hooks import add_hook
 from adjoint.nn.parameter import Parameter, is_lazy
 from adjoint.tensor import Tensor
@@ -280,6 +281,9 @@ class State:
             )
         try:
             with no_grad():
+                if get_swap_module_params_on_conversion():
+                    load_by_swap(tensor, value, assign)
+                    return None
                 if not assign:
                     tensor.copy_(value)
                     return None

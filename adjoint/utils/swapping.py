@@ -1,0 +1,63 @@
+"""swap_tensors: two tensors that trade all they are, and stay the objects they were."""
+
+from typing import Any, NoReturn
+
+from adjoint.tensor import Tensor
+
+# Not in __dict__ where TensorCore is compiled.
+_FIELDS = (
+    "array",
+    "needs_grad",
+    "node",
+    "output_number",
+    "gradient",
+    "extras",
+    "special",
+    "inference",
+    "slow",
+    "known",
+    "cut",
+)
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Let two tensors trade classes, values, gradients, histories and attributes.
+
+    Every reference to one of them sees what the other was. A graph that was recorded before refuses
+    to accumulate into them; views of either are not told.
+    """
+    for tensor in (t1, t2):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"swap_tensors: expected two Tensors, got {type(tensor).__name__}")
+    if t1 is t2:
+        return
+    for tensor in (t1, t2):
+        _leave_graph(tensor)
+    fields = [(getattr(t1, name), getattr(t2, name)) for name in _FIELDS]
+    one: Any = t1
+    other: Any = t2
+    if type(one) is not type(other):
+        one.__class__, other.__class__ = other.__class__, one.__class__
+    one.__dict__, other.__dict__ = other.__dict__, one.__dict__
+    for name, (mine, yours) in zip(_FIELDS, fields, strict=True):
+        setattr(one, name, yours)
+        setattr(other, name, mine)
+
+
+def _leave_graph(tensor: Any) -> None:
+    """Make a leaf's accumulator fail when it is reached; the leaf gets another when it needs it."""
+    extras = tensor.extras
+    if extras is None or extras.accumulator is None:
+        return
+    accumulator = extras.accumulator()
+    extras.accumulator = None
+    if accumulator is not None:
+        accumulator.register_prehook(_refuse)
+
+
+def _refuse(grads: Any) -> NoReturn:
+    raise RuntimeError(
+        "Trying to execute AccumulateGrad node that was poisoned by swap_tensors: its leaf was "
+        "swapped after this graph was recorded. Convert a module, or load its state, before its "
+        "forward or after its backward, not in between."
+    )
