@@ -13,13 +13,13 @@ from adjoint._base import HookTable
 from adjoint.autograd.hooks import RemovableHandle
 from adjoint.autograd.node import Node
 from adjoint.nn.module_hooks import (
-    BACKWARD as _global_backward_hooks,
-    BACKWARD_PRE as _global_backward_pre_hooks,
-    BUFFER_REGISTRATION as _global_buffer_registration_hooks,
-    FORWARD as _global_forward_hooks,
-    FORWARD_PRE as _global_forward_pre_hooks,
-    MODULE_REGISTRATION as _global_module_registration_hooks,
-    PARAMETER_REGISTRATION as _global_parameter_registration_hooks,
+    BACKWARD,
+    BACKWARD_PRE,
+    BUFFER_REGISTRATION,
+    FORWARD,
+    FORWARD_PRE,
+    MODULE_REGISTRATION,
+    PARAMETER_REGISTRATION,
     register_module_forward_hook,
 )
 from adjoint.tensor import Tensor
@@ -108,16 +108,20 @@ class Chosen(Mapping[int, bool]):
         return sum(1 for _ in self)
 
 
-_global_forward_hooks_always_called = Chosen(_global_forward_hooks, "always_call")
-_global_forward_hooks_with_kwargs = Chosen(_global_forward_hooks, "with_kwargs")
+_global_forward_hooks_always_called = Chosen(FORWARD, "always_call")
+_global_forward_hooks_with_kwargs = Chosen(FORWARD, "with_kwargs")
 
-
-# What a program may assign: the tables of all modules' hooks, by PyTorch's names for them.
+# The tables of the hooks of all modules, which a program may replace.
 ASSIGNABLE = {
-    name: table
-    for name, table in list(globals().items())
-    if name.startswith("_global_") and isinstance(table, HookTable)
+    "_global_backward_hooks": BACKWARD,
+    "_global_backward_pre_hooks": BACKWARD_PRE,
+    "_global_buffer_registration_hooks": BUFFER_REGISTRATION,
+    "_global_forward_hooks": FORWARD,
+    "_global_forward_pre_hooks": FORWARD_PRE,
+    "_global_module_registration_hooks": MODULE_REGISTRATION,
+    "_global_parameter_registration_hooks": PARAMETER_REGISTRATION,
 }
+globals().update(ASSIGNABLE)
 
 
 def assign(name: str, hooks: Mapping[int, Any]) -> None:
