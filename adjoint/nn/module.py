@@ -38,7 +38,7 @@ from adjoint.nn.module_hooks import (
     CallHooks,
     registered,
 )
-from adjoint.nn.parameter import Buffer, Parameter
+from adjoint.nn.parameter import Buffer, Parameter, is_lazy
 from adjoint.nn.state_dict import (
     KIND_LOAD_POST,
     KIND_LOAD_PRE,
@@ -523,6 +523,12 @@ class Module(CallHooks, State):
 
     def share_memory(self) -> Self:
         """Nothing: a forked process sees the memory of its parent until one of them writes."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            if is_lazy(tensor):
+                raise RuntimeError(
+                    "can't share memory on an uninitialized parameter or buffer; run the module's "
+                    "forward once before"
+                )
         return self
 
     # ---- copies ----

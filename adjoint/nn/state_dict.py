@@ -359,3 +359,13 @@ class _Loading:
             raise RuntimeError(
                 f"Error(s) in loading state_dict for {name}:\n\t" + "\n\t".join(self.problems)
             )
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix off the keys of a state dict, and of its metadata, where they have it."""
+    metadata = getattr(state_dict, "_metadata", {})
+    bare = prefix.rstrip(".")  # the prefix as the path of a module
+    for key in [key for key in metadata if key == bare or key.startswith(prefix)]:
+        metadata[key[len(prefix) :]] = metadata.pop(key)
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key[len(prefix) :]] = state_dict.pop(key)

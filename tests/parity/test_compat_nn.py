@@ -1,0 +1,197 @@
+"""Old, private and less known parts of torch.nn, answered by adjoint.compat, against PyTorch."""
+
+import warnings
+
+import pytest
+
+import adjoint.compat.torch as compat
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch.nn.utils.prune")  # which torch.nn.utils does not import
+
+
+def plain(value):
+    """A value that can be compared between libraries."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(element) for element in value]
+    return value
+
+
+def outcome(action):
+    """What an action answers, or the type of what it raises."""
+    try:
+        return plain(action())
+    except Exception as error:
+        return type(error).__name__
+
+
+def both(scenario):
+    """A scenario answers the same in both libraries."""
+    mine, theirs = outcome(lambda: scenario(compat)), outcome(lambda: scenario(torch))
+    assert mine == theirs
+
+
+def counted(lib, *shape, dtype=None):
+    """Numbers that differ, not too large."""
+    count = 1
+    for size in shape:
+        count *= size
+    return (lib.arange(count, dtype=dtype or lib.float64) * 0.7 % 3 - 1).reshape(shape)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1}, {"dilation": 2, "groups": 2}])
+def test_gradients_of_convolutions_as_functions(dims, options):
+    def scenario(lib):
+        grads = lib.nn.grad
+        sizes = (2, 4, *(6,) * dims)
+        weight = counted(lib, 4, 4 // options.get("groups", 1), *(2,) * dims)
+        input = counted(lib, *sizes)
+        out = getattr(lib.nn.functional, f"conv{dims}d")(input, weight, **options)
+        grad = counted(lib, *out.shape)
+        of_input = getattr(grads, f"conv{dims}d_input")(input.shape, weight, grad, **options)
+        of_weight = getattr(grads, f"conv{dims}d_weight")(input, weight.shape, grad, **options)
+        return [of_input.round(decimals=8), of_weight.round(decimals=8)]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("prefix", ["module.", "other."])
+def test_prefixes_of_state_dicts(prefix):
+    def scenario(lib):
+        state = lib.nn.Sequential(lib.nn.Linear(1, 1)).state_dict(prefix="module.")
+        lib.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, prefix)
+        return [list(state), sorted(state._metadata)]
+
+    both(scenario)
+
+
+def test_sizes_as_tuples():
+    def scenario(lib):
+        sizes = lib.nn.modules.utils
+        return [
+            sizes._single(3),
+            sizes._pair([1, 2]),
+            sizes._triple(4),
+            sizes._quadruple(5),
+            sizes._pair.__name__,
+            sizes._reverse_repeat_tuple((1, 2), 2),
+            sizes._list_with_default([None, 3], [5, 6, 7]),
+            sizes._list_with_default(3, [5]),
+            outcome(lambda: sizes._list_with_default([1, None], [5, 6])),
+        ]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("amount", [0, 10, 1, 1.0, 0.4, 0.5, 20, -1, 1.5, "half"])
+def test_amounts_of_pruning(amount):
+    def scenario(lib):
+        prune = lib.nn.utils.prune
+        return [
+            outcome(lambda: prune._validate_pruning_amount_init(amount)),
+            outcome(lambda: prune._validate_pruning_amount(amount, 17)),
+            outcome(lambda: prune._compute_nparams_toprune(amount, 17)),
+        ]
+
+    if amount in (20, -1, 1.5, "half"):  # where PyTorch counts what it has refused before
+        with pytest.raises((TypeError, ValueError)):
+            compat.nn.utils.prune._compute_nparams_toprune(amount, 17)
+        return
+    both(scenario)
+
+
+def test_weights_of_recurrent_layers_in_a_row():
+    def scenario(lib):
+        layer = lib.nn.LSTM(2, 3, num_layers=2, bidirectional=True, bias=False, proj_size=1)
+        shapes = [list(weight.shape) for weight in layer._flat_weights]
+        lib.nn.utils.prune.l1_unstructured(layer, "weight_ih_l0", 0.5)
+        kinds = [isinstance(weight, lib.nn.Parameter) for weight in layer._flat_weights]
+        return [shapes, kinds, layer._flat_weights_names, layer._all_weights]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("name", ["normal", "constant", "kaiming_uniform", "orthogonal"])
+def test_old_names_of_fillings_warn(name):
+    def scenario(lib):
+        arguments = (3.0,) if name == "constant" else ()
+        filled = lib.ones(2, 2)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            same = getattr(lib.nn.init, name)(filled, *arguments) is filled
+        function = getattr(lib.nn.init, name)
+        return [same, function.__name__, [warning.category.__name__ for warning in caught]]
+
+    both(scenario)
+
+
+def test_fans():
+    def scenario(lib):
+        weight = lib.zeros(4, 3, 2)
+        init = lib.nn.init
+        return [
+            init._calculate_fan_in_and_fan_out(weight),
+            init._calculate_correct_fan(weight, "fan_out"),
+            outcome(lambda: init._calculate_correct_fan(weight, "fan")),
+        ]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_truncated_normals_in_half_precision_stay_off_the_ends(kind):
+    drawn = compat.empty(20000, dtype=getattr(compat, kind))
+    compat.nn.init.trunc_normal_(drawn, std=0.1)
+    assert int((drawn.abs() > 1).sum()) == 0
+    narrow = compat.empty(20000, dtype=getattr(compat, kind))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compat.nn.init.trunc_normal_(narrow, -3.0, 1.0, -0.5, 0.5)
+    # Three deviations off, four in five lie in the lower half.
+    assert int((narrow.float() < 0).sum()) > 15000
+
+
+def test_memory_of_lazy_modules_is_not_shared():
+    def scenario(lib):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            layer = lib.nn.LazyLinear(2)
+        refused = outcome(layer.share_memory)
+        layer(lib.ones(1, 3))
+        return [refused, layer.share_memory() is layer]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize(
+    "name", ["double", "float", "half", "long", "int", "short", "char", "byte"]
+)
+def test_packed_sequences_are_converted(name):
+    def scenario(lib):
+        rnn = lib.nn.utils.rnn
+        packed = rnn.pack_sequence([lib.tensor([1, 2, 3]), lib.tensor([4])])
+        made = getattr(packed, name)()
+        return [str(made.data.dtype).split(".")[-1], made.data, made.batch_sizes]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (3, 2, 0), (3, 0, 2)])
+def test_nothing_can_be_packed(shape):
+    def scenario(lib):
+        rnn = lib.nn.utils.rnn
+        return rnn.pack_padded_sequence(lib.zeros(shape), [3] * shape[1])
+
+    both(scenario)
+
+
+def test_packed_sequences_without_steps_cannot_be_padded():
+    def scenario(lib):
+        rnn = lib.nn.utils.rnn
+        nothing = rnn.PackedSequence(lib.zeros(0, 5), lib.tensor([], dtype=lib.int64))
+        return [outcome(lambda: rnn.pad_packed_sequence(nothing))]
+
+    both(scenario)
