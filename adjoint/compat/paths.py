@@ -67,7 +67,6 @@ PATHS: dict[str, tuple[str, ...]] = {
     "": (
         "adjoint.compat.top_level",
         "adjoint.compat.private_ops",
-        "adjoint.compat.serialising",
         "adjoint",
     ),
     **{path: (f"adjoint.{path}",) for path in _SAME},

@@ -11,9 +11,9 @@ def _flat_weights(self: Any) -> list[Any]:
 def _all_weights(self: Any) -> list[list[str]]:
     """The names of the weights of each direction of each layer."""
     return [
-        [f"{name}_l{layer}{direction}" for name in self._shapes(layer)]  # noqa: SLF001  a method
+        [f"{name}_l{layer}{direction}" for name in self._shapes(layer)]
         for layer in range(self.num_layers)
-        for direction in self._directions()  # noqa: SLF001  a method of its own
+        for direction in self._directions()
     ]
 
 

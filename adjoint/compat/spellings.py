@@ -10,6 +10,8 @@ _CASTING = "adjoint.compat.autocasting"
 
 SPELLINGS: dict[str, str] = {
     "autograd.torch": "adjoint.compat:torch",
+    "save": "adjoint.compat.serialising:save",
+    "load": "adjoint.compat.serialising:load",
     "Future": "adjoint.compat.futures:Future",
     "vmap": "adjoint.func:vmap",
     "_vmap_internals._vmap": "adjoint.func:vmap",
