@@ -42,6 +42,7 @@ _SAME = (
     "special",
     "utils",
     "utils.data",
+    "utils.data.distributed",
 )
 
 _OPTIMIZERS = ("adadelta", "adagrad", "adam", "adamw", "lbfgs", "nadam", "radam", "rmsprop", "sgd")
@@ -106,11 +107,15 @@ PATHS: dict[str, tuple[str, ...]] = {
     "distributed": ("adjoint.distributed", "adjoint.compat.alone"),
     "futures": ("adjoint.compat.futures",),
     "library": ("adjoint.library", "adjoint.compat.libraries"),
+    "multiprocessing": ("multiprocessing",),  # tensors are pickled by themselves
     "_tensor": ("adjoint",),
     "_tensor_str": ("adjoint",),
     "utils.checkpoint": ("adjoint.compat.checkpointing", "adjoint.utils.checkpoint"),
     "utils._python_dispatch": ("adjoint.compat.dispatch_modes",),
     "utils._pytree": ("adjoint.pytree",),
+    "utils.data._utils": (),
+    "utils.data._utils.collate": ("adjoint.utils.data.collate",),
+    "utils.data._utils.worker": ("adjoint.utils.data.worker",),
     "utils.data.dataloader": ("adjoint.utils.data",),
     "utils.data.dataset": ("adjoint.utils.data",),
     "utils.data.sampler": ("adjoint.utils.data",),

@@ -1,5 +1,6 @@
 """Classes and functions that a program allows files to use, beyond those known to be harmless."""
 
+import pickle
 from collections.abc import Iterable
 from typing import Any
 
@@ -70,7 +71,7 @@ def _allowed_attribute(owner: Any, name: str) -> Any:
     """getattr for files: what is allowed by a name of its own, and nothing else."""
     found = getattr(owner, name)
     if _full_name(found) not in allowed_names():
-        raise AttributeError(
-            f"torch.load: the file wants to use {name} of {_full_name(owner)}, which is not allowed"
+        raise pickle.UnpicklingError(
+            f"Weights only load failed: the file wants to use {name} of {_full_name(owner)}, which is not allowed"
         )
     return found
