@@ -530,7 +530,8 @@ def randn_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tenso
 
 def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
     """Random integers, at least low (0 if it is left out) and less than high."""
-    names = ("low", "high", "size") if len(args) == 3 else ("high", "size")
+    bounded = len(args) == 3 or (len(args) == 2 and "size" in options)
+    names = ("low", "high", "size") if bounded else ("high", "size")
     given = _collected("randint", names, args, options)
     if len(args) > 3 or "high" not in given or "size" not in given:
         raise TypeError("randint() takes low (0), high and size: randint(0, 10, (2, 3))")

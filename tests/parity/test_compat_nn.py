@@ -195,3 +195,101 @@ def test_packed_sequences_without_steps_cannot_be_padded():
         return [outcome(lambda: rnn.pad_packed_sequence(nothing))]
 
     both(scenario)
+
+
+def test_gradients_under_their_private_name():
+    def scenario(lib):
+        weight = lib.ones(2, requires_grad=True)
+        weight._grad = lib.tensor([1.0, 2.0])
+        return [weight.grad, weight._grad is weight.grad]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("arguments", [(5, (2, 2)), (2, 5, (2, 2)), (5,), (2, 5), (2,)])
+def test_bounds_of_random_integers(arguments):
+    def scenario(lib):
+        options = {} if isinstance(arguments[-1], tuple) else {"size": (300,)}
+        if arguments == (2,):
+            options["high"] = 5
+            given = lib.randint(low=2, **options)
+        else:
+            given = lib.randint(*arguments, **options)
+        bounds = (int(given.min()), int(given.max())) if given.numel() > 10 else None
+        return [list(given.shape), bounds]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8", "int16", "int32", "int64", "float32"])
+def test_embeddings_of_integers(kind):
+    def scenario(lib):
+        rows = lib.tensor([[1, 2], [3, 4]], dtype=getattr(lib, kind))
+        layer = lib.nn.Embedding.from_pretrained(rows)
+        out = layer(lib.tensor([1, 0]))
+        return [out, str(out.dtype).split(".")[-1], layer.weight.requires_grad]
+
+    both(scenario)
+
+
+def test_gradients_of_padding_are_left_out_even_if_they_are_nan():
+    def scenario(lib):
+        weight = lib.ones(3, 2, requires_grad=True)
+        out = lib.nn.functional.embedding(lib.tensor([0, 1, 2]), weight, padding_idx=1)
+        out.backward(lib.tensor([[1.0, 2.0], [float("nan")] * 2, [3.0, 4.0]]))
+        return weight.grad
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("padding", [-5, -4, 3, 4])
+@pytest.mark.parametrize("name", ["embedding", "embedding_bag"])
+def test_padding_beyond_the_rows(name, padding):
+    def scenario(lib):
+        function = getattr(lib.nn.functional, name)
+        return list(function(lib.tensor([[0, 1]]), lib.ones(4, 2), padding_idx=padding).shape)
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 3), (3, 3, 3), (2, 3, 4), (3, 3), (2, 3)])
+@pytest.mark.parametrize("batched", [False, True])
+def test_shapes_of_attention_masks(shape, batched):
+    def scenario(lib):
+        layer = lib.nn.MultiheadAttention(4, 2)
+        query = lib.ones((3, 1, 4) if batched else (3, 4))
+        out, _ = layer(query, query, query, attn_mask=lib.zeros(shape))
+        return list(out.shape)
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("name", ["InstanceNorm1d", "InstanceNorm3d"])
+def test_channels_of_instance_norm(name, affine):
+    def scenario(lib):
+        layer = getattr(lib.nn, name)(4, affine=affine)
+        size = [2] * layer._get_no_batch_dim()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            shape = outcome(lambda: list(layer(lib.ones(size)).shape))
+        return [size, shape, [warning.category.__name__ for warning in caught]]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_steps_are_differentiated_by_their_weight_decay(name):
+    def scenario(lib):
+        weight = lib.tensor([1.0, 2.0], dtype=lib.float64, requires_grad=True)
+        decay = lib.tensor(0.3, dtype=lib.float64, requires_grad=True)
+        moved = weight.clone()
+        options = {"lr": 0.1, "weight_decay": decay, "differentiable": True}
+        optimizer = getattr(lib.optim, name)([moved], **options)
+        for _ in range(2):
+            moved.grad = lib.tensor([0.5, -1.0], dtype=lib.float64)
+            optimizer.step()
+        grads = lib.autograd.grad(moved.sum(), [weight, decay])
+        return [grad.mul(1e5).round() for grad in grads]  # PyTorch counts steps in float32
+
+    both(scenario)
