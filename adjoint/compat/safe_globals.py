@@ -72,6 +72,7 @@ def _allowed_attribute(owner: Any, name: str) -> Any:
     found = getattr(owner, name)
     if _full_name(found) not in allowed_names():
         raise pickle.UnpicklingError(
-            f"Weights only load failed: the file wants to use {name} of {_full_name(owner)}, which is not allowed"
+            f"Weights only load failed: the file wants to use {name} of {_full_name(owner)}, which "
+            "is not allowed"
         )
     return found

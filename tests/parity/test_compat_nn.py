@@ -293,3 +293,72 @@ def test_steps_are_differentiated_by_their_weight_decay(name):
         return [grad.mul(1e5).round() for grad in grads]  # PyTorch counts steps in float32
 
     both(scenario)
+
+
+@pytest.mark.parametrize("size", [(5, 9), (12, 3), (8, 11), (1, 1)])
+@pytest.mark.parametrize(
+    ("mode", "align"),
+    [("bilinear", False), ("bilinear", True), ("bicubic", False), ("bicubic", True)],
+)
+@pytest.mark.parametrize("options", [{}, {"antialias": True}])
+def test_images_in_other_sizes(mode, align, size, options):
+    def scenario(lib):
+        images = counted(lib, 2, 3, 8, 11).requires_grad_()
+        resized = lib.nn.functional.interpolate(
+            images, size, mode=mode, align_corners=align, **options
+        )
+        resized.backward(counted(lib, *resized.shape))
+        return [resized.detach().round(decimals=8), images.grad.round(decimals=8)]
+
+    both(scenario)
+
+
+def test_lanczos():
+    def scenario(lib):
+        resize = lib.nn.functional.interpolate
+        images = counted(lib, 1, 2, 9, 7)
+        options = {"mode": "lanczos", "antialias": True}
+        return [
+            resize(images, (4, 12), **options).round(decimals=8),
+            resize(images, scale_factor=(0.4, 1.5), **options).round(decimals=8),
+            outcome(lambda: resize(images, (4, 4), mode="lanczos")),
+            outcome(lambda: resize(images, (4, 4), align_corners=True, **options)),
+            outcome(lambda: resize(images[0], 4, **options)),
+            outcome(lambda: resize(images, (4, 4), mode="nearest", antialias=True)),
+        ]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic", "area"])
+@pytest.mark.parametrize("kind", ["uint8", "int16", "int64", "float64"])
+def test_images_of_integers_in_other_sizes(mode, kind):
+    def scenario(lib):
+        images = (lib.arange(36) * 37 % 256).reshape(1, 1, 6, 6).to(getattr(lib, kind))
+        resized = lib.nn.functional.interpolate(images, (4, 9), mode=mode)
+        found = [str(resized.dtype).split(".")[-1], list(resized.shape)]
+        if kind == "uint8" and mode.startswith("bi"):
+            return found  # PyTorch rounds after each dimension, and so is off by a little
+        return [*found, resized.double().round(decimals=4)]
+
+    both(scenario)
+
+
+def test_bytes_of_images_are_rounded_and_kept_within_bounds():
+    images = (compat.arange(64) * 37 % 256).reshape(1, 1, 8, 8).to(compat.uint8)
+    for mode, antialias in (("bilinear", False), ("bicubic", False), ("bicubic", True)):
+        options = {"mode": mode, "antialias": antialias}
+        resize = compat.nn.functional.interpolate
+        exact = resize(images.float(), (5, 11), **options).round().clamp(0, 255)
+        assert compat.equal(resize(images, (5, 11), **options).float(), exact)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_resized_images_keep_their_channels_last(mode):
+    def scenario(lib):
+        images = counted(lib, 2, 3, 8, 11).contiguous(memory_format=lib.channels_last)
+        resized = lib.nn.functional.interpolate(images, (5, 4), mode=mode)
+        last = resized.is_contiguous(memory_format=lib.channels_last)
+        return [last, resized.is_contiguous(), resized.round(decimals=8)]
+
+    both(scenario)
