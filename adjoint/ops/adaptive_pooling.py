@@ -26,6 +26,8 @@ def _wanted(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
             f"{name}(): expected {count + 1} dimensions or, for a batch, {count + 2}, got shape "
             f"{list(input.shape)}"
         )
+    if not input.dtype.is_floating_point and not input.dtype.is_complex:
+        raise NotImplementedError(f"{name}() is not implemented for {input.dtype}; convert before")
     given = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * count
     if len(given) != count:
         raise RuntimeError(f"{name}(): output_size must be {count} numbers, got {list(given)}")
@@ -207,6 +209,11 @@ def _fractional(count: int) -> Any:
         return_indices: bool = False,
         _random_samples: Any = None,
     ) -> Any:
+        if isinstance(kernel_size, (tuple, list)) and len(kernel_size) != count:
+            raise RuntimeError(
+                f"{name}(): kernel_size must either be a number or {count} numbers, got "
+                f"{list(kernel_size)}"
+            )
         kernel = each(kernel_size, count, f"{name}(): kernel_size")
         wanted = _fractional_sizes(name, input, kernel, output_size, output_ratio)
         lead = (1, input.shape[0]) if input.ndim == count + 1 else tuple(input.shape[:2])
@@ -214,8 +221,14 @@ def _fractional(count: int) -> Any:
         if samples is None:
             drawn = draw_uniform((*lead, count), input.array.dtype, 0.0, 1.0, chosen(None))
             samples = Tensor(backend_of(input.array).from_numpy(drawn, input.device))
+        elif tuple(samples.shape[1:]) != (lead[1], count) or samples.shape[0] < lead[0]:
+            raise RuntimeError(
+                f"{name}(): Expect _random_samples of shape {[*lead, count]}, got "
+                f"{list(samples.shape)}"
+            )
+        samples = narrow(samples, 0, 0, lead[0])
         places = random_windows(samples, tuple(input.shape[-count:]), wanted, kernel)
-        flat = reshape(input, (*lead, -1))
+        flat = reshape(input, (*lead, math.prod(input.shape[-count:])))
         parts = pick_along(flat, flatten(places, 2), 2)
         values, index = max_dim(reshape(parts, tuple(places.shape)), -1, True)
         shape = (*input.shape[:-count], *wanted)

@@ -8,6 +8,7 @@ from adjoint.backends.convolution import Layout
 from adjoint.ops.activation import relu, stepwise
 from adjoint.ops.convolution import batched, each
 from adjoint.ops.cumulative import place_along
+from adjoint.ops.dims import check_positions
 from adjoint.ops.elementwise import abs, mul, pow, sign
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.shape import flatten, reshape
@@ -252,6 +253,7 @@ def _max_unpool(count: int) -> Any:
                 f"{name}(): input and indices must have one shape, got {list(input.shape)} and "
                 f"{list(indices.shape)}"
             )
+        check_positions(backend_of(indices.array).xp, indices.array, math.prod(sizes))
         lead = (1, *input.shape[:1]) if input.ndim == count + 1 else tuple(input.shape[:2])
         shape = (*lead, *input.shape[-count:])
         out = _unpooled(reshape(input, shape), reshape(indices, shape), sizes, True)

@@ -362,3 +362,46 @@ def test_resized_images_keep_their_channels_last(mode):
         return [last, resized.is_contiguous(), resized.round(decimals=8)]
 
     both(scenario)
+
+
+@pytest.mark.parametrize("place", [-1, 0, 15, 16])
+def test_places_of_unpooled_elements(place):
+    def scenario(lib):
+        places = lib.tensor([[[[place, 2], [5, 7]]]])
+        return lib.nn.functional.max_unpool2d(counted(lib, 1, 1, 2, 2), places, 2)
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("kind", ["Max", "Avg"])
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32"])
+def test_adaptive_pools_of_integers(kind, dtype):
+    def scenario(lib):
+        images = lib.ones(1, 4, 4, dtype=getattr(lib, dtype))
+        return getattr(lib.nn, f"Adaptive{kind}Pool2d")(2)(images)
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 2), (3, 3, 2), (1, 3, 2), (2, 1, 2), (2, 3, 3), (3, 2)])
+def test_samples_of_fractional_pools(shape):
+    def scenario(lib):
+        pool = lib.nn.functional.fractional_max_pool2d
+        samples = lib.full(shape, 0.3, dtype=lib.float64)
+        return pool(counted(lib, 2, 3, 8, 8), 2, output_size=3, _random_samples=samples)
+
+    both(scenario)
+
+
+def test_fractional_pools_of_nothing_and_kernels_of_the_wrong_size():
+    def scenario(lib):
+        pool = lib.nn.functional.fractional_max_pool2d
+        images = counted(lib, 1, 3, 8, 8)
+        return [
+            list(pool(lib.ones(0, 3, 8, 8), 2, output_size=3).shape),
+            outcome(lambda: pool(images, (), output_size=3)),
+            outcome(lambda: pool(images, (1,), output_size=3)),
+            outcome(lambda: lib.nn.FractionalMaxPool3d(0, output_size=2)),
+        ]
+
+    both(scenario)
