@@ -171,7 +171,7 @@ class Module(CallHooks, State):
             object.__setattr__(self, name, value)
 
     def _assign_buffer(self, name: str, value: Any) -> None:
-        if value is not None and not isinstance(value, Tensor):
+        if value is not None and not _like_tensor(value):
             raise TypeError(
                 f"cannot assign '{typename(value)}' as buffer '{name}' (nn.Buffer, Tensor or None "
                 "expected); delete the buffer first"
@@ -248,7 +248,7 @@ class Module(CallHooks, State):
         """Add a tensor that is no parameter under a name; in state_dict only if `persistent`."""
         self._refuse_early("_buffers", "buffer")
         self._check_name("_buffers", "buffer", name)
-        if tensor is not None and not isinstance(tensor, Tensor):
+        if tensor is not None and not _like_tensor(tensor):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (Tensor or None "
                 "required)"
@@ -569,6 +569,10 @@ class Module(CallHooks, State):
         for name, module in self._modules.items():
             lines.append(f"({name}): {indented(repr(module))}")
         return enclosed(self._get_name(), lines)
+
+
+def _like_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
 def indented(text: str) -> str:

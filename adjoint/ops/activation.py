@@ -363,6 +363,9 @@ def rrelu(
     generator: Any = None,
 ) -> Any:
     """input where it is positive, else times a slope: in training drawn for each element."""
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError(
             f"rrelu(): the lower bound must not be above the upper: {lower} > {upper}"

@@ -405,3 +405,71 @@ def test_fractional_pools_of_nothing_and_kernels_of_the_wrong_size():
         ]
 
     both(scenario)
+
+
+@pytest.mark.parametrize(
+    ("shape", "groups"),
+    [
+        ((1, 10, 1), 10),
+        ((1, 10), 10),
+        ((2, 10, 1), 10),
+        ((1, 10, 2), 10),
+        ((1, 4), 2),
+        ((2, 5), 10),
+    ],
+)
+def test_groups_of_one_value(shape, groups):
+    def scenario(lib):
+        return list(lib.nn.functional.group_norm(counted(lib, *shape), groups).shape)
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("kind", ["RNNCell", "GRUCell", "LSTMCell"])
+@pytest.mark.parametrize(
+    ("input", "state"),
+    [((3, 2), (3, 4)), ((3, 2), (1, 4)), ((3, 2), (3, 1)), ((3, 1), (3, 4)), ((2,), (4,))],
+)
+def test_cells_do_not_broadcast(kind, input, state):
+    def scenario(lib):
+        hidden = lib.zeros(state)
+        given = (hidden, hidden) if kind == "LSTMCell" else hidden
+        out = getattr(lib.nn, kind)(2, 4)(lib.ones(input), given)
+        return list((out[0] if kind == "LSTMCell" else out).shape)
+
+    both(scenario)
+
+
+def test_what_is_like_a_tensor_may_be_a_buffer():
+    def scenario(lib):
+        class Like:
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return NotImplemented
+
+        module = lib.nn.Module()
+        first, second = Like(), Like()
+        module.register_buffer("kept", first)
+        found = [module.kept is first]
+        module.kept = second
+        refused = outcome(lambda: module.register_buffer("other", object()))
+        return [*found, module.get_buffer("kept") is second, refused]
+
+    both(scenario)
+
+
+@pytest.mark.parametrize(
+    "bounds", [(float("inf"), 0.3), (0.1, float("nan")), (0.5, 0.1), (0.1, 0.3)]
+)
+def test_bounds_of_random_slopes(bounds):
+    def scenario(lib):
+        return list(lib.nn.functional.rrelu(lib.ones(2), *bounds).shape)
+
+    both(scenario)
+
+
+def test_layers_of_nothing():
+    def scenario(lib):
+        return [outcome(lambda: lib.nn.Conv2d(1, 1, 1)(None))]
+
+    both(scenario)
