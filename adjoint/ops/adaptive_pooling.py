@@ -4,6 +4,8 @@ import itertools
 import math
 from typing import Any
 
+from adjoint.dtypes import bfloat16, float16, float32
+from adjoint.ops.conversion import to
 from adjoint.ops.convolution import batched, each
 from adjoint.ops.cumulative import pick_along
 from adjoint.ops.op import composite, general
@@ -54,10 +56,12 @@ def adaptive_average(images: Any, sizes: tuple[int, ...]) -> Any:
     if 0 not in sizes and not any(size % n for size, n in zip(own, sizes)):
         kernel = tuple(size // n for size, n in zip(own, sizes))
         return average_windows(images, kernel, kernel, ((0, 0),) * len(own), (True, None))
+    half = images.dtype in (float16, bfloat16)
+    out = to(images, float32) if half else images  # rounded once, not for each dimension
     for dim, (size, wanted) in enumerate(zip(own, sizes), 2):
-        parts = [mean(narrow(images, dim, *span), dim, True) for span in _spans(size, wanted)]
-        images = cat(parts, dim) if parts else narrow(images, dim, 0, 0)
-    return images
+        parts = [mean(narrow(out, dim, *span), dim, True) for span in _spans(size, wanted)]
+        out = cat(parts, dim) if parts else narrow(out, dim, 0, 0)
+    return to(out, images.dtype) if half else out
 
 
 def _adaptive_average(count: int) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.convolution import Layout
-from adjoint.dtypes import float32, uint8
+from adjoint.dtypes import bfloat16, float16, float32, uint8
 from adjoint.ops.adaptive_pooling import adaptive_average
 from adjoint.ops.conversion import clone, to
 from adjoint.ops.convolution import each
@@ -275,11 +275,14 @@ def interpolate(
     if input.dtype is uint8 and not kind.startswith("nearest"):
         options = (size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
         return clamp(round(interpolate(to(input, float32), *options)), 0, 255).to(uint8)
-    out = input
+    half = input.dtype in (float16, bfloat16) and not kind.startswith("nearest")
+    out = start = to(input, float32) if half else input  # rounded once, not for each dimension
     for dim, (n, scale) in enumerate(zip(wanted, scales), 2):
         if n != out.shape[dim] or scale not in (None, 1.0):
             out = resample(out, dim, kind, n, bool(align_corners), scale)
-    return clone(out) if out is input else out
+    if half:
+        return to(out, input.dtype)
+    return clone(out) if out is start else out
 
 
 # ---- pixels in another order ----

@@ -473,3 +473,22 @@ def test_layers_of_nothing():
         return [outcome(lambda: lib.nn.Conv2d(1, 1, 1)(None))]
 
     both(scenario)
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda lib, images: lib.nn.functional.avg_pool2d(images, 3, 2, 1),
+        lambda lib, images: lib.nn.functional.adaptive_avg_pool2d(images, (2, 4)),
+        lambda lib, images: lib.nn.functional.interpolate(images, (5, 14), mode="bilinear"),
+    ],
+    ids=["avg_pool2d", "adaptive_avg_pool2d", "interpolate"],
+)
+def test_means_in_half_precision_are_rounded_once(kind, function):
+    images = counted(compat, 2, 4, 9, 9).to(getattr(compat, kind))
+    exact = function(compat, images.double())
+    near = exact.to(images.dtype).double()
+    unit = {"float16": 2.0**-10, "bfloat16": 2.0**-7}[kind]
+    off = (function(compat, images).double() - near).abs() / (near.abs() + 1e-3)
+    assert float(off.max()) <= unit
