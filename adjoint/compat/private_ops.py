@@ -6,6 +6,9 @@ from typing import Any
 
 from adjoint.creation import arange
 from adjoint.dtypes import get_default_dtype
+from adjoint.ops.activation import relu
+from adjoint.ops.elementwise import add
+from adjoint.ops.resampling import channel_shuffle
 from adjoint.ops.sorting import unique
 from adjoint.tensor import Tensor
 
@@ -47,3 +50,20 @@ def unique_dim(
         input, sorted, return_inverse=True, return_counts=True, dim=dim
     )
     return found
+
+
+def _add_relu(input: Tensor, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+    """The sum, or zero where it is negative."""
+    total = relu(add(input, other, alpha=alpha))
+    return total if out is None else out.copy_(total)
+
+
+def _add_relu_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """In-place form of _add_relu."""
+    return _add_relu(input, other, alpha=alpha, out=input)
+
+
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """channel_shuffle."""
+    shuffled: Tensor = channel_shuffle(input, groups)
+    return shuffled

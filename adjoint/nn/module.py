@@ -460,6 +460,8 @@ class Module(CallHooks, State):
         Takes what Tensor.to takes: a device, a dtype, both, or a tensor to be like.
         """
         asked = requested(args, kwargs)
+        if asked.get("copy"):
+            raise RuntimeError("Module.to changes the module itself: there is no copy=True")
         kind: dtype | None = asked.get("dtype")
         if kind is not None and kind.category < FLOAT:
             raise TypeError(

@@ -492,3 +492,61 @@ def test_means_in_half_precision_are_rounded_once(kind, function):
     unit = {"float16": 2.0**-10, "bfloat16": 2.0**-7}[kind]
     off = (function(compat, images).double() - near).abs() / (near.abs() + 1e-3)
     assert float(off.max()) <= unit
+
+
+@pytest.mark.parametrize(
+    "kinds", [("int32", "float32"), ("int32", "int32"), ("float16", "float64")]
+)
+def test_types_of_angles(kinds):
+    def scenario(lib):
+        one, other = (lib.ones(2, 3, dtype=getattr(lib, kind)) for kind in kinds)
+        found = lib.nn.functional.cosine_similarity(one, other)
+        single = lib.nn.functional.cosine_similarity(one[0, 0], other)
+        return [str(found.dtype).split(".")[-1], str(single.dtype).split(".")[-1]]
+
+    both(scenario)
+
+
+def test_angles_refuse_a_negative_bound():
+    def scenario(lib):
+        return lib.nn.functional.cosine_similarity(lib.ones(2, 3), lib.ones(2, 3), eps=-1.0)
+
+    both(scenario)
+
+
+@pytest.mark.parametrize("shape", [(0, 1, 2, 2), (1, 1, 0, 2), (1, 0, 2, 2), (2, 1, 2, 3)])
+@pytest.mark.parametrize("rows", [0, 3])
+def test_grids_over_nothing(shape, rows):
+    def scenario(lib):
+        grid = lib.zeros(shape[0], rows, 3, 2)
+        sampled = lib.nn.functional.grid_sample(lib.ones(shape), grid, align_corners=False)
+        return list(sampled.shape)
+
+    both(scenario)
+
+
+def test_modules_are_converted_in_place_only():
+    def scenario(lib):
+        module = lib.nn.Linear(1, 1)
+        return [
+            outcome(lambda: module.to("cpu", copy=True)),
+            module.to("cpu") is module,
+        ]
+
+    both(scenario)
+
+
+def test_private_operations():
+    def scenario(lib):
+        values = lib.tensor([-2.0, 1.0])
+        changed = values.clone()
+        lib._VF._add_relu_(changed, 1)
+        shuffled = lib.native_channel_shuffle(counted(lib, 1, 4, 1, 2), 2)
+        return [
+            lib._VF._add_relu(values, 1),
+            lib._add_relu(values, values, alpha=2),
+            changed,
+            shuffled,
+        ]
+
+    both(scenario)
