@@ -54,8 +54,10 @@ def unique_dim(
 
 def _add_relu(input: Tensor, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """The sum, or zero where it is negative."""
-    total = relu(add(input, other, alpha=alpha))
-    return total if out is None else out.copy_(total)
+    total: Tensor = relu(add(input, other, alpha=alpha))
+    if out is not None:
+        total = out.copy_(total)
+    return total
 
 
 def _add_relu_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
