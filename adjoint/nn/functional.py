@@ -41,6 +41,7 @@ from adjoint.ops.class_losses import (
     multilabel_soft_margin_loss as multilabel_soft_margin_loss,
     nll_loss as nll_loss,
 )
+from adjoint.ops.conversion import clone
 from adjoint.ops.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
@@ -168,8 +169,9 @@ def rrelu(
     inplace: bool = False,
 ) -> Any:
     """input where it is positive, else times a slope: in training drawn for each element."""
-    out = activation.rrelu(input, lower, upper, training)
-    return input.copy_(out) if inplace else out
+    if not inplace:
+        return activation.rrelu(input, lower, upper, training)
+    return input.copy_(activation.rrelu(clone(input), lower, upper, training))
 
 
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:

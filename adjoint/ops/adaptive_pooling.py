@@ -192,6 +192,10 @@ def _fractional_sizes(
         ratios = (
             output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * count
         )
+        if len(ratios) != count:
+            raise ValueError(
+                f"{name}(): output_ratio must be a number or {count} numbers, got {list(ratios)}"
+            )
         wanted = tuple(int(size * ratio) for size, ratio in zip(own, ratios))
     else:
         wanted = each(output_size, count, f"{name}(): output_size")

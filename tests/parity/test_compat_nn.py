@@ -550,3 +550,33 @@ def test_private_operations():
         ]
 
     both(scenario)
+
+
+def test_random_slopes_in_place_have_gradients():
+    weight = compat.tensor([-1.0, 2.0], requires_grad=True)
+    changed = weight * 1
+    same = compat.nn.functional.rrelu(changed, training=True, inplace=True)
+    assert same is changed
+    same.sum().backward()
+    assert 1 / 8 <= float(weight.grad[0]) <= 1 / 3
+    assert float(same[0].detach()) == -float(weight.grad[0])
+    assert float(weight.grad[1]) == 1
+
+
+def test_ratios_of_fractional_pools():
+    def scenario(lib):
+        pool = lib.nn.functional.fractional_max_pool2d
+        images = counted(lib, 1, 1, 8, 8)
+        return [
+            outcome(lambda: pool(images, 2, output_ratio=(0.5, 0.5, 0.5))),
+            list(pool(images, 2, output_ratio=(0.5, 0.25)).shape),
+        ]
+
+    both(scenario)
+
+
+def test_linear_layers_refuse_single_numbers():
+    def scenario(lib):
+        return [outcome(lambda: lib.nn.Linear(1, 1)(lib.tensor(1.0)))]
+
+    both(scenario)
