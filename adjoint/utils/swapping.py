@@ -4,7 +4,7 @@ from typing import Any, NoReturn
 
 from adjoint.tensor import Tensor
 
-# Not in __dict__ where TensorCore is compiled.
+# What autograd keeps in a tensor; apart from its attributes where TensorCore is compiled.
 _FIELDS = (
     "array",
     "needs_grad",
@@ -33,15 +33,28 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         return
     for tensor in (t1, t2):
         _leave_graph(tensor)
-    fields = [(getattr(t1, name), getattr(t2, name)) for name in _FIELDS]
-    one: Any = t1
-    other: Any = t2
-    if type(one) is not type(other):
-        one.__class__, other.__class__ = other.__class__, one.__class__
-    one.__dict__, other.__dict__ = other.__dict__, one.__dict__
-    for name, (mine, yours) in zip(_FIELDS, fields, strict=True):
-        setattr(one, name, yours)
-        setattr(other, name, mine)
+    one, other = _Content(t1), _Content(t2)
+    one.put_into(t2)
+    other.put_into(t1)
+
+
+class _Content:
+    """All that a tensor is, taken out of it."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.kind = type(tensor)
+        self.fields = {name: getattr(tensor, name) for name in _FIELDS}
+        attributes = getattr(tensor, "__dict__", {})
+        self.attributes = {name: attributes[name] for name in attributes if name not in _FIELDS}
+        for name in self.attributes:
+            delattr(tensor, name)
+
+    def put_into(self, tensor: Any) -> None:
+        """Make a tensor what this is."""
+        if type(tensor) is not self.kind:
+            tensor.__class__ = self.kind
+        for name, value in (*self.fields.items(), *self.attributes.items()):
+            setattr(tensor, name, value)
 
 
 def _leave_graph(tensor: Any) -> None:
