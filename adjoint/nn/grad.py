@@ -8,23 +8,26 @@ from adjoint.autograd.grad_mode import enable_grad
 from adjoint.nn import functional
 
 
-def _slope(convolution: Any, unknown: int, given: list[Any], grad_output: Any, options: Any) -> Any:
-    """The gradient of a convolution with respect to one argument, of which only the size matters.
+def _slope(convolution: Any, input: Any, weight: Any, grad_output: Any, options: Any) -> Any:
+    """The gradient with respect to input or weight, the one of which only the size is given.
 
     The convolution is linear in it, so that zeros will do.
     """
-    other = given[1 - unknown]
-    given[unknown] = other.new_zeros(given[unknown]).requires_grad_()
+    known = input if hasattr(input, "new_zeros") else weight
+    unknown = known.new_zeros(weight if known is input else input).requires_grad_()
+    given = (known, unknown) if known is input else (unknown, known)
+    stride, padding, dilation, groups = options
     with enable_grad():
-        out = convolution(*given, None, *options)
-    found: Any = gradient(out, given[unknown], grad_output, create_graph=is_grad_enabled())
+        out = convolution(*given, None, stride, padding, dilation, groups)
+    found: Any = gradient(out, unknown, grad_output, create_graph=is_grad_enabled())
     return found[0]
 
 
-def _of_input(dims: int) -> Any:
+def _rules(dims: int) -> tuple[Any, Any]:
+    """The two functions for convolutions over so many dimensions."""
     convolution = getattr(functional, f"conv{dims}d")
 
-    def rule(
+    def of_input(
         input_size: Any,
         weight: Any,
         grad_output: Any,
@@ -34,32 +37,17 @@ def _of_input(dims: int) -> Any:
         groups: int = 1,
     ) -> Any:
         options = (stride, padding, dilation, groups)
-        return _slope(convolution, 0, [input_size, weight], grad_output, options)
+        return _slope(convolution, input_size, weight, grad_output, options)
 
-    rule.__name__ = f"conv{dims}d_input"
-    rule.__doc__ = f"The gradient of conv{dims}d with respect to an input of this size."
-    return rule
+    def of_weight(input: Any, weight_size: Any, grad_output: Any, *args: Any, **named: Any) -> Any:
+        return of_input(input, weight_size, grad_output, *args, **named)
 
-
-def _of_weight(dims: int) -> Any:
-    convolution = getattr(functional, f"conv{dims}d")
-
-    def rule(
-        input: Any,
-        weight_size: Any,
-        grad_output: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-    ) -> Any:
-        options = (stride, padding, dilation, groups)
-        return _slope(convolution, 1, [input, weight_size], grad_output, options)
-
-    rule.__name__ = f"conv{dims}d_weight"
-    rule.__doc__ = f"The gradient of conv{dims}d with respect to a weight of this size."
-    return rule
+    for rule, name in ((of_input, "input"), (of_weight, "weight")):
+        rule.__name__ = rule.__qualname__ = f"conv{dims}d_{name}"
+        rule.__doc__ = f"The gradient of conv{dims}d with respect to its {name}, of the size given."
+    return of_input, of_weight
 
 
-conv1d_input, conv2d_input, conv3d_input = map(_of_input, (1, 2, 3))
-conv1d_weight, conv2d_weight, conv3d_weight = map(_of_weight, (1, 2, 3))
+conv1d_input, conv1d_weight = _rules(1)
+conv2d_input, conv2d_weight = _rules(2)
+conv3d_input, conv3d_weight = _rules(3)

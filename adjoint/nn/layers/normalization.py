@@ -225,10 +225,10 @@ class _InstanceNorm(_RunningNorm):
         self._check_input_dim(input)
         single, channels = input.ndim == self.ranks[0], self._channels(input)
         if channels != self.num_features:
-            told = f"{type(self).__name__}: expected {self.num_features} channels, got {channels}"
+            told = f"{type(self).__name__}: got {channels} channels, expected {self.num_features}"
             if self.affine:
                 raise ValueError(told)
-            warnings.warn(f"{told}; num_features is not used without affine=True", stacklevel=2)
+            warnings.warn(f"{told}, which is not used because affine=False", stacklevel=2)
         out = functional.instance_norm(
             input.unsqueeze(0) if single else input,
             self.running_mean,
