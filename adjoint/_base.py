@@ -16,3 +16,5 @@ class WeakBase:
 
 class HookTable(dict[int, object]):
     """Hooks by id, in the order of registration; a dict that can be weakly referenced."""
+
+    __slots__ = ("__weakref__",)

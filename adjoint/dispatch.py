@@ -388,7 +388,7 @@ def apply(op: "Op", values: list[Any]) -> Any:
         if arrays is not None:
             return apply_plain(op, values, arrays)
     tensors = tensors_in(values)
-    if not tensors:
+    if not tensors and op.custom is None:
         return apply_raw(op, values)
     if switchboard.unusual:
         watchers = ambient().watchers
@@ -400,8 +400,10 @@ def apply(op: "Op", values: list[Any]) -> Any:
             return override(op, op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
-        if type(tensor.array) is not NDARRAY:
+        if type(tensor.array) is not NDARRAY and op.custom is None:
             backend = common_backend(op, tensors)
+    if op.custom is not None:
+        return op.custom(values)
     if backend is not NUMPY_BACKEND:
         values = beside(values, tensors, backend)
     arrays = promoted(op, values, [unwrapped(value) for value in values], backend)
@@ -499,7 +501,7 @@ def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) 
     """Let a subclass handle the call of `function`, which is op or its in-place form."""
     kinds = tuple(dict.fromkeys(type(t) for t in tensors))
     kwargs = dict(zip(op.parameters, values))
-    args = tuple(kwargs.pop(name) for name in op.parameters[: op.required])
+    args = tuple(kwargs.pop(name) for name in op.parameters[: min(op.required, op.positional)])
     if op.star >= 0:
         args = args[: op.star] + tuple(args[op.star])
     kwargs = {k: v for k, v in kwargs.items() if v is not op.defaults[op.index_of[k]]}

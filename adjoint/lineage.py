@@ -66,7 +66,7 @@ def extend(op: "Op", values: list[Any], results: list[Any]) -> None:
     if lineage is None:
         return
     for i, parameter in enumerate(op.inputs):
-        ruled = op.joint is not None or op.rules[i] is not None
+        ruled = op.joint is not None or op.custom is not None or op.rules[i] is not None
         if ruled and lineage.holds(values[parameter]):
             for result in results:
                 if is_floating(result.array):

@@ -105,9 +105,9 @@ class OpNode(Node):
             self.check_result()
             return rule.function(grad, self.result)
         if pattern == 2:
-            return rule.function(grad, self.first())
+            return rule.function(grad, self.raw_value(self.saved0, self.version0, 0))
         if pattern == 3:
-            return rule.function(grad, self.second())
+            return rule.function(grad, self.raw_value(self.saved1, self.version1, 1))
         if pattern == 4:
             return rule.function(grad, self.first(), self.second())
         return rule.function(*[self.short_source(k, i, grad) for k, i in rule.sources])
@@ -169,6 +169,13 @@ class OpNode(Node):
         return found
 
     # -- the general path --
+
+    def vjp_of(self, edge: int, grad: Any) -> Any:
+        """See Node: a rule on raw arrays."""
+        if self.released:
+            raise freed(self.name())
+        rule = self.op.rules[edge]
+        return None if rule is None else self.call(rule, [grad], False, None)
 
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
@@ -246,8 +253,10 @@ class OpNode(Node):
             full.append(grad)
         return full
 
-    def call(self, rule: Any, grads: list[Any], create_graph: bool, active: list[bool]) -> Any:
-        """A rule, its arguments looked up by where they come from."""
+    def call(
+        self, rule: Any, grads: list[Any], create_graph: bool, active: list[bool] | None
+    ) -> Any:
+        """A rule, its arguments looked up by where they come from; `active` is None for all."""
         args: list[Any] = []
         for kind, index in rule.sources:
             if kind == 0:
@@ -261,7 +270,7 @@ class OpNode(Node):
                 known = None if self.kept is None else self.kept.shapes
                 args.append(self.shape_of_input(index) if known is None else known[index])
             elif kind == 4:
-                args.append(tuple(active))
+                args.append(tuple(self.active(None) if active is None else active))
             else:
                 hidden = None if self.kept is None else self.kept.hidden
                 args.append(unpack_arrays(hidden) if self.runs_user_code else hidden)

@@ -108,6 +108,8 @@ def record_single(op: "Op", values: list[Any], result: Tensor, mask: int, hidden
     node = OpNode(op)
     plan = keep_inputs(op, node, values, mask, hidden)
     node.spec = result.spec()
+    kept = node.kept
+    node.separable = op.joint is None and kept is not None and not kept.lists
     if plan.keep_result:
         node.holds = True
         node.result = result.array

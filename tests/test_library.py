@@ -66,7 +66,7 @@ class TestSchema:
         assert schema.arguments[2].default == -3
 
     @pytest.mark.parametrize(
-        "text", ["(Tensor x", "(Tensor x) ->", "(Foo x) -> Tensor", "(Tensor x) -> Tensor y", "x"]
+        "text", ["(Tensor x", "(Tensor x) ->", "(Foo x) -> Tensor", "() -> Tensor y, int", "x"]
     )
     def test_bad_text_is_refused(self, text):
         with pytest.raises(RuntimeError, match="schema"):
@@ -152,7 +152,8 @@ class TestCalls:
             return adjoint.ones(n, device=device)
 
         assert make(2, "cpu").tolist() == [1.0, 1.0]
-        with pytest.raises(NotImplementedError, match="on cuda.*kernels for cpu"):
+        message = "on cuda: mine::make .*kernel registered for cuda, only for cpu"
+        with pytest.raises(NotImplementedError, match=message):
             make(2, device=adjoint.device("cuda"))
 
     def test_a_subclass_sees_the_call(self):
@@ -190,6 +191,31 @@ class TestCalls:
         for name in ("mine::other", "mine::third"):
             with pytest.raises(ValueError, match="no custom op"):
                 library.lookup(name)
+
+    def test_tensors_by_keyword_alone_have_no_formula(self):
+        op = library.define("mine::late", "(Tensor x, *, Tensor y) -> Tensor")
+        for register in (op.register_autograd, op.register_vmap):
+            with pytest.raises(NotImplementedError, match="mine::late.*kwarg-only Tensor args"):
+                register(lambda *args: None)
+        with pytest.raises(NotImplementedError, match="kwarg-only Tensor args"):
+            library.custom_op(
+                "mine::later",
+                lambda x, y: x + y,
+                mutates_args=(),
+                schema="(Tensor x, *, Tensor y) -> Tensor",
+            )
+        with pytest.raises(ValueError, match="no custom op"):
+            library.lookup("mine::later")
+
+    def test_lists_may_be_any_sequence(self):
+        seen = []
+        op = library.define("mine::seen", "(int[] n, Layout[] l, MemoryFormat f) -> ()")
+        library.impl("mine::seen", "default", lambda *args: seen.append(args))
+        op(range(2), (adjoint.strided,), adjoint.channels_last)
+        assert seen == [([0, 1], [adjoint.strided], adjoint.channels_last)]
+        for wrong in ("12", {1: 2}, iter([1])):
+            with pytest.raises(RuntimeError, match=r"mine::seen\(\).*'n'"):
+                op(wrong, [], adjoint.channels_last)
 
 
 class TestMutation:
@@ -425,9 +451,9 @@ class TestTwoParts:
         self.make()
         with pytest.raises(RuntimeError, match="already"):
             legacy.custom_op("mine::two", "(Tensor x) -> Tensor")
-        with pytest.raises(RuntimeError, match="has a kernel for cpu already"):
+        with pytest.raises(RuntimeError, match="already has an implementation for cpu"):
             legacy.impl("mine::two", device_types=["cpu"])(abs)
-        with pytest.raises(ValueError, match="change no input"):
+        with pytest.raises(ValueError, match="changes an argument"):
             legacy.custom_op("mine::new", "(Tensor(a!) x) -> Tensor")
 
 
@@ -507,6 +533,48 @@ class TestLibrary:
         with pytest.raises(ValueError, match="no custom op"):
             library.lookup("mine::scale")
 
+    def test_it_ends_when_it_is_gone(self):
+        lib = library.Library("mine", "DEF")
+        lib.define("scale(Tensor x) -> Tensor")
+        with pytest.raises(RuntimeError, match=r"DEF already, made at .*test_library.py:\d+"):
+            library.Library("mine", "DEF")
+        assert library.lookup("mine::scale")
+        del lib
+        gc.collect()
+        with pytest.raises(ValueError, match="no custom op"):
+            library.lookup("mine::scale")
+        library.Library("mine", "DEF")._destroy()
+
+    def test_keys_of_pytorch(self):
+        op = library.define("mine::scale", "(Tensor x) -> Tensor")
+        library.impl("mine::scale", ["CPU", "cuda"], lambda x: x * 2)
+        library.impl("mine::scale", "Meta", adjoint.empty_like)
+        assert op(adjoint.ones(1)).tolist() == [2.0]
+        assert set(op.registered.kernels) == {"cpu", "cuda"}
+        assert op.registered.fake is adjoint.empty_like
+        with pytest.raises(NotImplementedError, match="mine::scale.*dispatch key 'AutocastCPU'"):
+            library.impl("mine::scale", "AutocastCPU", lambda x: x)
+        library.impl("mine::scale", "CompositeImplicitAutograd", lambda x: x * 3)
+        with pytest.raises(RuntimeError, match="needs no fake"):
+            op.register_fake(adjoint.empty_like)
+        for register in (library.impl_backward, library.impl_save_for_backward):
+            with pytest.raises(RuntimeError, match="kernel for CompositeImplicitAutograd"):
+                register("mine::scale")
+
+    def test_a_name_in_the_schema_of_define(self):
+        with pytest.raises(ValueError, match="mine::scale.*to look like"):
+            library.define("mine::scale", "scale(Tensor x) -> Tensor")
+
+    def test_defined_ops_may_answer_views(self):
+        op = library.define("mine::head", "(Tensor x) -> Tensor")
+        library.impl("mine::head", "default", lambda x: x[:1])
+        x = adjoint.ones(2)
+        y = op(x)
+        x.mul_(3)
+        assert y.tolist() == [3.0]
+        with pytest.raises(library.OpCheckError, match="result 0 of mine::head shares memory"):
+            library.opcheck(op, (x,), test_utils="test_schema")
+
     def test_kernels_end_with_it(self):
         cube = make_cube()
         with library.Library("mine", "IMPL", "CPU") as lib:
@@ -540,4 +608,4 @@ def test_watchers_see_custom_ops():
 
         with adjoint.profiler.profile() as seen:
             assert twice(adjoint.ones(2), times=3).tolist() == [3.0, 3.0]
-    assert "twice" in [event.name for event in seen.function_events]
+    assert "watched::twice" in [event.name for event in seen.function_events]

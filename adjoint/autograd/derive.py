@@ -138,7 +138,7 @@ def _through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
 
     with enable_grad():
         results = dispatch.apply(op, [watched(v, t) for v, t in zip(args, tangents)])
-        several = isinstance(results, tuple)
+        several = isinstance(results, (tuple, list))
         outputs: list[Tensor] = list(results) if several else [results]
         live = [i for i, output in enumerate(outputs) if output.needs_grad]
         cotangents = [_zeros_like(outputs[i]).requires_grad_() for i in live]

@@ -26,11 +26,13 @@ from adjoint.autograd.hooks import (
 )
 from adjoint.autograd.leaves import accumulate, commit, remember_retained, roll_back
 from adjoint.autograd.node import AccumulateGrad, Node, conform
-from adjoint.backends import quiet
+from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, raw
 
 push: Final[Any] = heappush
 pop: Final[Any] = heappop
+begin_quiet: Final[Any] = STATE.set
+end_quiet: Final[Any] = STATE.reset
 log: Final[Any] = logging.getLogger("adjoint.autograd.graph")
 DEBUG: Final = logging.DEBUG
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
@@ -113,22 +115,25 @@ def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_target
 def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
     hooks = node.hooks
+    if node.simple and task.plain and hooks is None and grad is not None:
+        following = node.next0  # step's first half, without its call
+        if following is not None:
+            deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
+        following = node.next1
+        if following is not None:
+            deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
+        if not task.keep_graph:
+            node.release()
+        return
     executes = task.needed is None or node in task.needed
     may_step = task.raw and not node.is_leaf and not node.runs_user_code
     if hooks is None and executes and may_step and grad is not None:
         if not task.captures or node not in task.captures:
-            if node.simple and task.needed is None:  # step's first half, without its call
-                following = node.next0
-                if following is not None:
-                    deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
-                following = node.next1
-                if following is not None:
-                    deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
-                if not task.keep_graph:
-                    node.release()
-                return
             step(task, node, grad)
             return
+    if hooks is not None and node.is_leaf and task.plain and hooks.is_empty():
+        accumulate(task, node, grad, node in task.owned)  # someone waits to see the leaf itself
+        return
     grads: list[Any] = [grad] if node.outputs is None else grad
     seen = hooks is not None and (bool(hooks.tensor) or bool(hooks.retain) or bool(hooks.pre))
     # As in PyTorch: a node that runs is captured before its tensor hooks, another after them.
@@ -188,6 +193,13 @@ def step(task: GraphTask, node: Node, grad: Any) -> None:
             node.release()
         return
     edges = node.edges()
+    if node.separable:
+        for i, (following, number) in enumerate(edges):
+            if following is not None and (needed is None or following in task.reached):
+                deliver(task, following, number, node.vjp_of(i, grad), grad)
+        if not task.keep_graph:
+            node.release()
+        return
     several = node.outputs is not None
     answers = node.apply(grad if several else [grad], False, followed(task, edges))
     if len(answers) != len(edges):
@@ -470,16 +482,16 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
     token = under_way.set(task)
     if task.workers is not None or (task.create_graph and not is_grad_enabled()):
         task.enter_user_code()  # before a worker copies this context
+    warnings = begin_quiet(IGNORE)
     try:
         try:
-            with quiet():
-                if task.workers is not None:
-                    with task.workers.condition:
-                        deliver_roots(task, roots, numbers, grads)
-                    task.workers.run()
-                else:
+            if task.workers is not None:
+                with task.workers.condition:
                     deliver_roots(task, roots, numbers, grads)
-                    drain(task)
+                task.workers.run()
+            else:
+                deliver_roots(task, roots, numbers, grads)
+                drain(task)
             commit(task)
         except BaseException as error:
             roll_back(task)
@@ -493,6 +505,7 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
             at += 1
     finally:
         under_way.reset(token)
+        end_quiet(warnings)
         if ambient() is not settings:  # grad mode, and what user code has left behind
             set_ambient(settings)
 
@@ -508,6 +521,7 @@ def drain(task: GraphTask) -> None:
     """Evaluate ready nodes, newest first, until there are none."""
     ready = task.ready
     waiting = task.waiting
+    observed = bool(task.observers)
     while True:
         hot = task.hot
         if hot is not None:
@@ -526,7 +540,7 @@ def drain(task: GraphTask) -> None:
         task.current = node
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
-        if task.observers:
+        if observed:
             visit(task, node, grad)
         else:
             evaluate(task, node, grad)

@@ -226,6 +226,13 @@ def warn_if_has_hooks(tensor: TensorCore) -> None:
 
 # ---- calling ----
 
+values_of: Final[Any] = dict.values  # found once: compiled code would look it up at each call
+
+
+def snapshot(table: HookTable) -> list[Any]:
+    """The hooks of a table as they are now; those that are called may change it."""
+    return list(values_of(table))
+
 
 def wrapped(grad: Any) -> Any:
     """A gradient as hooks see it: a Tensor, or None."""
@@ -247,6 +254,10 @@ def _call(
 
 def run_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[Any]:
     """Tensor.register_hook's hooks of each output, then retain_grad."""
+    if len(grads) == 1 and not hooks.retain:
+        only = hooks.tensor.get(0)
+        grad = wrapped(grads[0])
+        return [_through_table(node, only, 0, grad) if only else grad]
     grads = [wrapped(g) for g in grads]
     for number, table in list(hooks.tensor.items()):
         if table:
@@ -262,7 +273,7 @@ def run_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[Any]
 def _through_table(node: Any, table: HookTable, number: int, grad: Any) -> Any:
     hook: Any = None
     try:
-        for hook in list(table.values()):
+        for hook in snapshot(table):
             if isinstance(hook, Hook):
                 answer = _call(hook, table, node, TENSOR, number, (grad,))
             else:
@@ -280,7 +291,7 @@ def run_pre_hooks(node: Any, table: HookTable, grads: list[Any]) -> list[Any]:
     grads = [wrapped(g) for g in grads]
     hook: Any = None
     try:
-        for hook in list(table.values()):
+        for hook in snapshot(table):
             seen = tuple(grads)
             if isinstance(hook, Hook):
                 answer = _call(hook, table, node, PRE, 0, (seen,))
@@ -300,7 +311,7 @@ def run_post_hooks(node: Any, table: HookTable, results: list[Any], grads: list[
     outputs = tuple(wrapped(g) for g in grads)
     hook: Any = None
     try:
-        for hook in list(table.values()):
+        for hook in snapshot(table):
             seen = tuple(results)
             if isinstance(hook, Hook):
                 answer = _call(hook, table, node, POST, 0, (seen, outputs))
@@ -318,7 +329,7 @@ def run_accumulate_hooks(node: Any, table: HookTable, leaf: TensorCore) -> None:
     """Tensor.register_post_accumulate_grad_hook: each sees the leaf, whose grad is updated."""
     hook: Any = None
     try:
-        for hook in list(table.values()):
+        for hook in snapshot(table):
             if isinstance(hook, Hook):
                 answer = _call(hook, table, node, ACCUMULATE, 0, (leaf,))
             else:

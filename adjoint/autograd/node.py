@@ -118,7 +118,8 @@ class Node(WeakBase):
     hooks: NodeHooks | None = None
     notes: dict[Any, Any] | None = None
     is_leaf: bool = False  # an AccumulateGrad
-    simple: bool = False  # vjp says everything
+    simple: bool = False  # of two edges at most, and vjp says everything
+    separable: bool = False  # vjp_of says everything, edge by edge
     exact0: bool = False  # what vjp answers for the first edge conforms as it is
     exact1: bool = False
     released: bool = False
@@ -136,6 +137,10 @@ class Node(WeakBase):
 
     def vjp(self, edge: int, grad: Any) -> Any:
         """The gradient for the first or second edge, from a raw gradient; simple nodes only."""
+        raise NotImplementedError
+
+    def vjp_of(self, edge: int, grad: Any) -> Any:
+        """The gradient for any edge, from a raw gradient; separable nodes only."""
         raise NotImplementedError
 
     def apply(

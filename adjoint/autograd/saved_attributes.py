@@ -143,7 +143,7 @@ class RawSaved:
 
     def _replace(self, saved: SavedTensor) -> None:
         node, index = self._node, self._index
-        node.simple = False  # the short path knows no hooks
+        node.simple = node.separable = False  # the short ways know no hooks
         node.runs_user_code = True
         if self._kind == RESULT:
             node.packed = True

@@ -6,26 +6,26 @@ A forward function of the op table gets the library's namespace as `xp`: NumPy's
 
 import importlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from adjoint.backends.error_state import quiet as quiet
 from adjoint.device import device
 
 NDARRAY: Final = np.ndarray  # the one array type that has a short path
 
 
-def quiet() -> AbstractContextManager[None]:
-    """Inside, NumPy makes infinities and NaNs without a warning, as PyTorch does."""
-    return np.errstate(all="ignore")
-
-
 class Namespace:
     """A library's functions under NumPy's names, and what NumPy lacks or says differently.
 
-    Attributes that a backend's subclass does not define come from the library itself.
+    Attributes that a backend's subclass does not define come from the library itself; how, is the
+    subclass's affair.
     """
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, library: Any) -> None:
         self.library = library
@@ -71,6 +71,10 @@ class Namespace:
         """The greatest element of each row of a matrix, as a column."""
         return array.max(axis=1, keepdims=True)
 
+    def places_of(self, columns: Any, width: int) -> Any:
+        """Where the element of each row that `columns` names lies among all of a matrix."""
+        return self.arange(0, len(columns) * width, width) + columns
+
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
         """input @ weight.T + bias; bias may be None."""
         out = self.matmul(input, weight.T)
@@ -91,11 +95,6 @@ class Namespace:
     def indexed(self, array: Any, index: Any) -> Any:
         """array[index]; lists in the index are arrays, numbers out of range an IndexError."""
         return array[index]
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.library, name)
-        setattr(self, name, found)  # the next look-up is a plain attribute
-        return found
 
 
 class Backend:

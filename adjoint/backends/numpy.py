@@ -10,6 +10,7 @@ import numpy as np
 from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
+from adjoint.backends.error_state import quiet, quietly
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
@@ -24,18 +25,8 @@ _lesson = np.empty(30 << 20, np.uint8)
 del _lesson
 
 
-def _quiet(function: Any) -> Any:
-    """A function whose infinities and NaNs are results, not warnings, as in PyTorch."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return function(*args, **kwargs)
-
-    return call
-
-
 # By the data type's letter: to hash a data type itself takes longer than most of what follows.
-_ZEROS = {kind: np.zeros((), kind) for kind in "fd"}
+ZEROS = {kind: np.zeros((), kind) for kind in "fd"}
 
 
 @functools.lru_cache(maxsize=64)
@@ -48,6 +39,12 @@ def _zeros(shape: tuple[int, ...], kind: str) -> Any:
 def _ones(shape: tuple[int, ...], kind: str) -> Any:
     """Ones to multiply with; shared, so never written to."""
     return np.ones(shape, kind)
+
+
+@functools.lru_cache(maxsize=64)
+def _row_starts(count: int, width: int) -> Any:
+    """Where each row of a matrix begins among all elements; shared, so never written to."""
+    return np.arange(0, count * width, width)
 
 
 def _same_order(array: Any, other: Any) -> bool:
@@ -73,8 +70,26 @@ class NumpyNamespace(Convolutions, Namespace):
 
     def __init__(self, library: Any) -> None:
         super().__init__(library)
+        # Copies: to look up an attribute takes twice as long in a class that has __getattr__.
+        own = {name for kind in type(self).__mro__ for name in vars(kind)}
+        self.__dict__.update({k: v for k, v in vars(library).items() if k not in own})
         for name in _WITH_POLES:
-            setattr(self, name, _quiet(getattr(library, name)))
+            setattr(self, name, quietly(getattr(library, name)))
+
+    @property
+    def fft(self) -> Any:
+        """NumPy imports it when it is first used, and so its copy can't be had before."""
+        return np.fft
+
+    @property
+    def linalg(self) -> Any:
+        """See fft."""
+        return np.linalg
+
+    @property
+    def random(self) -> Any:
+        """See fft."""
+        return np.random
 
     def into(self, function: Any, target: Any, *args: Any) -> Any:
         return function(*args, out=target)
@@ -109,7 +124,7 @@ class NumpyNamespace(Convolutions, Namespace):
 
     def total(self, array: Any) -> Any:
         kind = array.dtype
-        if kind.kind == "f" and kind.itemsize > 2:
+        if kind.char in "fd":
             return np.add.reduce(array, axis=None)
         if kind.kind in "fV":
             return array.sum(dtype=np.float32).astype(kind)
@@ -117,8 +132,8 @@ class NumpyNamespace(Convolutions, Namespace):
 
     def relu(self, array: Any, out: Any = None) -> Any:
         kind = array.dtype.char
-        if array.size < 256 or array.size > SMALL or kind not in _ZEROS:
-            zero = _ZEROS.get(kind, 0)
+        if array.size < 256 or array.size > SMALL or kind not in ZEROS:
+            zero = ZEROS.get(kind, 0)
         else:
             zero = _zeros(array.shape, kind)  # of two arrays NumPy takes the maxima twice as fast
         return np.maximum(array, zero) if out is None else np.maximum(array, zero, out=out)
@@ -127,7 +142,7 @@ class NumpyNamespace(Convolutions, Namespace):
         """array ** exponent; squares take half the time of powers."""
         if type(exponent) is int and exponent == 2:
             return np.square(array, out=out)
-        with np.errstate(all="ignore"):
+        with quiet():
             return np.power(array, exponent, out=out)
 
     def broadcast_to(self, array: Any, shape: Any) -> Any:
@@ -157,30 +172,35 @@ class NumpyNamespace(Convolutions, Namespace):
         if input.ndim != 2 or weight.ndim != 2:
             return super().linear(input, weight, bias)
         if input.shape[0] > 64 or weight.shape[0] < 32:
-            out = np.dot(input, weight.T)
+            out = input.dot(weight.T)  # the method: faster to call than matmul, or than np.dot
         else:
             # OpenBLAS takes twice as long for a transposed weight as for these copies of few rows.
-            out = np.dot(weight, input.T.copy()).T.copy()
+            out = weight.dot(input.T.copy()).T.copy()
         return out if bias is None else np.add(out, bias, out)
 
     def turned_product(self, array: Any, other: Any) -> Any:
-        return np.dot(array.T, other)  # for two matrices faster to call than matmul
+        return array.T.dot(other)  # see linear
 
     def row_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[1]
-        if array.ndim == 2 and 0 < length <= 1024 and kind in _ZEROS:
+        if array.ndim == 2 and 0 < length <= 1024 and kind in ZEROS:
             # A product with ones is faster than NumPy's sum, and for so many as exact.
-            return np.dot(array, _ones((length, 1), kind))
+            return array.dot(_ones((length, 1), kind))
         return np.add.reduce(array, axis=1, keepdims=True)
 
     def column_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, len(array)
-        if array.ndim == 2 and 0 < length <= 1024 and kind in _ZEROS:  # see row_sums
-            return np.dot(_ones((length,), kind), array)
+        if array.ndim == 2 and 0 < length <= 1024 and kind in ZEROS:  # see row_sums
+            return _ones((length,), kind).dot(array)
         return np.add.reduce(array, axis=0)
 
     def row_peaks(self, array: Any) -> Any:
+        if array.shape[1] <= 32:  # NumPy is fast along rows only if they are long
+            return np.maximum.reduce(array.T.copy(), axis=0)[:, None]
         return np.maximum.reduce(array, axis=1, keepdims=True)
+
+    def places_of(self, columns: Any, width: int) -> Any:
+        return _row_starts(len(columns), width) + columns
 
     def add_scaled(self, array: Any, other: Any, factor: Any) -> None:
         if factor == 1:

@@ -10,19 +10,7 @@ from typing import Any, Self
 from adjoint.ambient import ambient, change_watchers
 from adjoint.compat.operators import overload_of
 from adjoint.dispatch import tensors_in
-from adjoint.ops.op import Op
 from adjoint.tensor import Tensor
-
-
-def spelled(operation: Any, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call as a program would write them, defaults left out."""
-    op: Op = operation if isinstance(operation, Op) else operation.op
-    count = op.positional
-    while count > op.required and values[count - 1] is op.defaults[count - 1]:
-        count -= 1
-    rest = range(op.positional, len(values))
-    named = {op.parameters[i]: values[i] for i in rest if values[i] is not op.defaults[i]}
-    return tuple(values[:count]), named
 
 
 class TorchDispatchMode:
@@ -36,7 +24,7 @@ class TorchDispatchMode:
 
     def __call__(self, operation: Any, values: list[Any]) -> Any:
         """See ambient.change_watchers."""
-        args, kwargs = spelled(operation, values)
+        args, kwargs = operation.spelled(values)
         kinds = {type(tensor) for tensor in tensors_in(values)} - {Tensor}
         return self.__torch_dispatch__(overload_of(operation), tuple(kinds), args, kwargs)
 

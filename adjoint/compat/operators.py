@@ -1,12 +1,13 @@
 """torch.ops: operations by namespace, name and overload, as torch.ops.aten.sin.default.
 
-adjoint's operations have no overloads: each stands for all of its name's, and is shown under one.
+adjoint's own operations have no overloads: each stands for all of its name's, and is shown under
+one. Custom ops have those that were defined, as namespace::name.overload.
 """
 
 from typing import Any
 
 from adjoint.compat.missing import missing
-from adjoint.library.custom_op import REGISTRY
+from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import COMPOSITES, TABLE, Op
 
@@ -32,7 +33,14 @@ class Overload:
         self.namespace = packet.namespace
         self._name = packet.__name__
         self.overload = self._overloadname = _shown_overload(operation)
+        self.tags = list(getattr(operation, "tags", ()))
+        self._defined_in_python = isinstance(operation, CustomOpDef)
         self.__name__ = f"{self._name}.{self.overload}"
+
+    @property
+    def _schema(self) -> Any:
+        """What a custom op takes and gives; adjoint's own have signatures, no schemas."""
+        return self.operation.schema
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.operation(*args, **kwargs)
@@ -56,7 +64,9 @@ class Overload:
 
 
 def _shown_overload(operation: Any) -> str:
-    """PyTorch's name for the overload on tensors, where it has others on numbers."""
+    """A custom op's own; else PyTorch's for that on tensors, where it has others on numbers."""
+    if isinstance(operation, CustomOpDef):
+        return operation.name.partition(".")[2] or "default"
     op = getattr(operation, "op", operation)
     pair = isinstance(op, Op) and op.family == "elementwise" and len(op.promotes) > 1
     return "Tensor" if pair else "default"
@@ -91,6 +101,35 @@ class Packet:
         return f"<OpOverloadPacket(op='{self.namespace}.{self.__name__}')>"
 
 
+class CustomPacket(Packet):
+    """The custom ops of one name; called, it is the first that takes the arguments."""
+
+    def __init__(self, operations: dict[str, CustomOpDef], namespace: str, name: str) -> None:
+        super().__init__(next(iter(operations.values())), namespace, name)
+        self.operations = operations
+        self._overloads = {o: Overload(operation, self) for o, operation in operations.items()}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        *others, last = self.operations.values()
+        for operation in others:
+            try:
+                operation.bind(args, kwargs)
+            except RuntimeError:
+                continue
+            return operation(*args, **kwargs)
+        return last(*args, **kwargs)
+
+    def __getattr__(self, overload: str) -> Any:
+        found = self.__dict__.get("_overloads", {}).get(overload)
+        if found is None:
+            raise missing(f"ops.{self.namespace}.{self.__name__}.{overload}")
+        return found
+
+    def overloads(self) -> list[str]:
+        """The names of its overloads."""
+        return list(self._overloads)
+
+
 class Namespace:
     """The operations of one namespace; those of aten are adjoint's own."""
 
@@ -98,28 +137,36 @@ class Namespace:
         self.name = name
 
     def __getattr__(self, name: str) -> Any:
-        operation = self._find(name)
-        if operation is None:
-            raise missing(f"ops.{self.name}.{name}")
-        packet = Packet(operation, self.name, name)
-        if self.name == "aten":
-            vars(self)[name] = packet  # custom operators may be defined anew
-        return packet
-
-    def _find(self, name: str) -> Any:
         if self.name != "aten":
-            return REGISTRY.get(f"{self.name}::{name}")
-        name = _CASES.get(name, name)
+            return self._custom(name)
+        known = _CASES.get(name, name)
         for table in (TABLE, INPLACE, COMPOSITES):
-            if name in table:
-                return table[name]
-        return None
+            if known in table:
+                packet = vars(self)[name] = Packet(table[known], self.name, name)
+                return packet
+        raise missing(f"ops.{self.name}.{name}")
+
+    def _custom(self, name: str) -> CustomPacket:
+        """The custom ops of a name, which may be defined anew."""
+        whole = f"{self.name}::{name}"
+        found = {
+            _shown_overload(op): op
+            for op in REGISTRY.values()
+            if op.name.partition(".")[0] == whole
+        }
+        if not found:
+            raise missing(f"ops.{self.name}.{name}")
+        packet = _packets.get(whole)
+        if packet is None or packet.operations != found:
+            packet = _packets[whole] = CustomPacket(found, self.name, name)
+        return packet
 
     def __repr__(self) -> str:
         return f"<torch.ops.{self.name}>"
 
 
 _namespaces: dict[str, Namespace] = {}
+_packets: dict[str, CustomPacket] = {}  # as they were last shown: an overload is itself again
 
 
 def __getattr__(name: str) -> Namespace:
@@ -134,6 +181,10 @@ def operation_of(value: Any) -> Any:
 
 
 def overload_of(operation: Any) -> Any:
-    """torch.ops' name for one of adjoint's operations, whose name need not be PyTorch's."""
+    """torch.ops' name for an operation; that of adjoint's own need not be PyTorch's."""
+    if isinstance(operation, CustomOpDef):
+        namespace, _, name = operation.name.partition("::")
+        packet = getattr(__getattr__(namespace), name.partition(".")[0])
+        return getattr(packet, _shown_overload(operation))
     name = _SHOWN.get(operation.name, operation.name)
     return getattr(__getattr__("aten"), name).default

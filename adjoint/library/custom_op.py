@@ -5,14 +5,8 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from adjoint import dispatch, views
-from adjoint.ambient import (
-    ambient,
-    change_grad_enabled,
-    is_grad_enabled,
-    overrides_enabled,
-    switchboard,
-)
+from adjoint import dispatch, lineage, views
+from adjoint.ambient import change_grad_enabled, is_grad_enabled
 from adjoint.autograd.function_node import DelayedError
 from adjoint.autograd.node import edge_node
 from adjoint.autograd.saved_tensors import before_change
@@ -20,9 +14,10 @@ from adjoint.device import device
 from adjoint.dispatch import tensors_in
 from adjoint.library.formula import Call, OpFunction, Registered, registration_site
 from adjoint.library.schema import Argument, Kind, Schema, accepted, from_hints, parse
-from adjoint.ops.op import MISSING
+from adjoint.ops.op import MISSING, Op
+from adjoint.recording import cut_of
 from adjoint.tensor import Tensor
-from adjoint.tensor_core import backend_of
+from adjoint.tensor_core import CUT_BY_MODE, CUT_BY_OP, backend_of
 
 DeviceTypes = str | Sequence[str] | None
 
@@ -30,6 +25,13 @@ DeviceTypes = str | Sequence[str] | None
 def each_device(types: DeviceTypes) -> list[str | None]:
     """The devices named, one or several; None for all that have no other kernel."""
     return [types] if types is None or isinstance(types, str) else list(types)
+
+
+def listed(tags: Any) -> list[Any]:
+    """Tags, which may be one, several or none."""
+    if tags is None:
+        return []
+    return list(tags) if isinstance(tags, (tuple, list)) else [tags]
 
 
 @dataclasses.dataclass
@@ -40,6 +42,8 @@ class Registrations:
     fake: Any = None
     vmap: Any = None
     formula: Any = None
+    recorder: Any = None  # a kernel that records its calls by itself
+    keys: frozenset[str] = frozenset()  # PyTorch's names for what impl was given
     saves: Any = None  # the halves of a formula in two parts (legacy.py)
     backwards: Any = None
 
@@ -48,24 +52,35 @@ class Registrations:
         return dataclasses.replace(self, kernels=dict(self.kernels))
 
 
-class CustomOpDef:
-    """A custom operator; call it like a function. Made by custom_op."""
+class CustomOpDef(Op):
+    """A custom operator; call it like a function. Made by custom_op.
+
+    It is an Op whose signature is a schema, and which computes and records its calls itself: by
+    kernels and a formula that users register.
+    """
 
     def __init__(self, namespace: str, name: str, schema: Schema, composite: bool = False) -> None:
+        super().__init__(f"{namespace}::{name}", "custom", self.run_kernel)
+        self.doc = ""
+        self.node_name = f"{self.name}Backward"
+        self.parameters = [argument.name for argument in schema.arguments]
+        self.index_of = {parameter: i for i, parameter in enumerate(self.parameters)}
+        self.defaults = [argument.default for argument in schema.arguments]
+        self.positional = len(schema.positional)
+        needed = [i for i, default in enumerate(self.defaults) if default is MISSING]
+        self.required = needed[-1] + 1 if needed else 0
+        self.inputs = [i for i, a in enumerate(schema.positional) if a.kind.is_tensor]
+        self.view = any(kind.alias for kind in schema.returns)
+        self.custom = self.evaluated
         self.namespace = namespace
-        self.name = name
         self.schema = schema
+        self.tags: list[Any] = []  # what a program says of it, for compilers of PyTorch
         self.where = registration_site()
         self.composite = composite  # without a formula, its kernel is recorded op by op
         self.needs_formula = False  # without one, it refuses inputs that require grad
         self.registered = Registrations()
         self.disabled: set[str | None] = set()
-        self.function: type[OpFunction] = type(self.qualname, (OpFunction,), {})
-
-    @property
-    def qualname(self) -> str:
-        """Namespace and name."""
-        return f"{self.namespace}::{self.name}"
+        self.function: type[OpFunction] = type(self.name, (OpFunction,), {})
 
     @property
     def default(self) -> "CustomOpDef":
@@ -73,10 +88,14 @@ class CustomOpDef:
         return self
 
     def __repr__(self) -> str:
-        return f"<CustomOpDef({self.qualname})>"
+        return f"<CustomOpDef({self.name})>"
 
     def __reduce__(self) -> Any:
-        return (lookup, (self.qualname,))
+        return (lookup, (self.name,))
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        """In a class it is a function that takes no self, as PyTorch's is."""
+        return self
 
     # ---- registration ----
 
@@ -85,7 +104,7 @@ class CustomOpDef:
         if device_types is not None and not any(a.kind.is_tensor for a in self.schema.arguments):
             if not any(a.kind.base == "Device" for a in self.schema.arguments):
                 raise ValueError(
-                    f"{self.qualname}: an op with kernels per device needs tensor arguments, or a "
+                    f"{self.name}: an op with kernels per device needs tensor arguments, or a "
                     "`device` argument, to choose by"
                 )
 
@@ -98,6 +117,11 @@ class CustomOpDef:
 
     def register_fake(self, fn: Any, /) -> Any:
         """Give a function that answers tensors of the right shape and type, whatever the values."""
+        if "CompositeImplicitAutograd" in self.registered.keys:
+            raise RuntimeError(
+                f"{self.name} has a kernel for CompositeImplicitAutograd, made of ops whose shapes "
+                "are known; it needs no fake function"
+            )
         self.registered.fake = fn
         return fn
 
@@ -105,6 +129,7 @@ class CustomOpDef:
         """Give the op's form over a batch: `func(info, in_dims, *args)` → (output, out_dims)."""
         if func is None:
             return self.register_vmap
+        self.refuse_keyword_tensors()
         self.registered.vmap = func
         return func
 
@@ -119,7 +144,16 @@ class CustomOpDef:
                 f"{self.schema} is a non-functional operator, which can have no autograd formula: "
                 "write an op that changes no argument and returns new tensors"
             )
+        self.refuse_keyword_tensors()
         self.registered.formula = Registered(backward, setup_context, registration_site())
+
+    def refuse_keyword_tensors(self) -> None:
+        """Formulas know the tensors among the arguments by position."""
+        if any(a.keyword_only and a.kind.is_tensor for a in self.schema.arguments):
+            raise NotImplementedError(
+                f"{self.schema}: kwarg-only Tensor args can't be differentiated or batched; let "
+                "them be given by position too"
+            )
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
@@ -134,55 +168,74 @@ class CustomOpDef:
     # ---- calling ----
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        arguments, keywords = self.bind(args, kwargs)
-        if switchboard.unusual:
-            watchers = ambient().watchers
-            if watchers:
-                return dispatch.watched(self, [*arguments, *keywords.values()], watchers)
-        return self.call(arguments, keywords)
+        # Not by dispatch.call: `out` is an argument like any other, and arrays are no tensors.
+        return dispatch.apply(self, self.bind(args, kwargs))
 
-    def run(self, values: list[Any]) -> Any:
-        """The call with its arguments in the order of the schema; how a watcher makes it."""
-        args, kwargs = self.spelled(values)
-        return self(*args, **kwargs)
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """See Op; each value is checked against the schema, and made what the kernel expects."""
+        try:
+            values = super().bind(args, kwargs)
+        except TypeError as error:
+            raise RuntimeError(f"{error}; its schema is {self.schema}") from None
+        return [self.accepted(a, v) for a, v in zip(self.schema.arguments, values)]
 
-    def spelled(self, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a call as a user would write them."""
-        count = len(self.schema.positional)
-        names = [a.name for a in self.schema.arguments if a.keyword_only]
-        return tuple(values[:count]), dict(zip(names, values[count:], strict=True))
+    def accepted(self, argument: Argument, given: Any) -> Any:
+        """The value of one argument."""
+        value = given if given is argument.default else accepted(argument.kind, given)
+        if value is MISSING:
+            raise RuntimeError(
+                f"{self.name}(): Expected a value of type '{argument.kind}' for argument "
+                f"'{argument.name}', got a {type(given).__name__}; its schema is {self.schema}"
+            )
+        return value
 
-    def call(self, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """The call itself, recorded if it must be."""
-        tensors = tensors_in([*arguments, *keywords.values()])
-        for tensor in tensors:
-            if tensor.special and overrides_enabled():
-                return self.override(tensors, tuple(arguments), keywords)
-            tensor.up_to_date()
-        recording = is_grad_enabled() and any(t.requires_grad for t in tensors)
-        if not recording:
-            return self.compute(arguments, keywords)
+    def parted(self, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments given by position, and those by keyword only."""
+        count = self.positional
+        return values[:count], dict(zip(self.parameters[count:], values[count:]))
+
+    def evaluated(self, values: list[Any]) -> Any:
+        """The results of a call, recorded if it must be; dispatch has found nothing unusual."""
+        if self.registered.recorder is not None and is_grad_enabled():
+            return self.called(self.registered.recorder, values)
+        recording = is_grad_enabled() and any(t.requires_grad for t in tensors_in(values))
+        result = self.differentiated(values) if recording else self.compute(values)
+        results = results_of(result)
+        if not recording and lineage.tracking.used:
+            lineage.extend(self, values, results)
+        if self.composite or self.view:
+            return result  # it may be an argument
+        cut = cut_of(values, CUT_BY_OP if recording else CUT_BY_MODE)
+        for tensor in results:
+            if not tensor.needs_grad:
+                tensor.cut = cut
+        return result
+
+    def differentiated(self, values: list[Any]) -> Any:
+        """The results of a call on tensors that require grad."""
         self.check_formula()
-        if self.registered.formula is None and self.composite:
-            return self.run_kernel(arguments, keywords)
-        if self.schema.mutated:
-            for tensor in self.changed(arguments, keywords):
-                if tensor.node is not None:
-                    views.check_inplace(self.qualname, tensor, constant=True)
-            return self.compute(arguments, keywords)
-        return Call(self, self.registered.formula, arguments, keywords).run()
+        formula = self.registered.formula
+        if formula is None and self.composite:
+            return self.run_kernel(values)
+        if not self.schema.mutated:
+            return Call(self, formula, values).run()
+        for tensor in self.changed(values):
+            if tensor.node is not None:
+                views.check_inplace(self.name, tensor, constant=True)
+        return self.compute(values)
 
-    def override(self, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
-        """Let a subclass of Tensor handle the call."""
-        kinds = tuple(dict.fromkeys(type(t) for t in tensors))
-        for tensor in tensors:
-            if tensor.special:
-                handler: Any = type(tensor).__torch_function__  # type: ignore[attr-defined]  # subclass
-                answer = handler(self, kinds, args, kwargs)
-                if answer is not NotImplemented:
-                    return answer
-        names = ", ".join(kind.__name__ for kind in kinds)
-        raise TypeError(f"no implementation of {self.qualname} for the types {names}")
+    def recorded(self, values: list[Any], output: Any) -> Any:
+        """See Op."""
+        if not is_grad_enabled() or not any(t.requires_grad for t in tensors_in(values)):
+            return output
+        return Call(self, self.registered.formula, values, output).run()
+
+    def stands_for_calls(self) -> bool:
+        """See Op."""
+        by_formula = self.registered.formula is not None or not self.composite
+        if self.registered.recorder is not None or not by_formula:
+            return False  # its history is that of other calls
+        return not (self.view or self.schema.mutated)
 
     def check_formula(self) -> None:
         """Refuse a call that could not be differentiated later."""
@@ -194,97 +247,54 @@ class CustomOpDef:
         if len(found) == 1:
             (missing,) = set(halves) - set(found)
             raise RuntimeError(
-                f"{self.qualname} has one half of an autograd formula, given by {found[0]} at "
+                f"{self.name} has one half of an autograd formula, given by {found[0]} at "
                 f"{halves[found[0]].where}, but not the other: register it with {missing}"
             )
         if self.needs_formula and self.registered.formula is None:
             raise RuntimeError(
-                f"Autograd has not been implemented for operator {self.qualname}, defined at "
+                f"Autograd has not been implemented for operator {self.name}, defined at "
                 f"{self.where}, but one of its inputs requires grad. Register a formula, or call "
                 "it on detached tensors."
             )
 
-    def bind(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
-        """The positional arguments, and those given by keyword only; defaults filled in."""
-        places = self.schema.positional
-        if len(args) > len(places):
-            raise RuntimeError(
-                f"{self.qualname}() takes {len(places)} positional argument(s) but {len(args)} "
-                f"were given: {self.schema}"
-            )
-        names = {argument.name for argument in self.schema.arguments}
-        for name in kwargs:
-            if name not in names:
-                raise RuntimeError(
-                    f"{self.qualname}(): Unknown keyword argument '{name}': {self.schema}"
-                )
-        given = dict(zip([argument.name for argument in places], args))
-        twice = sorted(set(given) & set(kwargs))
-        if twice:
-            raise RuntimeError(f"{self.qualname}() got several values for {twice[0]!r}")
-        given.update(kwargs)
-        positional = [self.value(argument, given) for argument in places]
-        keywords = {a.name: self.value(a, given) for a in self.schema.arguments if a.keyword_only}
-        return positional, keywords
-
-    def value(self, argument: Argument, given: dict[str, Any]) -> Any:
-        """The value of one argument, checked."""
-        if argument.name not in given:
-            if argument.default is MISSING:
-                raise RuntimeError(
-                    f"{self.qualname}() is missing value for argument '{argument.name}': "
-                    f"{self.schema}"
-                )
-            return argument.default
-        value = accepted(argument.kind, given[argument.name])
-        if value is MISSING:
-            raise RuntimeError(
-                f"{self.qualname}(): Expected a value of type '{argument.kind}' for argument "
-                f"'{argument.name}', got a {type(given[argument.name]).__name__}: {self.schema}"
-            )
-        return value
-
-    def compute(self, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def compute(self, values: list[Any]) -> Any:
         """The result, not recorded; changes of arguments are counted."""
-        changed = self.changed(arguments, keywords)
+        changed = self.changed(values)
         for tensor in changed:
             before_change(tensor)
         recording = change_grad_enabled(False)
         try:
-            result = self.run_kernel(arguments, keywords)
+            result = self.run_kernel(values)
         finally:
             change_grad_enabled(recording)
-        if not any(kind.alias for kind in self.schema.returns):
-            self.refuse_aliases(arguments, keywords, result)
+        if not self.view and not self.composite:
+            self.refuse_aliases(values, result)
         for tensor in changed:
             tensor.counter().bump()
             if recording and tensor.requires_grad:
                 self.forget(tensor)
         return result
 
-    def changed(self, arguments: list[Any], keywords: dict[str, Any]) -> list[Tensor]:
+    def changed(self, values: list[Any]) -> list[Tensor]:
         """The tensors that the op changes in place."""
-        pairs = zip(self.schema.positional, arguments)
-        given = {argument.name: value for argument, value in pairs} | keywords
-        return tensors_in([given[name] for name in self.schema.mutated])
+        pairs = zip(self.schema.arguments, values)
+        return tensors_in([value for argument, value in pairs if argument.kind.mutated])
 
     def forget(self, tensor: Tensor) -> None:
         """The tensor was changed in place; how, is not known to autograd: to ask is an error."""
         if tensor.node is None:
             return  # a leaf, as if it were changed under no_grad
         error = DelayedError(
-            f"{self.qualname}, defined at {self.where}, changed this tensor in place, and an op "
+            f"{self.name}, defined at {self.where}, changed this tensor in place, and an op "
             "that does so has no autograd formula. Write it as an op that returns a new tensor.",
             [(edge_node(tensor), tensor.output_number)],
             [tensor],
         )
         views.rebase(tensor, error, 0)
 
-    def run_kernel(self, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """What the kernel of the arguments' device answers, checked against the schema."""
-        kind = self.device_type(arguments, keywords)
+    def run_kernel(self, values: list[Any]) -> Any:
+        """What the kernel of the arguments' device answers."""
+        kind = device_type(values)
         kernels = self.registered.kernels
         kernel = None if kind in self.disabled else kernels.get(kind)
         if kernel is None:
@@ -292,34 +302,29 @@ class CustomOpDef:
         if kernel is None:
             known = ", ".join(sorted(str(k) for k in kernels)) or "no device"
             raise NotImplementedError(
-                f"Could not run {self.qualname} on {kind}: it has kernels for {known}; add one "
-                "with register_kernel"
+                f"Could not run on {kind}: {self.name} does not have a kernel registered for "
+                f"{kind}, only for {known}; add one with register_kernel"
             )
-        return self.checked(kernel(*arguments, **keywords))
+        return self.called(kernel, values)
 
-    def device_type(self, arguments: list[Any], keywords: dict[str, Any]) -> str | None:
-        """Where the op runs: where its first tensor is, or where its device argument says."""
-        values = [*arguments, *keywords.values()]
-        tensors = tensors_in(values)
-        if tensors:
-            return tensors[0].device.type
-        return next((v.type for v in values if isinstance(v, device)), None)
+    def called(self, kernel: Any, values: list[Any]) -> Any:
+        """What a kernel answers, checked against the schema."""
+        arguments, keywords = self.parted(values)
+        return self.checked(kernel(*arguments, **keywords))
 
     def checked(self, result: Any) -> Any:
         """A kernel's result, if it is what the schema says."""
         kinds = self.schema.returns
         if not kinds:
             if result is not None:
-                raise RuntimeError(
-                    f"{self.qualname}: its kernel must return None, per {self.schema}"
-                )
+                raise RuntimeError(f"{self.name}: its kernel must return None, per {self.schema}")
             return None
         if self.schema.single:
             return self.checked_one(kinds[0], result)
         if not isinstance(result, (tuple, list)) or len(result) != len(kinds):
             count = len(result) if isinstance(result, (tuple, list)) else 1
             raise RuntimeError(
-                f"{self.qualname}: its kernel must return {len(kinds)} values, per {self.schema}, "
+                f"{self.name}: its kernel must return {len(kinds)} values, per {self.schema}, "
                 f"returned {count}"
             )
         return tuple(self.checked_one(kind, value) for kind, value in zip(kinds, result))
@@ -329,27 +334,47 @@ class CustomOpDef:
         found = accepted(kind, value)
         if found is MISSING:
             raise RuntimeError(
-                f"{self.qualname}: its kernel returned a {type(value).__name__} where a {kind} is "
+                f"{self.name}: its kernel returned a {type(value).__name__} where a {kind} is "
                 f"due, per {self.schema}"
             )
         return found
 
-    def refuse_aliases(self, arguments: list[Any], keywords: dict[str, Any], result: Any) -> None:
+    def refuse_aliases(self, values: list[Any], result: Any) -> None:
         """Results must be new memory: autograd could not tell whose history they have."""
-        results = tensors_in([*result] if isinstance(result, tuple) else [result])
-        others = tensors_in([*arguments, *keywords.values()])
-        for tensor in results:
-            for other in others:
-                same = other is tensor or type(other.array) is type(tensor.array)
-                if not backend_of(tensor.array).mutable:
-                    same = other is tensor  # nobody can change what is shared
-                if same and backend_of(tensor.array).shares_memory(tensor.array, other.array):
-                    raise RuntimeError(
-                        f"{self.qualname}, defined at {self.where}: what its kernel returns must "
-                        "not also be an input or another output, nor share memory with one; return "
-                        "a clone()"
-                    )
+        others = tensors_in(values)
+        for tensor in results_of(result):
+            if any(shared(tensor, other) for other in others):
+                raise RuntimeError(
+                    f"{self.name}, defined at {self.where}: what its kernel returns must not also "
+                    "be an input or another output, nor share memory with one; return a clone()"
+                )
             others.append(tensor)
+
+
+def device_type(values: list[Any]) -> str | None:
+    """Where an op runs: where its tensors are, the CPU coming last; else what a device says."""
+    found = {tensor.device.type for tensor in tensors_in(values)}
+    if not found:
+        return next((value.type for value in values if isinstance(value, device)), None)
+    return min(found - {"cpu"}, default="cpu")
+
+
+def results_of(output: Any) -> list[Tensor]:
+    """The tensors among the results of an op."""
+    return tensors_in(list(output) if isinstance(output, (tuple, list)) else [output])
+
+
+def shared(tensor: Tensor, other: Tensor) -> bool:
+    """Whether a change of one shows in the other: views do so even of arrays that can't change."""
+    if tensor is other:
+        return True
+    extras, others = tensor.extras, other.extras
+    if extras is not None and others is not None and extras.counter is not None:
+        if extras.counter is others.counter:
+            return True
+    backend = backend_of(tensor.array)
+    alike = backend is backend_of(other.array) and backend.mutable
+    return alike and backend.shares_memory(tensor.array, other.array)
 
 
 # ---- the registry ----
@@ -424,6 +449,7 @@ def custom_op(
     mutates_args: str | Iterable[str],
     device_types: DeviceTypes = None,
     schema: str | None = None,
+    tags: Any = None,
 ) -> Any:
     """Make an operator of a function: `@custom_op("namespace::name", mutates_args=())`.
 
@@ -442,11 +468,10 @@ def custom_op(
                     f"{qualname}: the schema {schema} says that the op changes {found.mutated}, "
                     f"mutates_args says {list(mutates_args)}; make them agree"
                 )
-        if any(a.keyword_only and a.kind.is_tensor for a in found.arguments):
-            raise NotImplementedError(
-                f"{qualname}: tensors can't be kwarg-only arguments of a custom op; got {found}"
-            )
         made = CustomOpDef(namespace, short, found)
+        made.tags = listed(tags)
+        made.refuse_keyword_tensors()
+        made.doc = function.__doc__ or ""
         made.register_kernel(device_types, function)
         REGISTRY[qualname] = made
         return made

@@ -13,6 +13,8 @@ class FakeImplCtx:
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
         """A size that only the values decide; it stands for any from min to max."""
+        if min < 0:
+            raise ValueError(f"new_dynamic_size: min must be greater than or equal to 0, got {min}")
         stand_in = 1009 + 2 * len(self.unknown)
         self.unknown[stand_in] = (min, max)
         return stand_in

@@ -8,6 +8,7 @@ import sys
 from typing import Any, Protocol
 
 from adjoint.autograd.function import Function
+from adjoint.ops.op import MISSING
 from adjoint.pytree import TreeSpec, tree_flatten, tree_unflatten
 from adjoint.tensor import Tensor
 
@@ -25,12 +26,14 @@ class Formula(Protocol):
 
 
 class Call:
-    """One differentiated call of a custom op; it holds no tensors."""
+    """One differentiated call of a custom op; once it was made, it holds no tensors."""
 
-    def __init__(self, op: Any, formula: Any, arguments: list[Any], keywords: Any) -> None:
+    def __init__(self, op: Any, formula: Any, values: list[Any], known: Any = MISSING) -> None:
         self.op = op
         self.formula = formula
-        self.keywords: dict[str, Any] = keywords
+        self.keywords: dict[str, Any]
+        arguments, self.keywords = op.parted(values)
+        self.known = known  # the results, if they need not be computed
         self.flat, self.spec = tree_flatten(tuple(arguments), is_leaf=holds_no_tensors)
         self.least = least_gradients(op.schema.positional, arguments)
         self.result_spec: TreeSpec | None = None
@@ -43,6 +46,13 @@ class Call:
         assert self.result_spec is not None
         whole = tree_unflatten(results, self.result_spec)
         return whole[0] if self.single else whole
+
+    def output(self, arguments: Any) -> Any:
+        """What the op answers, or what is known that it does."""
+        known, self.known = self.known, MISSING
+        if known is not MISSING:
+            return known
+        return self.op.compute([*arguments, *self.keywords.values()])
 
     def arguments(self, flat: Any) -> Any:
         """Values for the tensors in their places among the arguments."""
@@ -74,7 +84,7 @@ class OpFunction(Function):
         call: Call = flat[-1]
         ctx.call = call
         arguments = call.arguments(flat[:-1])
-        output = call.op.compute(list(arguments), call.keywords)
+        output = call.output(arguments)
         call.single = not isinstance(output, tuple)
         results, call.result_spec = tree_flatten(
             (output,) if call.single else output, is_leaf=holds_no_tensors
@@ -89,7 +99,7 @@ class OpFunction(Function):
         op, formula = call.op, call.formula
         if formula is None:
             raise RuntimeError(
-                f"{op.qualname}, defined at {op.where}, can't be differentiated: no autograd "
+                f"{op.name}, defined at {op.where}, can't be differentiated: no autograd "
                 "formula was registered when it was called. Give it one with register_autograd, "
                 "or call it on detached tensors."
             )
@@ -127,7 +137,7 @@ def spread(call: Call, answer: tuple[Any, ...]) -> list[Any]:
 def wrong(call: Call, what: str) -> RuntimeError:
     """The error for a formula that broke the rules."""
     return RuntimeError(
-        f"{call.op.qualname}: in the backward function registered at {call.formula.where}, {what}"
+        f"{call.op.name}: in the backward function registered at {call.formula.where}, {what}"
     )
 
 

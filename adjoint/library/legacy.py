@@ -18,9 +18,12 @@ from adjoint.library.custom_op import (
     split_name,
 )
 from adjoint.library.formula import Call, registration_site, wrong
+from adjoint.library.registration import RECORDING
 from adjoint.library.schema import Schema, from_hints, parse
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensor import Tensor
+
+RESERVED = frozenset({"aten", "at", "prim", "prims", "pytorch", "torch"})  # PyTorch's own
 
 
 def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
@@ -28,8 +31,21 @@ def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
 
     def define(prototype: Any) -> Any:
         namespace, name = split_name(qualname)
+        if namespace in RESERVED:
+            raise ValueError(
+                f"{qualname}: {namespace} is a reserved namespace; use one of your own"
+            )
+        if "." in name:
+            raise ValueError(f"{qualname}: ops of this interface have no overload names")
         if f"{namespace}::{name}" in REGISTRY:
-            raise RuntimeError(f"there is a custom op {qualname} already; undefine it first")
+            raise RuntimeError(
+                f"there is a custom op {qualname} already, which can't be defined multiple times; "
+                "undefine it first"
+            )
+        if not isinstance(prototype, str) and prototype.__name__ != name:
+            raise ValueError(
+                f"{qualname}: expected the prototype to have name {name}, got {prototype.__name__}"
+            )
         if isinstance(prototype, str):
             schema = dataclasses.replace(parse(prototype), name=f"{namespace}::{name}")
         else:
@@ -37,7 +53,7 @@ def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
         _check(schema)
         op = CustomOpDef(namespace, name, schema)
         op.needs_formula = True
-        REGISTRY[op.qualname] = op
+        REGISTRY[op.name] = op
         return prototype
 
     if func_or_schema is None:
@@ -46,13 +62,38 @@ def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
     return None
 
 
+def undefine(qualname: str) -> None:
+    """Forget the op called `namespace::name`."""
+    del REGISTRY[lookup(qualname).name]
+
+
+def _lacks(schema: Schema) -> str:
+    """Why the two-part interface can't take an op; "" if it can."""
+    if schema.mutated:
+        return "it is non-functional: it changes an argument"
+    if any(kind.alias for kind in schema.returns):
+        return "it is an operator that returns views"
+    return "" if schema.returns else "it has no returns"
+
+
 def _check(schema: Schema) -> None:
     """The two-part interface knows only ops that change nothing and answer something."""
-    if schema.mutated or not schema.returns or any(kind.alias for kind in schema.returns):
+    lacks = _lacks(schema)
+    if lacks or any(argument.name == "self" for argument in schema.arguments):
         raise ValueError(
-            f"this interface is for ops that change no input, are no views and return something; "
-            f"got {schema}. Use library.custom_op."
+            "this interface only supports functional ops that return something, none of whose "
+            f"arguments is called self; got {schema}: {lacks or 'rename self'}. Use "
+            "library.custom_op for others."
         )
+
+
+def _check_half(op: CustomOpDef) -> None:
+    """Refuse a formula for an op that can't have one, or that is differentiated otherwise."""
+    lacks = _lacks(op.schema)
+    taken = op.registered.keys & {"CompositeImplicitAutograd", *RECORDING}
+    if lacks or taken:
+        reason = lacks or f"it has a kernel for {min(taken)}, which is differentiated as it is"
+        raise RuntimeError(f"{op.schema} can have no autograd formula: {reason}")
 
 
 def _found(qualname: str | CustomOpDef) -> CustomOpDef:
@@ -67,9 +108,10 @@ def impl(
 
     def register(kernel: Any) -> Any:
         for kind in each_device(device_types):
-            if kind in op.registered.kernels:
+            if kind in op.registered.kernels or None in op.registered.kernels:
                 raise RuntimeError(
-                    f"{op.qualname} has a kernel for {kind} already; register_kernel replaces it"
+                    f"{op.name} already has an implementation for {kind}; register_kernel replaces "
+                    "it"
                 )
         return op.register_kernel(device_types, kernel)
 
@@ -94,6 +136,7 @@ class Half:
 def impl_save_for_backward(qualname: str | CustomOpDef, *, func: Any = None) -> Any:
     """Decorate `save(inputs, output)`, which answers what backward needs: any nest of values."""
     op, where = _found(qualname), registration_site()
+    _check_half(op)
 
     def register(function: Any) -> Any:
         op.registered.saves = Half(function, where)
@@ -114,15 +157,16 @@ def impl_backward(
     `output_differentiability` has one boolean for each result of the op.
     """
     op, where = _found(qualname), registration_site()
+    _check_half(op)
     if output_differentiability is not None:
         flags = output_differentiability
         if not isinstance(flags, list) or not all(isinstance(flag, bool) for flag in flags):
             raise RuntimeError(
-                f"{op.qualname}: output_differentiability must be a list of bools, got {flags!r}"
+                f"{op.name}: output_differentiability must be a list of bools, got {flags!r}"
             )
         if len(flags) != len(op.schema.returns):
             raise RuntimeError(
-                f"{op.qualname} has {len(op.schema.returns)} results, but output_differentiability "
+                f"{op.name} has {len(op.schema.returns)} results, but output_differentiability "
                 f"has {len(flags)} elements"
             )
 

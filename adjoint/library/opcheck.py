@@ -6,11 +6,10 @@ from typing import Any
 
 from adjoint.autograd import differentiate
 from adjoint.autograd.function_node import FunctionNode
-from adjoint.backends import backend_of
 from adjoint.creation import empty_like, randn
 from adjoint.dispatch import tensors_in
 from adjoint.dtypes import FLOAT, complex128, float64
-from adjoint.library.custom_op import CustomOpDef
+from adjoint.library.custom_op import CustomOpDef, results_of, shared
 from adjoint.library.fake import fake_mode
 from adjoint.library.trials import (
     CustomTrial,
@@ -19,7 +18,6 @@ from adjoint.library.trials import (
     apart,
     fresh,
     replaced,
-    results_of,
     trial_of,
 )
 from adjoint.ops.inplace import InplaceOp
@@ -60,13 +58,12 @@ def check_schema(trial: Trial) -> None:
             at += 1
             if changed and name not in trial.mutated:
                 raise RuntimeError(f"Argument {name} is not defined as mutable but was mutated")
-    if isinstance(trial, TableTrial):
-        check_results(trial, bound, output)
+    check_results(trial, bound, output)
 
 
-def check_results(trial: TableTrial, bound: dict[str, Any], output: Any) -> None:
+def check_results(trial: Trial, bound: dict[str, Any], output: Any) -> None:
     """An in-place form answers what it changed; other results that are no views are new memory."""
-    if trial.inplace:
+    if isinstance(trial, TableTrial) and trial.inplace:
         if output is not next(iter(bound.values())):
             raise RuntimeError(f"{trial.title} does not answer the tensor that it changes")
         return
@@ -77,15 +74,8 @@ def check_results(trial: TableTrial, bound: dict[str, Any], output: Any) -> None
             if any(shared(result, tensor) for tensor in tensors_in([value])):
                 raise RuntimeError(
                     f"result {number} of {trial.title} shares memory with the argument {name}, and "
-                    "the op is not declared with view=True"
+                    "the op is not declared as a view, by view=True or in its schema"
                 )
-
-
-def shared(result: Tensor, argument: Tensor) -> bool:
-    """Whether a change of one shows in the other."""
-    backend = backend_of(argument.array)
-    alike = backend is backend_of(result.array) and backend.mutable
-    return alike and backend.shares_memory(result.array, argument.array)
 
 
 def check_registration(trial: Trial) -> None:
@@ -135,12 +125,10 @@ def check_fake(trial: CustomTrial) -> None:
     if fake is None:
         if not trial.op.schema.returns:
             return
-        raise RuntimeError(
-            f"{trial.op.qualname} has no fake impl; give it one with {trial.op.name}.register_fake"
-        )
+        raise RuntimeError(f"{trial.op.name} has no fake impl; give it one with register_fake")
     real = results_of(trial.compute(trial.bind(*trial.copies(apart))))
     args, kwargs = trial.copies(lambda t: empty_like(t.detach()))
-    arguments, keywords = trial.op.bind(args, kwargs)
+    arguments, keywords = trial.op.parted(trial.op.bind(args, kwargs))
     with fake_mode() as sizes:
         claimed = results_of(fake(*arguments, **keywords))
     if len(claimed) != len(real):

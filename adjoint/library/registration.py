@@ -1,16 +1,19 @@
 """Registering by name: define and impl, in the free form and on a Library."""
 
 import dataclasses
-from typing import Any
+import weakref
+from typing import Any, Self
 
 from adjoint.library.custom_op import (
     REGISTRY,
     CustomOpDef,
     DeviceTypes,
     Registrations,
+    listed,
     lookup,
     split_name,
 )
+from adjoint.library.formula import registration_site
 from adjoint.library.schema import parse
 
 # PyTorch's names for where a kernel runs, and ours; None: wherever there is no other.
@@ -21,18 +24,28 @@ KEYS: dict[str, str | None] = {
     "CompositeExplicitAutograd": None,
     "CPU": "cpu",
     "CUDA": "cuda",
+    "XLA": "xla",
+    "XPU": "xpu",
+    "MPS": "mps",
 }
+RECORDING = ("Autograd", "AutogradCPU", "AutogradCUDA")  # for kernels that record by themselves
+FAKE = "Meta"  # for kernels that answer shapes alone
 
 
 def _found(op: str | CustomOpDef) -> CustomOpDef:
     return op if isinstance(op, CustomOpDef) else lookup(op)
 
 
-def define(qualname: str, schema: str, *, lib: Any = None) -> CustomOpDef:
-    """Make an op from its schema alone; impl gives it kernels.
+def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> CustomOpDef:
+    """Make an op from its schema, `(arguments) -> results`, alone; impl gives it kernels.
 
     Until it has an autograd formula, its kernels are recorded op by op.
     """
+    if not schema.lstrip().startswith("("):
+        raise ValueError(
+            f"define({qualname!r}, ...): expected schema to look like (Tensor x) -> Tensor, "
+            f"without a name, got {schema!r}"
+        )
     namespace, name = split_name(qualname)
     found = dataclasses.replace(parse(schema), name=f"{namespace}::{name}")
     if found.name in REGISTRY:
@@ -41,23 +54,39 @@ def define(qualname: str, schema: str, *, lib: Any = None) -> CustomOpDef:
             "registered with the same name multiple times"
         )
     op = CustomOpDef(namespace, name, found, composite=True)
-    REGISTRY[op.qualname] = op
+    op.tags = listed(tags)
+    REGISTRY[op.name] = op
     if lib is not None:
         lib.made.append(op)
     return op
 
 
 def impl(qualname: str | CustomOpDef, types: Any, func: Any = None, *, lib: Any = None) -> Any:
-    """Give an op a kernel for devices ("cpu", "cuda"), or for all ("default")."""
+    """Give an op a kernel for devices ("cpu", "cuda"), or for all ("default").
+
+    PyTorch's names of devices, "Meta" and "Autograd" are taken too: the last is called whenever
+    gradients are enabled, and records by itself.
+    """
     op = _found(qualname)
     kinds = [types] if isinstance(types, str) else list(types)
-    devices = [KEYS.get(kind, kind) for kind in kinds]
+    unknown = [k for k in kinds if k not in (*KEYS, *RECORDING, FAKE) and not k.islower()]
+    if unknown:
+        raise NotImplementedError(
+            f"impl({op.name!r}, ...): could not parse dispatch key {unknown[0]!r}; those known are "
+            f"{', '.join(filter(None, (*KEYS, *RECORDING, FAKE)))} and devices"
+        )
 
     def register(kernel: Any) -> Any:
         if lib is not None:
             lib.remember(op)
-        for device in devices:
-            op.register_kernel(device, kernel)
+        op.registered.keys |= frozenset(kinds)
+        for kind in kinds:
+            if kind in RECORDING:
+                op.registered.recorder = kernel
+            elif kind == FAKE:
+                op.register_fake(kernel)
+            else:
+                op.register_kernel(KEYS.get(kind, kind), kernel)
         return kernel
 
     return register if func is None else register(func)
@@ -88,28 +117,40 @@ def register_autograd(
     _found(op).register_autograd(backward, setup_context=setup_context)
 
 
+DEFINERS: dict[str, str] = {}  # namespaces that have a Library of kind DEF, and where it was made
+
+
 class Library:
     """A set of definitions and kernels of one namespace, which end with it."""
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("DEF", "FRAGMENT", "IMPL"):
             raise ValueError(f"Unsupported kind: {kind}; it is DEF, FRAGMENT or IMPL")
+        if kind == "DEF":
+            if ns in DEFINERS:
+                raise RuntimeError(
+                    f"the namespace {ns} has a Library of kind DEF already, made at "
+                    f"{DEFINERS[ns]}; add to it by one of kind FRAGMENT"
+                )
+            DEFINERS[ns] = registration_site()
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
         self.made: list[CustomOpDef] = []
         self.before: list[tuple[CustomOpDef, Registrations]] = []
+        end = DEFINERS if kind == "DEF" else {}
+        self._destroy = weakref.finalize(self, _undo, self.made, self.before, ns, end)
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
 
-    def define(self, schema: str) -> str:
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Make an op from `name(arguments) -> results`; its name is returned."""
         if self.kind == "IMPL":
             raise RuntimeError("a Library of kind IMPL holds kernels only; define ops in a DEF")
-        name = schema.partition("(")[0].strip()
-        define(f"{self.ns}::{name}", schema, lib=self)
-        return name
+        name, _, rest = schema.partition("(")
+        define(f"{self.ns}::{name.strip()}", f"({rest}", lib=self, tags=tags)
+        return name.strip()
 
     def impl(self, op_name: str | CustomOpDef, fn: Any, dispatch_key: str = "") -> None:
         """Give an op of this namespace a kernel."""
@@ -123,17 +164,23 @@ class Library:
         """Note what was registered for an op, to come back to it."""
         self.before.append((op, op.registered.copy()))
 
-    def _destroy(self) -> None:
-        for op, state in self.before[::-1]:
-            op.registered = state
-        for op in self.made:
-            if REGISTRY.get(op.qualname) is op:
-                del REGISTRY[op.qualname]
-        self.before.clear()
-        self.made.clear()
-
-    def __enter__(self) -> "Library":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._destroy()
+
+
+def _undo(
+    made: list[CustomOpDef],
+    before: list[tuple[CustomOpDef, Registrations]],
+    ns: str,
+    definers: dict[str, str],
+) -> None:
+    """Take back what a Library has defined and registered."""
+    for op, state in before[::-1]:
+        op.registered = state
+    for op in made:
+        if REGISTRY.get(op.name) is op:
+            del REGISTRY[op.name]
+    definers.pop(ns, None)

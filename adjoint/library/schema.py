@@ -18,6 +18,7 @@ from typing import Any
 
 from adjoint.device import device
 from adjoint.dtypes import bool_, by_name, dtype
+from adjoint.ops.conversion import layout, memory_format
 from adjoint.ops.op import MISSING
 from adjoint.tensor import Tensor
 
@@ -33,7 +34,12 @@ BASES = {
     device: "Device",
 }
 RETURNED = ("Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar")
-NAMES = {**{name: name for name in BASES.values()}, "int": "SymInt"}
+NAMES = {
+    **{name: name for name in BASES.values()},
+    "int": "SymInt",
+    "Layout": "Layout",
+    "MemoryFormat": "MemoryFormat",
+}
 
 
 @dataclass(frozen=True)
@@ -338,7 +344,10 @@ def _read_kind(reader: _Reader) -> Kind:
 
 def _read_returns(reader: _Reader) -> tuple[list[Kind], bool]:
     if not reader.takes("("):
-        return [_read_kind(reader)], True
+        kind = _read_kind(reader)
+        if reader.peek():
+            reader.take()  # the result's name
+        return [kind], True
     nested = reader.takes("(")
     returns: list[Kind] = []
     while not reader.takes(")"):
@@ -382,7 +391,7 @@ def accepted(kind: Kind, value: Any) -> Any:
     if value is None:
         return None if kind.optional else MISSING
     if kind.is_list:
-        if not isinstance(value, (list, tuple)):
+        if not isinstance(value, collections.abc.Sequence) or isinstance(value, str):
             return MISSING
         element = Kind(kind.base, optional=kind.optional_elements)
         values = [accepted(element, v) for v in value]
@@ -415,4 +424,6 @@ _ACCEPT: dict[str, Callable[[Any], Any]] = {
     "str": lambda value: _kept(str, value),
     "ScalarType": lambda value: bool_ if value is bool else _kept(dtype, value),
     "Device": lambda value: device(value) if isinstance(value, str) else _kept(device, value),
+    "Layout": lambda value: _kept(layout, value),
+    "MemoryFormat": lambda value: _kept(memory_format, value),
 }

@@ -26,19 +26,16 @@ def replaced(change: Callable[[Any], Any], tree: Any) -> Any:
     return tree_map(lambda value: change(value) if isinstance(value, Tensor) else value, tree)
 
 
-def results_of(output: Any) -> list[Tensor]:
-    """The tensors among the results of an op."""
-    return tensors_in(list(output) if isinstance(output, (tuple, list)) else [output])
-
-
 class Trial:
     """What the checks ask of an op and its arguments; each call gets fresh copies."""
 
-    title: str
-    mutated: list[str]  # the names of the arguments that the op may change
     recorded = True  # whether what it changes has a derivative
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.op = op
+        self.declared: Op = op.op if isinstance(op, InplaceOp) else op
+        self.title: str = op.name
+        self.mutated: list[str] = []  # the names of the arguments that the op may change
         self.args = args
         self.kwargs = kwargs
 
@@ -53,15 +50,15 @@ class Trial:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by the names of the parameters."""
-        raise NotImplementedError
+        return dict(zip(self.declared.parameters, self.declared.bind(args, kwargs)))
 
     def compute(self, bound: dict[str, Any]) -> Any:
         """The op on bound arguments, which may be changed."""
-        raise NotImplementedError
+        return self.op.run(list(bound.values()))
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op as users call it, recorded."""
-        raise NotImplementedError
+        return self.op(*args, **kwargs)
 
 
 class CustomTrial(Trial):
@@ -70,44 +67,21 @@ class CustomTrial(Trial):
     recorded = False
 
     def __init__(self, op: CustomOpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        super().__init__(args, kwargs)
-        self.op = op
-        self.title = op.qualname
-        self.mutated = list(op.schema.mutated)
-
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        arguments, keywords = self.op.bind(args, kwargs)
-        return dict(zip([a.name for a in self.op.schema.positional], arguments)) | keywords
-
-    def compute(self, bound: dict[str, Any]) -> Any:
-        values = dict(bound)
-        arguments = [values.pop(a.name) for a in self.op.schema.positional]
-        return self.op.compute(arguments, values)
-
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self.op(*args, **kwargs)
+        super().__init__(op, args, kwargs)
+        self.mutated = op.schema.mutated
 
 
 class TableTrial(Trial):
     """An op of the table, or its in-place form, with arguments."""
 
     def __init__(self, op: Op | InplaceOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        super().__init__(args, kwargs)
-        self.op = op
-        self.declared = op.op if isinstance(op, InplaceOp) else op
+        super().__init__(op, args, kwargs)
         self.inplace = isinstance(op, InplaceOp)
-        self.title = op.name
         self.mutated = self.declared.parameters[:1] if self.inplace else []
-
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        return dict(zip(self.declared.parameters, self.declared.bind(args, kwargs)))
-
-    def compute(self, bound: dict[str, Any]) -> Any:
-        return self.op.run(list(bound.values()))
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not self.inplace:
-            return self.op(*args, **kwargs)
+            return super().call(args, kwargs)
         values = self.declared.bind(args, kwargs)
         values[0] = values[0].clone()  # no leaf that requires grad may be changed
         return self.op.run(values)

@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
-from adjoint.ops import activation, normalization, random, reduction
+from adjoint.ops import activation, elementwise, normalization, random, reduction
 from adjoint.ops.activation import (
     gelu as gelu,
     glu as glu,
@@ -41,7 +41,6 @@ from adjoint.ops.class_losses import (
     multilabel_soft_margin_loss as multilabel_soft_margin_loss,
     nll_loss as nll_loss,
 )
-from adjoint.ops.conversion import clone
 from adjoint.ops.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
@@ -171,7 +170,10 @@ def rrelu(
     """input where it is positive, else times a slope: in training drawn for each element."""
     if not inplace:
         return activation.rrelu(input, lower, upper, training)
-    return input.copy_(activation.rrelu(clone(input), lower, upper, training))
+    slopes = activation.random_slopes(input, lower, upper, training)
+    if not training:
+        return leaky_relu_(input, slopes)
+    return input.mul_(elementwise.where(input > 0, 1.0, slopes))
 
 
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
@@ -211,13 +213,15 @@ def _check_probability(p: float) -> None:
 def _channels(name: str, input: Any, count: int, p: float, training: bool, inplace: bool) -> Any:
     """Dropout of channels of images with `count` dimensions, single ones too."""
     _check_probability(p)
+    if count == 1 and input.ndim not in (2, 3):
+        raise RuntimeError(f"{name}(): expected 2D or 3D input, got a {input.ndim}D one")
     if input.ndim not in (count + 1, count + 2):
         warnings.warn(
             f"{name}(): expected {count + 1} or {count + 2} dimensions, got {input.ndim}; channels "
-            "are taken to be dimension 1",
+            f"are taken to be dimension {int(count == 2)}",
             stacklevel=3,
         )
-    if input.ndim != count + 1 or count == 2:  # PyTorch takes 3 dimensions for a batch here
+    if input.ndim == count + 2 or count == 2:  # PyTorch takes 3 dimensions for a batch here
         return dropped(input, p, training, inplace, True, False)
     if inplace:
         dropped(input.unsqueeze(0), p, training, True, True, False)

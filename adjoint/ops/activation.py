@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from adjoint.backends.numpy import ZEROS
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise import abs, conj, div, exp, mul, sub, where, zero_of
@@ -10,7 +11,7 @@ from adjoint.ops.op import composite, elementwise
 from adjoint.ops.shape import narrow, reshape
 from adjoint.ops.special import erf, error_function
 from adjoint.ops.trigonometry import tanh
-from adjoint.tensor_core import TensorCore, backend_of
+from adjoint.tensor_core import NDARRAY, TensorCore, backend_of
 
 
 def _floats_only(name: str, array: Any) -> None:
@@ -151,7 +152,14 @@ def gelu(xp: Any, input: Any, *, approximate: str = "none") -> Any:
 # ---- with a kink ----
 
 
-@elementwise(input=lambda grad, result: stepwise(grad * (result > 0), result))
+def _relu_rule(grad: Any, result: Any) -> Any:
+    """The gradient where the result is not 0; so it passes a NaN, as in PyTorch."""
+    if type(grad) is NDARRAY:  # a zero of NumPy's own is compared in half the time
+        return grad * (result != ZEROS.get(result.dtype.char, 0))
+    return stepwise(grad * (result != 0), result)
+
+
+@elementwise(input=_relu_rule)
 def relu(xp: Any, input: Any) -> Any:
     """input where it is positive, else 0."""
     return xp.relu(input)
@@ -363,6 +371,14 @@ def rrelu(
     generator: Any = None,
 ) -> Any:
     """input where it is positive, else times a slope: in training drawn for each element."""
+    slopes = random_slopes(input, lower, upper, training, generator)
+    return leaky_by(input, slopes) if training else leaky_relu(input, slopes)
+
+
+def random_slopes(
+    input: Any, lower: float, upper: float, training: bool, generator: Any = None
+) -> Any:
+    """The slopes of rrelu below 0: in training one for each element, else one number."""
     for name, bound in (("lower", lower), ("upper", upper)):
         if not math.isfinite(bound):
             raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
@@ -371,6 +387,5 @@ def rrelu(
             f"rrelu(): the lower bound must not be above the upper: {lower} > {upper}"
         )
     if not training:
-        return leaky_relu(input, (lower + upper) / 2)
-    slopes = input.detach().clone().uniform_(lower, upper, generator=generator)
-    return leaky_by(input, slopes)
+        return (lower + upper) / 2
+    return input.detach().clone().uniform_(lower, upper, generator=generator)

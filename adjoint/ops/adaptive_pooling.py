@@ -20,9 +20,16 @@ from adjoint.tensor_core import backend_of
 # ---- sizes that are wanted ----
 
 
+# The functions that take an input without channels; the others refuse it, as PyTorch does.
+_WITHOUT_CHANNELS = ("adaptive_avg_pool1d", "adaptive_avg_pool2d")
+
+
 def _wanted(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
     """The size of each pooled dimension; None means that of the input."""
     count = int(name[-2])
+    given = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * count
+    if output_size is None or (count == 1 and None in given):
+        raise TypeError(f"{name}(): output_size must be given, None stands for one size of several")
     if input.ndim not in (count + 1, count + 2):
         raise RuntimeError(
             f"{name}(): expected {count + 1} dimensions or, for a batch, {count + 2}, got shape "
@@ -30,12 +37,12 @@ def _wanted(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
         )
     if not input.dtype.is_floating_point and not input.dtype.is_complex:
         raise NotImplementedError(f"{name}() is not implemented for {input.dtype}; convert before")
-    given = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * count
     if len(given) != count:
         raise RuntimeError(f"{name}(): output_size must be {count} numbers, got {list(given)}")
     own = input.shape[-count:]
     sizes = tuple(size if n is None else int(n) for n, size in zip(given, own))
-    if min(sizes) < 0 or 0 in own:
+    filled = own if name in _WITHOUT_CHANNELS else input.shape[1:]
+    if min(sizes) < 0 or 0 in filled:
         raise RuntimeError(
             f"{name}(): can't make sizes {list(sizes)} of an input of shape {list(input.shape)}"
         )
@@ -69,6 +76,8 @@ def _adaptive_average(count: int) -> Any:
     name = f"adaptive_avg_pool{count}d"
 
     def function(input: Any, output_size: Any) -> Any:
+        if count > 1 and output_size in (1, (1,) * count, [1] * count):  # of any dimensions
+            return mean(input, tuple(range(-count, 0)), True)
         sizes = _wanted(name, input, output_size)
         return batched(lambda images: adaptive_average(images, sizes), input, count)
 
@@ -167,7 +176,8 @@ def random_windows(xp: Any, samples: Any, sizes: Any, wanted: Any, kernel: Any) 
     total: Any = 0
     lead, count = samples.shape[:2], len(sizes)
     for axis, (size, n, width) in enumerate(zip(sizes, wanted, kernel)):
-        offset = samples[..., axis, None]
+        # Samples of an image are for its columns, then its rows; those of a volume in order.
+        offset = samples[..., 1 - axis if count == 2 else axis, None]
         gap = (size - width) / (n - 1) if n > 1 else 0.0
         starts = xp.floor((xp.arange(n) + offset) * gap) - xp.floor(offset * gap)
         starts = xp.where(xp.arange(n) == n - 1, size - width, starts)
@@ -200,7 +210,7 @@ def _fractional_sizes(
     else:
         wanted = each(output_size, count, f"{name}(): output_size")
     for size, n, width in zip(own, wanted, kernel):
-        if n + width - 1 > size:
+        if n + width - 1 > size - (count == 3):  # a volume must have room to choose
             raise RuntimeError(f"{name}(): {n} windows of {width} don't fit a size of {size}")
     return wanted
 

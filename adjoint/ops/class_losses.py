@@ -3,17 +3,20 @@
 from typing import Any
 
 from adjoint.ambient import is_grad_enabled
-from adjoint.dtypes import FLOAT, category_of
-from adjoint.ops.activation import logsigmoid
+from adjoint.dtypes import FLOAT, category_of, int64, uint8, uint64
+from adjoint.ops.activation import logsigmoid, relu
 from adjoint.ops.cumulative import cumsum
 from adjoint.ops.elementwise import clamp_min, div, mul, square, where
 from adjoint.ops.indexing import gather, getitem, one_hot
 from adjoint.ops.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general
-from adjoint.ops.reduction import log_softmax, mean, softmax, sum
+from adjoint.ops.reduction import log_softmax, softmax, sum
 from adjoint.ops.shape import reshape, unsqueeze
 from adjoint.ops.sorting import as_index
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of
+
+INT64 = int64.numpy_dtype
+UINT64 = uint64.numpy_dtype
 
 
 def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
@@ -63,14 +66,8 @@ def spread_losses(xp: Any, input: Any, target: Any, shape: Any, ignore_index: in
     return xp.updated(zeros, _open_index(xp, target, safe), values)
 
 
-def _code(tensor: Any) -> str:
-    """The data type in short: to compare one with its full name takes ten times as long."""
-    kind = tensor.array.dtype
-    return f"{kind.kind}{kind.itemsize}"
-
-
 def _check_classes(input: Any, target: Any, weight: Any) -> None:
-    if _code(target) not in ("i8", "u1"):
+    if target.dtype not in (int64, uint8):
         raise RuntimeError(f"class numbers must be int64 or uint8, not {target.dtype}")
     if weight is None:
         return
@@ -126,16 +123,10 @@ def nll_loss(
 def _targets(xp: Any, target: Any, classes: int, ignore_index: int) -> tuple[Any, Any, Any]:
     """Class numbers safe to index with, which of them count (None for all), and how many do."""
     if type(target) is NDARRAY and target.size and not 0 <= ignore_index < classes:
-        if target.view("uint64").max() < classes:  # negative ones are seen as very large
+        if xp.library.maximum.reduce(target.view(UINT64)) < classes:  # the negative are very large
             return target, None, target.size
     safe, counted = _pick(xp, xp.zeros((1, classes), "bool"), target, ignore_index)
     return safe, counted, counted.sum()
-
-
-def _places(xp: Any, input: Any, classes: Any) -> Any:
-    """Where each row's class lies in all elements of a matrix."""
-    rows, columns = input.shape
-    return xp.arange(0, rows * columns, columns) + classes
 
 
 def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
@@ -155,7 +146,7 @@ def _cross_entropy_rule(grad: Any, input: Any, target: Any, ignore_index: int, h
 def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
-    places = _places(xp, input, safe)
+    places = xp.places_of(safe, input.shape[1])
     shifted, powers = _exponentials(xp, input)
     totals = xp.row_sums(powers)
     losses = xp.library.log(totals[:, 0]) - shifted.reshape(-1)[places]
@@ -164,20 +155,20 @@ def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -10
     total = xp.total(losses)
     mean = xp.asarray(total / count if counted is None else xp.divide(total, count), losses.dtype)
     shares = xp.into(xp.library.divide, powers, powers, totals)
-    return mean, _slope(xp, shares, places, counted, 1 / _at_least_one(xp, count))
+    return mean, _slope(xp, shares, places, counted, count)
 
 
-def _at_least_one(xp: Any, count: Any) -> Any:
-    """A divisor for rows of zeros: where every target is ignored the gradient is 0."""
-    return count if isinstance(count, int) else xp.maximum(count, 1)
+def _share(xp: Any, count: Any, dtype: Any) -> Any:
+    """Each row's share of a mean; where every target is ignored, one that keeps zeros zeros."""
+    return 1 / count if isinstance(count, int) else xp.asarray(1 / xp.maximum(count, 1), dtype)
 
 
-def _slope(xp: Any, shares: Any, places: Any, counted: Any, factor: Any) -> Any:
-    """A fresh softmax, made the gradient of the mean cross entropy by the factor."""
+def _slope(xp: Any, shares: Any, places: Any, counted: Any, count: Any) -> Any:
+    """A fresh softmax, made the gradient of the mean cross entropy over so many rows."""
     shares = xp.lowered(shares.reshape(-1), places, 1).reshape(shares.shape)
     if counted is not None:
         shares = xp.where(counted[:, None], shares, xp.zeros((), shares.dtype))
-    return xp.into(xp.multiply, shares, shares, xp.asarray(factor, shares.dtype))
+    return xp.into(xp.multiply, shares, shares, _share(xp, count, shares.dtype))
 
 
 def _slope_rule(grad: Any, input: Any, target: Any, ignore_index: int) -> Any:
@@ -190,7 +181,7 @@ def _slope_rule(grad: Any, input: Any, target: Any, ignore_index: int) -> Any:
     xp = backend_of(grad).xp
     shares = _shares(xp, input)
     _, counted, count = _targets(xp, target, input.shape[1], ignore_index)
-    weighted = grad * xp.asarray(1 / _at_least_one(xp, count), grad.dtype)
+    weighted = grad * _share(xp, count, grad.dtype)
     if counted is not None:
         weighted = xp.where(counted[:, None], weighted, xp.zeros((), grad.dtype))
     return shares * (weighted - xp.row_sums(weighted * shares))
@@ -207,8 +198,7 @@ def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> A
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
     shares = _shares(xp, input)
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
-    factor = 1 / _at_least_one(xp, count)
-    return _slope(xp, shares, _places(xp, input, safe), counted, factor)
+    return _slope(xp, shares, xp.places_of(safe, input.shape[1]), counted, count)
 
 
 @composite(method=False)
@@ -231,8 +221,8 @@ def cross_entropy(
     if classes and weight is None and reduction == "mean" and label_smoothing == 0:
         sizes, rows = input.array.shape, target.array.shape
         if len(sizes) == 2 and len(rows) == 1 and sizes[0] == rows[0]:
-            _check_classes(input, target, None)
-            if _code(target) != "i8":
+            if target.array.dtype is not INT64:
+                _check_classes(input, target, None)
                 target = as_index(target)
             return mean_cross_entropy(input, target, ignore_index)
     dim = 0 if input.ndim == 1 else 1
@@ -258,11 +248,7 @@ def _soft_cross_entropy(
         target = target * (1 - label_smoothing) + label_smoothing / logs.shape[dim]
     product = logs * target if weight is None else logs * target * _along(weight, dim, logs.ndim)
     losses = -sum(product, dim)
-    return (
-        div(sum(losses), max(1, losses.numel()))
-        if reduction == "mean"
-        else reduced(losses, reduction)
-    )
+    return reduced(losses, reduction, losses.numel())
 
 
 def _smoothing_loss(
@@ -313,7 +299,7 @@ def multi_margin_loss(
         raise ValueError(f"multi_margin_loss(): only p == 1 and p == 2 supported, got {p}")
     rows, classes = _batched_rows("multi_margin_loss", input, target, 0)
     column = unsqueeze(classes, 1)
-    lacking = clamp_min(rows + (margin - gather(rows, 1, column)), 0)
+    lacking = relu(rows + (margin - gather(rows, 1, column)))
     if p == 2:
         lacking = square(lacking)
     if weight is not None:
@@ -342,7 +328,7 @@ def multilabel_margin_loss(
     known = where(given, classes, 0)
     hot = one_hot(known, rows.shape[1]) * unsqueeze(given, 2)
     others = unsqueeze(sum(hot, 1) == 0, 1)
-    lacking = clamp_min(1 - unsqueeze(gather(rows, 1, known), 2) + unsqueeze(rows, 1), 0)
+    lacking = relu(1 - unsqueeze(gather(rows, 1, known), 2) + unsqueeze(rows, 1))
     losses = sum(where(unsqueeze(given, 2) & others, lacking, 0.0), (1, 2)) / rows.shape[1]
     return reduced(losses if input.ndim == 2 else reshape(losses, ()), reduction)
 
@@ -361,4 +347,4 @@ def multilabel_soft_margin_loss(
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         losses = losses * weight
-    return reduced(mean(losses, -1), reduction)
+    return reduced(sum(losses, input.ndim - 1) / input.shape[-1], reduction)

@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.elementwise import div, refused_derivative
-from adjoint.ops.losses import reduced
+from adjoint.ops.losses import check_reduction, reduced
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import mean
 from adjoint.ops.shape import reshape, unsqueeze
@@ -200,12 +200,12 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Any:
     """-log of the probability of label sequences; log_probs is (frames, batch, classes)."""
+    check_reduction(reduction)
     if category_of(targets.array.dtype) >= FLOAT:
         raise RuntimeError(f"ctc_loss(): targets must be integers, not {targets.dtype}")
     single = log_probs.ndim == 2
     if single:
         log_probs = unsqueeze(log_probs, 1)
-        targets = unsqueeze(targets, 0) if targets.ndim == 1 else targets
     frames, batch, classes = log_probs.shape
     if not 0 <= blank < classes:
         raise RuntimeError(f"ctc_loss(): blank must be one of {classes} classes, got {blank}")

@@ -26,10 +26,14 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         raise RuntimeError(f"cosine_similarity(): eps must be non-negative, got {eps}")
     kind = promote_types(x1.dtype, x2.dtype)
     x1, x2 = (x if x.dtype is kind else to(x, kind) for x in (x1, x2))
-    if x1.shape != x2.shape:
-        x1, x2 = broadcast_tensors(x1, x2)  # dim counts the dimensions of both together
-    one, other = (div(x, clamp_min(p_norm(x, 2, dim, True), eps)) for x in (x1, x2))
+    one, other = (div(x, _length(x, dim, eps)) for x in broadcast_tensors(x1, x2))
     return sum(one * other, dim)
+
+
+def _length(x: Any, dim: int, eps: float) -> Any:
+    """The norm along dim, or eps where that is greater: with the norm's slope there as well."""
+    length = p_norm(x, 2, dim, True)
+    return length + clamp_min(eps - length.detach(), 0)
 
 
 @composite(method=False)

@@ -154,10 +154,12 @@ def _arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple
             f"embedding_bag(): indices must be a matrix, or a vector with offsets; got shape "
             f"{list(input.shape)}"
         )
-    if offsets.ndim != 1 or (len(offsets) and int(offsets[0]) != 0):
-        raise ValueError("embedding_bag(): offsets must be a vector that starts with 0")
+    if offsets.ndim != 1:
+        raise ValueError(f"embedding_bag(): offsets must be a vector, got {offsets.ndim}D")
+    if len(offsets) and int(offsets[0]) != 0:
+        raise RuntimeError(f"embedding_bag(): the first offset must be 0, got {int(offsets[0])}")
     if len(offsets) and int(offsets[-1]) > len(input):
-        raise ValueError(
+        raise RuntimeError(
             f"embedding_bag(): the last offset, {int(offsets[-1])}, is beyond the {len(input)} "
             "indices"
         )
@@ -192,6 +194,8 @@ def embedding_bag(
     _refuse_sparse("embedding_bag", sparse)
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"embedding_bag(): mode has to be one of sum, mean or max, got {mode!r}")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("embedding_bag(): scale_grad_by_freq goes with sum and mean, not with max")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             f"embedding_bag(): per_sample_weights need mode='sum', not {mode}"
@@ -207,7 +211,10 @@ def embedding_bag(
     )
     if max_norm is not None:
         shorten_rows(weight, indices, max_norm, norm_type)
-    rows = embedded(weight, indices, padding, scale_grad_by_freq)
+    try:
+        rows = embedded(weight, indices, padding, scale_grad_by_freq)
+    except IndexError as error:
+        raise RuntimeError(f"embedding_bag(): {error}") from None
     counted = indices != padding
     if mode == "max":
         return _largest(rows, bags, counted, count)

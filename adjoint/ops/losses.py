@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.ops.activation import logsigmoid, sigmoid, softplus
 from adjoint.ops.cumulative import narrowed, widened
+from adjoint.ops.dims import broadcast_shape
 from adjoint.ops.distances import pairwise_distance
 from adjoint.ops.elementwise import (
     abs,
@@ -41,18 +42,27 @@ def chosen_reduction(reduction: str, size_average: Any, reduce: Any) -> str:
     return meant
 
 
+def check_reduction(reduction: str) -> None:
+    """Refuse what is no reduction."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(
+            f"{reduction!r} is not a valid value for reduction: 'none', 'mean' or 'sum'"
+        )
+
+
 def reduced(loss: Any, reduction: str, count: Any = None) -> Any:
     """A loss per element as its mean, its sum, or as it is."""
     if reduction == "mean":
         return mean(loss) if count is None else div(sum(loss), count)
     if reduction == "sum":
         return sum(loss)
-    if reduction == "none":
-        return loss
-    raise ValueError(f"{reduction!r} is not a valid value for reduction: 'none', 'mean' or 'sum'")
+    check_reduction(reduction)
+    return loss
 
 
 def _warn_of_broadcast(name: str, input: Any, target: Any) -> None:
+    """Warn of shapes that differ; refuse those that do not broadcast."""
+    broadcast_shape(input.shape, target.shape)
     if input.shape != target.shape:
         warnings.warn(
             f"Using a target size {tuple(target.shape)} that differs from the input's, "
@@ -178,6 +188,7 @@ def huber_loss(
 ) -> Any:
     """Half the squared difference up to delta, from there on linear."""
     _warn_of_broadcast("huber_loss", input, target)
+    check_reduction(reduction)
     if delta <= 0:
         raise RuntimeError(f"huber_loss(): delta must be positive, got {delta}")
     losses = huber_error(input, target, float(delta))
@@ -199,6 +210,7 @@ def smooth_l1_loss(
     """The absolute difference less beta / 2, rounded off to a parabola below beta."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("smooth_l1_loss", input, target)
+    check_reduction(reduction)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss(): beta must not be negative, got {beta}")
     if beta == 0:
@@ -207,6 +219,17 @@ def smooth_l1_loss(
 
 
 # ---- probabilities ----
+
+
+def _check_broadcast(name: str, input: Any, **weights: Any) -> None:
+    """Refuse weights and targets that do not broadcast to the shape of input."""
+    for key, weight in weights.items():
+        if weight is None or broadcast_shape(input.shape, weight.shape) == tuple(input.shape):
+            continue
+        raise RuntimeError(
+            f"{name}(): {key} of shape {list(weight.shape)} does not broadcast to input's, "
+            f"{list(input.shape)}"
+        )
 
 
 _LEAST_LOG = -100.0
@@ -250,6 +273,7 @@ def binary_cross_entropy(
     reduction = chosen_reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy", input, target)
     losses = chance_error(input, target)
+    _check_broadcast("binary_cross_entropy", input, weight=weight)
     return reduced(losses if weight is None else losses * weight, reduction)
 
 
@@ -283,6 +307,8 @@ def binary_cross_entropy_with_logits(
             f"binary_cross_entropy_with_logits(): Target size {tuple(target.shape)} must be the "
             f"same as input size {tuple(input.shape)}"
         )
+    name = "binary_cross_entropy_with_logits"
+    _check_broadcast(name, input, weight=weight, pos_weight=pos_weight)
     if pos_weight is None:
         losses = logit_error(input, target)
     else:
@@ -382,6 +408,7 @@ def soft_margin_loss(
 ) -> Any:
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = chosen_reduction(reduction, size_average, reduce)
+    _check_broadcast("soft_margin_loss", input, target=target)
     return reduced(softplus(-target * input), reduction)
 
 
@@ -432,6 +459,7 @@ def cosine_embedding_loss(
 ) -> Any:
     """1 - cos for pairs that belong together; for others, cos above the margin."""
     reduction = chosen_reduction(reduction, size_average, reduce)
+    check_reduction(reduction)
     if input1.ndim not in (1, 2) or target.ndim != input1.ndim - 1:
         raise RuntimeError(
             f"cosine_embedding_loss(): expected matrices and a vector of targets, or vectors and "
@@ -490,8 +518,7 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Any:
     """triplet_margin_loss with a distance of one's own."""
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction!r} is not a valid value for reduction")
+    check_reduction(reduction)
     if margin <= 0:
         raise ValueError(
             f"triplet_margin_with_distance_loss(): margin must be greater than 0, got {margin}"

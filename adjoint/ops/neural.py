@@ -1,5 +1,6 @@
 """Linear maps."""
 
+import math
 from typing import Any
 
 from adjoint.ops.elementwise import add, conj
@@ -12,14 +13,17 @@ from adjoint.tensor_core import NDARRAY
 
 def _rows(x: Any) -> Any:
     """All leading dimensions as one."""
-    return x if x.ndim == 2 else reshape(x, (-1, x.shape[-1]))
+    return x if x.ndim == 2 else reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
 def _linear_input(grad: Any, weight: Any) -> Any:
     if weight.ndim == 1:
         return reshape(grad, (*grad.shape, 1)) * conj(weight)
-    if type(grad) is NDARRAY and grad.ndim > 2 and grad.size:  # one product, not one a batch
-        return (_rows(grad) @ conj(weight)).reshape(*grad.shape[:-1], weight.shape[1])
+    if type(grad) is NDARRAY and grad.size:
+        if grad.ndim <= 2:
+            return grad.dot(conj(weight))  # faster to call than matmul
+        rows = _rows(grad).dot(conj(weight))  # one product, not one a batch
+        return rows.reshape(*grad.shape[:-1], weight.shape[1])
     return grad @ conj(weight)
 
 

@@ -50,7 +50,7 @@ def _gradients(
     if not needs[0]:
         return None, by_weight
     part = grad if weight is None else grad * weight
-    count = math.prod(rest.shape[axis] for axis in axes)
+    count = max(math.prod(rest.shape[axis] for axis in axes), 1)
     slope = mean(part * normal, axes, True) - along_spread * (2 / count) / square(scale)
     moved = part - normal * slope
     if along_centre is not None:
@@ -152,6 +152,11 @@ def rms_norm(
     input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
 ) -> Any:
     """input divided by the root of its mean square over its last dimensions, times weight."""
+    if input.ndim < len(normalized_shape):
+        raise ValueError(
+            f"rms_norm(): input of shape {list(input.shape)} has fewer dimensions than "
+            f"normalized_shape {list(normalized_shape)}"
+        )
     axes = _last_axes("rms_norm", input, normalized_shape, weight)
     if eps is None:
         eps = finfo(input.dtype).eps
@@ -231,6 +236,12 @@ def batch_norm(
     """
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm(): expected at least 2 dimensions, got {input.ndim}")
+    count = math.prod(input.shape) // max(input.shape[1], 1)
+    if training and count == 1:
+        raise ValueError(
+            f"batch_norm(): Expected more than 1 value per channel when training, got input of "
+            f"shape {list(input.shape)}"
+        )
     given = {"running_mean": running_mean, "running_var": running_var}
     _check_channels("batch_norm", input, **given, weight=weight, bias=bias)
     if not training:
@@ -239,17 +250,12 @@ def batch_norm(
                 "batch_norm(): running_mean and running_var must be given unless training"
             )
         return _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
-    count = math.prod(input.shape) // max(input.shape[1], 1)
-    if count == 1:
-        raise ValueError(
-            f"batch_norm(): Expected more than 1 value per channel when training, got input of "
-            f"shape {list(input.shape)}"
-        )
     axes = (0, *range(2, input.ndim))
     factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
     out, centre, spread = batch_standardized(input, factor, shift, axes, eps)
-    _note(running_mean, centre, momentum)
-    _note(running_var, spread * (count / (count - 1)), momentum)
+    if count:  # of nothing there is nothing to note
+        _note(running_mean, centre, momentum)
+        _note(running_var, spread * (count / (count - 1)), momentum)
     return out
 
 
@@ -265,6 +271,12 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Any:
     """Each channel of each sample with mean 0 and variance 1, scaled and shifted."""
+    count = math.prod(input.shape[2:])
+    if use_input_stats and count == 1:
+        raise ValueError(
+            f"instance_norm(): Expected more than 1 spatial element when training, got input of "
+            f"shape {list(input.shape)}"
+        )
     given = {"running_mean": running_mean, "running_var": running_var}
     _check_channels("instance_norm", input, **given, weight=weight, bias=bias)
     if not use_input_stats:
@@ -273,12 +285,6 @@ def instance_norm(
                 "instance_norm(): running_mean and running_var must be given unless use_input_stats"
             )
         return _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
-    count = math.prod(input.shape[2:])
-    if count == 1:
-        raise ValueError(
-            f"instance_norm(): Expected more than 1 spatial element when training, got input of "
-            f"shape {list(input.shape)}"
-        )
     factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
     axes = tuple(range(2, input.ndim))
     out, centre, spread = batch_standardized(input, factor, shift, axes, eps)
@@ -296,6 +302,8 @@ def local_response_norm(
         raise ValueError(
             f"local_response_norm(): Expected 3D or higher dimensionality, got {input.ndim}"
         )
+    if input.numel() == 0:
+        return input
     channels = input.shape[1]
     flat = reshape(square(input), (input.shape[0], 1, channels, math.prod(input.shape[2:])))
     sides = ((size // 2, (size - 1) // 2), (0, 0))

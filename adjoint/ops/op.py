@@ -11,8 +11,10 @@ from types import MethodType
 from typing import Any, Final, TypeVar, overload
 
 import adjoint.dispatch as dispatch
+from adjoint._base import mypyc_attr
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import float64
+from adjoint.promotion import common_backend
 
 # Where a rule's argument comes from.
 GRAD: Final = 0
@@ -75,8 +77,12 @@ class Plan:
 NOTHING: Final[Plan] = Plan([], 0)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Op:
-    """An operation of the table; called, it is the public function, and on Tensor the method."""
+    """An operation; called, it is the public function, and on Tensor the method.
+
+    Those of the table are declared below; library.CustomOpDef derives from it.
+    """
 
     def __init__(self, name: str, family: str, forward: Any) -> None:
         self.name = name
@@ -100,6 +106,7 @@ class Op:
         self.plan2 = NOTHING
         self.plan3 = NOTHING
         self.direct: Any = None  # NumPy's own function, where forward is just that
+        self.custom: Any = None  # computes and records a call, in place of forward and rules
         self.fast_arity = 0
         self.diagonal = family == "elementwise"  # its gradients have the shape of its result
         self.promotes: list[int] = []
@@ -142,6 +149,22 @@ class Op:
     def run(self, values: list[Any]) -> Any:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
         return dispatch.apply(self, values)
+
+    def recorded(self, values: list[Any], output: Any) -> Any:
+        """A call whose results are known, as tensors without history: recorded, not computed."""
+        tensors = dispatch.tensors_in(values)
+        for tensor in tensors:
+            tensor.up_to_date()
+        backend = common_backend(self, tensors)
+        if backend is not numpy_backend:
+            values = dispatch.beside(values, tensors, backend)
+        several = isinstance(output, tuple)
+        arrays = tuple([t.array for t in output]) if several else output.array
+        return dispatch.wrap(self, values, backend, arrays)
+
+    def stands_for_calls(self) -> bool:
+        """Whether a call may be made by `recorded`: nothing but its results comes of it."""
+        return not (self.view or self.hides)
 
     def spelled(self, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a call as a user would write them."""

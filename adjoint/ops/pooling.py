@@ -175,6 +175,10 @@ def _arranged(
             f"{name}(): expected {count + 1} dimensions or, for a batch, {count + 2}, got shape "
             f"{list(input.shape)}"
         )
+    if 0 in input.shape[-count - 1 :]:
+        raise RuntimeError(
+            f"{name}(): only the batch may be empty, got an input of shape {list(input.shape)}"
+        )
     kernel = each(kernel_size, count, f"{name}(): kernel_size")
     steps = kernel if stride is None or stride == [] else each(stride, count, f"{name}(): stride")
     sides = each(padding, count, f"{name}(): padding")
@@ -184,12 +188,12 @@ def _arranged(
             f"{name}(): kernel_size, stride and dilation must be positive, got {kernel_size}, "
             f"{stride} and {dilation}"
         )
-    extent = [reach * (width - 1) + 1 for reach, width in zip(reaches, kernel)]
-    if min(sides) < 0 or any(2 * side > width for side, width in zip(sides, extent)):
+    if min(sides) < 0 or any(2 * side > width for side, width in zip(sides, kernel)):
         raise RuntimeError(
-            f"{name}(): padding {padding} must not be negative, nor above half of the window "
-            f"{tuple(extent)}"
+            f"{name}(): padding {padding} must not be negative, nor above half of the kernel "
+            f"{tuple(kernel)}"
         )
+    extent = [reach * (width - 1) + 1 for reach, width in zip(reaches, kernel)]
     pairs = tuple(
         _sides(size, width, step, side, ceil_mode)
         for size, width, step, side in zip(input.shape[-count:], extent, steps, sides)
@@ -256,7 +260,12 @@ def _max_unpool(count: int) -> Any:
         check_positions(backend_of(indices.array).xp, indices.array, math.prod(sizes))
         lead = (1, *input.shape[:1]) if input.ndim == count + 1 else tuple(input.shape[:2])
         shape = (*lead, *input.shape[-count:])
-        out = _unpooled(reshape(input, shape), reshape(indices, shape), sizes, True)
+        try:
+            out = _unpooled(reshape(input, shape), reshape(indices, shape), sizes, True)
+        except IndexError as error:
+            raise RuntimeError(
+                f"{name}(): indices must name places of a result of sizes {list(sizes)}: {error}"
+            ) from None
         return reshape(out, (*input.shape[:-count], *sizes))
 
     function.__name__ = function.__qualname__ = name
@@ -370,6 +379,11 @@ def _avg_pool(count: int) -> Any:
         divisor_override: int | None = None,
     ) -> Any:
         kernel, steps, pairs, _ = _arranged(name, input, kernel_size, stride, padding, 1, ceil_mode)
+        if count == 3 and any(n < width for n, width in zip(input.shape[-3:], kernel)):
+            raise RuntimeError(
+                f"{name}(): sizes {list(input.shape[-3:])} are smaller than the window "
+                f"{list(kernel)}"
+            )
         if divisor_override == 0:
             raise RuntimeError(f"{name}(): divisor_override must not be zero")
         counting = (count_include_pad, divisor_override)
@@ -398,7 +412,7 @@ avg_pool2d = _avg_pool(2)
 avg_pool3d = _avg_pool(3)
 
 
-def _lp_pool(count: int, average: Any) -> Any:
+def _lp_pool(count: int, average: Any, maximum: Any) -> Any:
     """lp_pool1d, lp_pool2d or lp_pool3d."""
     name = f"lp_pool{count}d"
 
@@ -406,6 +420,9 @@ def _lp_pool(count: int, average: Any) -> Any:
         input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
     ) -> Any:
         kernel = each(kernel_size, count, f"{name}(): kernel_size")
+        if math.isinf(norm_type):
+            side = math.copysign(1, norm_type)  # below 0 the norm is the least element
+            return mul(maximum(mul(abs(input), side), kernel, stride, 0, 1, ceil_mode), side)
         means = average(pow(input, norm_type), kernel, stride, 0, ceil_mode)
         return pow(mul(sign(means) * relu(abs(means)), math.prod(kernel)), 1.0 / norm_type)
 
@@ -414,6 +431,6 @@ def _lp_pool(count: int, average: Any) -> Any:
     return composite(method=False)(function)
 
 
-lp_pool1d = _lp_pool(1, avg_pool1d)
-lp_pool2d = _lp_pool(2, avg_pool2d)
-lp_pool3d = _lp_pool(3, avg_pool3d)
+lp_pool1d = _lp_pool(1, avg_pool1d, max_pool1d)
+lp_pool2d = _lp_pool(2, avg_pool2d, max_pool2d)
+lp_pool3d = _lp_pool(3, avg_pool3d, max_pool3d)

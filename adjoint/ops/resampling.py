@@ -247,6 +247,9 @@ def interpolate(
     antialias: bool = False,
 ) -> Any:
     """Images of (batch, channels, *sizes) in other sizes."""
+    if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
+        raise ValueError(f"interpolate(): mode {mode!r} takes no align_corners")
+    wanted, scales = _wanted_sizes(input, size, scale_factor, recompute_scale_factor)
     if mode not in _KINDS:
         raise NotImplementedError(
             f"interpolate(): mode must be one of {list(_KINDS)}, got {mode!r}"
@@ -261,9 +264,6 @@ def interpolate(
             f"interpolate(): mode {mode!r} is for inputs of {[n + 2 for n in counts]} dimensions, "
             f"got shape {list(input.shape)}"
         )
-    if align_corners is not None and "linear" not in mode and mode not in ("bicubic", "lanczos"):
-        raise ValueError(f"interpolate(): mode {mode!r} takes no align_corners")
-    wanted, scales = _wanted_sizes(input, size, scale_factor, recompute_scale_factor)
     if 0 in input.shape[1:] or min(wanted) < 1:
         raise RuntimeError(
             f"interpolate(): input and output sizes should be greater than 0, got "
@@ -423,6 +423,10 @@ def unfold(
 ) -> Any:
     """The windows of images, a column each; see fold."""
     images, single = _as_batch("unfold", input, 4)
+    if 0 in images.shape[1:]:
+        raise RuntimeError(
+            f"unfold(): only the batch may be empty, got an input of shape {list(input.shape)}"
+        )
     out = columns_of(images, *_window("unfold", kernel_size, dilation, padding, stride))
     return reshape(out, tuple(out.shape[1:])) if single else out
 

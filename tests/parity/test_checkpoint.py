@@ -523,6 +523,63 @@ def policy_function(case):
     case.grad(selective(case, lambda x: x.sin().exp().cos().sin(), x, policy).sum(), [x])
 
 
+def with_custom_op(case, use):
+    """Let `use` have an op of both libraries, and its name there; its kernel notes each run."""
+    library = case.lib.library
+
+    def kernel(x, k=3, *, shift=0.0):
+        case.log.append("kernel")
+        return x**k + shift
+
+    def setup_context(ctx, inputs, keyword_only_inputs, output):
+        ctx.save_for_backward(inputs[0])
+        ctx.k = inputs[1]
+
+    def backward(ctx, grad):
+        return ctx.k * grad * ctx.saved_tensors[0] ** (ctx.k - 1), None
+
+    schema = "(Tensor x, int k=3, *, float shift=0.0) -> Tensor"
+    op = library.custom_op("checkpoints::power", kernel, mutates_args=(), schema=schema)
+    op.register_autograd(backward, setup_context=setup_context)
+    try:
+        use(op, op if case.lib is adjoint else torch.ops.checkpoints.power.default)
+    finally:
+        if case.lib is adjoint:
+            adjoint.library.legacy.undefine("checkpoints::power")
+
+
+@scenario(kept=True)
+@scenario(kept=False)
+def list_with_custom_op(case, kept):
+    def use(op, named):
+        x = case.leaf(0.5)
+        out = selective(case, lambda x: op(x.sin(), 2).cos(), x, [named] if kept else [])
+        case.note(out)
+        case.grad(out.sum(), [x])
+
+    with_custom_op(case, use)
+
+
+@scenario(policy="MUST_SAVE")
+@scenario(policy="PREFER_SAVE")
+@scenario(policy="MUST_RECOMPUTE")
+def policy_on_custom_op(case, policy):
+    answer = getattr(case.checkpoints.CheckpointPolicy, policy)
+
+    def use(op, named):
+        def decide(context, called, *args, **kwargs):
+            if called is named:
+                case.log.append((context.is_recompute, args[1:], kwargs))
+                case.note(args[0], context.op_output)
+            return answer
+
+        x = case.leaf(0.5)
+        for call in (op, lambda x: op(x, 2), lambda x: op(x, 3, shift=1.0)):
+            case.grad(selective(case, lambda x, c=call: c(x.sin()).cos(), x, decide).sum(), [x])
+
+    with_custom_op(case, use)
+
+
 @scenario(allow_cache_entry_mutation=True)
 @scenario(allow_cache_entry_mutation=False)
 def changed_result(case, **options):

@@ -276,3 +276,15 @@ def test_nothing_to_fill() -> None:
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match="zero-element"):
             init.kaiming_uniform_(adjoint.zeros(0, 3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_relu_lets_nan_pass(torch: Any, dtype: str) -> None:
+    """The gradient of relu passes where its result is NaN."""
+    gradients = []
+    for library in (torch, adjoint):
+        x = library.tensor([math.nan, 1.0, -1.0, 0.0], dtype=getattr(library, dtype))
+        x.requires_grad_()
+        (first,) = library.autograd.grad(library.relu(x).sum(), x, create_graph=True)
+        gradients.append(first.detach().numpy())
+    np.testing.assert_array_equal(*gradients)

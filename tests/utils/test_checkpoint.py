@@ -466,6 +466,26 @@ def test_policy_decides_what_is_computed_again(policy, monkeypatch):
     assert len(runs) == (2 if "RECOMPUTE" in policy.name else 1)
 
 
+@pytest.mark.parametrize("policy", list(CheckpointPolicy))
+def test_policy_decides_about_custom_ops_too(policy):
+    with adjoint.library.scoped():
+        runs = []
+
+        @adjoint.library.custom_op("checkpoints::halves", mutates_args=())
+        def halves(x: adjoint.Tensor) -> tuple[adjoint.Tensor, adjoint.Tensor]:
+            runs.append(1)
+            return x[:2] * 1, x[2:] * 1
+
+        halves.register_autograd(lambda ctx, low, high: adjoint.cat([low, high]))
+        x = leaf(4)
+        function = lambda x: functools.reduce(adjoint.mul, halves(x.exp())).sin()
+        (expected,) = adjoint.autograd.grad(function(x).sum(), [x])
+        runs.clear()
+        out = selective(lambda *args: policy)(function, x)
+        alike(adjoint.autograd.grad(out.sum(), [x]), [expected])
+        assert len(runs) == (2 if "RECOMPUTE" in policy.name else 1)
+
+
 def test_policy_may_be_asked_for_several_passes():
     x = leaf(3)
     out = selective([adjoint.sin])(lambda x: x.sin().cos().exp(), x).sum()

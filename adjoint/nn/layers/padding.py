@@ -17,11 +17,6 @@ class _Pad(Stateless):
         """A width for each side."""
         width = given["padding"]
         sides = (width,) * 2 * self.count if isinstance(width, int) else tuple(width)
-        if len(sides) != 2 * self.count:
-            raise ValueError(
-                f"{type(self).__name__}: padding must be a number or {2 * self.count} numbers, got "
-                f"{width}"
-            )
         return {**given, "padding": sides}
 
     def forward(self, input: Any) -> Any:
@@ -64,6 +59,15 @@ class _ReplicationPad(_Pad):
 
 class _CircularPad(_Pad):
     mode = "circular"
+
+    def forward(self, input: Any) -> Any:
+        """input with its border."""
+        if input.ndim not in (self.count + 1, self.count + 2):
+            raise ValueError(
+                f"{type(self).__name__}: expected {self.count + 1}D or {self.count + 2}D input, "
+                f"got {input.ndim}D input"
+            )
+        return super().forward(input)
 
 
 class ConstantPad1d(_ConstantPad):

@@ -12,9 +12,9 @@ from typing import Any
 from adjoint import dispatch
 from adjoint.autograd.graph_task import current_task
 from adjoint.backends import backend_of
-from adjoint.backends.numpy import numpy_backend
 from adjoint.ops.op import Op
-from adjoint.promotion import common_backend
+from adjoint.pytree import tree_flatten, tree_unflatten
+from adjoint.tensor import Tensor
 from adjoint.utils.checkpoint.recompute import CheckpointError
 from adjoint.utils.checkpoint.trace import Watcher
 
@@ -48,27 +48,41 @@ class _Result:
     """The kept result of one call: its arrays, on the host if offloaded, and their versions."""
 
     def __init__(self, output: Any, offload: bool) -> None:
-        self.several = isinstance(output, tuple)
-        tensors = output if isinstance(output, tuple) else (output,)
-        self.counters = [(tensor.counter(), tensor.version()) for tensor in tensors]
-        self.devices = [backend_of(t.array).device(t.array) for t in tensors]
-        self.backends = [backend_of(t.array) for t in tensors]
-        self.offload = offload
-        self.arrays = [t.numpy_array() if offload else t.array for t in tensors]
+        leaves, self.spec = tree_flatten(output)
+        self.leaves = [_Kept(v, offload) if isinstance(v, Tensor) else v for v in leaves]
 
     def again(self, op: Op, allow_mutation: bool) -> Any:
-        """The arrays as op's forward would answer them."""
-        for counter, version in self.counters:
-            if counter.value != version and not allow_mutation:
-                raise RuntimeError(
-                    f"a result of {op.name} kept by selective checkpoint has been mutated in place "
-                    "since; recompute it, or give allow_cache_entry_mutation=True"
-                )
-        arrays = self.arrays
-        if self.offload:
-            places = zip(self.backends, arrays, self.devices)
-            arrays = [backend.from_numpy(array, where) for backend, array, where in places]
-        return tuple(arrays) if self.several else arrays[0]
+        """The result, its tensors without history."""
+        kept = [leaf for leaf in self.leaves if isinstance(leaf, _Kept)]
+        if not allow_mutation and any(leaf.changed() for leaf in kept):
+            raise RuntimeError(
+                f"a result of {op.name} kept by selective checkpoint has been mutated in place "
+                "since; recompute it, or give allow_cache_entry_mutation=True"
+            )
+        leaves = [v.tensor() if isinstance(v, _Kept) else v for v in self.leaves]
+        return tree_unflatten(leaves, self.spec)
+
+
+class _Kept:
+    """One tensor of a kept result."""
+
+    def __init__(self, tensor: Tensor, offload: bool) -> None:
+        self.counter = tensor.counter()
+        self.version = tensor.version()
+        self.backend = backend_of(tensor.array)
+        self.device = self.backend.device(tensor.array)
+        self.offload = offload
+        self.array = tensor.numpy_array() if offload else tensor.array
+
+    def changed(self) -> bool:
+        """Whether the values are others by now."""
+        return self.counter.value != self.version
+
+    def tensor(self) -> Tensor:
+        """The values where they were."""
+        if not self.offload:
+            return Tensor(self.array)
+        return Tensor(self.backend.from_numpy(self.array, self.device))
 
 
 class _Store:
@@ -135,7 +149,7 @@ class _Reusing(Watcher):
         found = results[index]
         if found is None:
             return op.run(values)
-        output = _recorded(op, values, found.again(op, self.allow_mutation))
+        output = op.recorded(values, found.again(op, self.allow_mutation))
         task = current_task()
         if task is not None and not task.keep_graph:
             results[index] = None  # this pass is the last to ask
@@ -144,20 +158,9 @@ class _Reusing(Watcher):
 
 def _can_keep(op: Any, values: list[Any]) -> bool:
     """Whether a result alone can stand for the call."""
-    return isinstance(op, Op) and not (
-        op.view or op.hides or any(t.special for t in dispatch.tensors_in(values))
-    )
-
-
-def _recorded(op: Op, values: list[Any], out: Any) -> Any:
-    """A call whose result is known, recorded like any other."""
-    tensors = dispatch.tensors_in(values)
-    for tensor in tensors:
-        tensor.up_to_date()
-    backend = common_backend(op, tensors)
-    if backend is not numpy_backend:
-        values = dispatch.beside(values, tensors, backend)
-    return dispatch.wrap(op, values, backend, out)
+    if not isinstance(op, Op) or not op.stands_for_calls():
+        return False
+    return not any(tensor.special for tensor in dispatch.tensors_in(values))
 
 
 def create_selective_checkpoint_contexts(

@@ -2,8 +2,8 @@
 
 A function can be run again, a block can't; but every call in it is of an op with known arguments.
 So a saved tensor that a noted call made is replaced by a `Made`, and computed from the block's
-inputs when asked for. What can't be computed again is kept: results of random ops, of subclasses
-that see calls for themselves, and tensors that were changed in place since they were made.
+inputs when asked for. What can't be computed again is kept: results of random and custom ops, of
+subclasses that see calls for themselves, and tensors changed in place since they were made.
 """
 
 import weakref
@@ -298,7 +298,7 @@ def _unpack(packed: Any) -> Any:
 
 
 def _repeatable(op: Any, tensors: list[Tensor]) -> bool:
-    """Whether a call changes nothing, and gives the same each time."""
-    if not isinstance(op, Op):
+    """Whether a call changes nothing, and gives the same each time; of custom ops nobody knows."""
+    if not isinstance(op, Op) or op.custom is not None:
         return False
     return op.forward.__module__ != random.__name__ and not any(t.special for t in tensors)
