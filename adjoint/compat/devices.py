@@ -45,6 +45,11 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     return False
 
 
+def is_tf32_supported() -> bool:
+    """CuPy computes in the precision of its arrays."""
+    return False
+
+
 def device_count() -> int:
     """How many GPUs there are."""
     cuda = _library()

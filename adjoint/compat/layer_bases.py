@@ -1,5 +1,7 @@
 """The private bases of PyTorch's layers, which programs derive from or ask for."""
 
+from typing import Any
+
 from adjoint.nn.layers.base import taking
 from adjoint.nn.layers.convolution import _Convolution as _ConvNd, _Transposed as _ConvTransposeNd
 from adjoint.nn.layers.dropout import _Dropout as _DropoutNd
@@ -36,3 +38,12 @@ class _WeightedLoss(_Loss):
     """A loss with a weight for each class."""
 
     fields = taking(weight=None, **_Loss.fields)
+
+
+def _get_no_batch_dim(self: Any) -> int:
+    """How many dimensions a single sample has."""
+    ranks: tuple[int, int] = self.ranks
+    return ranks[0]
+
+
+INSTANCE_NORM_METHODS: dict[str, Any] = {"_get_no_batch_dim": _get_no_batch_dim}

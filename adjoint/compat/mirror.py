@@ -36,6 +36,10 @@ class Mirror(ModuleType):
         # a module may be that of a function too, and what is missing stays missing.
         if isinstance(value, Mirror | Missing) and value.__name__ == f"{self.__name__}.{name}":
             return
+        for home in _homes(torch_path(self.__name__)):
+            if name in vars(home).get("ASSIGNABLE", ()):
+                home.assign(name, value)
+                return
         super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:

@@ -1,16 +1,27 @@
-"""Module.register_backward_hook: hooks on the last node of a module's call.
+"""Old hooks of modules, and the private tables that PyTorch keeps hooks in.
 
-They see the gradients of that node's inputs, which need not be the module's;
-register_full_backward_hook has taken their place.
+Module.register_backward_hook puts hooks on the last node of a module's call. They see the gradients
+of that node's inputs, which need not be the module's; register_full_backward_hook has taken their
+place.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from adjoint._base import HookTable
 from adjoint.autograd.hooks import RemovableHandle
 from adjoint.autograd.node import Node
-from adjoint.nn.module_hooks import register_module_forward_hook
+from adjoint.nn.module_hooks import (
+    BACKWARD,
+    BACKWARD_PRE,
+    BUFFER_REGISTRATION,
+    FORWARD,
+    FORWARD_PRE,
+    MODULE_REGISTRATION,
+    PARAMETER_REGISTRATION,
+    register_module_forward_hook,
+)
 from adjoint.tensor import Tensor
 
 BackwardHook = Callable[[Any, Any, Any], Any]
@@ -78,4 +89,55 @@ def register_module_backward_hook(hook: BackwardHook) -> RemovableHandle:
     return register_module_forward_hook(_LastNodeHook(hook))
 
 
-METHODS: dict[str, Any] = {"register_backward_hook": register_backward_hook}
+class Chosen(Mapping[int, bool]):
+    """The ids of the hooks of a table that were registered with an option."""
+
+    def __init__(self, table: HookTable, option: str) -> None:
+        self.table = table
+        self.option = option
+
+    def __getitem__(self, key: int) -> bool:
+        if not getattr(self.table[key], self.option, False):
+            raise KeyError(key)
+        return True
+
+    def __iter__(self) -> Iterator[int]:
+        return (key for key, hook in self.table.items() if getattr(hook, self.option, False))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+_global_forward_hooks_always_called = Chosen(FORWARD, "always_call")
+_global_forward_hooks_with_kwargs = Chosen(FORWARD, "with_kwargs")
+
+# The tables of the hooks of all modules, which a program may replace.
+ASSIGNABLE = {
+    "_global_backward_hooks": BACKWARD,
+    "_global_backward_pre_hooks": BACKWARD_PRE,
+    "_global_buffer_registration_hooks": BUFFER_REGISTRATION,
+    "_global_forward_hooks": FORWARD,
+    "_global_forward_pre_hooks": FORWARD_PRE,
+    "_global_module_registration_hooks": MODULE_REGISTRATION,
+    "_global_parameter_registration_hooks": PARAMETER_REGISTRATION,
+}
+globals().update(ASSIGNABLE)
+
+
+def assign(name: str, hooks: Mapping[int, Any]) -> None:
+    """Have these hooks of all modules and no others, as where PyTorch's table is replaced."""
+    kept = dict(hooks)
+    ASSIGNABLE[name].clear()
+    ASSIGNABLE[name].update(kept)
+
+
+def _chosen(table: str, option: str) -> property:
+    return property(lambda module: Chosen(getattr(module, table), option))
+
+
+METHODS: dict[str, Any] = {
+    "register_backward_hook": register_backward_hook,
+    "_forward_hooks_with_kwargs": _chosen("_forward_hooks", "with_kwargs"),
+    "_forward_hooks_always_called": _chosen("_forward_hooks", "always_call"),
+    "_forward_pre_hooks_with_kwargs": _chosen("_forward_pre_hooks", "with_kwargs"),
+}

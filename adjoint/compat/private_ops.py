@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from adjoint.ops.activation import relu
+from adjoint.ops.elementwise import add
+from adjoint.ops.resampling import channel_shuffle
 from adjoint.ops.sorting import unique
 from adjoint.tensor import Tensor
 
@@ -31,3 +34,22 @@ def unique_dim(
         input, sorted, return_inverse=True, return_counts=True, dim=dim
     )
     return found
+
+
+def _add_relu(input: Tensor, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+    """The sum, or zero where it is negative."""
+    total: Tensor = relu(add(input, other, alpha=alpha))
+    if out is not None:
+        total = out.copy_(total)
+    return total
+
+
+def _add_relu_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """In-place form of _add_relu."""
+    return _add_relu(input, other, alpha=alpha, out=input)
+
+
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """channel_shuffle."""
+    shuffled: Tensor = channel_shuffle(input, groups)
+    return shuffled

@@ -10,6 +10,8 @@ _CASTING = "adjoint.compat.autocasting"
 
 SPELLINGS: dict[str, str] = {
     "autograd.torch": "adjoint.compat:torch",
+    "save": "adjoint.compat.serialising:save",
+    "load": "adjoint.compat.serialising:load",
     "Future": "adjoint.compat.futures:Future",
     "vmap": "adjoint.func:vmap",
     "_vmap_internals._vmap": "adjoint.func:vmap",
@@ -49,6 +51,12 @@ SPELLINGS: dict[str, str] = {
     "_C.TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._functions.AccumulateGrad": "adjoint.autograd.node:AccumulateGrad",
+    "nn.modules.utils.consume_prefix_in_state_dict_if_present": (
+        "adjoint.nn.state_dict:consume_prefix_in_state_dict_if_present"
+    ),
+    "nn.functional.grad": "adjoint.nn:grad",
+    "_nnpack_available": "adjoint.compat.absent:is_available",
+    "optim.lr_scheduler.EPOCH_DEPRECATION_WARNING": "adjoint.optim.lr_scheduler.base:EPOCH_GIVEN",
     "optim.lr_scheduler._LRScheduler": "adjoint.optim.lr_scheduler:LRScheduler",
     "nn.modules.module._IncompatibleKeys": "adjoint.nn.module:IncompatibleKeys",
 }

@@ -163,6 +163,10 @@ def _set_hooks(self: Tensor, value: Any) -> None:
         node.any_hooks().tensor[self.output_nr] = table
 
 
+def _set_grad(self: Any, grad: Any) -> None:
+    self.grad = grad
+
+
 def _keep_hooks(self: Tensor) -> NoReturn:
     raise RuntimeError("Tensor._backward_hooks can't be deleted; remove hooks by their handles")
 
@@ -225,6 +229,7 @@ METHODS: dict[str, Any] = {
     "volatile": property(volatile),
     "_backward_hooks": property(_hooks, _set_hooks, _keep_hooks),
     "_post_accumulate_grad_hooks": _kept("_post_accumulate_grad_hooks", _post_accumulate_hooks),
+    "_grad": property(lambda tensor: tensor.grad, _set_grad),
     "_grad_fn": _kept("_grad_fn", lambda tensor: tensor.grad_fn),
     "is_mkldnn": False,
     "is_mps": False,

@@ -1,6 +1,14 @@
 """PyTorch's import paths: `adjoint.compat.torch.nn.functional` and all others, see `paths.py`."""
 
-from adjoint.compat import module_hooks, node_methods, saved_places, subclasses, tensor_methods
+from adjoint.compat import (
+    layer_bases,
+    module_hooks,
+    node_methods,
+    recurrent_weights,
+    saved_places,
+    subclasses,
+    tensor_methods,
+)
 from adjoint.compat.attaching import attach
 from adjoint.compat.mirror import reflect
 
@@ -10,4 +18,6 @@ attach("adjoint.autograd.node:Node", node_methods.METHODS)
 attach("adjoint.autograd.function_node:FunctionCtx", saved_places.FUNCTION_METHODS)
 attach("adjoint.autograd.graph:MutationContext", saved_places.MUTATION_METHODS)
 attach("adjoint.nn.module:Module", module_hooks.METHODS)
+attach("adjoint.nn.layers.normalization:_InstanceNorm", layer_bases.INSTANCE_NORM_METHODS)
+attach("adjoint.nn.layers.recurrent:RNNBase", recurrent_weights.METHODS)
 reflect(__name__)

@@ -1,5 +1,6 @@
 """Reads the files that PyTorch itself saves: a zip of a pickle and of one file a storage."""
 
+import enum
 import pickle
 import sys
 import zipfile
@@ -18,15 +19,55 @@ START = b"PK\x03\x04"  # how such a file begins
 _numpy = numpy_backend.xp
 
 
+class LoadEndianness(enum.Enum):
+    """The order of bytes in a file that does not say which it is."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+class _Settings:
+    """What holds for all files."""
+
+    order: LoadEndianness | None = None
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """The order of bytes in files that do not say; None is that of a little endian machine."""
+    return _Settings.order
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Read files that do not say otherwise as written with this order of bytes."""
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError(
+            f"set_default_load_endianness: expected a LoadEndianness, got "
+            f"{type(endianness).__name__}"
+        )
+    _Settings.order = endianness
+
+
+def _default_order() -> str:
+    if _Settings.order is LoadEndianness.NATIVE:
+        return sys.byteorder
+    return "big" if _Settings.order is LoadEndianness.BIG else "little"
+
+
 class _Storage:
     """The elements of a storage; an untyped one is bytes until a tensor shows it."""
 
-    def __init__(self, content: bytes, dtype: Any) -> None:
+    def __init__(self, content: bytes, dtype: Any, swapped: bool) -> None:
         self.content = bytearray(content)  # writable, and shared by all tensors on it
         self.dtype = dtype
+        self.swapped = swapped  # still in the other order of bytes
 
     def elements(self, dtype: Any) -> Any:
-        return _numpy.frombuffer(self.content, dtype=(dtype or self.dtype).numpy_dtype)
+        found = _numpy.frombuffer(self.content, dtype=(dtype or self.dtype).numpy_dtype)
+        if self.swapped:
+            found.byteswap(inplace=True)
+            self.swapped = False
+        return found
 
 
 def _tensor(
@@ -85,6 +126,9 @@ class TorchUnpickler(WeightsUnpickler):
     def __init__(self, archive: zipfile.ZipFile, folder: str, weights_only: bool) -> None:
         super().__init__(archive.open(f"{folder}/data.pkl"))
         self.archive, self.folder, self.weights_only = archive, folder, weights_only
+        said = f"{folder}/byteorder"
+        found = said in archive.namelist()
+        self.swapped = (archive.read(said).decode() if found else _default_order()) != sys.byteorder
         self.storages: dict[str, _Storage] = {}
 
     def persistent_load(self, saved_id: Any) -> _Storage:
@@ -92,7 +136,7 @@ class TorchUnpickler(WeightsUnpickler):
         _, dtype, key, _, _ = saved_id
         if key not in self.storages:
             content = self.archive.read(f"{self.folder}/data/{key}")
-            self.storages[key] = _Storage(content, dtype)
+            self.storages[key] = _Storage(content, dtype, self.swapped)
         return self.storages[key]
 
     def find_class(self, module_name: str, global_name: str) -> Any:
@@ -111,9 +155,4 @@ def load_archive(file: BinaryIO, weights_only: bool) -> Any:
     with zipfile.ZipFile(file) as archive:
         names = archive.namelist()
         folder = names[0].partition("/")[0]
-        order = f"{folder}/byteorder"
-        if order in names and archive.read(order).decode() != sys.byteorder:
-            raise RuntimeError(
-                f"torch.load: the file was written for the other byte order: {order}"
-            )
         return TorchUnpickler(archive, folder, weights_only).load()

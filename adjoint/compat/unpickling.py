@@ -3,6 +3,7 @@
 import pickle
 from typing import Any, ClassVar
 
+from adjoint.compat.safe_globals import find_allowed
 from adjoint.tensor import Tensor
 
 
@@ -18,6 +19,7 @@ class WeightsUnpickler(pickle.Unpickler):
         "adjoint.nn.parameter": {"Parameter", "Buffer"},
         "collections": {"OrderedDict", "defaultdict", "Counter"},
         "builtins": {"set", "frozenset", "complex", "bytearray", "slice", "range"},
+        "ml_dtypes": {"bfloat16"},
         "numpy": {"ndarray", "dtype"},
         "numpy._core.multiarray": {"_reconstruct", "scalar"},
         "numpy._core.numeric": {"_frombuffer"},
@@ -29,9 +31,13 @@ class WeightsUnpickler(pickle.Unpickler):
         if (module_name, global_name) == ("torch", "Tensor"):
             return Tensor  # as it is called where install() was; PyTorch's own are never pickled so
         module_name = "builtins" if module_name == "__builtin__" else module_name  # old pickles
-        if global_name not in self.ALLOWED.get(module_name, set()):
+        if global_name in self.ALLOWED.get(module_name, set()):
+            return super().find_class(module_name, global_name)
+        found = find_allowed(module_name, global_name)
+        if found is None:
             raise pickle.UnpicklingError(
-                f"torch.load: the file wants to use {module_name}.{global_name}, which need not be "
-                "harmless. If you trust its source, load it with weights_only=False."
+                f"Weights only load failed: the file wants to use {module_name}.{global_name}, "
+                "which need not be harmless. If you trust its source, allow that by "
+                "torch.serialization.add_safe_globals, or load with weights_only=False."
             )
-        return super().find_class(module_name, global_name)
+        return found

@@ -2,6 +2,7 @@
 
 import adjoint.nn.attention  # which makes it an attribute
 import adjoint.nn.functional
+import adjoint.nn.grad
 import adjoint.nn.init
 import adjoint.nn.utils  # noqa: F401
 from adjoint.nn.containers import (

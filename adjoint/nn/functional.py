@@ -4,11 +4,12 @@ Most are those of the tables. Defined here are those whose arguments differ: act
 dropouts, which may overwrite their input, and softmax, which may choose its dimension.
 """
 
+import math
 import warnings
 from typing import Any
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
-from adjoint.ops import activation, elementwise, random, reduction
+from adjoint.ops import activation, elementwise, normalization, random, reduction
 from adjoint.ops.activation import (
     gelu as gelu,
     glu as glu,
@@ -81,7 +82,6 @@ from adjoint.ops.losses import (
 from adjoint.ops.neural import bilinear as bilinear, linear as linear
 from adjoint.ops.normalization import (
     batch_norm as batch_norm,
-    group_norm as group_norm,
     instance_norm as instance_norm,
     layer_norm as layer_norm,
     local_response_norm as local_response_norm,
@@ -179,6 +179,21 @@ def rrelu(
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
     """In-place form of rrelu."""
     return rrelu(input, lower, upper, training, True)
+
+
+# ---- norms ----
+
+
+def group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """Each group of channels of a sample with mean 0 and variance 1, scaled and shifted."""
+    if input.ndim > 1 and math.prod(input.shape) == num_groups:
+        raise ValueError(
+            f"group_norm(): Expected more than 1 value per group, got input of shape "
+            f"{list(input.shape)} in {num_groups} groups"
+        )
+    return normalization.group_norm(input, num_groups, weight, bias, eps)
 
 
 # ---- dropout ----

@@ -54,7 +54,8 @@ def fans(tensor: Any) -> tuple[int, int]:
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
-def _fan(tensor: Any, mode: str) -> int:
+def fan(tensor: Any, mode: str) -> int:
+    """How many inputs each output of a weight has, or how many outputs each input, by mode."""
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of fan_in and fan_out")
     return fans(tensor)[mode.lower() == "fan_out"]
@@ -97,8 +98,11 @@ def trunc_normal_(
             stacklevel=2,
         )
     low, high = _below((a - mean) / std), _below((b - mean) / std)
-    tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-    return tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean).clamp_(a, b)
+    # In half precision the ends of the distribution would be rounded to the ends of the interval.
+    drawn = tensor.float() if tensor.element_size() < 4 else tensor
+    drawn.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
+    drawn.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean).clamp_(a, b)
+    return tensor if drawn is tensor else tensor.copy_(drawn)
 
 
 @no_grad()
@@ -166,7 +170,7 @@ def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | Non
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return None
-    return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan(tensor, mode))
 
 
 @no_grad()

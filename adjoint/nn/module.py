@@ -21,8 +21,8 @@ from weakref import ref
 
 from adjoint import creation
 from adjoint._base import HookTable
-from adjoint.autograd.grad_mode import no_grad
 from adjoint.dtypes import COMPLEX, FLOAT, dtype
+from adjoint.nn.conversion import convert_parameter
 from adjoint.nn.module_hooks import (
     BACKWARD,
     BACKWARD_PRE,
@@ -38,7 +38,7 @@ from adjoint.nn.module_hooks import (
     CallHooks,
     registered,
 )
-from adjoint.nn.parameter import Buffer, Parameter
+from adjoint.nn.parameter import Buffer, Parameter, is_lazy
 from adjoint.nn.state_dict import (
     KIND_LOAD_POST,
     KIND_LOAD_PRE,
@@ -171,7 +171,7 @@ class Module(CallHooks, State):
             object.__setattr__(self, name, value)
 
     def _assign_buffer(self, name: str, value: Any) -> None:
-        if value is not None and not isinstance(value, Tensor):
+        if value is not None and not _like_tensor(value):
             raise TypeError(
                 f"cannot assign '{typename(value)}' as buffer '{name}' (nn.Buffer, Tensor or None "
                 "expected); delete the buffer first"
@@ -248,7 +248,7 @@ class Module(CallHooks, State):
         """Add a tensor that is no parameter under a name; in state_dict only if `persistent`."""
         self._refuse_early("_buffers", "buffer")
         self._check_name("_buffers", "buffer", name)
-        if tensor is not None and not isinstance(tensor, Tensor):
+        if tensor is not None and not _like_tensor(tensor):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (Tensor or None "
                 "required)"
@@ -446,14 +446,9 @@ class Module(CallHooks, State):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
-            if parameter is None:
-                continue
-            grad = parameter.grad
-            with no_grad():
-                parameter.data = fn(parameter)
-                if grad is not None:
-                    grad.data = fn(grad)
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                convert_parameter(self, name, fn)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -465,6 +460,8 @@ class Module(CallHooks, State):
         Takes what Tensor.to takes: a device, a dtype, both, or a tensor to be like.
         """
         asked = requested(args, kwargs)
+        if asked.get("copy"):
+            raise RuntimeError("Module.to changes the module itself: there is no copy=True")
         kind: dtype | None = asked.get("dtype")
         if kind is not None and kind.category < FLOAT:
             raise TypeError(
@@ -528,6 +525,12 @@ class Module(CallHooks, State):
 
     def share_memory(self) -> Self:
         """Nothing: a forked process sees the memory of its parent until one of them writes."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            if is_lazy(tensor):
+                raise RuntimeError(
+                    "can't share memory on an uninitialized parameter or buffer; run the module's "
+                    "forward once before"
+                )
         return self
 
     # ---- copies ----
@@ -568,6 +571,10 @@ class Module(CallHooks, State):
         for name, module in self._modules.items():
             lines.append(f"({name}): {indented(repr(module))}")
         return enclosed(self._get_name(), lines)
+
+
+def _like_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
 def indented(text: str) -> str:

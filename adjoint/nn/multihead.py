@@ -26,7 +26,7 @@ def as_added(mask: Any, name: str, kind: Any) -> Any:
     return mask
 
 
-def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any) -> bool:
+def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any, heads: int) -> bool:
     """Refuse what does not go together; whether there is a batch."""
     if query.ndim not in (2, 3) or not query.ndim == key.ndim == value.ndim:
         raise AssertionError(
@@ -39,6 +39,10 @@ def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any) -> 
         )
     if mask is not None and mask.ndim not in (2, 3):
         raise AssertionError(f"attn_mask must have 2 or 3 dimensions, got {mask.ndim}")
+    if mask is not None and mask.ndim == 3 and query.ndim == 2:
+        wanted = (heads, query.shape[0], key.shape[0])
+        if tuple(mask.shape) != wanted:
+            raise AssertionError(f"attn_mask must have shape {wanted}, got {tuple(mask.shape)}")
     return bool(query.ndim == 3)
 
 
@@ -118,7 +122,7 @@ def multi_head_attention_forward(
 
     Sequences are (length, batch, features), or (length, features) without a batch.
     """
-    batched = _check_shapes(query, key, value, key_padding_mask, attn_mask)
+    batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError("is_causal says what attn_mask is, so attn_mask must be given too")
     if not batched:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from adjoint._base import HookTable
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.autograd.hooks import RemovableHandle, name_of
+from adjoint.nn.conversion import get_swap_module_params_on_conversion, load_by_swap
 from adjoint.nn.module_hooks import add_hook
 from adjoint.nn.parameter import Parameter, is_lazy
 from adjoint.tensor import Tensor
@@ -280,6 +281,9 @@ class State:
             )
         try:
             with no_grad():
+                if get_swap_module_params_on_conversion():
+                    load_by_swap(tensor, value, assign)
+                    return None
                 if not assign:
                     tensor.copy_(value)
                     return None
@@ -355,3 +359,13 @@ class _Loading:
             raise RuntimeError(
                 f"Error(s) in loading state_dict for {name}:\n\t" + "\n\t".join(self.problems)
             )
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix off the keys of a state dict, and of its metadata, where they have it."""
+    metadata = getattr(state_dict, "_metadata", {})
+    bare = prefix.rstrip(".")  # the prefix as the path of a module
+    for key in [key for key in metadata if key == bare or key.startswith(prefix)]:
+        metadata[key[len(prefix) :]] = metadata.pop(key)
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key[len(prefix) :]] = state_dict.pop(key)

@@ -382,6 +382,9 @@ def random_slopes(
     input: Any, lower: float, upper: float, training: bool, generator: Any = None
 ) -> Any:
     """The slopes of rrelu below 0: in training one for each element, else one number."""
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError(
             f"rrelu(): the lower bound must not be above the upper: {lower} > {upper}"

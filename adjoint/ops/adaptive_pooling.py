@@ -4,6 +4,8 @@ import itertools
 import math
 from typing import Any
 
+from adjoint.dtypes import bfloat16, float16, float32
+from adjoint.ops.conversion import to
 from adjoint.ops.convolution import batched, each
 from adjoint.ops.cumulative import pick_along
 from adjoint.ops.op import composite, general
@@ -33,6 +35,8 @@ def _wanted(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
             f"{name}(): expected {count + 1} dimensions or, for a batch, {count + 2}, got shape "
             f"{list(input.shape)}"
         )
+    if not input.dtype.is_floating_point and not input.dtype.is_complex:
+        raise NotImplementedError(f"{name}() is not implemented for {input.dtype}; convert before")
     if len(given) != count:
         raise RuntimeError(f"{name}(): output_size must be {count} numbers, got {list(given)}")
     own = input.shape[-count:]
@@ -59,10 +63,12 @@ def adaptive_average(images: Any, sizes: tuple[int, ...]) -> Any:
     if 0 not in sizes and not any(size % n for size, n in zip(own, sizes)):
         kernel = tuple(size // n for size, n in zip(own, sizes))
         return average_windows(images, kernel, kernel, ((0, 0),) * len(own), (True, None))
+    half = images.dtype in (float16, bfloat16)
+    out = to(images, float32) if half else images  # rounded once, not for each dimension
     for dim, (size, wanted) in enumerate(zip(own, sizes), 2):
-        parts = [mean(narrow(images, dim, *span), dim, True) for span in _spans(size, wanted)]
-        images = cat(parts, dim) if parts else narrow(images, dim, 0, 0)
-    return images
+        parts = [mean(narrow(out, dim, *span), dim, True) for span in _spans(size, wanted)]
+        out = cat(parts, dim) if parts else narrow(out, dim, 0, 0)
+    return to(out, images.dtype) if half else out
 
 
 def _adaptive_average(count: int) -> Any:
@@ -196,6 +202,10 @@ def _fractional_sizes(
         ratios = (
             output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * count
         )
+        if len(ratios) != count:
+            raise ValueError(
+                f"{name}(): output_ratio must be a number or {count} numbers, got {list(ratios)}"
+            )
         wanted = tuple(int(size * ratio) for size, ratio in zip(own, ratios))
     else:
         wanted = each(output_size, count, f"{name}(): output_size")
@@ -217,6 +227,11 @@ def _fractional(count: int) -> Any:
         return_indices: bool = False,
         _random_samples: Any = None,
     ) -> Any:
+        if isinstance(kernel_size, (tuple, list)) and len(kernel_size) != count:
+            raise RuntimeError(
+                f"{name}(): kernel_size must either be a number or {count} numbers, got "
+                f"{list(kernel_size)}"
+            )
         kernel = each(kernel_size, count, f"{name}(): kernel_size")
         wanted = _fractional_sizes(name, input, kernel, output_size, output_ratio)
         lead = (1, input.shape[0]) if input.ndim == count + 1 else tuple(input.shape[:2])
@@ -224,8 +239,14 @@ def _fractional(count: int) -> Any:
         if samples is None:
             drawn = draw_uniform((*lead, count), input.array.dtype, 0.0, 1.0, chosen(None))
             samples = Tensor(backend_of(input.array).from_numpy(drawn, input.device))
+        elif tuple(samples.shape[1:]) != (lead[1], count) or samples.shape[0] < lead[0]:
+            raise RuntimeError(
+                f"{name}(): Expect _random_samples of shape {[*lead, count]}, got "
+                f"{list(samples.shape)}"
+            )
+        samples = narrow(samples, 0, 0, lead[0])
         places = random_windows(samples, tuple(input.shape[-count:]), wanted, kernel)
-        flat = reshape(input, (*lead, -1))
+        flat = reshape(input, (*lead, math.prod(input.shape[-count:])))
         parts = pick_along(flat, flatten(places, 2), 2)
         values, index = max_dim(reshape(parts, tuple(places.shape)), -1, True)
         shape = (*input.shape[:-count], *wanted)

@@ -187,6 +187,8 @@ def _sides(
 def _check(name: str, input: Any, weight: Any, bias: Any, groups: int, transposed: bool) -> None:
     """Refuse images, filters and a bias that don't fit each other."""
     count = int(name[-2])
+    if not hasattr(input, "ndim"):
+        raise TypeError(f"{name}(): expected a Tensor as input, got {type(input).__name__}")
     if input.ndim not in (count + 1, count + 2):
         raise RuntimeError(
             f"{name}(): expected {count + 1} dimensions or, for a batch, {count + 2}, got input of "

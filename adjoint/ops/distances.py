@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from adjoint.dtypes import promote_types
+from adjoint.ops.conversion import to
 from adjoint.ops.elementwise import clamp_min, div
 from adjoint.ops.indexing import getitem
 from adjoint.ops.norms import norm, p_norm
@@ -20,6 +22,10 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
 @composite(method=False)
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along dim."""
+    if eps < 0:
+        raise RuntimeError(f"cosine_similarity(): eps must be non-negative, got {eps}")
+    kind = promote_types(x1.dtype, x2.dtype)
+    x1, x2 = (x if x.dtype is kind else to(x, kind) for x in (x1, x2))
     one, other = (div(x, _length(x, dim, eps)) for x in broadcast_tensors(x1, x2))
     return sum(one * other, dim)
 

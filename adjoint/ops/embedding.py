@@ -36,20 +36,17 @@ def embedded(
 
 
 def _balanced(grad: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
-    if padding_idx < 0 and not by_frequency:
-        return grad
-    return grad * row_factors(grad, indices, padding_idx, by_frequency)
+    if padding_idx >= 0:  # replaced, not multiplied: what is passed over may be NaN
+        grad = where(unsqueeze(indices != padding_idx, -1), grad, 0)
+    return grad * row_factors(grad, indices) if by_frequency else grad
 
 
 @general(method=False)
-def row_factors(xp: Any, like: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
-    """What the gradient of each embedding is multiplied by, in the data type of `like`."""
-    factors = (indices != padding_idx).astype(like.dtype)
-    if by_frequency:
-        flat = indices.reshape(-1)
-        counts = xp.bincount(flat)[flat].reshape(indices.shape)
-        factors = factors / counts.astype(like.dtype)
-    return xp.expand_dims(factors, -1)
+def row_factors(xp: Any, like: Any, indices: Any) -> Any:
+    """One divided by how often each index was used, in the data type of `like`."""
+    flat = indices.reshape(-1)
+    counts = xp.bincount(flat)[flat].reshape(indices.shape)
+    return xp.expand_dims(1 / counts.astype(like.dtype), -1)
 
 
 @linear(input=lambda grad, indices: embedded(grad, indices), method=False)
@@ -71,8 +68,10 @@ def _check_padding(name: str, padding_idx: int | None, count: int) -> int:
     if padding_idx is None:
         return -1
     if not -count <= padding_idx < count:
-        raise AssertionError(
-            f"{name}(): padding_idx must be within num_embeddings, {count}, got {padding_idx}"
+        error = AssertionError if name == "embedding" else RuntimeError
+        raise error(
+            f"{name}(): padding_idx must be within the number of embeddings, {count}, got "
+            f"{padding_idx}"
         )
     return padding_idx % count
 

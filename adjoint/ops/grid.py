@@ -113,6 +113,11 @@ def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
             f"grid_sample(): a grid of shape {list(grid.shape)} does not fit images of shape "
             f"{list(input.shape)}"
         )
+    if 0 in input.shape[2:]:
+        raise RuntimeError(
+            f"grid_sample(): expected input to have non-empty spatial dimensions, got shape "
+            f"{list(input.shape)}"
+        )
     if mode == "bicubic" and input.ndim != 4:
         raise RuntimeError("grid_sample(): bicubic interpolation is for images, not for volumes")
 
@@ -129,7 +134,8 @@ def grid_sample(
     _check_grid(input, grid, mode, padding_mode)
     align = bool(align_corners)
     sizes = tuple(input.shape[2:])
-    places = reversed(unbind(reshape(grid, (grid.shape[0], -1, len(sizes))), 2))  # x comes first
+    listed = reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), len(sizes)))
+    places = reversed(unbind(listed, 2))  # x comes first
     rows = [_pixels(row, size, align) for row, size in zip(places, sizes)]
     flat = flatten(input, 2)
     if mode == "bicubic":

@@ -66,9 +66,9 @@ def linear(xp: Any, input: Any, weight: Any, bias: Any = None) -> Any:
         raise RuntimeError("input and weight must have the same dtype")
     if bias is not None and bias.dtype is not kind and bias.dtype != kind:
         raise RuntimeError("input, weight and bias must have the same dtype")
-    if input.shape[-1] != weight.shape[-1]:
+    if input.shape[-1:] != weight.shape[-1:]:  # a single number has no last dimension
         raise RuntimeError(
-            f"the last dimension of input, {input.shape[-1]}, must be that of weight, "
+            f"the last dimension of input, of shape {list(input.shape)}, must be that of weight, "
             f"{weight.shape[-1]}"
         )
     return xp.linear(input, weight, bias)

@@ -7,7 +7,8 @@ from typing import Any
 from adjoint.backends.convolution import Layout
 from adjoint.ops.activation import relu, stepwise
 from adjoint.ops.convolution import batched, each
-from adjoint.ops.cumulative import place_along
+from adjoint.ops.cumulative import narrowed, place_along, widened
+from adjoint.ops.dims import check_positions
 from adjoint.ops.elementwise import abs, mul, pow, sign
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.shape import flatten, reshape
@@ -256,6 +257,7 @@ def _max_unpool(count: int) -> Any:
                 f"{name}(): input and indices must have one shape, got {list(input.shape)} and "
                 f"{list(indices.shape)}"
             )
+        check_positions(backend_of(indices.array).xp, indices.array, math.prod(sizes))
         lead = (1, *input.shape[:1]) if input.ndim == count + 1 else tuple(input.shape[:2])
         shape = (*lead, *input.shape[-count:])
         try:
@@ -332,8 +334,9 @@ def average_windows(
     `counting` is whether the border counts, and a divisor to use instead of the count or None.
     """
     layout = Layout(kernel, stride, padding, (1,) * len(kernel), 1)
-    divisor = _divisor(xp, images.shape[2:], layout, counting, images.dtype)
-    sums = _reduced(xp, _filled(xp, images, padding, 0), kernel, stride, layout.dilation, xp.add)
+    wide = widened(images)
+    divisor = _divisor(xp, images.shape[2:], layout, counting, wide.dtype)
+    sums = _reduced(xp, _filled(xp, wide, padding, 0), kernel, stride, layout.dilation, xp.add)
     return (sums / divisor).astype(images.dtype)
 
 
@@ -349,16 +352,17 @@ def spread_windows(
 ) -> Any:
     """Each element in equal parts over its window: the gradient of average_windows."""
     layout = Layout(kernel, stride, padding, (1,) * len(kernel), 1)
-    out = images / _divisor(xp, sizes, layout, counting, images.dtype)
+    wide = widened(images)
+    out = wide / _divisor(xp, sizes, layout, counting, wide.dtype)
     for axis in range(images.ndim - 1, 1, -1):
         count, step = out.shape[axis], stride[axis - 2]
         shape = list(out.shape)
         shape[axis] = sizes[axis - 2] + sum(padding[axis - 2])
-        whole = xp.zeros(tuple(shape), images.dtype)
+        whole = xp.zeros(tuple(shape), wide.dtype)
         for place in range(kernel[axis - 2]):
             whole = xp.raised(whole, _along(axis, place, count, step), out)
         out = whole
-    return xp.ascontiguousarray(_cropped(out, sizes, padding))
+    return narrowed(xp.ascontiguousarray(_cropped(out, sizes, padding)), images.dtype)
 
 
 def _avg_pool(count: int) -> Any:

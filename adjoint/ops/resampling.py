@@ -2,17 +2,21 @@
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.convolution import Layout
+from adjoint.dtypes import bfloat16, float16, float32, uint8
 from adjoint.ops.adaptive_pooling import adaptive_average
-from adjoint.ops.conversion import clone
+from adjoint.ops.conversion import clone, to
 from adjoint.ops.convolution import each
+from adjoint.ops.elementwise import clamp, round
 from adjoint.ops.op import composite, linear
 from adjoint.ops.shape import permute, reshape
 
 # ---- interpolation ----
 
+_MANY = 8  # with more taps than this a product of matrices is quicker
 CUBIC = -0.75  # the slope of the cubic kernel at 1, as image libraries choose it
 
 
@@ -28,6 +32,49 @@ def cubic_weights(t: Any) -> list[Any]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
+def _sinc(x: float) -> float:
+    return math.sin(math.pi * x) / (math.pi * x) if x else 1.0
+
+
+def _smooth_cubic(x: float) -> float:
+    """The cubic kernel of slope -1/2 at 1, which image libraries smooth with."""
+    if x < 1:
+        return (1.5 * x - 2.5) * x * x + 1
+    return ((-0.5 * x + 2.5) * x - 4) * x + 2
+
+
+# How far the kernels of antialiasing reach, and what they are at a distance below that.
+_SMOOTH: dict[str, tuple[int, Callable[[float], float]]] = {
+    "smooth linear": (1, lambda x: 1 - x),
+    "smooth cubic": (2, _smooth_cubic),
+    "lanczos": (3, lambda x: _sinc(x) * _sinc(x / 3)),
+}
+
+
+def _smooth_taps(
+    kind: str, size: int, wanted: int, align: bool, step: float
+) -> tuple[list[list[int]], list[list[float]]]:
+    """taps with a kernel as wide as the places of the result lie apart in the input."""
+    reach, kernel = _SMOOTH[kind]
+    if align:
+        step = (size - 1) / (wanted - 1) if wanted > 1 else 0.0
+    width = max(step, 1.0)
+    places, weights = [], []
+    for place in range(wanted):
+        middle = step * (place + 0.5)
+        first = max(int(middle - reach * width + 0.5), 0)
+        near = list(range(first, min(int(middle + reach * width + 0.5), size)))
+        away = [abs(n + 0.5 - middle) / width for n in near]
+        factors = [kernel(x) if x < reach else 0.0 for x in away]
+        places.append(near)
+        weights.append([factor / sum(factors) for factor in factors])
+    longest = max(map(len, places))
+    for near, factors in zip(places, weights):  # lists of one length, as the other kinds have
+        factors += [0.0] * (longest - len(factors))
+        near += near[-1:] * (longest - len(near))
+    return places, weights
+
+
 def _source(place: int, size: int, wanted: int, align: bool, step: float) -> float:
     """Where a place of the result lies in the input."""
     if align:
@@ -41,6 +88,8 @@ def taps(
 ) -> tuple[list[list[int]], list[list[float]]]:
     """For each place of the result, the places of the input it comes from, and their weights."""
     step = size / wanted if scale is None else 1 / scale
+    if kind in _SMOOTH:
+        return _smooth_taps(kind, size, wanted, align, step)
     places, weights = [], []
     for place in range(wanted):
         if kind.startswith("nearest"):
@@ -61,6 +110,15 @@ def taps(
     return places, weights
 
 
+def _matrix(places: Any, weights: Any, size: int) -> list[list[float]]:
+    """Taps as a matrix: a row for each place of the result, a column for each of the input."""
+    matrix = [[0.0] * size for _ in places]
+    for row, near, factors in zip(matrix, places, weights):
+        for place, factor in zip(near, factors):
+            row[place] += factor
+    return matrix
+
+
 def _resample_rule(
     grad: Any, input_shape: Any, dim: int, kind: str, wanted: int, align: bool, scale: Any
 ) -> Any:
@@ -73,7 +131,25 @@ def resample(
 ) -> Any:
     """input with `wanted` elements along dim, each a weighted sum of a few neighbours."""
     places, weights = taps(kind, input.shape[dim], wanted, align, scale)
+    if _channels_lie_last(xp, input):  # and shall in the result
+        moved = _weighted(xp, xp.moveaxis(input, 1, -1), dim - 1, places, weights)
+        return xp.moveaxis(moved, -1, 1)
+    return _weighted(xp, input, dim, places, weights)
+
+
+def _channels_lie_last(xp: Any, array: Any) -> bool:
+    """Whether memory holds all channels of a pixel together, as channels_last has them."""
+    if array.ndim < 4 or not hasattr(array, "strides") or array.flags.c_contiguous:
+        return False
+    return bool(xp.moveaxis(array, 1, -1).flags.c_contiguous)
+
+
+def _weighted(xp: Any, input: Any, dim: int, places: Any, weights: Any) -> Any:
     total: Any = None
+    if len(places[0]) > _MANY:
+        matrix = xp.asarray(_matrix(places, weights, input.shape[dim]), dtype=input.dtype)
+        product = xp.matmul(xp.moveaxis(input, dim, -1), matrix.T)
+        return xp.ascontiguousarray(xp.moveaxis(product, -1, dim))
     for tap in range(len(places[0])):
         part = xp.take(input, xp.asarray([row[tap] for row in places]), dim)
         if len(places[0]) > 1:
@@ -95,11 +171,8 @@ def resample_back(
 ) -> Any:
     """Each element given to those it came from: the gradient of resample."""
     places, weights = taps(kind, size, wanted, align, scale)
-    matrix = [[0.0] * size for _ in range(wanted)]
-    for row, near, factors in zip(matrix, places, weights):
-        for place, factor in zip(near, factors):
-            row[place] += factor
-    product = xp.matmul(xp.moveaxis(input, dim, -1), xp.asarray(matrix, dtype=input.dtype))
+    matrix = xp.asarray(_matrix(places, weights, size), dtype=input.dtype)
+    product = xp.matmul(xp.moveaxis(input, dim, -1), matrix)
     return xp.ascontiguousarray(xp.moveaxis(product, -1, dim))
 
 
@@ -111,7 +184,9 @@ _KINDS = {
     "trilinear": ("linear", (3,)),
     "bicubic": ("cubic", (2,)),
     "area": ("area", (1, 2, 3)),
+    "lanczos": ("lanczos", (2,)),
 }
+_ANTIALIASED = {"bilinear": "smooth linear", "bicubic": "smooth cubic", "lanczos": "lanczos"}
 
 
 def _wanted_sizes(
@@ -139,6 +214,28 @@ def _wanted_sizes(
     return wanted, (None,) * count if recompute else scales
 
 
+def _antialiased(input: Any, mode: str, align_corners: bool | None) -> str:
+    """The kind of resampling for antialias=True."""
+    if mode not in _ANTIALIASED or input.ndim != 4:
+        raise ValueError(
+            f"interpolate(): antialias=True is for {list(_ANTIALIASED)} and a 4-D tensor, got "
+            f"{mode!r} and {input.ndim} dimensions"
+        )
+    if mode == "lanczos" and align_corners:
+        raise ValueError("interpolate(): mode 'lanczos' does not go with align_corners=True")
+    return _ANTIALIASED[mode]
+
+
+def _check_kind(input: Any, mode: str) -> None:
+    """Refuse integers, of which only the bytes of images have other sizes."""
+    kind = input.dtype
+    if kind.is_floating_point or kind.is_complex or (kind is uint8 and mode != "area"):
+        return
+    raise NotImplementedError(
+        f"interpolate(): mode {mode!r} is not implemented for {kind}; convert to float before"
+    )
+
+
 @composite(method=False)
 def interpolate(
     input: Any,
@@ -157,11 +254,11 @@ def interpolate(
         raise NotImplementedError(
             f"interpolate(): mode must be one of {list(_KINDS)}, got {mode!r}"
         )
-    if antialias:
-        raise NotImplementedError(
-            "interpolate(): antialias=True is not supported; blur first, or use mode='area'"
-        )
     kind, counts = _KINDS[mode]
+    if antialias:
+        kind = _antialiased(input, mode, align_corners)
+    elif mode == "lanczos":
+        raise ValueError("interpolate(): mode 'lanczos' needs antialias=True")
     if input.ndim - 2 not in counts:
         raise NotImplementedError(
             f"interpolate(): mode {mode!r} is for inputs of {[n + 2 for n in counts]} dimensions, "
@@ -172,13 +269,20 @@ def interpolate(
             f"interpolate(): input and output sizes should be greater than 0, got "
             f"{list(input.shape)} and {list(wanted)}"
         )
+    _check_kind(input, mode)
     if kind == "area":
         return adaptive_average(input, wanted)
-    out = input
+    if input.dtype is uint8 and not kind.startswith("nearest"):
+        options = (size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+        return clamp(round(interpolate(to(input, float32), *options)), 0, 255).to(uint8)
+    half = input.dtype in (float16, bfloat16) and not kind.startswith("nearest")
+    out = start = to(input, float32) if half else input  # rounded once, not for each dimension
     for dim, (n, scale) in enumerate(zip(wanted, scales), 2):
         if n != out.shape[dim] or scale not in (None, 1.0):
             out = resample(out, dim, kind, n, bool(align_corners), scale)
-    return clone(out) if out is input else out
+    if half:
+        return to(out, input.dtype)
+    return clone(out) if out is start else out
 
 
 # ---- pixels in another order ----

@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.ops.shape import reshape
-from adjoint.optim.elementwise import ElementwiseOptimizer, State, choose
+from adjoint.optim.elementwise import ElementwiseOptimizer, State, choose, penalty
 from adjoint.optim.optimizer import (
     Group,
     Params,
@@ -26,7 +26,7 @@ def decayed(param: Any, grad: Any, shrink: Any, weight_decay: Any) -> tuple[Any,
     if shrink is not None:
         param *= shrink
     elif weight_decay != 0:
-        grad = grad + param * weight_decay
+        grad = grad + penalty(param, weight_decay)
     return param, grad
 
 

@@ -177,6 +177,13 @@ class Plan:
         return all(batch.intact([state.get(p) for p in batch.params]) for batch in self.batches)
 
 
+def penalty(param: Any, weight_decay: Any) -> Any:
+    """The gradient of weight decay; for that of weight_decay itself param stays as it is now."""
+    if isinstance(weight_decay, Tensor):
+        param = clone(param)
+    return param * weight_decay
+
+
 class ElementwiseOptimizer(Optimizer):
     """An optimizer whose step is one rule, applied to each element of each parameter.
 

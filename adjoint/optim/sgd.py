@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.optim.elementwise import ElementwiseOptimizer, State
+from adjoint.optim.elementwise import ElementwiseOptimizer, State, penalty
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import NDARRAY
@@ -77,7 +77,7 @@ class SGD(ElementwiseOptimizer):
     ) -> Any:
         """param - lr * direction, the direction being grad or the buffer of all gradients."""
         if weight_decay != 0:
-            grad = grad + param * weight_decay
+            grad = grad + penalty(param, weight_decay)
         if momentum != 0:
             buffer = state["momentum_buffer"]
             buffer *= momentum
@@ -168,7 +168,7 @@ class ASGD(ElementwiseOptimizer):
     ) -> Any:
         """A decaying step, and the mean of where it led."""
         if weight_decay != 0:
-            grad = grad + param * weight_decay
+            grad = grad + penalty(param, weight_decay)
         param *= decay
         param -= grad * eta
         mean = state["ax"]

@@ -81,3 +81,37 @@ def test_not_beside_full_hooks():
     with pytest.raises(RuntimeError, match="full"):
         module.register_backward_hook(print)
     assert not module._forward_hooks
+
+
+def test_private_tables_tell_how_hooks_were_registered():
+    module = compat.nn.Linear(1, 1)
+    handles = [
+        module.register_forward_hook(lambda *_: None, with_kwargs=True),
+        module.register_forward_hook(lambda *_: None, always_call=True),
+        module.register_forward_pre_hook(lambda *_: None, with_kwargs=True),
+        module.register_forward_hook(lambda *_: None),
+    ]
+    tables = [
+        module._forward_hooks_with_kwargs,
+        module._forward_hooks_always_called,
+        module._forward_pre_hooks_with_kwargs,
+    ]
+    ids = [handle.id for handle in handles]
+    assert [list(table) for table in tables] == [[ids[0]], [ids[1]], [ids[2]]]
+    assert handles[3].id not in tables[0]
+    assert tables[1][handles[1].id]
+    for handle in handles:
+        handle.remove()
+    assert [len(table) for table in tables] == [0, 0, 0]
+
+
+def test_hooks_of_all_modules_go_when_their_table_is_replaced():
+    home = compat.nn.modules.module
+    seen = []
+    home.register_module_forward_hook(lambda *_: seen.append("hook"), always_call=True)
+    assert len(home._global_forward_hooks_always_called) == 1
+    compat.nn.Linear(1, 1)(compat.ones(1))
+    home._global_forward_hooks = {}
+    assert len(home._global_forward_hooks_always_called) == 0
+    compat.nn.Linear(1, 1)(compat.ones(1))
+    assert seen == ["hook"]

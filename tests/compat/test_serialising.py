@@ -1,7 +1,10 @@
 """torch.save and torch.load."""
 
 import io
+import os
 import pickle
+import sys
+import zipfile
 from collections import OrderedDict
 
 import pytest
@@ -105,3 +108,151 @@ def test_only_weights_of_pytorch_s_files_are_loaded_unless_asked(torch, tmp_path
         compat.load(tmp_path / "theirs.pt")
     assert capsys.readouterr().out == ""
     assert compat.load(tmp_path / "theirs.pt", weights_only=False) == {"x": None}
+
+
+def test_bfloat16_is_harmless():
+    file = io.BytesIO()
+    compat.save(compat.tensor([1.5, -2.0], dtype=compat.bfloat16), file)
+    file.seek(0)
+    loaded = compat.load(file)
+    assert loaded.dtype is compat.bfloat16
+    assert loaded.tolist() == [1.5, -2.0]
+
+
+class Outer:
+    """Something a file may hold."""
+
+    class Inner:
+        def __init__(self):
+            self.value = 3
+
+        @classmethod
+        def rebuilt(cls):
+            return cls()
+
+        def __eq__(self, other):
+            return isinstance(other, Outer.Inner) and self.value == other.value
+
+        __hash__ = None
+
+    class Rebuilt(Inner):
+        def __reduce__(self):
+            return getattr(Outer.Inner, "rebuilt"), ()  # noqa: B009  as pickles have it
+
+
+def saved(value):
+    file = io.BytesIO()
+    compat.save({"value": value, "weight": compat.ones(2)}, file)
+    file.seek(0)
+    return file
+
+
+def test_a_program_says_what_files_may_use():
+    files = compat.serialization
+    with pytest.raises(pickle.UnpicklingError, match="Outer.Inner"):
+        compat.load(saved(Outer.Inner()))
+    with files.safe_globals([Outer.Inner]):
+        assert files.get_safe_globals() == [Outer.Inner]
+        assert compat.load(saved(Outer.Inner()))["value"] == Outer.Inner()
+    assert files.get_safe_globals() == []
+    files.add_safe_globals([(Outer.Inner, f"{__name__}.Outer.Inner")])
+    try:
+        assert compat.load(saved(Outer.Inner()))["value"] == Outer.Inner()
+    finally:
+        files.clear_safe_globals()
+    with pytest.raises(pickle.UnpicklingError):
+        compat.load(saved(Outer.Inner()))
+
+
+def test_attributes_are_allowed_one_by_one():
+    safe_globals = compat.serialization.safe_globals
+    with (
+        safe_globals([getattr, Outer.Inner]),
+        pytest.raises(pickle.UnpicklingError, match="rebuilt"),
+    ):
+        compat.load(saved(Outer.Rebuilt()))
+    with safe_globals([getattr, Outer.Inner, Outer.Inner.rebuilt]):
+        assert compat.load(saved(Outer.Rebuilt()))["value"] == Outer.Inner()
+
+
+def test_nothing_of_the_operating_system_is_ever_allowed():
+    class Command:
+        def __reduce__(self):
+            return os.getcwd, ()
+
+    with (
+        compat.serialization.safe_globals([(os.getcwd, "posix.getcwd")]),
+        pytest.raises(pickle.UnpicklingError),
+    ):
+        compat.load(saved(Command()))
+
+
+@pytest.mark.parametrize("entry", [(dict, "dict", 3), (dict, 3)])
+def test_names_of_what_is_allowed_are_checked(entry):
+    with compat.serialization.safe_globals([entry]), pytest.raises((TypeError, ValueError)):
+        compat.load(saved(Outer.Inner()))
+
+
+def test_the_environment_may_say_how_to_load(monkeypatch):
+    file = saved(Outer.Inner())
+    monkeypatch.setenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "yes")
+    with pytest.raises(pickle.UnpicklingError):
+        compat.load(file, weights_only=False)
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    file.seek(0)
+    with pytest.raises(RuntimeError, match="both"):
+        compat.load(file)
+    monkeypatch.delenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD")
+    file.seek(0)
+    with pytest.raises(pickle.UnpicklingError):
+        compat.load(file, weights_only=True)
+    file.seek(0)
+    with pytest.warns(UserWarning, match="forcing weights_only=False"):
+        assert compat.load(file)["value"] == Outer.Inner()
+
+
+def test_a_pickle_module_of_one_s_own_is_not_careful():
+    assert compat.load(saved(Outer.Inner()), pickle_module=pickle)["value"] == Outer.Inner()
+    with pytest.raises(RuntimeError, match="pickle_module"):
+        compat.load(saved(1), pickle_module=pickle, weights_only=True)
+
+
+def test_what_is_no_file_is_refused():
+    with pytest.raises(AttributeError, match="write"):
+        compat.save(1, object())
+    with pytest.raises(AttributeError, match="read"):
+        compat.load(object())
+
+
+def other_order(content):
+    """A file of PyTorch's as a machine of the other order of bytes would have written it."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(file, "w") as new:
+        for name in old.namelist():
+            inner = old.read(name)
+            if "/data/" in name:
+                inner = b"".join(inner[i : i + 4][::-1] for i in range(0, len(inner), 4))
+            if not name.endswith("byteorder"):
+                new.writestr(name, inner)
+    file.seek(0)
+    return file
+
+
+def test_files_of_the_other_order_of_bytes():
+    torch = pytest.importorskip("torch")
+    file = io.BytesIO()
+    torch.save(torch.tensor([1.0, 2.0]), file, _use_new_zipfile_serialization=True)
+    files = compat.serialization
+    swapped = {"little": files.LoadEndianness.BIG, "big": files.LoadEndianness.LITTLE}
+    try:
+        files.set_default_load_endianness(swapped[sys.byteorder])
+        assert compat.load(other_order(file.getvalue())).tolist() == [1.0, 2.0]
+        file.seek(0)
+        assert compat.load(file).tolist() == [1.0, 2.0]  # this one says what it is
+        files.set_default_load_endianness(files.LoadEndianness.NATIVE)
+        assert compat.load(other_order(file.getvalue())).tolist() != [1.0, 2.0]
+    finally:
+        files.set_default_load_endianness(None)
+    assert files.get_default_load_endianness() is None
+    with pytest.raises(TypeError):
+        files.set_default_load_endianness("big")

@@ -187,9 +187,7 @@ def test_refusals(torch: Any, number: int) -> None:
 
 
 def test_what_is_not_there_says_so() -> None:
-    """Refused with the way out: antialiasing, and sparse gradients."""
-    with pytest.raises(NotImplementedError, match="area"):
-        F.interpolate(adjoint.ones(1, 1, 4, 4), 2, mode="bilinear", antialias=True)
+    """Refused with the way out: sparse gradients."""
     with pytest.raises(NotImplementedError, match="sparse=False"):
         F.embedding(adjoint.tensor([1]), adjoint.ones(3, 2), sparse=True)
 

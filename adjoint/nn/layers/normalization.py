@@ -1,5 +1,6 @@
 """Normalisation as layers."""
 
+import warnings
 from typing import Any, ClassVar
 
 from adjoint.creation import empty, ones, tensor, zeros
@@ -223,10 +224,11 @@ class _InstanceNorm(_RunningNorm):
         """input, each channel of each sample normalised."""
         self._check_input_dim(input)
         single, channels = input.ndim == self.ranks[0], self._channels(input)
-        if channels != self.num_features and self.affine:
-            raise ValueError(
-                f"{type(self).__name__}: expected {self.num_features} channels, got {channels}"
-            )
+        if channels != self.num_features:
+            told = f"{type(self).__name__}: got {channels} channels, expected {self.num_features}"
+            if self.affine:
+                raise ValueError(told)
+            warnings.warn(f"{told}, which is not used because affine=False", stacklevel=2)
         out = functional.instance_norm(
             input.unsqueeze(0) if single else input,
             self.running_mean,

@@ -183,7 +183,10 @@ class _FractionalMaxPool(Stateless):
             given["output_ratio"] = tuple(ratios)
         else:
             given["output_size"] = each(size, self.count, f"{name}: output_size")
-        given["kernel_size"] = each(given["kernel_size"], self.count, f"{name}: kernel_size")
+        kernel = each(given["kernel_size"], self.count, f"{name}: kernel_size")
+        if min(kernel) < 1:
+            raise ValueError(f"{name}: kernel_size must be greater than 0, got {list(kernel)}")
+        given["kernel_size"] = kernel
         self.register_buffer("_random_samples", given.pop("_random_samples"))
         return given
 

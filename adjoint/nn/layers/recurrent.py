@@ -383,11 +383,28 @@ class RNNCellBase(Module):
         else:
             given = tuple(hx) if several else (hx,)
             given = tuple(unsqueeze(state, 0) for state in given) if single else given
+        self._check_sizes(batch, given)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         found = function(batch, given if several else given[0], *weights)
         if single:
             found = tuple(s.squeeze(0) for s in found) if several else found.squeeze(0)
         return found
+
+    def _check_sizes(self, batch: Any, states: Any) -> None:
+        """Refuse what would be broadcast."""
+        name = type(self).__name__
+        if batch.shape[1] != self.input_size:
+            raise RuntimeError(
+                f"{name}: input has inconsistent input_size: got {batch.shape[1]}, expected "
+                f"{self.input_size}"
+            )
+        wanted = (batch.shape[0], self.hidden_size)
+        for state in states:
+            if tuple(state.shape) != wanted:
+                raise RuntimeError(
+                    f"{name}: a hidden state of shape {wanted} is expected, got "
+                    f"{tuple(state.shape)}"
+                )
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""

@@ -68,7 +68,13 @@ class _Table(Module):
                 f"Embeddings parameter is expected to be 2-dimensional, got {embeddings.ndim}"
             )
         rows, columns = embeddings.shape
-        made = cls(rows, columns, _weight=embeddings, **options)
+        return cls._around(rows, columns, embeddings, freeze, options)
+
+    @classmethod
+    def _around(
+        cls, rows: int, columns: int, weight: Any, freeze: bool, options: dict[str, Any]
+    ) -> Self:
+        made = cls(rows, columns, _weight=weight, **options)
         made.weight.requires_grad_(not freeze)
         return made
 
@@ -104,6 +110,12 @@ class Embedding(_Table):
         sizes = (num_embeddings, embedding_dim, padding_idx)
         self._prepare(*sizes, max_norm, norm_type, scale_grad_by_freq, sparse)
         self._fill(_weight, _freeze, device, dtype)
+
+    @classmethod
+    def _around(
+        cls, rows: int, columns: int, weight: Any, freeze: bool, options: dict[str, Any]
+    ) -> Self:
+        return cls(rows, columns, _weight=weight, _freeze=freeze, **options)  # may be integers
 
     def forward(self, input: Any) -> Any:
         """The rows of the indices in input."""

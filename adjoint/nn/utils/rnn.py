@@ -16,6 +16,17 @@ class _Fields(NamedTuple):
     unsorted_indices: Any = None
 
 
+def _cast(name: str) -> Any:
+    """A method that converts data as the method of a tensor of that name does."""
+
+    def cast(self: "PackedSequence") -> "PackedSequence":
+        return self.to(getattr(self.data, name)().dtype)
+
+    cast.__name__ = name
+    cast.__doc__ = f"With data converted by its method {name}()."
+    return cast
+
+
 class PackedSequence(_Fields):
     """Sequences, the longest first, without what pads them: all first steps, all second ones, ….
 
@@ -59,17 +70,14 @@ class PackedSequence(_Fields):
         """On a GPU."""
         return self.to("cuda", *args, **kwargs)
 
-    def double(self) -> "PackedSequence":
-        """In double precision."""
-        return self.to(self.data.double().dtype)
-
-    def float(self) -> "PackedSequence":
-        """In single precision."""
-        return self.to(self.data.float().dtype)
-
-    def half(self) -> "PackedSequence":
-        """In half precision."""
-        return self.to(self.data.half().dtype)
+    double = _cast("double")
+    float = _cast("float")
+    half = _cast("half")
+    long = _cast("long")
+    int = _cast("int")
+    short = _cast("short")
+    char = _cast("char")
+    byte = _cast("byte")
 
     @property
     def is_cuda(self) -> bool:
@@ -89,6 +97,8 @@ def pack_padded_sequence(
     input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
     """Padded sequences, (steps, batch, …), packed by their lengths."""
+    if input.numel() == 0:
+        raise RuntimeError(f"cannot pack an empty tensor, got one of shape {list(input.shape)}")
     numbers = [int(n) for n in (lengths.tolist() if hasattr(lengths, "tolist") else lengths)]
     order = None
     if not enforce_sorted:
@@ -124,6 +134,8 @@ def pad_packed_sequence(
 ) -> tuple[Any, Any]:
     """The sequences padded to the longest, or to total_length; and their lengths."""
     sizes = sequence.batch_sizes.tolist()
+    if not sizes:
+        raise RuntimeError("pad_packed_sequence(): there are no steps: batch_sizes is empty")
     total = len(sizes) if total_length is None else total_length
     if total < len(sizes):
         raise ValueError(

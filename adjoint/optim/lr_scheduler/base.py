@@ -14,7 +14,7 @@ from adjoint.tensor import Tensor
 
 Rates = list[Any]
 
-_EPOCH_WARNING = (
+EPOCH_GIVEN = (
     "the epoch parameter of scheduler.step() is deprecated: step() without it goes on by one. With "
     "it, the closed form of the schedule is used where there is one."
 )
@@ -22,7 +22,7 @@ _EPOCH_WARNING = (
 
 def warn_of_epoch() -> None:
     """Say that step(epoch) is on its way out."""
-    warnings.warn(_EPOCH_WARNING, UserWarning, stacklevel=3)
+    warnings.warn(EPOCH_GIVEN, UserWarning, stacklevel=3)
 
 
 def checked(optimizer: Any) -> Optimizer:

@@ -276,16 +276,16 @@ class _WorkerIterator(_Iterator):
 
     def _prepare(self, loader: DataLoader[Any]) -> None:
         self._round = -1
-        self._workers = loader.num_workers
+        self._count = loader.num_workers
         self._timeout = loader.timeout or None
         self._in_order = loader.in_order
         self._persistent = loader.persistent_workers
         self._ahead = (loader.prefetch_factor or 0) * loader.num_workers
-        self._processes: list[Any] = []
+        self._workers: list[Any] = []
         self._tasks: list[Any] = []
         self._results: list[Any] = []
         self._close = weakref.finalize(
-            self, _shut_down, os.getpid(), self._processes, self._tasks, self._results
+            self, _shut_down, os.getpid(), self._workers, self._tasks, self._results
         )
         self._start(loader)
 
@@ -297,8 +297,8 @@ class _WorkerIterator(_Iterator):
     def _start(self, loader: DataLoader[Any]) -> None:
         """Start the workers, each with a pipe for its tasks and one for its results."""
         context = loader.multiprocessing_context or multiprocessing.get_context()
-        for number in range(self._workers):
-            setup = Setup(number, self._workers, self._base_seed, loader.worker_init_fn)
+        for number in range(self._count):
+            setup = Setup(number, self._count, self._base_seed, loader.worker_init_fn)
             tasks_in, tasks_out = context.Pipe(duplex=False)
             results_in, results_out = context.Pipe(duplex=False)
             process = context.Process(
@@ -307,7 +307,7 @@ class _WorkerIterator(_Iterator):
             process.start()
             tasks_in.close()
             results_out.close()
-            self._processes.append(process)
+            self._workers.append(process)
             self._tasks.append(tasks_out)
             self._results.append(results_in)
 
@@ -315,7 +315,7 @@ class _WorkerIterator(_Iterator):
         super().begin(reported)
         self._round += 1
         self._numbers = itertools.count()
-        self._turns = deque(range(self._workers))  # those that have samples left
+        self._turns = deque(range(self._count))  # those that have samples left
         self._pending: dict[int, int] = {}  # batch → the worker that fetches it
         self._sequence: deque[int] = deque()  # batches in the order they were asked for
         self._arrived: dict[int, Any] = {}
@@ -379,7 +379,7 @@ class _WorkerIterator(_Iterator):
 
     def _receive(self) -> None:
         """Wait for a worker's answer."""
-        sentinels = [process.sentinel for process in self._processes]
+        sentinels = [process.sentinel for process in self._workers]
         ready = connection.wait([*self._results, *sentinels], self._timeout)
         if not ready:
             self._close()
@@ -410,7 +410,7 @@ class _WorkerIterator(_Iterator):
 
     def _fail(self, worker: int) -> None:
         """A worker is gone: end the others, and say so."""
-        process = self._processes[worker]
+        process = self._workers[worker]
         process.join(_PATIENCE)
         code = process.exitcode
         self._close()

@@ -1,0 +1,39 @@
+"""torch.nn.init: the old names of functions that fill a tensor in place, without an underscore."""
+
+import functools
+import warnings
+from typing import Any
+
+from adjoint.nn import init
+
+_OLD = (
+    "uniform",
+    "normal",
+    "constant",
+    "eye",
+    "dirac",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+    "orthogonal",
+    "sparse",
+)
+
+
+def _under_old_name(name: str) -> Any:
+    function = getattr(init, f"{name}_")
+
+    @functools.wraps(function)
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        message = f"nn.init.{name} is deprecated; use nn.init.{name}_"
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    renamed.__name__ = name
+    return renamed
+
+
+globals().update({name: _under_old_name(name) for name in _OLD})
+_calculate_fan_in_and_fan_out = init.fans
+_calculate_correct_fan = init.fan
