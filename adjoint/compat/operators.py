@@ -3,7 +3,7 @@
 adjoint's operations have no overloads: each stands for all of its name's, and is shown under one.
 """
 
-from typing import Any
+from typing import Any, NoReturn
 
 from adjoint.compat.missing import missing
 from adjoint.library.custom_op import REGISTRY
@@ -120,6 +120,11 @@ class Namespace:
 
 
 _namespaces: dict[str, Namespace] = {}
+
+
+def load_library(path: Any) -> NoReturn:
+    """Refused: libraries of operations are compiled against PyTorch."""
+    raise OSError(f"torch.ops.load_library: {path} needs PyTorch's own library; see adjoint.library")
 
 
 def __getattr__(name: str) -> Namespace:

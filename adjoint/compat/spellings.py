@@ -6,6 +6,7 @@ From a path below torch to a module of adjoint's and a name in it; looked up whe
 _GRAPH = "adjoint.autograd.graph"
 _ANOMALY = "adjoint.autograd.anomaly_mode"
 
+_UNCOMPILED = "adjoint.compat.uncompiled"
 _CASTING = "adjoint.compat.autocasting"
 
 SPELLINGS: dict[str, str] = {
@@ -35,7 +36,16 @@ SPELLINGS: dict[str, str] = {
     "_C._set_grad_enabled": "adjoint.ambient:change_grad_enabled",
     "_C.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
     "_C.is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
-    "_C._log_api_usage_once": "adjoint.compat.uncompiled:nothing",
+    # What only compilers and tracers would answer otherwise.
+    "_C._log_api_usage_once": f"{_UNCOMPILED}:nothing",
+    "_C._get_tracing_state": f"{_UNCOMPILED}:nothing",
+    "_C._jit_set_profiling_executor": f"{_UNCOMPILED}:refused",
+    "_C._jit_set_profiling_mode": f"{_UNCOMPILED}:refused",
+    "jit.Final": "typing:Final",
+    "jit._overload_method": f"{_UNCOMPILED}:unchanged",
+    "jit._script_if_tracing": f"{_UNCOMPILED}:unchanged",
+    "_jit_internal._overload": f"{_UNCOMPILED}:unchanged",
+    "_jit_internal._overload_method": f"{_UNCOMPILED}:unchanged",
     # Kinds of objects.
     "_C.Generator": "adjoint:Generator",
     "_C.Size": "adjoint:Size",
@@ -45,6 +55,11 @@ SPELLINGS: dict[str, str] = {
     "_C.TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._functions.AccumulateGrad": "adjoint.autograd.node:AccumulateGrad",
+    "library.register_fake": "adjoint.compat.libraries:register_fake",
+    "nn.modules.linear.NonDynamicallyQuantizableLinear": "adjoint.nn:Linear",
+    "sparse_coo_tensor": "adjoint.compat.sparse_tensors:sparse_coo_tensor",
+    "spmm": "adjoint.ops.matmul:mm",
+    "OutOfMemoryError": "adjoint.compat.devices:OutOfMemoryError",
     "optim.lr_scheduler._LRScheduler": "adjoint.optim.lr_scheduler:LRScheduler",
     "nn.modules.module._IncompatibleKeys": "adjoint.nn.module:IncompatibleKeys",
 }

@@ -1,10 +1,18 @@
 """PyTorch's import paths: `adjoint.compat.torch.nn.functional` and all others, see `paths.py`."""
 
-from adjoint.compat import module_hooks, node_methods, saved_places, subclasses, tensor_methods
+from adjoint.compat import (
+    module_hooks,
+    node_methods,
+    saved_places,
+    sparse_tensors,
+    subclasses,
+    tensor_methods,
+)
 from adjoint.compat.attaching import attach
 from adjoint.compat.mirror import reflect
 
 attach("adjoint.tensor:Tensor", tensor_methods.METHODS, replace=("type", "__dir__"))
+attach("adjoint.tensor:Tensor", sparse_tensors.METHODS)
 attach("adjoint.tensor:Tensor", subclasses.METHODS, replace=("__init_subclass__",))
 attach("adjoint.autograd.node:Node", node_methods.METHODS)
 attach("adjoint.autograd.function_node:FunctionCtx", saved_places.FUNCTION_METHODS)
