@@ -3,6 +3,7 @@
 from adjoint.compat import (
     module_hooks,
     node_methods,
+    older_calls,
     saved_places,
     sparse_tensors,
     subclasses,
@@ -18,4 +19,5 @@ attach("adjoint.autograd.node:Node", node_methods.METHODS)
 attach("adjoint.autograd.function_node:FunctionCtx", saved_places.FUNCTION_METHODS)
 attach("adjoint.autograd.graph:MutationContext", saved_places.MUTATION_METHODS)
 attach("adjoint.nn.module:Module", module_hooks.METHODS)
+older_calls.accept()
 reflect(__name__)

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.convolution import Layout
@@ -41,6 +42,10 @@ def taps(
 ) -> tuple[list[list[int]], list[list[float]]]:
     """For each place of the result, the places of the input it comes from, and their weights."""
     step = size / wanted if scale is None else 1 / scale
+    if kind in _WIDENED:
+        if align:
+            step = (size - 1) / (wanted - 1) if wanted > 1 else 0.0
+        return _widened(kind, size, wanted, step)
     places, weights = [], []
     for place in range(wanted):
         if kind.startswith("nearest"):
@@ -58,6 +63,43 @@ def taps(
             low = math.floor(source)
             places.append([min(max(low + n, 0), size - 1) for n in (-1, 0, 1, 2)])
             weights.append(cubic_weights(source - low))
+    return places, weights
+
+
+def _cubic(distance: float) -> float:
+    """The cubic kernel that images are made smaller with."""
+    if distance < 1:
+        return (1.5 * distance - 2.5) * distance * distance + 1
+    return ((-0.5 * distance + 2.5) * distance - 4) * distance + 2 if distance < 2 else 0.0
+
+
+# Kernels that grow as an image shrinks, so that every place of it counts; and how far they reach.
+_WIDENED: dict[str, tuple[Callable[[float], float], int]] = {
+    "wide linear": (lambda distance: max(1 - distance, 0.0), 1),
+    "wide cubic": (_cubic, 2),
+}
+
+
+def _widened(
+    kind: str, size: int, wanted: int, step: float
+) -> tuple[list[list[int]], list[list[float]]]:
+    """taps of a kernel that is as wide as the step from one place to the next."""
+    kernel, reach = _WIDENED[kind]
+    width = max(step, 1.0)
+    places, weights = [], []
+    for place in range(wanted):
+        center = step * (place + 0.5)
+        first = max(int(center - reach * width + 0.5), 0)
+        after = min(int(center + reach * width + 0.5), size)
+        near = list(range(first, max(after, first + 1)))
+        factors = [kernel(abs(n - center + 0.5) / width) for n in near]
+        total = sum(factors)
+        places.append(near)
+        weights.append([factor / total if total else factor for factor in factors])
+    most = max(map(len, places))
+    for near, factors in zip(places, weights):  # as many for each, some of which count nothing
+        factors.extend([0.0] * (most - len(near)))
+        near.extend(near[-1:] * (most - len(near)))
     return places, weights
 
 
@@ -154,11 +196,12 @@ def interpolate(
         raise NotImplementedError(
             f"interpolate(): mode must be one of {list(_KINDS)}, got {mode!r}"
         )
-    if antialias:
-        raise NotImplementedError(
-            "interpolate(): antialias=True is not supported; blur first, or use mode='area'"
-        )
     kind, counts = _KINDS[mode]
+    if antialias and (mode not in ("bilinear", "bicubic") or input.ndim != 4):
+        raise ValueError(
+            "interpolate(): antialias is for modes bilinear and bicubic and inputs of 4 "
+            f"dimensions, got mode {mode!r} and shape {list(input.shape)}"
+        )
     if input.ndim - 2 not in counts:
         raise NotImplementedError(
             f"interpolate(): mode {mode!r} is for inputs of {[n + 2 for n in counts]} dimensions, "
@@ -174,6 +217,7 @@ def interpolate(
         )
     if kind == "area":
         return adaptive_average(input, wanted)
+    kind = f"wide {kind}" if antialias else kind
     out = input
     for dim, (n, scale) in enumerate(zip(wanted, scales), 2):
         if n != out.shape[dim] or scale not in (None, 1.0):

@@ -154,6 +154,8 @@ REFUSALS = [
     lambda t, f: f.interpolate(t.ones(1, 1, 4), 5, mode="bilinear"),
     lambda t, f: f.interpolate(t.ones(1, 1, 4)),
     lambda t, f: f.interpolate(t.ones(1, 1, 4), 5, 2.0),
+    lambda t, f: f.interpolate(t.ones(1, 1, 4), 5, mode="linear", antialias=True),
+    lambda t, f: f.interpolate(t.ones(1, 1, 4, 4), 5, antialias=True),
     lambda t, f: f.interpolate(t.ones(1, 1, 4), 5, align_corners=True),
     lambda t, f: f.pixel_shuffle(t.ones(1, 3, 2, 2), 2),
     lambda t, f: f.pixel_unshuffle(t.ones(1, 3, 3, 2), 2),
@@ -187,9 +189,7 @@ def test_refusals(torch: Any, number: int) -> None:
 
 
 def test_what_is_not_there_says_so() -> None:
-    """Refused with the way out: antialiasing, and sparse gradients."""
-    with pytest.raises(NotImplementedError, match="area"):
-        F.interpolate(adjoint.ones(1, 1, 4, 4), 2, mode="bilinear", antialias=True)
+    """Refused with the way out: sparse gradients."""
     with pytest.raises(NotImplementedError, match="sparse=False"):
         F.embedding(adjoint.tensor([1]), adjoint.ones(3, 2), sparse=True)
 
