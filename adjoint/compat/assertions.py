@@ -17,7 +17,9 @@ def _checking(name: str, kind: type[Exception]) -> Any:
             raise kind(str(text))
 
     check.__name__ = check.__qualname__ = name
-    check.__doc__ = f"Raise {kind.__name__}, with what the message says, unless the condition holds."
+    check.__doc__ = (
+        f"Raise {kind.__name__}, with what the message says, unless the condition holds."
+    )
     return check
 
 

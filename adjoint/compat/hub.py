@@ -122,7 +122,9 @@ def _downloaded(repository: str) -> str:
     """The folder in which PyTorch has put a repository, owner/name:reference."""
     name, _, reference = repository.partition(":")
     start = name.replace("/", "_") + "_"
-    folders = [start + reference.replace("/", "_")] if reference else [start + "main", start + "master"]
+    folders = (
+        [start + reference.replace("/", "_")] if reference else [start + "main", start + "master"]
+    )
     for folder in folders:
         place = os.path.join(get_dir(), folder)
         if os.path.isdir(place):

@@ -124,7 +124,9 @@ _namespaces: dict[str, Namespace] = {}
 
 def load_library(path: Any) -> NoReturn:
     """Refused: libraries of operations are compiled against PyTorch."""
-    raise OSError(f"torch.ops.load_library: {path} needs PyTorch's own library; see adjoint.library")
+    raise OSError(
+        f"torch.ops.load_library: {path} needs PyTorch's own library; see adjoint.library"
+    )
 
 
 def __getattr__(name: str) -> Namespace:

@@ -56,7 +56,7 @@ SPELLINGS: dict[str, str] = {
     "_C._TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._functions.AccumulateGrad": "adjoint.autograd.node:AccumulateGrad",
     "library.register_fake": "adjoint.compat.libraries:register_fake",
-    "nn.modules.linear.NonDynamicallyQuantizableLinear": "adjoint.nn:Linear",
+    "nn.modules.linear.NonDynamicallyQuantizableLinear": "adjoint.nn.layers.linear:NonDynamicallyQuantizableLinear",
     "sparse_coo_tensor": "adjoint.compat.sparse_tensors:sparse_coo_tensor",
     "spmm": "adjoint.ops.matmul:mm",
     "OutOfMemoryError": "adjoint.compat.devices:OutOfMemoryError",

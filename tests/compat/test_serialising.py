@@ -105,3 +105,39 @@ def test_only_weights_of_pytorch_s_files_are_loaded_unless_asked(torch, tmp_path
         compat.load(tmp_path / "theirs.pt")
     assert capsys.readouterr().out == ""
     assert compat.load(tmp_path / "theirs.pt", weights_only=False) == {"x": None}
+
+
+class Kept:
+    """Something that a file may hold, if the program says so."""
+
+
+def test_classes_that_a_program_trusts():
+    serialization = compat.serialization
+    file = io.BytesIO()
+    compat.save({"kept": Kept()}, file)
+
+    def loaded():
+        file.seek(0)
+        return compat.load(file)
+
+    with pytest.raises(pickle.UnpicklingError, match="add_safe_globals"):
+        loaded()
+    with serialization.safe_globals([Kept]):
+        assert isinstance(loaded()["kept"], Kept)
+        assert serialization.get_safe_globals() == [Kept]
+    with pytest.raises(pickle.UnpicklingError):
+        loaded()
+    serialization.add_safe_globals([(Kept, f"{Kept.__module__}.Kept")])
+    assert isinstance(loaded()["kept"], Kept)
+    serialization.clear_safe_globals()
+    assert serialization.get_safe_globals() == []
+
+
+def test_a_whole_module_of_trusted_layers():
+    file = io.BytesIO()
+    module = compat.nn.Sequential(compat.nn.Linear(2, 1))
+    compat.save(module, file)
+    file.seek(0)
+    with compat.serialization.safe_globals([compat.nn.Sequential, compat.nn.Linear]):
+        found = compat.load(file)
+    assert found(compat.ones(1, 2)).tolist() == module(compat.ones(1, 2)).tolist()
