@@ -22,24 +22,23 @@ from adjoint.compat.serialising import load as _load_file
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # how a file's name gives the start of its SHA-256
 _CONFIGURATION = "hubconf.py"
 
-_chosen: str | None = None
+_chosen: dict[str, str] = {}  # what the program has set
 
 
 def _get_torch_home() -> str:
     """The folder that PyTorch keeps what it downloads in."""
-    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
+    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"))
+    return str(Path(os.environ.get("TORCH_HOME", cache / "torch")).expanduser())
 
 
 def get_dir() -> str:
     """The folder that downloads are kept in."""
-    return os.path.join(_get_torch_home(), "hub") if _chosen is None else _chosen
+    return _chosen.get("dir") or str(Path(_get_torch_home()) / "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
     """Keep downloads in another folder."""
-    global _chosen
-    _chosen = os.path.expanduser(os.fspath(d))
+    _chosen["dir"] = str(Path(d).expanduser())
 
 
 def download_url_to_file(
@@ -49,7 +48,7 @@ def download_url_to_file(
     place = Path(dst).expanduser()
     digest = hashlib.sha256()
     with (
-        urllib.request.urlopen(url) as source,
+        urllib.request.urlopen(url) as source,  # noqa: S310  # the caller's own address
         tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as partial,
     ):
         try:
@@ -77,9 +76,9 @@ def load_state_dict_from_url(
     weights_only: bool = False,
 ) -> Any:
     """What torch.load finds in the file of an address, which is fetched if it is not there yet."""
-    folder = Path(model_dir or os.path.join(get_dir(), "checkpoints"))
+    folder = Path(model_dir or Path(get_dir()) / "checkpoints")
     folder.mkdir(parents=True, exist_ok=True)
-    name = file_name or os.path.basename(urlparse(url).path)
+    name = file_name or Path(urlparse(url).path).name
     place = folder / name
     if not place.exists():
         found = HASH_REGEX.search(name) if check_hash else None
@@ -126,9 +125,9 @@ def _downloaded(repository: str) -> str:
         [start + reference.replace("/", "_")] if reference else [start + "main", start + "master"]
     )
     for folder in folders:
-        place = os.path.join(get_dir(), folder)
-        if os.path.isdir(place):
-            return place
+        place = Path(get_dir()) / folder
+        if place.is_dir():
+            return str(place)
     raise RuntimeError(
         f"torch.hub.load: {repository} is not in {get_dir()}, and repositories are not downloaded; "
         'get it yourself and use source="local"'

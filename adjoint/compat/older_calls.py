@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.ops.op import TABLE, Op
+from adjoint.provenance import user_frame
 from adjoint.tensor import Tensor
 
 _WITH_FACTOR = {"add": "alpha", "sub": "alpha", "addcmul": "value", "addcdiv": "value"}
@@ -12,11 +13,12 @@ _PRODUCTS = ("addmm", "addmv", "addr", "addbmm", "baddbmm")
 
 
 def _warn(op: Op) -> None:
-    warnings.warn(
-        f"{op.name} with its factors by position is deprecated; use {op.signature()}",
-        UserWarning,
-        stacklevel=5,
-    )
+    message = f"{op.name} with its factors by position is deprecated; use {op.signature()}"
+    frame = user_frame(1)
+    if frame is None:
+        warnings.warn(message, UserWarning, stacklevel=3)
+    else:
+        warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno)
 
 
 def _factor_second(op: Op, factor: str) -> Callable[[tuple[Any, ...]], dict[str, Any] | None]:

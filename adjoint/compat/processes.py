@@ -4,19 +4,21 @@ Tensors are sent as copies: there is no memory that processes share.
 """
 
 import multiprocessing
+import traceback
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403  # all its names are PyTorch's too
+from multiprocessing.connection import wait
 from typing import Any
 
 _STRATEGIES = {"file_descriptor", "file_system"}
-_strategy = "file_descriptor"
+_chosen = {"strategy": "file_descriptor"}
 
 
-class ProcessRaisedException(Exception):
+class ProcessRaisedException(Exception):  # noqa: N818  # PyTorch's name
     """One of the processes that spawn began ended with an exception."""
 
 
-class ProcessExitedException(Exception):
+class ProcessExitedException(Exception):  # noqa: N818  # PyTorch's name
     """One of the processes that spawn began ended with an exit code."""
 
 
@@ -27,15 +29,14 @@ def get_all_sharing_strategies() -> set[str]:
 
 def get_sharing_strategy() -> str:
     """What set_sharing_strategy was last given."""
-    return _strategy
+    return _chosen["strategy"]
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
     """Remembered, and changes nothing: tensors are sent as copies."""
-    global _strategy
     if new_strategy not in _STRATEGIES:
         raise ValueError(f"unknown sharing strategy {new_strategy!r}: one of {_STRATEGIES}")
-    _strategy = new_strategy
+    _chosen["strategy"] = new_strategy
 
 
 def _begin(function: Callable[..., Any], number: int, args: tuple[Any, ...], errors: Any) -> None:
@@ -43,8 +44,6 @@ def _begin(function: Callable[..., Any], number: int, args: tuple[Any, ...], err
     try:
         function(number, *args)
     except Exception as error:
-        import traceback
-
         errors.put((number, f"{error!r}\n{traceback.format_exc()}"))
         raise SystemExit(1) from error
 
@@ -61,8 +60,6 @@ class SpawnContext:
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait; when one process fails, end the others and raise. True when all are done."""
-        from multiprocessing.connection import wait
-
         sentinels = {process.sentinel: process for process in self.processes if process.is_alive()}
         while sentinels:
             done = wait(list(sentinels), timeout)

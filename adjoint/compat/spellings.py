@@ -7,6 +7,7 @@ _GRAPH = "adjoint.autograd.graph"
 _ANOMALY = "adjoint.autograd.anomaly_mode"
 
 _UNCOMPILED = "adjoint.compat.uncompiled"
+_LINEAR = "NonDynamicallyQuantizableLinear"  # the last layer of attention
 _CASTING = "adjoint.compat.autocasting"
 
 SPELLINGS: dict[str, str] = {
@@ -56,7 +57,7 @@ SPELLINGS: dict[str, str] = {
     "_C._TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._functions.AccumulateGrad": "adjoint.autograd.node:AccumulateGrad",
     "library.register_fake": "adjoint.compat.libraries:register_fake",
-    "nn.modules.linear.NonDynamicallyQuantizableLinear": "adjoint.nn.layers.linear:NonDynamicallyQuantizableLinear",
+    f"nn.modules.linear.{_LINEAR}": f"adjoint.nn.layers.linear:{_LINEAR}",
     "sparse_coo_tensor": "adjoint.compat.sparse_tensors:sparse_coo_tensor",
     "spmm": "adjoint.ops.matmul:mm",
     "OutOfMemoryError": "adjoint.compat.devices:OutOfMemoryError",

@@ -26,7 +26,8 @@ PROGRAM = """
         results = mp.get_context("spawn").SimpleQueue()
         mp.spawn(work, args=(torch.ones(3), results), nprocs=2)
         print(sorted(results.get() for _ in range(2)))
-        for function, error in ((fail, mp.ProcessRaisedException), (leave, mp.ProcessExitedException)):
+        errors = (mp.ProcessRaisedException, mp.ProcessExitedException)
+        for function, error in zip((fail, leave), errors):
             try:
                 mp.spawn(function, nprocs=2)
             except error as raised:
