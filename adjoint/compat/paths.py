@@ -24,6 +24,7 @@ _SAME = (
     "nn.attention",
     "nn.functional",
     "nn.utils",
+    "nn.utils.fusion",
     "nn.utils.memory_format",
     "nn.utils.parametrizations",
     "nn.utils.parametrize",

@@ -11,6 +11,7 @@ _LINEAR = "NonDynamicallyQuantizableLinear"  # the last layer of attention
 _CASTING = "adjoint.compat.autocasting"
 
 SPELLINGS: dict[str, str] = {
+    "torch": "adjoint.compat:torch",
     "autograd.torch": "adjoint.compat:torch",
     "Future": "adjoint.compat.futures:Future",
     "vmap": "adjoint.func:vmap",
