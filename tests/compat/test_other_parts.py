@@ -195,3 +195,9 @@ def test_what_packages_say_when_they_are_imported():
     with pytest.raises(AttributeError, match=r"torch\.fx\.Tracer"):
         Mine()
     assert not isinstance(function, compat.fx.GraphModule)
+
+
+def test_cuda_is_no_way_to_another_device():
+    for movable in (compat.ones(1), compat.nn.Linear(1, 1)):
+        with pytest.raises(RuntimeError, match="must be cuda device"):
+            movable.cuda("cpu")
