@@ -337,7 +337,8 @@ def _collected(name: str, names: Any, args: tuple[Any, ...], options: Any) -> di
 
 def arange(*bounds: Any, **options: Any) -> Tensor:
     """Numbers from start (0) up to but without end, step (1) apart."""
-    names = ("end",) if len(bounds) == 1 else ("start", "end", "step")
+    only_end = len(bounds) == 1 and "end" not in options
+    names = ("end",) if only_end else ("start", "end", "step")
     given = _collected("arange", names, bounds, options)
     if len(bounds) > 3 or "end" not in given:
         raise TypeError("arange() takes end, or start and end, and a step: arange(0, 10, 2)")
@@ -463,9 +464,7 @@ def randn_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tenso
 
 def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
     """Random integers, at least low (0 if it is left out) and less than high."""
-    bounds = len(args) - ("size" not in options)
-    names = ("low", "high", "size") if bounds == 2 else ("high", "size")
-    given = _collected("randint", names, args, options)
+    given = _bounded("randint", ("low", "high", "size"), args, options)
     if len(args) > 3 or "high" not in given or "size" not in given:
         raise TypeError("randint() takes low (0), high and size: randint(0, 10, (2, 3))")
     asked = Options("randint", options)
@@ -474,12 +473,17 @@ def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
 
 def randint_like(input: Tensor, *bounds: Any, generator: Any = None, **options: Any) -> Tensor:
     """Integers of [low, high) in input's shape, data type and device."""
-    names = ("low", "high") if len(bounds) == 2 else ("high",)
-    given = _collected("randint_like", names, bounds, options)
+    given = _bounded("randint_like", ("low", "high"), bounds, options)
     if len(bounds) > 2 or "high" not in given:
         raise TypeError("randint_like() takes a tensor, low (0) and high")
     asked = _imitating("randint_like", input, options)
     return _integers(input.array.shape, given, asked.kind(), asked, generator)
+
+
+def _bounded(name: str, names: tuple[str, ...], args: Any, options: Any) -> dict[str, Any]:
+    """Arguments by name; the first, low, is left out unless all are given in one way or other."""
+    count = len(args) + sum(key in options for key in names)
+    return _collected(name, names if count == len(names) else names[1:], args, options)
 
 
 def _integers(shape: Any, given: Any, kind: dtype, asked: Options, generator: Any) -> Tensor:

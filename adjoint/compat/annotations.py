@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from adjoint.device import device
+from adjoint.dtypes import dtype
 from adjoint.size import Size
 from adjoint.tensor import Tensor
 
@@ -12,6 +13,8 @@ Number: TypeAlias = int | float | bool
 Device: TypeAlias = device | str | int | None
 FileLike: TypeAlias = Any
 Storage: TypeAlias = Any
+_device = device
+_dtype = dtype
 _int = builtins.int
 _float = builtins.float
 _bool = builtins.bool

@@ -1,5 +1,6 @@
 """torch.cuda, over CuPy where it is installed."""
 
+from types import SimpleNamespace
 from typing import Any
 
 from adjoint import random
@@ -75,8 +76,90 @@ def synchronize(device: Any = None) -> None:
 
 def empty_cache() -> None:
     """Give memory that is not in use back to the GPU."""
-    if _library() is not None:
-        backend_for(as_device("cuda")).xp.get_default_memory_pool().free_all_blocks()
+    pool = _pool()
+    if pool is not None:
+        pool.free_all_blocks()
+
+
+class OutOfMemoryError(RuntimeError):
+    """What PyTorch raises when a device has no memory left; CuPy's own error is raised here."""
+
+
+def _pool() -> Any:
+    """CuPy's memory; None where there is no GPU."""
+    if _library() is None:
+        return None
+    return backend_for(as_device("cuda")).xp.get_default_memory_pool()
+
+
+def memory_allocated(device: Any = None) -> int:
+    """How many bytes tensors use on the GPU."""
+    pool = _pool()
+    return 0 if pool is None else int(pool.used_bytes())
+
+
+def memory_reserved(device: Any = None) -> int:
+    """How many bytes of the GPU are held, whether they are used or not."""
+    pool = _pool()
+    return 0 if pool is None else int(pool.total_bytes())
+
+
+max_memory_allocated = max_memory_reserved = memory_cached = memory_reserved
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Give memory that is not in use back: what is held is the peak that is reported."""
+    empty_cache()
+
+
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+
+
+def get_device_properties(device: Any = None) -> Any:
+    """The name of a GPU, its memory, capability and number of processors."""
+    number = None if device is None else as_device(device).index
+    cuda = _required()
+    found = cuda.runtime.getDeviceProperties(cuda.Device().id if number is None else number)
+    return SimpleNamespace(
+        name=found["name"].decode(),
+        major=found["major"],
+        minor=found["minor"],
+        total_memory=found["totalGlobalMem"],
+        multi_processor_count=found["multiProcessorCount"],
+    )
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of a GPU."""
+    name: str = get_device_properties(device).name
+    return name
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """Major and minor number of what a GPU can do."""
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+def get_rng_state(device: Any = "cuda") -> Any:
+    """The state of the random numbers, which are the same on every device."""
+    return random.get_rng_state()
+
+
+def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
+    """Let random numbers go on from a state."""
+    random.set_rng_state(new_state)
+
+
+def get_rng_state_all() -> list[Any]:
+    """The states of the random numbers of each GPU."""
+    return [random.get_rng_state() for _ in range(device_count())]
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Let random numbers go on from states."""
+    for state in new_states:
+        random.set_rng_state(state)
 
 
 def manual_seed(seed: int) -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.abc
+import multiprocessing.spawn
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
@@ -51,6 +52,23 @@ def _show_as_torch() -> None:
     Tensor.__module__ = "torch"
 
 
+class _Installed:
+    """Pickled among what a process needs before it can begin: unpickled there, it installs."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return install, ()
+
+
+def _install_in_spawned_processes() -> None:
+    """A process that begins anew imports the program again: torch must mean the same there."""
+    prepare = multiprocessing.spawn.get_preparation_data
+
+    def with_installed(name: str) -> dict[str, Any]:
+        return {**prepare(name), "adjoint.compat": _Installed()}
+
+    multiprocessing.spawn.get_preparation_data = with_installed
+
+
 def install() -> None:
     """Make `import torch` mean adjoint, in this process and from now on.
 
@@ -66,3 +84,4 @@ def install() -> None:
             )
     sys.meta_path.insert(0, _AliasFinder())
     _show_as_torch()
+    _install_in_spawned_processes()

@@ -8,7 +8,9 @@ from typing import Any
 
 from adjoint import library
 from adjoint.compat.operators import operation_of
+from adjoint.compat.uncompiled import unchanged
 from adjoint.library import scoped
+from adjoint.library.custom_op import REGISTRY
 
 
 class Library(library.Library):
@@ -61,7 +63,14 @@ def register_fake(
     _stacklevel: int = 1,
     allow_override: bool = True,
 ) -> Any:
-    """See adjoint.library.register_fake."""
+    """See adjoint.library.register_fake; nothing is done for an op of a library that is not there.
+
+    Packages with compiled ops say so when they are imported, before anyone needs them.
+    """
+    if isinstance(op, str) and not any(
+        name.startswith(f"{op.partition('::')[0]}::") for name in REGISTRY
+    ):
+        return unchanged(func)
     return library.register_fake(operation_of(op), func, lib=lib)
 
 

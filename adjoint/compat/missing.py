@@ -8,7 +8,7 @@ _REASONS = {
     "": "adjoint is PyTorch's autograd and what belongs to it",
     "ao": "there are no quantised tensors",
     "quantization": "there are no quantised tensors",
-    "sparse": "tensors are dense",
+    "sparse": "sparse tensors are kept as dense ones, which have most operations themselves",
     "nested": "tensors have one shape",
     "_dynamo": "nothing is compiled from byte code; jax.jit compiles adjoint functions",
     "_inductor": "nothing is compiled from byte code; jax.jit compiles adjoint functions",
@@ -25,7 +25,7 @@ _REASONS = {
     "utils.data": "an iterable of batches is the program's own",
     "utils.tensorboard": "logging is the program's own",
     "multiprocessing": "Python's multiprocessing sends tensors too",
-    "hub": "nothing is downloaded",
+    "hub": "files are downloaded, repositories are not",
     "distributions": "there are no probability distributions",
     "utils.cpp_extension": "no C++ is involved; see adjoint.library for operations of one's own",
 }

@@ -4,7 +4,7 @@ adjoint's own operations have no overloads: each stands for all of its name's, a
 one. Custom ops have those that were defined, as namespace::name.overload.
 """
 
-from typing import Any
+from typing import Any, NoReturn
 
 from adjoint.compat.missing import missing
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
@@ -167,6 +167,13 @@ class Namespace:
 
 _namespaces: dict[str, Namespace] = {}
 _packets: dict[str, CustomPacket] = {}  # as they were last shown: an overload is itself again
+
+
+def load_library(path: Any) -> NoReturn:
+    """Refused: libraries of operations are compiled against PyTorch."""
+    raise OSError(
+        f"torch.ops.load_library: {path} needs PyTorch's own library; see adjoint.library"
+    )
 
 
 def __getattr__(name: str) -> Namespace:

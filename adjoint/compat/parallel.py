@@ -25,6 +25,19 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Any = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: Any = None,
+) -> Any:
+    """What the module answers to one input, or to a tuple of them."""
+    positional = inputs if isinstance(inputs, tuple) else (inputs,)
+    return DataParallel(module, device_ids, output_device, dim)(*positional, **module_kwargs or {})
+
+
 class DistributedDataParallel(Module):
     """A module in one of several processes: there is none, so nothing is an instance of it."""
 

@@ -47,29 +47,49 @@ _SAME = (
     "utils.data.distributed",
 )
 
-_OPTIMIZERS = ("adadelta", "adagrad", "adam", "adamw", "lbfgs", "nadam", "radam", "rmsprop", "sgd")
+_OPTIMIZERS = (
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "adamw",
+    "asgd",
+    "lbfgs",
+    "nadam",
+    "radam",
+    "rmsprop",
+    "rprop",
+    "sgd",
+)
 _LAYERS = (
     "activation",
     "adaptive",
     "batchnorm",
+    "channelshuffle",
     "container",
     "conv",
+    "distance",
     "dropout",
     "flatten",
+    "fold",
     "instancenorm",
     "linear",
     "loss",
     "normalization",
+    "padding",
+    "pixelshuffle",
     "pooling",
     "rnn",
     "sparse",
     "transformer",
+    "upsampling",
 )
 
 PATHS: dict[str, tuple[str, ...]] = {
     "": (
         "adjoint.compat.top_level",
         "adjoint.compat.private_ops",
+        "adjoint.compat.assertions",
         "adjoint",
     ),
     **{path: (f"adjoint.{path}",) for path in _SAME},
@@ -109,7 +129,6 @@ PATHS: dict[str, tuple[str, ...]] = {
     "distributed": ("adjoint.distributed", "adjoint.compat.alone"),
     "futures": ("adjoint.compat.futures",),
     "library": ("adjoint.compat.libraries", "adjoint.library"),
-    "multiprocessing": ("multiprocessing",),  # tensors are pickled by themselves
     "_library": (),
     "_library.utils": (),
     "_custom_op": (),
@@ -118,6 +137,14 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_tensor": ("adjoint",),
     "_tensor_str": ("adjoint",),
     "utils.checkpoint": ("adjoint.compat.checkpointing", "adjoint.utils.checkpoint"),
+    "hub": ("adjoint.compat.hub",),
+    "utils.model_zoo": ("adjoint.compat.hub",),
+    "multiprocessing": ("adjoint.compat.processes",),
+    "sparse": ("adjoint.compat.sparse_tensors",),
+    "fx": ("adjoint.compat.tracing",),
+    "onnx": ("adjoint.compat.exporting",),
+    "onnx.symbolic_helper": ("adjoint.compat.exporting",),
+    "_utils": ("adjoint.compat.flattening", "adjoint.compat.private_parts"),
     "utils._python_dispatch": ("adjoint.compat.dispatch_modes",),
     "utils._pytree": ("adjoint.pytree", "adjoint.compat.trees"),
     "utils._cxx_pytree": ("adjoint.pytree", "adjoint.compat.trees"),
@@ -129,7 +156,6 @@ PATHS: dict[str, tuple[str, ...]] = {
     "utils.data.sampler": ("adjoint.utils.data",),
     "utils.dlpack": ("adjoint.interop",),
     "utils.hooks": ("adjoint.utils.hooks", "adjoint.autograd.hooks"),
-    "_utils": ("adjoint.compat.private_parts",),
     "_VF": ("adjoint.compat.private_ops", "adjoint"),
     # Devices and settings of PyTorch's own libraries.
     "accelerator": (_ABSENT,),
@@ -138,8 +164,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "amp.grad_scaler": _AMP,
     "backends": (),
     "backends.cpu": (_ABSENT,),
-    "backends.cuda": (_ABSENT,),
-    "backends.cuda.matmul": (_ABSENT,),
+    "backends.cuda": ("adjoint.compat.cuda_settings", _ABSENT),
     "backends.cudnn": (_ABSENT,),
     "backends.mkl": (_ABSENT,),
     "backends.miopen": (_ABSENT,),
@@ -163,7 +188,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_dynamo": (_UNCOMPILED,),
     "_dynamo.config": (),
     "jit": (_UNCOMPILED,),
-    "jit.annotations": (),
+    "jit.annotations": ("typing",),
     "_jit_internal": (_UNCOMPILED,),
     # PyTorch's private parts.
     "_C": (

@@ -6,9 +6,12 @@ From a path below torch to a module of adjoint's and a name in it; looked up whe
 _GRAPH = "adjoint.autograd.graph"
 _ANOMALY = "adjoint.autograd.anomaly_mode"
 
+_UNCOMPILED = "adjoint.compat.uncompiled"
+_LINEAR = "NonDynamicallyQuantizableLinear"  # the last layer of attention
 _CASTING = "adjoint.compat.autocasting"
 
 SPELLINGS: dict[str, str] = {
+    "torch": "adjoint.compat:torch",
     "autograd.torch": "adjoint.compat:torch",
     "save": "adjoint.compat.serialising:save",
     "load": "adjoint.compat.serialising:load",
@@ -37,7 +40,16 @@ SPELLINGS: dict[str, str] = {
     "_C._set_grad_enabled": "adjoint.ambient:change_grad_enabled",
     "_C.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
     "_C.is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
-    "_C._log_api_usage_once": "adjoint.compat.uncompiled:nothing",
+    # What only compilers and tracers would answer otherwise.
+    "_C._log_api_usage_once": f"{_UNCOMPILED}:nothing",
+    "_C._get_tracing_state": f"{_UNCOMPILED}:nothing",
+    "_C._jit_set_profiling_executor": f"{_UNCOMPILED}:refused",
+    "_C._jit_set_profiling_mode": f"{_UNCOMPILED}:refused",
+    "jit.Final": "typing:Final",
+    "jit._overload_method": f"{_UNCOMPILED}:unchanged",
+    "jit._script_if_tracing": f"{_UNCOMPILED}:unchanged",
+    "_jit_internal._overload": f"{_UNCOMPILED}:unchanged",
+    "_jit_internal._overload_method": f"{_UNCOMPILED}:unchanged",
     # Kinds of objects.
     "_C.Generator": "adjoint:Generator",
     "_C.Size": "adjoint:Size",
@@ -57,6 +69,10 @@ SPELLINGS: dict[str, str] = {
     "nn.functional.grad": "adjoint.nn:grad",
     "_nnpack_available": "adjoint.compat.absent:is_available",
     "optim.lr_scheduler.EPOCH_DEPRECATION_WARNING": "adjoint.optim.lr_scheduler.base:EPOCH_GIVEN",
+    f"nn.modules.linear.{_LINEAR}": f"adjoint.nn.layers.linear:{_LINEAR}",
+    "sparse_coo_tensor": "adjoint.compat.sparse_tensors:sparse_coo_tensor",
+    "spmm": "adjoint.ops.matmul:mm",
+    "OutOfMemoryError": "adjoint.compat.devices:OutOfMemoryError",
     "optim.lr_scheduler._LRScheduler": "adjoint.optim.lr_scheduler:LRScheduler",
     "nn.modules.module._IncompatibleKeys": "adjoint.nn.module:IncompatibleKeys",
 }

@@ -4,8 +4,10 @@ from adjoint.compat import (
     layer_bases,
     module_hooks,
     node_methods,
+    older_calls,
     recurrent_weights,
     saved_places,
+    sparse_tensors,
     subclasses,
     tensor_methods,
 )
@@ -13,6 +15,7 @@ from adjoint.compat.attaching import attach
 from adjoint.compat.mirror import reflect
 
 attach("adjoint.tensor:Tensor", tensor_methods.METHODS, replace=("type", "__dir__"))
+attach("adjoint.tensor:Tensor", sparse_tensors.METHODS)
 attach("adjoint.tensor:Tensor", subclasses.METHODS, replace=("__init_subclass__",))
 attach("adjoint.autograd.node:Node", node_methods.METHODS)
 attach("adjoint.autograd.function_node:FunctionCtx", saved_places.FUNCTION_METHODS)
@@ -20,4 +23,5 @@ attach("adjoint.autograd.graph:MutationContext", saved_places.MUTATION_METHODS)
 attach("adjoint.nn.module:Module", module_hooks.METHODS)
 attach("adjoint.nn.layers.normalization:_InstanceNorm", layer_bases.INSTANCE_NORM_METHODS)
 attach("adjoint.nn.layers.recurrent:RNNBase", recurrent_weights.METHODS)
+older_calls.accept()
 reflect(__name__)

@@ -32,6 +32,11 @@ def is_compiling() -> bool:
     return False
 
 
+def refused(*args: Any, **kwargs: Any) -> bool:
+    """A setting of a compiler: it was off, and stays off."""
+    return False
+
+
 def fork(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A task that is done at once; `wait` has its result."""
     return function(*args, **kwargs)

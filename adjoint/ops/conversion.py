@@ -5,7 +5,7 @@ from typing import Any
 from adjoint import dispatch
 from adjoint.backends import backend_for, backend_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.device import device
+from adjoint.device import device, device as as_device
 from adjoint.dtypes import (
     as_dtype,
     bfloat16,
@@ -296,6 +296,8 @@ def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
     """The tensor on a GPU, as an array of CuPy."""
+    if device is not None and as_device(device).type != "cuda":
+        raise RuntimeError(f"Tensor.cuda(): must be cuda device, got {device}; use to()")
     return to(self, "cuda" if device is None else device, memory_format=memory_format)
 
 

@@ -95,6 +95,7 @@ class Op:
         self.positional = 0  # how many may be given by position
         self.required = 0
         self.defaults: list[Any] = []
+        self.older: Any = None  # names the arguments of a call with too many, in an older order
         self.star = -1  # the parameter that takes all further positions (view, permute)
         self.index_of: dict[str, int] = {}
         self.inputs: list[int] = []  # the parameters with a derivative
@@ -198,6 +199,9 @@ class Op:
             args = (*args[: self.star], rest)
             count = len(args)
         if count > self.positional:
+            older: Any = None if self.older is None else self.older(args)
+            if older is not None and not older.keys() & kwargs.keys():
+                return self.bind((), {**older, **kwargs})
             raise TypeError(
                 f"{self.signature()} takes {self.positional} positional arguments, got {count}"
             )

@@ -57,8 +57,10 @@ def view_dtype(xp: Any, input: Any, dtype: Any) -> Any:
 
 
 @composite
-def view(input: Any, *shape: Any, dtype: Any = None) -> Any:
+def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
     """The same memory in another shape, or read as another data type."""
+    if size is not None and not shape:
+        shape = (size,)
     if dtype is not None:
         return view_dtype(input, dtype)
     if len(shape) == 1 and isinstance(shape[0], data_type):

@@ -120,3 +120,84 @@ def test_places_of_layers():
     assert SDPBackend is nn.attention.SDPBackend
     assert AdaptiveLogSoftmaxWithLoss is nn.AdaptiveLogSoftmaxWithLoss
     assert issubclass(nn.LazyLinear, LazyModuleMixin)
+
+
+def test_old_initialisers_warn_and_fill():
+    weight = compat.empty(3, 4)
+    with pytest.warns(FutureWarning, match="constant_"):
+        assert compat.nn.init.constant(weight, 2.0) is weight
+    assert weight.tolist() == [[2.0] * 4] * 3
+    assert compat.nn.init._calculate_fan_in_and_fan_out(weight) == (4, 3)
+    assert compat.nn.init._calculate_correct_fan(weight, "fan_out") == 3
+
+
+def test_tools_of_layers():
+    tools = compat.nn.modules.utils
+    assert (tools._pair(3), tools._triple([1, 2]), tools._single("ab")) == (
+        (3, 3),
+        (1, 2),
+        ("a", "b"),
+    )
+    assert tools._reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
+    wrapped = compat.nn.DataParallel(compat.nn.Sequential(compat.nn.Linear(2, 1)))
+    state = wrapped.state_dict()
+    tools.consume_prefix_in_state_dict_if_present(state, "module.")
+    assert list(state) == ["0.weight", "0.bias"]
+    wrapped.module.load_state_dict(state)
+
+
+def test_conditions_that_programs_state():
+    compat._assert(True, "unseen")
+    compat._check(True)
+    with pytest.raises(AssertionError, match="said"):
+        compat._assert(False, "said")
+    with pytest.raises(RuntimeError, match="said"):
+        compat._check(False, lambda: "said")
+    with pytest.raises(IndexError):
+        compat._check_index(False)
+
+
+def test_many_tensors_as_one():
+    tensors = [compat.arange(4.0).reshape(2, 2), compat.ones(3)]
+    flat = compat._utils._flatten_dense_tensors(tensors)
+    assert flat.tolist() == [0, 1, 2, 3, 1, 1, 1]
+    apart = compat._utils._unflatten_dense_tensors(flat, tensors)
+    assert [part.tolist() for part in apart] == [tensor.tolist() for tensor in tensors]
+
+
+def test_settings_of_cuda_are_remembered():
+    cuda = compat.backends.cuda
+    cuda.matmul.allow_tf32 = True
+    assert cuda.matmul.allow_tf32
+    assert cuda.flash_sdp_enabled()
+    with cuda.sdp_kernel(enable_flash=False):
+        assert not cuda.flash_sdp_enabled() and cuda.math_sdp_enabled()
+    assert cuda.flash_sdp_enabled()
+    cuda.enable_math_sdp(False)
+    assert not cuda.math_sdp_enabled()
+    cuda.enable_math_sdp(True)
+    cuda.matmul.allow_tf32 = False
+
+
+def test_what_packages_say_when_they_are_imported():
+    def function():
+        return 3
+
+    assert compat.fx.wrap(function)() == 3
+    assert compat.onnx.symbolic_helper.parse_args("v", "i")(function)() == 3
+    assert compat.library.register_fake("absent_library::operation")(function)() == 3
+    with pytest.raises(OSError, match="PyTorch's own library"):
+        compat.ops.load_library("extension.so")
+
+    class Mine(compat.fx.Tracer):
+        pass
+
+    with pytest.raises(AttributeError, match=r"torch\.fx\.Tracer"):
+        Mine()
+    assert not isinstance(function, compat.fx.GraphModule)
+
+
+def test_cuda_is_no_way_to_another_device():
+    for movable in (compat.ones(1), compat.nn.Linear(1, 1)):
+        with pytest.raises(RuntimeError, match="must be cuda device"):
+            movable.cuda("cpu")

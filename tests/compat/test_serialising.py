@@ -256,3 +256,13 @@ def test_files_of_the_other_order_of_bytes():
     assert files.get_default_load_endianness() is None
     with pytest.raises(TypeError):
         files.set_default_load_endianness("big")
+
+
+def test_a_whole_module_of_trusted_layers():
+    file = io.BytesIO()
+    module = compat.nn.Sequential(compat.nn.Linear(2, 1))
+    compat.save(module, file)
+    file.seek(0)
+    with compat.serialization.safe_globals([compat.nn.Sequential, compat.nn.Linear]):
+        found = compat.load(file)
+    assert found(compat.ones(1, 2)).tolist() == module(compat.ones(1, 2)).tolist()

@@ -154,6 +154,8 @@ REFUSALS = [
     lambda t, f: f.interpolate(t.ones(1, 1, 4), 5, mode="bilinear"),
     lambda t, f: f.interpolate(t.ones(1, 1, 4)),
     lambda t, f: f.interpolate(t.ones(1, 1, 4), 5, 2.0),
+    lambda t, f: f.interpolate(t.ones(1, 1, 4), 5, mode="linear", antialias=True),
+    lambda t, f: f.interpolate(t.ones(1, 1, 4, 4), 5, antialias=True),
     lambda t, f: f.interpolate(t.ones(1, 1, 4), 5, align_corners=True),
     lambda t, f: f.pixel_shuffle(t.ones(1, 3, 2, 2), 2),
     lambda t, f: f.pixel_unshuffle(t.ones(1, 3, 3, 2), 2),

@@ -31,6 +31,14 @@ def _(rng: Generator) -> Iterator[Sample]:
             yield Sample((x, None, 1.6), given, torch=path)
             yield Sample((x, None, [0.7] * count), given, torch=path)
             yield Sample((x, None, 1.6), {**given, "recompute_scale_factor": True}, torch=path)
+    x = rng.normal(size=(1, 2, 7, 9))
+    for mode, align in itertools.product(MODES[2], (False, True)):
+        given = {"mode": mode, "align_corners": align, "antialias": True}
+        yield Sample((x, (3, 4)), given, torch=path)
+        yield Sample((x, (1, 1)), given, torch=path)
+        yield Sample((x, (7, 20)), given, torch=path)
+        yield Sample((x, None, 0.4), given, torch=path)
+        yield Sample((x, None, [1.6, 0.3]), given, torch=path)
     x = rng.normal(size=(1, 1, 3, 4))
     yield Sample((x, (3, 4)), {"mode": "bilinear"}, torch=path)
     yield Sample((x, (3, 6)), torch=path)

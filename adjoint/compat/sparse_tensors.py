@@ -1,0 +1,81 @@
+"""Sparse tensors, as dense ones: torch.sparse and what makes such tensors.
+
+Products and gradients are those of PyTorch; memory and time are those of all elements. Which
+elements were given is not remembered: those that are not zero count.
+"""
+
+from typing import Any
+
+from adjoint import dtypes
+from adjoint.borrowing import as_tensor
+from adjoint.compat.legacy_types import CPU_TYPES
+from adjoint.creation import zeros
+from adjoint.ops.indexing import index_put
+from adjoint.ops.matmul import addmm as addmm, mm as mm
+from adjoint.ops.reduction import sum as sum
+from adjoint.tensor import Tensor
+
+
+def sparse_coo_tensor(
+    indices: Any,
+    values: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    check_invariants: Any = None,
+    is_coalesced: Any = None,
+) -> Any:
+    """A tensor that is zero but where indices, a column each, have values; these are summed."""
+    if values is None:  # only the size is given
+        return zeros(tuple(indices), dtype=dtype, device=device, requires_grad=requires_grad)
+    places: Any = as_tensor(indices, dtype=dtypes.int64, device=device)
+    elements: Any = as_tensor(values, dtype=dtype, device=device)
+    if size is None:
+        size = [int(place.max()) + 1 for place in places] + list(elements.shape[1:])
+    empty = zeros(tuple(size), dtype=elements.dtype, device=elements.device)
+    made = index_put(empty, tuple(places), elements, accumulate=True)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _typed(dtype: Any) -> Any:
+    """The old name of sparse tensors of one data type."""
+
+    def make(*args: Any) -> Any:
+        return sparse_coo_tensor(*args, dtype=dtype)
+
+    return make
+
+
+globals().update({name: _typed(kind.dtype) for name, kind in CPU_TYPES.items()})
+spmm = mm
+
+
+def _same(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor, as it is."""
+    return self
+
+
+def _nonzero(self: Any) -> Any:
+    return self.detach().nonzero().t()
+
+
+def _values(self: Any) -> Any:
+    """The elements that are not zero."""
+    return self[tuple(_nonzero(self))]
+
+
+METHODS: dict[str, Any] = {
+    "coalesce": _same,
+    "is_coalesced": lambda self: True,
+    "to_sparse": _same,
+    "to_sparse_coo": _same,
+    "indices": _nonzero,
+    "_indices": _nonzero,
+    "values": _values,
+    "_values": _values,
+    "_nnz": lambda self: int(self.count_nonzero()),
+    "sparse_dim": lambda self: self.ndim,
+    "dense_dim": lambda self: 0,
+}
