@@ -18,7 +18,7 @@ LAYERS = [
     ["autograd.hooks", "lineage"],
     ["autograd.node", "autograd.saved_tensors"],
     ["autograd.engine", "autograd.graph_task", "autograd.leaves", "autograd.workers"],
-    ["dispatch", "op_node", "ops.op", "promotion", "recording", "tensor", "views"],
+    ["dispatch", "op_node", "ops.op", "promotion", "recording", "tensor", "views", "widening"],
     [
         "borrowing",
         "creation",

@@ -29,7 +29,7 @@ from adjoint.provenance import (
     trail,
     user_frame,
 )
-from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of, factory
+from adjoint.tensor_core import F32, Spec, TensorCore, VersionCounter, backend_of, factory
 
 LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
 
@@ -405,7 +405,10 @@ def _sum_to(array: Any, shape: Any) -> Any:
     axes = tuple(range(lead)) + tuple(
         lead + i for i, n in enumerate(shape) if n == 1 and array.shape[lead + i] != 1
     )
-    return array.sum(axis=axes).reshape(shape)
+    kind = array.dtype
+    if kind.itemsize == 2 and category_of(kind) == FLOAT:  # too short to gather sums in
+        kind = F32
+    return array.sum(axis=axes, dtype=kind).reshape(shape)
 
 
 def _misfit(node: Node, output_number: int, shape: Any, got: Any) -> str:

@@ -66,6 +66,7 @@ def _attend_rule(
     joint=("query key value mask", _attend_rule),
     hides=True,
     method=False,
+    wide="rules",
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
 )
 def attend(xp: Any, query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.backends import NDARRAY, backend_of
 from adjoint.dispatch import conj as conj, holds_complex
+from adjoint.dtypes import category_of
 from adjoint.ops.comparison import isfinite, isnan, kind_of, refuse_complex
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.views import apply_inplace
@@ -97,7 +98,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
     """other * alpha in other's data type."""
     scaled = xp.multiply(other, alpha)
-    if isinstance(alpha, (float, complex)) and scaled.dtype.kind != other.dtype.kind:
+    fits = category_of(scaled.dtype) <= category_of(other.dtype)
+    if isinstance(alpha, (float, complex)) and not fits:
         raise RuntimeError(f"alpha={alpha} does not fit {other.dtype}; convert the tensors first")
     return scaled.astype(other.dtype)
 
@@ -460,6 +462,7 @@ def pow(xp: Any, input: Any, exponent: Any) -> Any:
     promotes="",  # an exponent that is a number keeps its digits
     inplace=False,
     domain=(0.5, 3.0),
+    wide=False,  # its gradients come in double precision
     node_name="PowBackward1",
 )
 def float_power(xp: Any, input: Any, exponent: Any) -> Any:
@@ -561,7 +564,9 @@ def logaddexp2(xp: Any, input: Any, other: Any) -> Any:
 @composite
 def ldexp(input: Any, other: Any) -> Any:
     """input * 2 ** other."""
-    return mul(input, pow(2.0, other))
+    result = mul(input, pow(2.0, other))
+    keeps = input.is_floating_point() and not other.is_floating_point()
+    return result.to(input.dtype) if keeps else result
 
 
 @composite
@@ -706,7 +711,7 @@ def clamp_max(xp: Any, input: Any, max: Any) -> Any:
     return xp.minimum(input, max)
 
 
-@elementwise(input=lambda grad, input: where(isfinite(input), grad, 0))
+@elementwise(input=lambda grad, input: where(isfinite(input), grad, 0), wide=False)
 def nan_to_num(
     xp: Any, input: Any, nan: float | None = None, posinf: Any = None, neginf: Any = None
 ) -> Any:

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from adjoint.dtypes import float32
 from adjoint.ops.conversion import finfo
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.elementwise import mul, rsqrt, square
@@ -10,6 +11,7 @@ from adjoint.ops.op import Op, composite, general
 from adjoint.ops.pooling import average_windows
 from adjoint.ops.reduction import mean
 from adjoint.ops.shape import reshape
+from adjoint.widening import is_half
 
 # ---- one step for all of them ----
 
@@ -83,6 +85,7 @@ def _standardizer(name: str, node_name: str) -> Op:
         node_name=node_name,
         returns="output mean variance",
         method=False,
+        wide="rules",
     )
     def forward(
         xp: Any, input: Any, weight: Any, bias: Any, axes: Any, eps: float
@@ -111,6 +114,7 @@ def _root_rule(
     returns="output power",
     node_name="FusedRmsNormBackward0",
     method=False,
+    wide="rules",
 )
 def root_scaled(xp: Any, input: Any, weight: Any, axes: Any, eps: float) -> tuple[Any, Any]:
     """input divided by the root of its mean square over axes, times weight; that mean square."""
@@ -159,7 +163,7 @@ def rms_norm(
         )
     axes = _last_axes("rms_norm", input, normalized_shape, weight)
     if eps is None:
-        eps = finfo(input.dtype).eps
+        eps = finfo(float32 if is_half(input.dtype.numpy_dtype) else input.dtype).eps
     return root_scaled(input, weight, axes, eps)[0]
 
 

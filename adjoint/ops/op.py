@@ -15,6 +15,7 @@ from adjoint._base import mypyc_attr
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import float64
 from adjoint.promotion import common_backend
+from adjoint.widening import widening_forward, widening_rule
 
 # Where a rule's argument comes from.
 GRAD: Final = 0
@@ -126,6 +127,8 @@ class Op:
         self.rule0: Rule | None = None
         self.rule1: Rule | None = None
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
+        # Whether it computes with 16-bit floats in float32: True, False, or "rules" if only they do.
+        self.wide: Any = family == "elementwise"
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.name}>"
@@ -363,6 +366,8 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
             for i in op.inputs
         ]
         _finish(op)
+        if op.wide:
+            _widen(op)
         TABLE[op.name] = op
         return op
 
@@ -379,6 +384,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.hides = settings.pop("hides", False)
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)
+    op.wide = settings.pop("wide", op.wide)
     op.jvp = settings.pop("jvp", None)
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)
@@ -424,6 +430,26 @@ def _finish(op: Op) -> None:
         op.rule0 = op.rules[0]
     if len(op.rules) > 1:
         op.rule1 = op.rules[1]
+
+
+def _widen(op: Op) -> None:
+    """Let rules see 16-bit floats in float32, and a forward unless it is of one step.
+
+    The short path, which such numbers never take, keeps the rules as they were declared.
+    """
+    if op.wide is True and (op.direct is None or len(op.parameters) > op.required):
+        op.forward = widening_forward(op.forward)
+    op.rules = [None if rule is None else _widened(rule) for rule in op.rules]
+    if op.joint is not None:
+        op.joint = _widened(op.joint)
+
+
+def _widened(rule: Rule) -> Rule:
+    """The same rule in float32; one of the gradient alone has but one step, and stays."""
+    places = [i for i, (kind, _) in enumerate(rule.sources) if kind == GRAD]
+    if not places or len(rule.sources) == 1:
+        return rule
+    return Rule(widening_rule(rule.function, places[0]), rule.sources)
 
 
 def elementwise(**options: Any) -> Callable[[Any], Op]:

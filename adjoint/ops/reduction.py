@@ -8,7 +8,6 @@ from typing import Any
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype, int64
 from adjoint.ops.comparison import isnan, logical_and, logical_not, logical_or
 from adjoint.ops.cumulative import (
-    is_half,
     narrowed,
     place_along,
     product_of_others,
@@ -18,6 +17,7 @@ from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
 from adjoint.ops.elementwise import abs as absolute, conj, exp, maximum, minimum, where
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.shape import expand, reshape
+from adjoint.widening import is_half
 
 INT64 = int64.numpy_dtype
 
@@ -535,13 +535,14 @@ def argmin(xp: Any, input: Any, dim: int | None = None, keepdim: bool = False) -
     ),
     floats=True,
     promotes="input",
+    wide="rules",
 )
 def logsumexp(xp: Any, input: Any, dim: Any, keepdim: bool = False) -> Any:
     """Logarithm of the sum of exponentials over dim."""
     values = widened(input)
     axes = normal_dims(dim, input.ndim)
     if not input.size:
-        return xp.log(values.sum(axis=axes, keepdims=keepdim))
+        return narrowed(xp.log(values.sum(axis=axes, keepdims=keepdim)), input.dtype)
     peak = values.real.max(axis=axes, keepdims=True)
     peak = xp.where(xp.isfinite(peak), peak, 0)
     total = xp.exp(values - peak).sum(axis=axes, keepdims=keepdim)
@@ -559,7 +560,9 @@ def _floating(input: Any, dtype: Any) -> Any:
     return input
 
 
-@general(input=lambda grad, result, dim: result * (grad - sum(grad * result, dim, True)))
+@general(
+    input=lambda grad, result, dim: result * (grad - sum(grad * result, dim, True)), wide="rules"
+)
 def softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     """Exponentials along dim, scaled to sum 1."""
     input = _floating(input, dtype)
@@ -572,7 +575,7 @@ def softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     return narrowed(powers, input.dtype)
 
 
-@general(input=lambda grad, result, dim: grad - exp(result) * sum(grad, dim, True))
+@general(input=lambda grad, result, dim: grad - exp(result) * sum(grad, dim, True), wide="rules")
 def log_softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     """The logarithm of softmax, without its underflow."""
     input = _floating(input, dtype)

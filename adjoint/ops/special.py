@@ -5,7 +5,7 @@ from typing import Any
 
 from adjoint.dtypes import FLOAT, can_cast, category_of
 from adjoint.ops.conversion import clone
-from adjoint.ops.cumulative import is_half, narrowed, widened
+from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.elementwise import (
     MethodOrder,
     add,
@@ -21,6 +21,7 @@ from adjoint.ops.elementwise import (
 from adjoint.ops.op import composite, elementwise
 from adjoint.ops.trigonometry import cos, sin
 from adjoint.views import apply_inplace
+from adjoint.widening import is_half
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2)
