@@ -7,10 +7,15 @@ _GRAPH = "adjoint.autograd.graph"
 _ANOMALY = "adjoint.autograd.anomaly_mode"
 
 _CASTING = "adjoint.compat.autocasting"
+_IMPLICIT = "adjoint.ops.implicit"
 
 SPELLINGS: dict[str, str] = {
     "autograd.torch": "adjoint.compat:torch",
     "Future": "adjoint.compat.futures:Future",
+    "_standard_gamma": f"{_IMPLICIT}:standard_gamma",
+    "_standard_gamma_grad": f"{_IMPLICIT}:gamma_slope",
+    "_sample_dirichlet": f"{_IMPLICIT}:standard_dirichlet",
+    "_dirichlet_grad": f"{_IMPLICIT}:dirichlet_slope",
     "vmap": "adjoint.func:vmap",
     "_vmap_internals._vmap": "adjoint.func:vmap",
     "autograd.grad_mode.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
