@@ -26,7 +26,6 @@ _REASONS = {
     "utils.tensorboard": "logging is the program's own",
     "multiprocessing": "Python's multiprocessing sends tensors too",
     "hub": "nothing is downloaded",
-    "distributions": "there are no probability distributions",
     "utils.cpp_extension": "no C++ is involved; see adjoint.library for operations of one's own",
 }
 _PREFIX = "adjoint.compat.torch."

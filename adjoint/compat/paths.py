@@ -146,10 +146,13 @@ PATHS: dict[str, tuple[str, ...]] = {
     "profiler": ("adjoint.profiler", "adjoint.autograd.profiler"),
     "serialization": ("adjoint.compat.serialising",),
     **{
-        f"distributions.{name}": ("adjoint.distributions", "adjoint.distributions.transformed")
+        f"distributions.{name}": ("adjoint.distributions", "adjoint.compat.distribution_parts")
         for name in _DISTRIBUTIONS
     },
-    "distributions.utils": ("adjoint.distributions.parameters",),
+    "distributions.utils": (
+        "adjoint.distributions.parameters",
+        "adjoint.compat.distribution_parts",
+    ),
     "distributed": ("adjoint.distributed", "adjoint.compat.alone"),
     "futures": ("adjoint.compat.futures",),
     "library": ("adjoint.library", "adjoint.compat.libraries"),

@@ -16,6 +16,8 @@ SPELLINGS: dict[str, str] = {
     "_standard_gamma_grad": f"{_IMPLICIT}:gamma_slope",
     "_sample_dirichlet": f"{_IMPLICIT}:standard_dirichlet",
     "_dirichlet_grad": f"{_IMPLICIT}:dirichlet_slope",
+    "distributions.kl._kl_expfamily_expfamily": "adjoint.distributions.kl:_exponential_family",
+    "distributions.kl._KL_REGISTRY": "adjoint.distributions.kl:REGISTRY",
     "vmap": "adjoint.func:vmap",
     "_vmap_internals._vmap": "adjoint.func:vmap",
     "autograd.grad_mode.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",

@@ -269,7 +269,9 @@ class ExponentialFamily(Distribution):
     Entropies and divergences follow from the log normaliser F and its gradient.
     """
 
-    _mean_carrier_measure: float
+    @property
+    def _mean_carrier_measure(self) -> float:
+        raise self._lack("_mean_carrier_measure")
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:

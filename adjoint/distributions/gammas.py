@@ -166,7 +166,6 @@ class Dirichlet(ExponentialFamily):
     arg_constraints: Any = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
-    _mean_carrier_measure = 0
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
         if concentration.ndim < 1:
@@ -230,7 +229,6 @@ class Beta(ExponentialFamily):
     }
     support = constraints.unit_interval
     has_rsample = True
-    _mean_carrier_measure = 0
 
     def __init__(
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None

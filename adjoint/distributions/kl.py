@@ -43,7 +43,7 @@ from adjoint.ops.special import xlogy
 __all__ = ["kl_divergence", "register_kl"]
 
 Divergence = Callable[[Any, Any], Any]
-_REGISTRY: dict[tuple[type, type], Divergence] = {}
+REGISTRY: dict[tuple[type, type], Divergence] = {}
 _found: dict[tuple[type, type], Divergence | None] = {}
 
 
@@ -54,7 +54,7 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Divergence], Divergence]:
             raise TypeError(f"register_kl expects subclasses of Distribution, but got {kind}")
 
     def decorate(function: Divergence) -> Divergence:
-        _REGISTRY[type_p, type_q] = function
+        REGISTRY[type_p, type_q] = function
         _found.clear()
         return function
 
@@ -66,15 +66,15 @@ def _find(type_p: type, type_q: type) -> Divergence | None:
     bases_p, bases_q = type_p.__mro__, type_q.__mro__
     matches = [
         (bases_p.index(p), bases_q.index(q), p, q)
-        for p, q in _REGISTRY
+        for p, q in REGISTRY
         if p in bases_p and q in bases_q
     ]
     if not matches:
         return None
     by_p = min(matches, key=lambda match: match[:2])
     by_q = min(matches, key=lambda match: match[1::-1])
-    function = _REGISTRY[by_p[2:]]
-    if function is not _REGISTRY[by_q[2:]]:
+    function = REGISTRY[by_p[2:]]
+    if function is not REGISTRY[by_q[2:]]:
         warnings.warn(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
             f"Please register_kl({by_p[2].__name__}, {by_q[3].__name__})",
@@ -262,7 +262,7 @@ def _on_the_line(expectations: type[_Expected], score: Any, p: Any, q: Any) -> A
     """The divergence of densities on the line; infinite where p draws what q cannot."""
     (low_p, high_p), (low_q, high_q) = _bounds(p), _bounds(q)
     outside = (low_p < low_q) | (high_p > high_q)
-    if outside is True:
+    if outside is True or (outside is not False and outside.all()):
         shape = broadcast_shapes(p.batch_shape, q.batch_shape)
         return zeros(shape, dtype=p.mean.dtype, device=p.mean.device) + math.inf
     divergence = -p.entropy() - score(q, p, expectations(p))

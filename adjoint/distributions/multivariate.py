@@ -56,7 +56,7 @@ def half_log_det(factor: Any) -> Any:
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-def _factor_of_inverse(precision: Any) -> Any:
+def factor_of_inverse(precision: Any) -> Any:
     """The Cholesky factor of a matrix's inverse: that of the matrix, seen from its other end."""
     turned = linalg_cholesky(precision.flip((-2, -1))).flip((-2, -1)).mT
     identity = eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
@@ -90,7 +90,7 @@ class _WithCovariance(Distribution):
 
     def _set_factor(self, name: str, matrix: Any) -> None:
         """Keep the Cholesky factor of the covariance."""
-        find = {"covariance_matrix": linalg_cholesky, "precision_matrix": _factor_of_inverse}
+        find = {"covariance_matrix": linalg_cholesky, "precision_matrix": factor_of_inverse}
         self._unbroadcasted_scale_tril = find[name](matrix) if name in find else matrix
 
     def _for_batch(self, matrix: Any) -> Any:

@@ -1,0 +1,23 @@
+"""Private names of torch.distributions that packages built on it import."""
+
+from typing import Any
+
+from adjoint.creation import empty
+from adjoint.distributions.multivariate import factor_of_inverse, squared_distance, times_vector
+from adjoint.distributions.parameters import sum_rightmost
+from adjoint.distributions.transformed import (
+    ExpRelaxedCategorical as ExpRelaxedCategorical,
+    LogitRelaxedBernoulli as LogitRelaxedBernoulli,
+)
+from adjoint.tensor import Tensor
+
+_batch_mahalanobis = squared_distance
+_batch_mv = times_vector
+_precision_to_scale_tril = factor_of_inverse
+_sum_rightmost = sum_rightmost
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Samples of the standard normal distribution."""
+    made: Tensor = empty(shape, dtype=dtype, device=device).normal_()
+    return made
