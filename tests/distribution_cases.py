@@ -49,7 +49,7 @@ CASES = {
     "Pareto": [{"scale": POSITIVE, "alpha": POSITIVE}],
     "Poisson": [{"rate": POSITIVE}],
     "RelaxedBernoulli": [{"temperature": POSITIVE, "probs": CHANCE}],
-    "RelaxedOneHotCategorical": [{"temperature": ("positive", (1,)), "logits": VECTOR}],
+    "RelaxedOneHotCategorical": [{"temperature": ("temperature", ()), "logits": VECTOR}],
     "StudentT": [{"df": POSITIVE, "loc": REAL, "scale": POSITIVE}],
     "Uniform": [{"low": ("low", ()), "high": ("high", ())}],
     "VonMises": [{"loc": REAL, "concentration": POSITIVE}],
@@ -73,6 +73,7 @@ DRAWS = {
     "high": lambda rng, shape: rng.uniform(1, 3, shape),
     "freedom": lambda rng, shape: rng.uniform(4, 9, shape),
     "weights": lambda rng, shape: rng.dirichlet(np.ones(shape[-1]), shape[:-1]),
+    "temperature": lambda rng, shape: rng.uniform(0.5, 2, ()),  # one for all of a batch
     "covariance": _covariance,
     "factor": lambda rng, shape: np.linalg.cholesky(_covariance(rng, shape)),
 }
@@ -82,7 +83,9 @@ def arguments(name, kind, rng, batch=()):
     """Parameters of a distribution as arrays, with the dimensions of a batch in front."""
     case = CASES[name][kind]
     return {
-        key: DRAWS[spec[0]](rng, (*batch, *spec[1])) if isinstance(spec, tuple) else spec
+        key: np.asarray(DRAWS[spec[0]](rng, (*batch, *spec[1])))
+        if isinstance(spec, tuple)
+        else spec
         for key, spec in case.items()
     }
 
@@ -91,7 +94,7 @@ def made(library, name, arrays, requires_grad=False, **options):
     """A distribution of a library, and the tensors it was made of."""
     tensors = {
         key: library.tensor(value).requires_grad_(requires_grad)
-        if isinstance(value, np.ndarray | np.floating)
+        if isinstance(value, np.ndarray)
         else value
         for key, value in arrays.items()
     }

@@ -5,7 +5,7 @@ from typing import Any
 from adjoint.creation import empty
 from adjoint.distributions.multivariate import factor_of_inverse, squared_distance, times_vector
 from adjoint.distributions.parameters import sum_rightmost
-from adjoint.distributions.transformed import (
+from adjoint.distributions.relaxed import (
     ExpRelaxedCategorical as ExpRelaxedCategorical,
     LogitRelaxedBernoulli as LogitRelaxedBernoulli,
 )
@@ -19,5 +19,6 @@ _sum_rightmost = sum_rightmost
 
 def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
     """Samples of the standard normal distribution."""
-    made: Tensor = empty(shape, dtype=dtype, device=device).normal_()
-    return made
+    made: Any = empty(shape, dtype=dtype, device=device)
+    filled: Tensor = made.normal_()
+    return filled

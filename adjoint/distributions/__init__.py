@@ -54,6 +54,10 @@ from adjoint.distributions.multivariate import (
     MultivariateNormal as MultivariateNormal,
     Wishart as Wishart,
 )
+from adjoint.distributions.relaxed import (
+    RelaxedBernoulli as RelaxedBernoulli,
+    RelaxedOneHotCategorical as RelaxedOneHotCategorical,
+)
 from adjoint.distributions.transformed import (
     GeneralizedPareto as GeneralizedPareto,
     Gumbel as Gumbel,
@@ -64,8 +68,6 @@ from adjoint.distributions.transformed import (
     LogisticNormal as LogisticNormal,
     LogNormal as LogNormal,
     Pareto as Pareto,
-    RelaxedBernoulli as RelaxedBernoulli,
-    RelaxedOneHotCategorical as RelaxedOneHotCategorical,
     Weibull as Weibull,
 )
 from adjoint.distributions.transforms import (

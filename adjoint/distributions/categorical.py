@@ -110,7 +110,7 @@ class OfCategories(Distribution):
 
     @property
     def _param(self) -> Any:
-        return self._categorical._param
+        return self._categorical._param  # noqa: SLF001  its own part
 
     @property
     def param_shape(self) -> Size:
@@ -162,7 +162,7 @@ class OneHotCategorical(OfCategories):
     def enumerate_support(self, expand: bool = True) -> Any:
         """The unit vectors."""
         count = self._event_shape[0]
-        every = eye(count, dtype=self._param.dtype, device=self._param.device)
+        every: Any = eye(count, dtype=self._param.dtype, device=self._param.device)
         ones = (1,) * len(self._batch_shape)
         every = every.reshape((count, *ones, count))
         return every.expand((count, *self._batch_shape, count)) if expand else every

@@ -1,7 +1,7 @@
 """Transforms from unconstrained tensors to those of a set, for optimisers and samplers.
 
-`biject_to` answers bijections; `transform_to` answers what is good for optimising coordinates, which
-may map several tensors to one.
+`biject_to` answers bijections; `transform_to` answers what is good for optimising coordinates,
+which may map several tensors to one.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ transform_to = ConstraintRegistry()
 
 def _to_interval(constraint: Any) -> transforms.Transform:
     low, high = constraint.lower_bound, constraint.upper_bound
-    if isinstance(low, Number) and isinstance(high, Number) and (low, high) == (0, 1):
+    if all(isinstance(end, Number) for end in (low, high)) and (low, high) == (0, 1):
         return transforms.SigmoidTransform()
     move = transforms.AffineTransform(low, high - low)
     return transforms.ComposeTransform([transforms.SigmoidTransform(), move])
@@ -60,19 +60,19 @@ def _to_half_line(bound: str, direction: int) -> Callable[[Any], transforms.Tran
 def _to_pieces(registry: ConstraintRegistry) -> None:
     """The factories for constraints that are made of others."""
 
-    @registry.register(constraints.independent)
     def independent(constraint: Any) -> transforms.Transform:
         inner = registry(constraint.base_constraint)
         return transforms.IndependentTransform(inner, constraint.reinterpreted_batch_ndims)
 
-    @registry.register(constraints.cat)
     def cat(constraint: Any) -> transforms.Transform:
         inner = [registry(c) for c in constraint.cseq]
         return transforms.CatTransform(inner, constraint.dim, constraint.lengths)
 
-    @registry.register(constraints.stack)
     def stack(constraint: Any) -> transforms.Transform:
         return transforms.StackTransform([registry(c) for c in constraint.cseq], constraint.dim)
+
+    for factory in (independent, cat, stack):
+        registry.register(getattr(constraints, factory.__name__), factory)
 
 
 for _registry in (biject_to, transform_to):
@@ -80,8 +80,8 @@ for _registry in (biject_to, transform_to):
     for _kind in (constraints.greater_than, constraints.greater_than_eq):
         _registry.register(_kind, _to_half_line("lower_bound", 1))
     _registry.register(constraints.less_than, _to_half_line("upper_bound", -1))
-    for _kind in (constraints.interval, constraints.half_open_interval):
-        _registry.register(_kind, _to_interval)
+    for _between in (constraints.interval, constraints.half_open_interval):
+        _registry.register(_between, _to_interval)
     _registry.register(
         constraints.corr_cholesky, lambda constraint: transforms.CorrCholeskyTransform()
     )

@@ -16,6 +16,7 @@ from adjoint.ops.shape import cat as cat_tensors, stack as stack_tensors
 
 __all__ = [
     "Constraint",
+    "MixtureSameFamilyConstraint",
     "boolean",
     "cat",
     "corr_cholesky",
@@ -31,7 +32,6 @@ __all__ = [
     "less_than",
     "lower_cholesky",
     "lower_triangular",
-    "MixtureSameFamilyConstraint",
     "multinomial",
     "nonnegative",
     "nonnegative_integer",

@@ -97,7 +97,7 @@ class Normal(_Centred, ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return self.loc / self.scale.square(), -0.5 * self.scale.square().reciprocal()
 
-    def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
         return -0.25 * x.square() / y + 0.5 * (-math.pi / y).log()
 
 

@@ -1,4 +1,4 @@
-"""Distributions of yes and no, of counts, and of numbers between 0 and 1 that stand for a choice."""
+"""Distributions of yes and no, of counts, and of numbers between the two."""
 
 import math
 from typing import Any
@@ -96,7 +96,7 @@ class Bernoulli(_OneChance, ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (self.probs.logit(),)
 
-    def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any) -> Any:
         return x.exp().log1p()
 
 
@@ -194,7 +194,7 @@ class ContinuousBernoulli(EitherParameter, ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (self.logits,)
 
-    def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any) -> Any:
         low, high = (limit - 0.5 for limit in self._lims)
         away = (x <= low) | (x > high)
         far = where(away, x, low)
@@ -416,5 +416,5 @@ class Poisson(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (self.rate.log(),)
 
-    def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any) -> Any:
         return x.exp()

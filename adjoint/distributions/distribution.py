@@ -155,7 +155,7 @@ class Distribution:
             if self._is_kept(name):
                 new.__dict__[name] = self._expanded(name, value, shape)
         Distribution.__init__(new, shape, self._event_shape, validate_args=False)
-        new._validate_args = self._validate_args
+        new.__dict__["_validate_args"] = self._validate_args
         answer: Kind = new
         return answer
 
@@ -258,7 +258,9 @@ class Distribution:
         return values.expand((-1, *self._batch_shape)) if expand else values
 
     def __repr__(self) -> str:
-        shown = {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
+        shown = {
+            name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__
+        }
         inner = [f"{name}: {v if v.numel() == 1 else v.shape}" for name, v in shown.items()]
         return f"{type(self).__name__}({', '.join(inner)})"
 

@@ -108,19 +108,19 @@ class _Expected:
         self.p = p
 
     def log(self) -> Any:
-        """E log x."""
+        """The mean of log x."""
         raise self._lack("log x")
 
     def log_of_rest(self) -> Any:
-        """E log(1 - x)."""
+        """The mean of log(1 - x)."""
         raise self._lack("log(1 - x)")
 
     def exp(self, factor: Any) -> Any:
-        """E exp(factor x)."""
+        """The mean of e to the power of factor times x."""
         raise self._lack("exp(x)")
 
     def distance(self, place: Any) -> Any:
-        """E |x - place|."""
+        """The mean of |x - place|."""
         raise self._lack("|x|")
 
     def _lack(self, what: str) -> NotImplementedError:
@@ -204,12 +204,7 @@ def _normal_score(q: Any, p: Any, expected: Any) -> Any:
 
 def _gamma_score(q: Any, p: Any, expected: Any) -> Any:
     shape = q.concentration
-    return (
-        shape * q.rate.log()
-        - shape.lgamma()
-        + (shape - 1) * expected.log()
-        - q.rate * p.mean
-    )
+    return shape * q.rate.log() - shape.lgamma() + (shape - 1) * expected.log() - q.rate * p.mean
 
 
 def _beta_score(q: Any, p: Any, expected: Any) -> Any:

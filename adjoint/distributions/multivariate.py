@@ -90,7 +90,7 @@ class _WithCovariance(Distribution):
 
     def _set_factor(self, name: str, matrix: Any) -> None:
         """Keep the Cholesky factor of the covariance."""
-        find = {"covariance_matrix": linalg_cholesky, "precision_matrix": factor_of_inverse}
+        find: Any = {"covariance_matrix": linalg_cholesky, "precision_matrix": factor_of_inverse}
         self._unbroadcasted_scale_tril = find[name](matrix) if name in find else matrix
 
     def _for_batch(self, matrix: Any) -> Any:
@@ -212,7 +212,11 @@ class LowRankMultivariateNormal(Distribution):
             raise ValueError(
                 f"Incompatible batch shapes: loc, cov_factor, cov_diag are {shapes}"
             ) from error
-        self.loc, self.cov_factor, self.cov_diag = columns[0][..., 0], columns[1], columns[2][..., 0]
+        self.loc, self.cov_factor, self.cov_diag = (
+            columns[0][..., 0],
+            columns[1],
+            columns[2][..., 0],
+        )
         self._unbroadcasted_cov_factor = cov_factor
         self._unbroadcasted_cov_diag = cov_diag
         small = (cov_factor.mT / cov_diag.unsqueeze(-2)) @ cov_factor
@@ -405,7 +409,7 @@ class Wishart(_WithCovariance, ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
 
-    def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
         size = self._event_shape[-1]
         half = y + (size + 1) / 2
         log_det = linalg_slogdet(-2 * x).logabsdet
@@ -434,7 +438,7 @@ class LKJCholesky(Distribution):
     def _beta(self) -> Any:
         """The squared length of each row left of the diagonal."""
         eta = self.concentration
-        count = arange(self.dim - 1, dtype=eta.dtype, device=eta.device)
+        count: Any = arange(self.dim - 1, dtype=eta.dtype, device=eta.device)
         rows = cat([count.new_zeros(1), count])
         return Beta(rows + 0.5, (eta + 0.5 * (self.dim - 2)).unsqueeze(-1) - 0.5 * rows)
 

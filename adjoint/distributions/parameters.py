@@ -50,12 +50,14 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
 
 def standard_normal(shape: Any, like: Any) -> Any:
     """Samples of the standard normal distribution, of the kind of another tensor."""
-    return empty(shape, dtype=like.dtype, device=like.device).normal_()
+    made: Any = empty(shape, dtype=like.dtype, device=like.device)
+    return made.normal_()
 
 
 def standard_uniform(shape: Any, like: Any) -> Any:
     """Numbers spread evenly over [0, 1), of the kind of another tensor."""
-    return empty(shape, dtype=like.dtype, device=like.device).uniform_()
+    made: Any = empty(shape, dtype=like.dtype, device=like.device)
+    return made.uniform_()
 
 
 def sum_rightmost(value: Any, dims: int) -> Any:
@@ -87,7 +89,7 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
     return probs.log() - (-probs).log1p() if is_binary else probs.log()
 
 
-class lazy_property:  # noqa: N801  PyTorch's name
+class lazy_property:
     """A property that is computed once, when first asked for, and recorded even under no_grad."""
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
@@ -143,7 +145,7 @@ class EitherParameter:
 
 def _triangle(size: int, diag: int, like: Any) -> Any:
     """Where a matrix has entries on or below a diagonal."""
-    places = arange(size, device=like.device)
+    places: Any = arange(size, device=like.device)
     return places < places.reshape(-1, 1) + (diag + 1)
 
 

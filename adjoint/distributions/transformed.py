@@ -1,22 +1,17 @@
-"""Distributions that are others transformed: logarithms, absolute values, powers, relaxed choices."""
+"""Distributions that are others transformed: logarithms, absolute values, powers."""
 
 import math
 from typing import Any
 
 from adjoint.creation import full_like, ones_like
 from adjoint.distributions import constraints
-from adjoint.distributions.categorical import OfCategories
 from adjoint.distributions.composite import TransformedDistribution
 from adjoint.distributions.continuous import Cauchy, Normal, Uniform
-from adjoint.distributions.counts import CHANCE
 from adjoint.distributions.distribution import Distribution
 from adjoint.distributions.gammas import Exponential, Gamma
 from adjoint.distributions.parameters import (
-    EitherParameter,
     broadcast_all,
-    clamp_probs,
     euler_constant,
-    probs_to_logits,
     standard_uniform,
 )
 from adjoint.distributions.transforms import (
@@ -24,17 +19,14 @@ from adjoint.distributions.transforms import (
     AffineTransform,
     ExpTransform,
     PowerTransform,
-    SigmoidTransform,
     StickBreakingTransform,
 )
-from adjoint.ops.activation import softplus
 from adjoint.ops.comparison import isclose
 from adjoint.ops.conversion import finfo
 from adjoint.ops.elementwise import where
 from adjoint.size import Size
 
 __all__ = [
-    "ExpRelaxedCategorical",
     "GeneralizedPareto",
     "Gumbel",
     "HalfCauchy",
@@ -43,10 +35,7 @@ __all__ = [
     "Kumaraswamy",
     "LogNormal",
     "LogisticNormal",
-    "LogitRelaxedBernoulli",
     "Pareto",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
     "Weibull",
 ]
 
@@ -54,7 +43,7 @@ _NONE = Size()
 _PLACE_AND_SCALE: Any = {"loc": constraints.real, "scale": constraints.positive}
 
 
-def _of_base(name: str, depth: int = 1) -> Any:
+def of_base(name: str, depth: int = 1) -> Any:
     """A parameter that is kept by the distribution that is transformed."""
 
     def parameter(self: Any) -> Any:
@@ -75,8 +64,8 @@ class LogNormal(TransformedDistribution):
     arg_constraints: Any = _PLACE_AND_SCALE
     support = constraints.positive
     has_rsample = True
-    loc = _of_base("loc")
-    scale = _of_base("scale")
+    loc = of_base("loc")
+    scale = of_base("scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
@@ -109,8 +98,8 @@ class LogisticNormal(TransformedDistribution):
     arg_constraints: Any = _PLACE_AND_SCALE
     support = constraints.simplex
     has_rsample = True
-    loc = _of_base("loc", 2)
-    scale = _of_base("scale", 2)
+    loc = of_base("loc", 2)
+    scale = of_base("scale", 2)
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
@@ -125,7 +114,7 @@ class _Folded(TransformedDistribution):
     arg_constraints: Any = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
-    scale = _of_base("scale")
+    scale = of_base("scale")
     _whole: Any
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
@@ -196,8 +185,8 @@ class InverseGamma(TransformedDistribution):
     arg_constraints: Any = Gamma.arg_constraints
     support = constraints.positive
     has_rsample = True
-    concentration = _of_base("concentration")
-    rate = _of_base("rate")
+    concentration = of_base("concentration")
+    rate = of_base("rate")
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
@@ -505,108 +494,3 @@ class Kumaraswamy(TransformedDistribution):
         harmonic = (other + 1).digamma() + euler_constant
         rest = (1 - other.reciprocal()) - one.log() - other.log()
         return rest + (1 - one.reciprocal()) * harmonic
-
-
-# ---- relaxed choices ----
-
-
-class LogitRelaxedBernoulli(EitherParameter, Distribution):
-    """The log odds of relaxed choices between 0 and 1."""
-
-    arg_constraints: Any = CHANCE
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(
-        self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.temperature = temperature
-        self._adopt(validate_args, **self._choose(probs, logits))
-
-    def rsample(self, sample_shape: Any = _NONE) -> Any:
-        """Samples with gradients."""
-        uniform = standard_uniform(self._extended_shape(sample_shape), self._param)
-        noise = probs_to_logits(uniform, is_binary=True)
-        return (noise + probs_to_logits(self.probs, is_binary=True)) / self.temperature
-
-    def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        logits, value = broadcast_all(self.logits, self._checked(value))
-        distance = logits - value * self.temperature
-        return self.temperature.log() + distance - 2 * softplus(distance, threshold=100.0)
-
-
-class RelaxedBernoulli(TransformedDistribution):
-    """Numbers between 0 and 1 that approach coin flips as the temperature falls."""
-
-    arg_constraints: Any = CHANCE
-    support = constraints.unit_interval
-    has_rsample = True
-    temperature = _of_base("temperature")
-    logits = _of_base("logits")
-    probs = _of_base("probs")
-
-    def __init__(
-        self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base = LogitRelaxedBernoulli(temperature, probs, logits)
-        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-
-class ExpRelaxedCategorical(OfCategories):
-    """The logarithms of relaxed choices between categories."""
-
-    support = constraints.real_vector
-    has_rsample = True
-
-    def __init__(
-        self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.temperature = temperature
-        self._begin(probs, logits, validate_args)
-
-    def rsample(self, sample_shape: Any = _NONE) -> Any:
-        """Samples with gradients."""
-        uniform = clamp_probs(standard_uniform(self._extended_shape(sample_shape), self.logits))
-        scores = (self.logits - (-uniform.log()).log()) / self.temperature
-        return scores.log_softmax(-1)
-
-    def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        count = self._event_shape[0]
-        logits, value = broadcast_all(self.logits, self._checked(value))
-        scores = (logits - value * self.temperature).log_softmax(-1).sum(-1)
-        return scores + (math.lgamma(count) + (count - 1) * self.temperature.log())
-
-
-class RelaxedOneHotCategorical(TransformedDistribution):
-    """Parts of 1 that approach a choice of one category as the temperature falls."""
-
-    arg_constraints: Any = OfCategories.arg_constraints
-    support = constraints.simplex
-    has_rsample = True
-    temperature = _of_base("temperature")
-    logits = _of_base("logits")
-    probs = _of_base("probs")
-
-    def __init__(
-        self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
-        super().__init__(base, ExpTransform(), validate_args=validate_args)

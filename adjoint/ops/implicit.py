@@ -20,6 +20,7 @@ from adjoint.random import chosen
 
 np = numpy_backend.xp
 
+
 def _rule(step: float, low: float, high: float) -> list[tuple[float, float]]:
     """Nodes and weights for integrals from 0 to infinity of what decays exponentially.
 
