@@ -24,7 +24,6 @@ _REASONS = {
     "_subclasses": "there are no fake tensors",
     "utils.data": "an iterable of batches is the program's own",
     "utils.tensorboard": "logging is the program's own",
-    "multiprocessing": "Python's multiprocessing sends tensors too",
     "hub": "nothing is downloaded",
     "utils.cpp_extension": "no C++ is involved; see adjoint.library for operations of one's own",
 }

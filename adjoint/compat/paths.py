@@ -77,10 +77,12 @@ _SAME = (
     "nn.utils",
     "nn.utils.parametrizations",
     "nn.utils.parametrize",
+    "nn.utils.prune",
     "nn.utils.rnn",
     "nn.utils.stateless",
     "optim",
     "optim.lr_scheduler",
+    "optim.swa_utils",
     "random",
     "return_types",
     "special",
@@ -107,6 +109,20 @@ _LAYERS = (
     "transformer",
     "utils",
 )
+
+# Classes that are not there, which packages name where a type is said, and do not use.
+ANNOTATED = {
+    "PyTorchFileReader",
+    "cuda.CUDAGraph",
+    "cuda.Event",
+    "cuda.Stream",
+    "fx.Graph",
+    "fx.GraphModule",
+    "fx.Node",
+}
+
+# Paths whose names are all looked up at once, for programs that go through a module's __dict__.
+LISTED = {"distributions"}
 
 PATHS: dict[str, tuple[str, ...]] = {
     "": (
@@ -155,12 +171,14 @@ PATHS: dict[str, tuple[str, ...]] = {
     ),
     "distributed": ("adjoint.distributed", "adjoint.compat.alone"),
     "futures": ("adjoint.compat.futures",),
+    "fx": (),
+    "multiprocessing": ("multiprocessing",),
     "library": ("adjoint.library", "adjoint.compat.libraries"),
     "_tensor": ("adjoint",),
     "_tensor_str": ("adjoint",),
     "utils.checkpoint": ("adjoint.compat.checkpointing", "adjoint.utils.checkpoint"),
     "utils._python_dispatch": ("adjoint.compat.dispatch_modes",),
-    "utils._pytree": ("adjoint.pytree",),
+    "utils._pytree": ("adjoint.compat.trees", "adjoint.pytree"),
     "utils.data.dataloader": ("adjoint.utils.data",),
     "utils.data.dataset": ("adjoint.utils.data",),
     "utils.data.sampler": ("adjoint.utils.data",),
@@ -216,6 +234,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "testing": ("adjoint.compat.comparing",),
     "torch_version": ("adjoint.compat.versions",),
     "types": ("adjoint.compat.annotations",),
+    "utils._foreach_utils": ("adjoint.compat.foreach",),
     "utils.weak": ("adjoint.compat.weak_tensors",),
     "version": ("adjoint.compat.versions",),
 }

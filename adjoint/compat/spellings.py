@@ -17,7 +17,13 @@ SPELLINGS: dict[str, str] = {
     "_sample_dirichlet": f"{_IMPLICIT}:standard_dirichlet",
     "_dirichlet_grad": f"{_IMPLICIT}:dirichlet_slope",
     "distributions.kl._kl_expfamily_expfamily": "adjoint.distributions.kl:_exponential_family",
+    "distributions.transforms._InverseTransform": (
+        "adjoint.distributions.transform:InverseTransform"
+    ),
     "distributions.kl._KL_REGISTRY": "adjoint.distributions.kl:REGISTRY",
+    "profiler.kineto_available": "adjoint.compat.absent:is_available",
+    "autograd.profiler.emit_nvtx": "adjoint.compat.nvtx:emit_nvtx",
+    "autograd.profiler.EventList": "adjoint.autograd.profiler_events:EventList",
     "vmap": "adjoint.func:vmap",
     "_vmap_internals._vmap": "adjoint.func:vmap",
     "autograd.grad_mode.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",

@@ -17,6 +17,7 @@ from adjoint.compat.legacy_types import (
     CPU_TYPES,
     set_default_tensor_type as set_default_tensor_type,
 )
+from adjoint.compat.narrow_types import NARROW
 from adjoint.compat.storages import (
     TypedStorage as TypedStorage,
     UntypedStorage as UntypedStorage,
@@ -47,3 +48,4 @@ class _Method:
 globals().update({name: _Method(name) for name in _METHODS})
 globals().update(CPU_TYPES)
 globals().update(FOREACH)
+globals().update(NARROW)

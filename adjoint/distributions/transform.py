@@ -44,7 +44,7 @@ class Transform:
     def inv(self) -> "Transform":
         """The inverse; its inverse is this transform again."""
         if self._inv is None:
-            self._inv = _InverseTransform(self)
+            self._inv = InverseTransform(self)
         return self._inv
 
     @property
@@ -125,7 +125,7 @@ def require_dims(shape: Any, count: int) -> None:
         raise ValueError(f"Too few dimensions on input: {len(shape)} of {count}")
 
 
-class _InverseTransform(Transform):
+class InverseTransform(Transform):
     """The inverse of another transform."""
 
     def __init__(self, transform: Transform) -> None:
@@ -162,7 +162,7 @@ class _InverseTransform(Transform):
         return self._inv.with_cache(cache_size).inv
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _InverseTransform) and self._inv == other._inv
+        return isinstance(other, InverseTransform) and self._inv == other._inv
 
     __hash__ = object.__hash__
 
@@ -170,7 +170,7 @@ class _InverseTransform(Transform):
         return self.__dict__
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._inv!r})"
+        return f"_InverseTransform({self._inv!r})"
 
     def __call__(self, x: Any) -> Any:
         return self._inv._inv_call(x)  # noqa: SLF001  its other half
