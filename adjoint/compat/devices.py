@@ -83,6 +83,17 @@ def manual_seed(seed: int) -> None:
 manual_seed_all = manual_seed
 
 
+def get_rng_state_all() -> list[Any]:
+    """The state of the one generator, for each GPU."""
+    return [random.get_rng_state() for _ in range(device_count())]
+
+
+def set_rng_state_all(new_states: list[Any]) -> None:
+    """Let the one generator go on from a state that get_rng_state_all answered."""
+    for state in new_states:
+        random.set_rng_state(state)
+
+
 def is_current_stream_capturing() -> bool:
     """No CUDA graph is ever captured."""
     return False

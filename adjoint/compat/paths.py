@@ -116,13 +116,15 @@ ANNOTATED = {
     "cuda.CUDAGraph",
     "cuda.Event",
     "cuda.Stream",
+    "cuda.StreamContext",
+    "cuda.graph",
     "fx.Graph",
     "fx.GraphModule",
     "fx.Node",
 }
 
 # Paths whose names are all looked up at once, for programs that go through a module's __dict__.
-LISTED = {"distributions"}
+LISTED = {"distributions", "optim"}
 
 PATHS: dict[str, tuple[str, ...]] = {
     "": (
@@ -226,7 +228,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_C._autograd": ("adjoint.compat.gradients", "adjoint.compat.saved_places"),
     "_C._functions": ("adjoint.compat.graph_nodes",),
     "_C._functorch": (),
-    "_C._nn": ("adjoint.nn.functional",),
+    "_C._nn": ("adjoint.compat.private_ops", "adjoint.nn.functional"),
     "_logging": ("adjoint.compat.logs",),
     "ops": ("adjoint.compat.operators",),
     "overrides": ("adjoint.compat.overriding",),

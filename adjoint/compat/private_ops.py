@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.creation import arange
 from adjoint.dtypes import get_default_dtype
+from adjoint.ops.conversion import _requested as requested
 from adjoint.ops.sorting import unique
 from adjoint.tensor import Tensor
 
@@ -47,3 +48,10 @@ def unique_dim(
         input, sorted, return_inverse=True, return_counts=True, dim=dim
     )
     return found
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The device, data type, haste and memory format that arguments of `to` ask for."""
+    asked = requested(args, kwargs)
+    haste = bool(asked.get("non_blocking", False))
+    return asked.get("device"), asked.get("dtype"), haste, asked.get("memory_format")

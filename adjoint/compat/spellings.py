@@ -48,6 +48,7 @@ SPELLINGS: dict[str, str] = {
     "_C._set_grad_enabled": "adjoint.ambient:change_grad_enabled",
     "_C.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
     "_C.is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
+    "_C._get_tracing_state": "adjoint.compat.uncompiled:nothing",
     "_C._log_api_usage_once": "adjoint.compat.uncompiled:nothing",
     # Kinds of objects.
     "_C.Generator": "adjoint:Generator",

@@ -1,5 +1,7 @@
 """What torch.utils._pytree takes besides adjoint.pytree: ways to values, names in files."""
 
+# ruff: noqa: SLF001  what adjoint.pytree keeps to itself is public there
+
 from typing import Any, NamedTuple
 
 from adjoint import pytree
@@ -24,3 +26,43 @@ def register_pytree_node(
 
 
 _register_pytree_node = register_pytree_node
+
+
+class NodeDef(NamedTuple):
+    """How a class of containers is taken apart and put together."""
+
+    type: Any
+    flatten_fn: Any
+    unflatten_fn: Any
+
+
+class _SupportedNodes:
+    """The classes of containers that are taken apart, as a table."""
+
+    def __contains__(self, kind: Any) -> bool:
+        return pytree._container_of(kind) is not None
+
+    def __getitem__(self, kind: Any) -> NodeDef:
+        container = pytree._container_of(kind)
+        if container is None:
+            raise KeyError(kind)
+        return NodeDef(kind, container.flatten, container.unflatten)
+
+
+SUPPORTED_NODES = _SupportedNodes()
+PyTree = Any
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The class by which a tree is taken apart."""
+    return type(tree)
+
+
+def _is_leaf(tree: Any, is_leaf: Any = None) -> bool:
+    """Whether a tree is a single leaf."""
+    return type(tree) not in SUPPORTED_NODES or bool(is_leaf is not None and is_leaf(tree))
+
+
+def LeafSpec() -> pytree.TreeSpec:
+    """The shape of a single leaf."""
+    return pytree.TreeSpec(None, None, ())
