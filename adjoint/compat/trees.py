@@ -63,6 +63,6 @@ def _is_leaf(tree: Any, is_leaf: Any = None) -> bool:
     return type(tree) not in SUPPORTED_NODES or bool(is_leaf is not None and is_leaf(tree))
 
 
-def LeafSpec() -> pytree.TreeSpec:
+def LeafSpec() -> pytree.TreeSpec:  # noqa: N802  a class in PyTorch
     """The shape of a single leaf."""
     return pytree.TreeSpec(None, None, ())
