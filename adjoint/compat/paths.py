@@ -113,6 +113,9 @@ _LAYERS = (
 # Classes that are not there, which packages name where a type is said, and do not use.
 ANNOTATED = {
     "PyTorchFileReader",
+    "_C.Graph",
+    "_C.Node",
+    "_C.Value",
     "cuda.CUDAGraph",
     "cuda.Event",
     "cuda.Stream",

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from adjoint.creation import arange
+from adjoint.device import device
 from adjoint.dtypes import get_default_dtype
 from adjoint.ops.conversion import _requested as requested
 from adjoint.ops.sorting import unique
@@ -54,4 +55,5 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The device, data type, haste and memory format that arguments of `to` ask for."""
     asked = requested(args, kwargs)
     haste = bool(asked.get("non_blocking", False))
-    return asked.get("device"), asked.get("dtype"), haste, asked.get("memory_format")
+    where = None if asked.get("device") is None else device(asked["device"])
+    return where, asked.get("dtype"), haste, asked.get("memory_format")

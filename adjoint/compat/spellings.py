@@ -11,6 +11,7 @@ _IMPLICIT = "adjoint.ops.implicit"
 
 SPELLINGS: dict[str, str] = {
     "autograd.torch": "adjoint.compat:torch",
+    "torch": "adjoint.compat:torch",
     "Future": "adjoint.compat.futures:Future",
     "_standard_gamma": f"{_IMPLICIT}:standard_gamma",
     "_standard_gamma_grad": f"{_IMPLICIT}:gamma_slope",
