@@ -19,7 +19,7 @@ seeds = st.integers(0, 2**32 - 1)
 batches = st.sampled_from([(), (2,), (2, 1)])
 every_distribution = pytest.mark.parametrize(("name", "kind"), EVERY)
 
-# PyTorch's polynomials for Bessel functions have six digits.
+# Bessel functions: PyTorch has polynomials of six digits, whose slopes are less exact still.
 COARSE = {"VonMises"}
 
 
@@ -43,7 +43,7 @@ def agree(expected, found, name=""):
     """Tensors of both libraries are the same."""
     assert tuple(found.shape) == tuple(expected.shape)
     assert str(found.dtype).rpartition(".")[2] == str(expected.dtype).rpartition(".")[2]
-    rtol, atol = (1e-5, 1e-6) if name in COARSE else (1e-7, 1e-9)
+    rtol, atol = (1e-5, 1e-5) if name in COARSE else (1e-7, 1e-9)
     found, expected = (t.detach().numpy() for t in (found, expected))
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
 
