@@ -18,9 +18,7 @@ def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[MappingKey, A
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
 
 
-def register_pytree_node(
-    cls: type, flatten_fn: Any, unflatten_fn: Any, **unused: Any
-) -> None:
+def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **unused: Any) -> None:
     """Take instances of cls apart; how a file would name them, or a path, is of no use here."""
     pytree.register_pytree_node(cls, flatten_fn, unflatten_fn)
 
