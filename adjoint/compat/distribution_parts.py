@@ -9,6 +9,7 @@ from adjoint.distributions.relaxed import (
     ExpRelaxedCategorical as ExpRelaxedCategorical,
     LogitRelaxedBernoulli as LogitRelaxedBernoulli,
 )
+from adjoint.ops.implicit import dirichlet_rule
 from adjoint.tensor import Tensor
 
 _batch_mahalanobis = squared_distance
@@ -22,3 +23,8 @@ def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
     made: Any = empty(shape, dtype=dtype, device=device)
     filled: Tensor = made.normal_()
     return filled
+
+
+def _Dirichlet_backward(x: Any, concentration: Any, grad_output: Any) -> Any:  # noqa: N802
+    """The gradient of a Dirichlet distribution's sample by its concentrations."""
+    return dirichlet_rule(grad_output, concentration, x)

@@ -138,14 +138,15 @@ def dirichlet_slope(xp: Any, x: Any, alpha: Any, total: Any) -> Any:
     return (part * _integral(rate, x.dtype, integrand)).astype(x.dtype)
 
 
-def _dirichlet_rule(grad: Any, input: Any, result: Any) -> Any:
+def dirichlet_rule(grad: Any, input: Any, result: Any) -> Any:
+    """The gradient of parts by their concentrations, from that of what was made of them."""
     total = sum(input, -1, True) + input * 0
     slope = dirichlet_slope(result, input, total)
     return slope * (grad - sum(result * grad, -1, True))
 
 
 @general(
-    input=_dirichlet_rule,
+    input=dirichlet_rule,
     method=False,
     node_name="SampleDirichletBackward0",
 )
