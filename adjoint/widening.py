@@ -1,5 +1,6 @@
 """Rules and forwards of several steps on 16-bit floats: computed in float32, rounded once."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +56,7 @@ def widening_rule(rule: Function, place: int) -> Function:
     Its answer is rounded where it arrives, as all gradients are cast to the type they are for.
     """
 
+    @functools.wraps(rule)
     def call(*args: Any) -> Any:
         kind = getattr(args[place], "dtype", None)
         if kind is F32 or kind is F64 or half_type(args[place]) is None:
@@ -67,6 +69,7 @@ def widening_rule(rule: Function, place: int) -> Function:
 def widening_forward(forward: Function) -> Function:
     """A forward that sees 16-bit floats in float32, and whose result is rounded to their type."""
 
+    @functools.wraps(forward)
     def call(xp: Any, first: Any, *args: Any, **named: Any) -> Any:
         kind = getattr(first, "dtype", None)
         if kind is F32 or kind is F64 or half_type(first) is None:
@@ -74,7 +77,6 @@ def widening_forward(forward: Function) -> Function:
         arguments = [wide(value) for value in args]
         return rounded(forward(xp, wide(first), *arguments, **wide_named(named)), kind)
 
-    call.__module__ = forward.__module__
     return call
 
 

@@ -127,7 +127,7 @@ class Op:
         self.rule0: Rule | None = None
         self.rule1: Rule | None = None
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
-        # Whether it computes with 16-bit floats in float32: True, False, or "rules" if only they do.
+        # Whether 16-bit floats are computed with in float32; "rules": in its rules alone.
         self.wide: Any = family == "elementwise"
 
     def __repr__(self) -> str:
