@@ -66,20 +66,30 @@ def widening_rule(rule: Function, place: int) -> Function:
     return call
 
 
+def mixed(values: Any, kind: Any) -> bool:
+    """Whether an array among the values is of another floating type."""
+    for value in values:
+        own = getattr(value, "dtype", kind)
+        if own != kind and category_of(own) == FLOAT:
+            return True
+    return False
+
+
 def widening_forward(forward: Function) -> Function:
-    """A forward that sees 16-bit floats in float32, and whose result is rounded to their type."""
+    """A forward that sees 16-bit floats in float32, and whose result is rounded to their type.
+
+    Types that are mixed are left to it: it may refuse them.
+    """
 
     @functools.wraps(forward)
     def call(xp: Any, first: Any, *args: Any, **named: Any) -> Any:
         kind = getattr(first, "dtype", None)
         if kind is F32 or kind is F64 or half_type(first) is None:
             return forward(xp, first, *args, **named)
+        if mixed(args, kind) or mixed(named.values(), kind):
+            return forward(xp, first, *args, **named)
         arguments = [wide(value) for value in args]
-        return rounded(forward(xp, wide(first), *arguments, **wide_named(named)), kind)
+        keywords = {name: wide(value) for name, value in named.items()}
+        return rounded(forward(xp, wide(first), *arguments, **keywords), kind)
 
     return call
-
-
-def wide_named(named: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by name, those of 16-bit floats in float32."""
-    return {name: wide(value) for name, value in named.items()}

@@ -8,6 +8,7 @@ from adjoint.ops.activation import logsigmoid, relu
 from adjoint.ops.cumulative import cumsum
 from adjoint.ops.elementwise import clamp_min, div, mul, square, where
 from adjoint.ops.indexing import gather, getitem, one_hot
+from adjoint.ops.kinds import same_kind
 from adjoint.ops.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import log_softmax, softmax, sum
@@ -109,6 +110,7 @@ def nll_loss(
             f"{tuple(input.shape)} and {tuple(target.shape)}"
         )
     _check_classes(input, target, weight)
+    same_kind("nll_loss", input, weight=weight)
     target = as_index(target)
     losses = picked_losses(input, target, ignore_index)
     kept = target != ignore_index

@@ -113,6 +113,7 @@ class Op:
         self.diagonal = family == "elementwise"  # its gradients have the shape of its result
         self.promotes: list[int] = []
         self.floats = False
+        self.bools = True  # whether bools may be among the arguments that mix
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
         self.plain = False  # no view, and forward answers a single array
@@ -378,6 +379,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     """Take the options that are not derivatives out of settings."""
     op.view = settings.pop("view", False)
     op.floats = settings.pop("floats", False)
+    op.bools = settings.pop("bools", True)
     op.mutate = settings.pop("mutate", None)
     op.inplace = settings.pop("inplace", op.family == "elementwise")
     op.method = settings.pop("method", True)
