@@ -8,7 +8,7 @@ from typing import Any
 from adjoint.ambient import is_inference_mode_enabled
 from adjoint.backends import backend_for
 from adjoint.backends.numpy import numpy_backend
-from adjoint.device import CPU, device
+from adjoint.device import CPU, device, get_default_device, set_default_device
 from adjoint.dtypes import (
     BOOL,
     COMPLEX,
@@ -64,32 +64,12 @@ np = numpy_backend.xp
 # ---- what all factories share ----
 
 
-class _Default:
-    """The device of new tensors."""
-
-    def __init__(self) -> None:
-        self.device = CPU
-
-
-_default = _Default()
-
-
-def get_default_device() -> device:
-    """The device on which factories make tensors."""
-    return _default.device
-
-
-def set_default_device(device: Any) -> None:
-    """Change it; None means the CPU again."""
-    _default.device = CPU if device is None else _as_device(device)
-
-
 def _as_device(value: Any) -> device:
     return device(value)
 
 
 def _place(where: Any) -> device:
-    return _default.device if where is None else _as_device(where)
+    return get_default_device() if where is None else _as_device(where)
 
 
 def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
@@ -200,7 +180,7 @@ def tensor(
             stacklevel=2,
         )
     kind = None if dtype is None else as_dtype(dtype)
-    array, where = array_of(data, kind, _default.device)
+    array, where = array_of(data, kind, get_default_device())
     return finished(array, where if device is None else _as_device(device), requires_grad)
 
 
@@ -297,6 +277,8 @@ def _imitating(name: str, input: Any, options: dict[str, Any]) -> Options:
     """The keywords of a factory that imitates a tensor."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): input must be a Tensor, not {type(input).__name__}")
+    if input.special and hasattr(input, "refuse"):  # a parameter that has no shape yet
+        input.refuse(name)
     return Options(name, _own(input, options))
 
 

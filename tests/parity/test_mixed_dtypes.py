@@ -1,4 +1,4 @@
-"""Data types that PyTorch does not mix are refused, with its type of error; others give its type."""
+"""What PyTorch does not mix is refused, with its type of error; the rest has its data type."""
 
 import itertools
 from collections.abc import Callable
