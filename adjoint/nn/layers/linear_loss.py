@@ -82,10 +82,11 @@ class LinearCrossEntropyLoss(Module):
     def forward(self, input: Any, target: Any) -> Any:
         """linear_cross_entropy with the weights of `linear`."""
         shape = (self.num_classes, *self.out_features)
+        rows: Any = self.linear.weight
         bias = self.linear.bias
         return functional.linear_cross_entropy(
             input,
-            self.linear.weight.reshape(*shape, self.linear.in_features),
+            rows.reshape(*shape, self.linear.in_features),
             target,
             linear_bias=None if bias is None else bias.reshape(shape),
             weight=self.weight,

@@ -395,7 +395,7 @@ class CrossMapLRN2d(Stateless):
         """input / (k + alpha / size * the sum of squares nearby) ** beta."""
         if input.ndim != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead")
-        places = arange(input.shape[1], device=input.device)
+        places: Any = arange(input.shape[1], device=input.device)
         reach = (self.size - 1) // 2
         apart = (places - places.reshape(-1, 1)).abs()
         counted = ((apart <= reach) | ((places == 0) & (apart > reach))).to(input.dtype)
