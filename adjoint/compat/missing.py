@@ -23,7 +23,7 @@ _REASONS = {
     "mtia": "there is no such device",
     "_subclasses": "there are no fake tensors",
     "utils.data": "an iterable of batches is the program's own",
-    "utils.tensorboard": "logging is the program's own",
+    "utils.tensorboard": "the packages tensorboard and tensorboardX write such logs themselves",
     "hub": "files are downloaded, repositories are not",
     "utils.cpp_extension": "no C++ is involved; see adjoint.library for operations of one's own",
 }
