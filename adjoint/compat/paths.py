@@ -225,6 +225,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "utils._python_dispatch": ("adjoint.compat.dispatch_modes",),
     "utils._pytree": ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees"),
     "utils._cxx_pytree": ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees"),
+    "utils.benchmark": ("adjoint.compat.benchmarking",),
     "utils.data._utils": (),
     "utils.data._utils.collate": ("adjoint.utils.data.collate",),
     "utils.data._utils.worker": ("adjoint.utils.data.worker",),
