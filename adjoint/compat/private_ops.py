@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.ops.activation import relu
-from adjoint.ops.elementwise import add
+from adjoint.ops.arithmetic import add
 from adjoint.ops.resampling import channel_shuffle
 from adjoint.ops.sorting import unique
 from adjoint.tensor import Tensor

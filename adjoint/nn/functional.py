@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
-from adjoint.ops import activation, elementwise, normalization, random, reduction
+from adjoint.ops import activation, normalization, random, reduction, selection
 from adjoint.ops.activation import (
     gelu as gelu,
     glu as glu,
@@ -173,7 +173,7 @@ def rrelu(
     slopes = activation.random_slopes(input, lower, upper, training)
     if not training:
         return leaky_relu_(input, slopes)
-    return input.mul_(elementwise.where(input > 0, 1.0, slopes))
+    return input.mul_(selection.where(input > 0, 1.0, slopes))
 
 
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:

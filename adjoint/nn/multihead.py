@@ -5,11 +5,11 @@ from typing import Any
 from adjoint.dtypes import bool_
 from adjoint.ops.arrange import pad, repeat
 from adjoint.ops.attention import scaled_dot_product_attention
-from adjoint.ops.elementwise import where
 from adjoint.ops.matmul import matmul, mT
 from adjoint.ops.neural import linear
 from adjoint.ops.random import dropout
 from adjoint.ops.reduction import mean, softmax
+from adjoint.ops.selection import where
 from adjoint.ops.shape import cat, chunk, reshape, transpose, unsqueeze
 
 # ---- masks ----

@@ -4,10 +4,14 @@ import math
 from typing import Any
 
 from adjoint.backends.numpy import ZEROS
+from adjoint.dispatch import conj
+from adjoint.ops.arithmetic import abs, div, mul, sub
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import abs, conj, div, exp, mul, sub, where, zero_of
 from adjoint.ops.op import composite, elementwise
+from adjoint.ops.powers import exp
+from adjoint.ops.rules import zero_of
+from adjoint.ops.selection import where
 from adjoint.ops.shape import narrow, reshape
 from adjoint.ops.special import erf, error_function
 from adjoint.ops.trigonometry import tanh

@@ -5,10 +5,10 @@ from typing import Any
 from adjoint.dtypes import BOOL, FLOAT, category_of
 from adjoint.ops.arrange import repeat_interleave
 from adjoint.ops.cumulative import narrowed, widened
-from adjoint.ops.elementwise import where
 from adjoint.ops.matmul import matmul, mT
 from adjoint.ops.op import COMPOSITES, composite, general
 from adjoint.ops.reduction import all, softmax, sum
+from adjoint.ops.selection import where
 from adjoint.tensor_core import TensorCore, backend_of
 
 

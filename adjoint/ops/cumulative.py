@@ -3,10 +3,12 @@
 from functools import partial
 from typing import Any
 
+from adjoint.dispatch import conj
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import complex_logaddexp, conj, exp, where
 from adjoint.ops.op import composite, general, linear
+from adjoint.ops.powers import complex_logaddexp, exp
+from adjoint.ops.selection import where
 from adjoint.ops.shape import flip
 from adjoint.views import apply_inplace
 

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from adjoint.dispatch import conj
 from adjoint.ops.arrange import tril
 from adjoint.ops.decompositions import (
     linalg_lu_factor,
@@ -9,7 +10,6 @@ from adjoint.ops.decompositions import (
     linalg_qr,
     linalg_svd,
 )
-from adjoint.ops.elementwise import conj, refused_derivative
 from adjoint.ops.linalg import (
     LinAlgError,
     check_matrices,
@@ -19,6 +19,7 @@ from adjoint.ops.linalg import (
 from adjoint.ops.matmul import matmul, mH
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import mean
+from adjoint.ops.rules import refused_derivative
 from adjoint.ops.shape import expand, narrow, transpose, unsqueeze
 
 # ---- LU ----

@@ -3,12 +3,15 @@
 import math
 from typing import Any, NamedTuple
 
+from adjoint.dispatch import conj
 from adjoint.ops.arrange import tril, triu
 from adjoint.ops.complex_numbers import real
-from adjoint.ops.elementwise import choose, conj, log, zero_of
 from adjoint.ops.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
+from adjoint.ops.powers import log
 from adjoint.ops.reduction import sum
+from adjoint.ops.rules import zero_of
+from adjoint.ops.selection import choose
 from adjoint.ops.shape import (
     basic_index,
     cat,

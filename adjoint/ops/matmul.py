@@ -5,8 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.dispatch import conj
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import conj
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reduction import sum
 from adjoint.ops.shape import expand, permute, reshape, transpose, unsqueeze

@@ -5,11 +5,12 @@ from typing import Any
 
 from adjoint.dispatch import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
+from adjoint.ops.arithmetic import abs as absolute, sgn
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import normal_dim, normal_dims
-from adjoint.ops.elementwise import abs as absolute, sgn, where
 from adjoint.ops.op import COMPOSITES, composite, find, general
 from adjoint.ops.reduction import kept, reduced_count, sum
+from adjoint.ops.selection import where
 
 
 def _norm_rule(grad: Any, input: Any, result: Any, p: Any, dim: Any, keepdim: bool) -> Any:

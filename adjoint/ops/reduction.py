@@ -5,7 +5,9 @@ import math
 import warnings
 from typing import Any
 
+from adjoint.dispatch import conj
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype, int64
+from adjoint.ops.arithmetic import abs as absolute
 from adjoint.ops.comparison import isnan, logical_and, logical_not, logical_or
 from adjoint.ops.cumulative import (
     is_half,
@@ -15,8 +17,9 @@ from adjoint.ops.cumulative import (
     widened,
 )
 from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
-from adjoint.ops.elementwise import abs as absolute, conj, exp, maximum, minimum, where
 from adjoint.ops.op import composite, general, linear
+from adjoint.ops.powers import exp
+from adjoint.ops.selection import maximum, minimum, where
 from adjoint.ops.shape import expand, reshape
 
 INT64 = int64.numpy_dtype

@@ -6,7 +6,6 @@ from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.comparison import isnan
 from adjoint.ops.cumulative import moved_along, narrowed, pick_along, place_along, running
 from adjoint.ops.dims import along, check_positions, normal_dim
-from adjoint.ops.elementwise import ceil, clamp, floor, refused_derivative, round, where
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import (
     chosen_along,
@@ -16,6 +15,9 @@ from adjoint.ops.reduction import (
     shared_by_equals,
     sum,
 )
+from adjoint.ops.rounding import ceil, floor, round
+from adjoint.ops.rules import refused_derivative
+from adjoint.ops.selection import clamp, where
 from adjoint.ops.shape import permute, reshape
 
 # ---- sorting ----
