@@ -358,32 +358,21 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise RuntimeError(
             f"{op.name}(): dtype={kind.name} asks for another type than out has, {out.dtype.name}"
         )
-    return write_out(op.name, result, out)
+    return write_out(op.name, result, out, op.exact_out)
 
 
-# Ops that want out= in the data type of their result; the others cast to it, as in PyTorch.
-_EXACT_NAMES: Final[str] = (
-    "addmm all amax amin aminmax any argmax argmin bitwise_not ceil complex conj_physical cummax "
-    "cummin diag floor frac frexp hardshrink heaviside histc isin isneginf isposinf kthvalue lerp "
-    "log_softmax logcumsumexp matmul max_dim median_dim min_dim mm mode msort nan_to_num "
-    "nanmedian_dim nanquantile neg nonzero polar quantile round searchsorted sgn sign signbit "
-    "softmax sort topk tril triu trunc"
-)
-EXACT_OUT: Final[frozenset[str]] = frozenset(_EXACT_NAMES.split())
-
-
-def write_out(name: str, result: Any, out: Any) -> Any:
-    """Put a result into the tensors given as out=."""
+def write_out(name: str, result: Any, out: Any, exact: bool = False) -> Any:
+    """Put a result into the tensors given as out=: cast, unless it must fit exactly."""
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
-            write_out(name, value, target)
+            write_out(name, value, target, exact)
         return type(result)(*out) if hasattr(result, "_fields") else out
     if result.needs_grad or (out.needs_grad and ambient().grad_enabled):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
-    if name in EXACT_OUT and out.dtype is not result.dtype:
+    if exact and out.dtype is not result.dtype:
         if result.dtype.name != "bool" or out.dtype.name != "uint8":
             raise RuntimeError(
                 f"{name}(): expected out of dtype {result.dtype.name}, got {out.dtype.name}"

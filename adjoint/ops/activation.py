@@ -282,7 +282,7 @@ def _shrink_rule(grad: Any, input: Any, lambd: float) -> Any:
     return stepwise(where(near_zero(input, lambd), 0, grad), input)
 
 
-@elementwise(input=_shrink_rule, inplace=False)
+@elementwise(input=_shrink_rule, inplace=False, exact_out=True)
 def hardshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     """input, and 0 where it is at most lambd away from 0."""
     _floats_only("hardshrink", input)

@@ -166,7 +166,7 @@ def fmod(xp: Any, input: Any, other: Any) -> Any:
     return xp.fmod(input, other)
 
 
-@elementwise(input=lambda grad: -grad)
+@elementwise(input=lambda grad: -grad, exact_out=True)
 def neg(xp: Any, input: Any) -> Any:
     """-input."""
     if kind_of(input) == "b":
@@ -204,7 +204,7 @@ def _sgn_tangent(args: list[Any], tangents: list[Any]) -> Any:
     return _sgn_rule(tangents[0], args[0], sgn(args[0]))
 
 
-@elementwise(input=_sgn_rule, jvp=_sgn_tangent)
+@elementwise(input=_sgn_rule, jvp=_sgn_tangent, exact_out=True)
 def sgn(xp: Any, input: Any) -> Any:
     """The sign of a real number, z / |z| of a complex one; 0 at 0."""
     if input.dtype.kind == "c":
@@ -213,7 +213,7 @@ def sgn(xp: Any, input: Any) -> Any:
     return xp.array(input) if input.dtype.kind in "bu" else xp.sign(input)
 
 
-@elementwise(input=lambda grad: zero_of(grad))
+@elementwise(input=lambda grad: zero_of(grad), exact_out=True)
 def sign(xp: Any, input: Any) -> Any:
     """-1, 0 or 1."""
     refuse_complex("sign", input)
@@ -257,6 +257,7 @@ def _lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
     end=lambda grad, weight: grad * conj(weight),
     weight=lambda grad, input, end: grad * conj(end - input),
     promotes="input end",
+    exact_out=True,
 )
 def lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
     """input + weight * (end - input)."""

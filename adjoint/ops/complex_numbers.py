@@ -12,7 +12,7 @@ from adjoint.ops.shape import select
 from adjoint.ops.trigonometry import cos, sin
 
 
-@elementwise(input=lambda grad: conj_physical(grad))
+@elementwise(input=lambda grad: conj_physical(grad), exact_out=True)
 def conj_physical(xp: Any, input: Any) -> Any:
     """Complex conjugate of each element."""
     return xp.array(input) if input.dtype.kind == "b" else xp.conjugate(input)
@@ -111,6 +111,7 @@ def angle(xp: Any, input: Any) -> Any:
     method=False,
     inplace=False,
     name="complex",
+    exact_out=True,
 )
 def complex_(xp: Any, real: Any, imag: Any) -> Any:
     """Complex numbers from real and imaginary parts."""
@@ -122,7 +123,7 @@ def complex_(xp: Any, real: Any, imag: Any) -> Any:
     return pairs.view(_COMPLEX_OF[real.dtype.name])[..., 0]
 
 
-@composite(method=False)
+@composite(method=False, exact_out=True)
 def polar(abs: Any, angle: Any) -> Any:
     """Complex numbers from modulus and angle."""
     if abs.dtype != angle.dtype or abs.dtype.name not in _COMPLEX_OF:

@@ -200,7 +200,7 @@ def _logcumsumexp_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
     return recurrence(grad, conj(decay), dim, -1) * conj(exp(input - result))
 
 
-@general(input=_logcumsumexp_rule)
+@general(input=_logcumsumexp_rule, exact_out=True)
 def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
     """Logarithms of the sums of the exponentials of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -238,13 +238,13 @@ def _cumulative_rule(grad0: Any, result1: Any, input_shape: Any, dim: int) -> An
     return place_along(grad0, result1, dim, input_shape[dim] if input_shape else 1, False)
 
 
-@general(input=_cumulative_rule, returns="values indices")
+@general(input=_cumulative_rule, returns="values indices", exact_out=True)
 def cummax(xp: Any, input: Any, dim: int) -> Any:
     """The largest element so far along dim, and its index."""
     return _running_extreme(xp, input, dim, xp.maximum, lambda value, best: value >= best)
 
 
-@general(input=_cumulative_rule, returns="values indices")
+@general(input=_cumulative_rule, returns="values indices", exact_out=True)
 def cummin(xp: Any, input: Any, dim: int) -> Any:
     """The smallest element so far along dim, and its index."""
     return _running_extreme(xp, input, dim, xp.minimum, lambda value, best: value <= best)

@@ -544,7 +544,7 @@ def nonzero_positions(xp: Any, input: Any) -> Any:
     return rows if input.ndim else rows[:, :0]
 
 
-@composite
+@composite(exact_out=True)
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
     if not as_tuple:

@@ -197,13 +197,13 @@ def count_nonzero(xp: Any, input: Any, dim: Any = None) -> Any:
     return (input != 0).sum(axis=axes_of(dim, input.ndim), dtype="int64")
 
 
-@general()
+@general(exact_out=True)
 def any(xp: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether an element along dim is true (not zero)."""
     return _judged(xp, xp.any, input, dim, keepdim)
 
 
-@general()
+@general(exact_out=True)
 def all(xp: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether all elements along dim are true (not zero)."""
     return _judged(xp, xp.all, input, dim, keepdim)
@@ -381,7 +381,7 @@ def shared_by_equals(grad: Any, input: Any, result: Any) -> Any:
     return chosen * (grad / sum(chosen))
 
 
-@general(input=_shared)
+@general(input=_shared, exact_out=True)
 def amax(xp: Any, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     """The largest element over dim; equal ones share the gradient."""
     refuse_complex(input)
@@ -389,7 +389,7 @@ def amax(xp: Any, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     return input.max(axis=normal_dims(dim, input.ndim), keepdims=keepdim)
 
 
-@general(input=_shared)
+@general(input=_shared, exact_out=True)
 def amin(xp: Any, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     """The smallest element over dim; equal ones share the gradient."""
     refuse_complex(input)
@@ -402,6 +402,7 @@ def amin(xp: Any, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
         _shared(grad0, input, result0, dim, keepdim) + _shared(grad1, input, result1, dim, keepdim)
     ),
     returns="min max",
+    exact_out=True,
 )
 def aminmax(xp: Any, input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element over dim."""
@@ -456,13 +457,17 @@ def min_all(xp: Any, input: Any) -> Any:
     return input.min()
 
 
-@general(input=selected, returns="values indices", method=False, node_name="MaxBackward0")
+@general(
+    input=selected, returns="values indices", method=False, node_name="MaxBackward0", exact_out=True
+)
 def max_dim(xp: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
     """The largest elements along dim, and where they are."""
     return _extreme(xp, input, dim, keepdim, xp.argmax)
 
 
-@general(input=selected, returns="values indices", method=False, node_name="MinBackward0")
+@general(
+    input=selected, returns="values indices", method=False, node_name="MinBackward0", exact_out=True
+)
 def min_dim(xp: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
     """The smallest elements along dim, and where they are."""
     return _extreme(xp, input, dim, keepdim, xp.argmin)
@@ -516,13 +521,13 @@ def _place_of(xp: Any, input: Any, dim: Any, keepdim: bool, find_index: Any) -> 
     return find_index(input, axis=dim, keepdims=keepdim)
 
 
-@general()
+@general(exact_out=True)
 def argmax(xp: Any, input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Where the largest element is: along dim, or in the flattened tensor."""
     return _place_of(xp, input, dim, keepdim, xp.argmax)
 
 
-@general()
+@general(exact_out=True)
 def argmin(xp: Any, input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Where the smallest element is: along dim, or in the flattened tensor."""
     return _place_of(xp, input, dim, keepdim, xp.argmin)
@@ -562,7 +567,9 @@ def _floating(input: Any, dtype: Any) -> Any:
     return input
 
 
-@general(input=lambda grad, result, dim: result * (grad - sum(grad * result, dim, True)))
+@general(
+    input=lambda grad, result, dim: result * (grad - sum(grad * result, dim, True)), exact_out=True
+)
 def softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     """Exponentials along dim, scaled to sum 1."""
     input = _floating(input, dtype)
@@ -575,7 +582,7 @@ def softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     return narrowed(powers, input.dtype)
 
 
-@general(input=lambda grad, result, dim: grad - exp(result) * sum(grad, dim, True))
+@general(input=lambda grad, result, dim: grad - exp(result) * sum(grad, dim, True), exact_out=True)
 def log_softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     """The logarithm of softmax, without its underflow."""
     input = _floating(input, dtype)

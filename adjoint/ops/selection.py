@@ -134,7 +134,7 @@ def clamp_max(xp: Any, input: Any, max: Any) -> Any:
     return xp.minimum(input, max)
 
 
-@elementwise(input=lambda grad, input: where(isfinite(input), grad, 0))
+@elementwise(input=lambda grad, input: where(isfinite(input), grad, 0), exact_out=True)
 def nan_to_num(
     xp: Any, input: Any, nan: float | None = None, posinf: Any = None, neginf: Any = None
 ) -> Any:
@@ -148,7 +148,10 @@ def nan_to_num(
 
 
 @elementwise(
-    input=refused_derivative("heaviside"), values=refused_derivative("heaviside"), promotes=""
+    input=refused_derivative("heaviside"),
+    values=refused_derivative("heaviside"),
+    promotes="",
+    exact_out=True,
 )
 def heaviside(xp: Any, input: Any, values: Any) -> Any:
     """0 below 0, 1 above, values at 0."""

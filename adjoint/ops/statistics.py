@@ -16,7 +16,7 @@ from adjoint.ops.shape import cat, narrow, reshape, transpose
 # ---- counts ----
 
 
-@general()
+@general(exact_out=True)
 def histc(xp: Any, input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
     """How many elements lie in each of `bins` equal parts of min … max."""
     if bins <= 0:
