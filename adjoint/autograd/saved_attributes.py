@@ -11,15 +11,6 @@ from adjoint.op_node import OpNode
 from adjoint.ops.op import RESULT, SHAPE, TABLE, VALUE, Op
 from adjoint.tensor import Tensor
 
-# What PyTorch's formula of an op calls otherwise: a parameter, or the result.
-RENAMED: dict[str, dict[str, str]] = {
-    "cholesky_lower": {"result": "L"},
-    "linalg_inv": {"result": "inverse"},
-    "matmul": {"other": "mat2"},
-    "p_norm": {"p": "ord"},
-    "pick": {"index": "indices"},
-}
-
 _names: dict[str, dict[str, tuple[int, int]]] = {}
 
 
@@ -42,7 +33,7 @@ def _name(op: Op, kind: int, index: int) -> str:
         field: str = op.outputs._fields[index]
         return field
     name = "result" if kind == RESULT else op.parameters[index]
-    name = RENAMED.get(op.name, {}).get(name, "self" if name == "input" else name)
+    name = op.saved_as.get(name, "self" if name == "input" else name)
     return f"{name}_sym_sizes" if kind == SHAPE else name
 
 

@@ -60,6 +60,7 @@ def _cholesky_rule(grad: Any, L: Any) -> Any:
     A=lambda grad, result: _cholesky_rule(grad, result),
     method=False,
     node_name="LinalgCholeskyExBackward0",
+    saved_as={"result": "L"},
 )
 def cholesky_lower(xp: Any, A: Any) -> Any:
     """The lower triangular L with L @ L^H = A."""

@@ -198,6 +198,7 @@ def getitem(input: Any, index: Any) -> Any:
     input=lambda grad, input_shape, index: place(grad, input_shape, index),
     method=False,
     node_name="IndexBackward0",
+    saved_as={"index": "indices"},
 )
 def pick(xp: Any, input: Any, index: Any) -> Any:
     """A copy of what a plain index with arrays, masks or lists names."""

@@ -66,7 +66,11 @@ def _inverse_rule(grad: Any, inverse: Any) -> Any:
     return -(adjoint @ grad @ adjoint)
 
 
-@general(A=lambda grad, result: _inverse_rule(grad, result), method=False)
+@general(
+    A=lambda grad, result: _inverse_rule(grad, result),
+    method=False,
+    saved_as={"result": "inverse"},
+)
 def linalg_inv(xp: Any, A: Any) -> Any:
     """The inverse of square matrices."""
     check_matrices(A)

@@ -90,6 +90,7 @@ def _right_factor(grad: Any, input: Any, other_shape: Any) -> Any:
     input=lambda grad, other: _left_factor(grad, other),
     other=lambda grad, input, other_shape: _right_factor(grad, input, other_shape),
     node_name="MmBackward0",
+    saved_as={"other": "mat2"},
     exact_out=True,
 )
 def matmul(xp: Any, input: Any, other: Any) -> Any:

@@ -34,7 +34,12 @@ def _norm_rule(grad: Any, input: Any, result: Any, p: Any, dim: Any, keepdim: bo
     return sgn(input) * where(flat, 0.0, where(flat, 1.0, size) ** (p - 1)) * scale
 
 
-@general(input=_norm_rule, method=False, node_name="LinalgVectorNormBackward0")
+@general(
+    input=_norm_rule,
+    method=False,
+    node_name="LinalgVectorNormBackward0",
+    saved_as={"p": "ord"},
+)
 def p_norm(xp: Any, input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
     """The norm of exponent p of all elements over dim, as one vector."""
     if category_of(input.dtype) < FLOAT:

@@ -123,6 +123,7 @@ class Op:
         self.inplace = True
         self.changer: Any = None  # its in-place form, as watchers and subclasses see it
         self.method = True
+        self.saved_as: dict[str, str] = {}  # what PyTorch calls a parameter or result it saves
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward0"
         self.rule0: Rule | None = None
         self.rule1: Rule | None = None
@@ -384,6 +385,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.jvp = settings.pop("jvp", None)
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)
+    op.saved_as = settings.pop("saved_as", op.saved_as)
     returns = settings.pop("returns", None)
     if returns is not None:
         op.outputs = namedtuple(op.name, returns)  # type: ignore[misc]  # made from data
