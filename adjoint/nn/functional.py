@@ -60,7 +60,6 @@ from adjoint.ops.distances import (
 from adjoint.ops.dropout import dropped
 from adjoint.ops.embedding import embedding as embedding, embedding_bag as embedding_bag
 from adjoint.ops.grid import affine_grid as affine_grid, grid_sample as grid_sample
-from adjoint.ops.indexing import one_hot as one_hot
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.losses import (
     binary_cross_entropy as binary_cross_entropy,
@@ -102,6 +101,7 @@ from adjoint.ops.pooling import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
+from adjoint.ops.positions import one_hot as one_hot
 from adjoint.ops.resampling import (
     channel_shuffle as channel_shuffle,
     fold as fold,
