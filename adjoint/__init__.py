@@ -261,17 +261,19 @@ from adjoint.ops.norms import (
     renorm as renorm,
 )
 from adjoint.ops.indexing import (
-    argwhere as argwhere,
     gather as gather,
     index_put as index_put,
     index_select as index_select,
     masked_fill as masked_fill,
     masked_select as masked_select,
-    nonzero as nonzero,
-    nonzero_static as nonzero_static,
     scatter_add as scatter_add,
     take as take,
     take_along_dim as take_along_dim,
+)
+from adjoint.ops.positions import (
+    argwhere as argwhere,
+    nonzero as nonzero,
+    nonzero_static as nonzero_static,
     unravel_index as unravel_index,
 )
 from adjoint.ops.writing import (
@@ -538,7 +540,6 @@ from adjoint.creation import (
     eye as eye,
     full as full,
     full_like as full_like,
-    get_default_device as get_default_device,
     linspace as linspace,
     logspace as logspace,
     normal as normal,
@@ -552,12 +553,15 @@ from adjoint.creation import (
     randn_like as randn_like,
     randperm as randperm,
     scalar_tensor as scalar_tensor,
-    set_default_device as set_default_device,
     tensor as tensor,
     tril_indices as tril_indices,
     triu_indices as triu_indices,
     zeros as zeros,
     zeros_like as zeros_like,
+)
+from adjoint.creation_options import (
+    get_default_device as get_default_device,
+    set_default_device as set_default_device,
 )
 from adjoint.windows import (
     bartlett_window as bartlett_window,

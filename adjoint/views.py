@@ -30,6 +30,7 @@ from adjoint.autograd.node import (
 )
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
+from adjoint.complaints import complaint
 from adjoint.dtypes import can_cast, from_numpy_dtype
 from adjoint.promotion import common_backend, promoted, unwrapped
 from adjoint.recording import needs, pack_all, record
@@ -249,7 +250,7 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     try:
         op.mutate(target.array, *arrays)
     except Exception as error:
-        raise dispatch.complaint(op, [target.array, *arrays], error) from None
+        raise complaint(op, [target.array, *arrays], error) from None
     target.counter().bump()
     if lineage.tracking.used:
         lineage.extend(op, values, [target])
@@ -305,7 +306,7 @@ def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> N
                 return
         out = dispatch.run_forward(op, backend.xp, arrays)
     except Exception as error:
-        raise dispatch.complaint(op, arrays, error) from None
+        raise complaint(op, arrays, error) from None
     if isinstance(out, (tuple, list)):
         raise RuntimeError(f"{op.name}_(): an op with several results has no in-place form")
     out = backend.asarray(out)

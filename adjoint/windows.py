@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.creation import Options
+from adjoint.creation_options import Options
 from adjoint.dtypes import FLOAT, INTEGER
 from adjoint.literals import number
 from adjoint.tensor import Tensor

@@ -3,7 +3,11 @@
 from typing import Any
 
 from adjoint import dtypes
-from adjoint.creation import set_default_device, tensor, zeros
+from adjoint.creation import (
+    tensor,
+    zeros,
+)
+from adjoint.creation_options import set_default_device
 from adjoint.device import device
 from adjoint.dtypes import dtype, set_default_dtype
 from adjoint.size import Size

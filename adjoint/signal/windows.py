@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.creation import Options
+from adjoint.creation_options import Options
 from adjoint.dtypes import FLOAT
 from adjoint.tensor import Tensor
 
