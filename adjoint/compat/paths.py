@@ -5,7 +5,7 @@ programs written for PyTorch use are in modules of this package, one a topic; th
 A module that adjoint does not have counts for nothing.
 """
 
-_ABSENT = "adjoint.compat.absent"  # what a library or device answers that is not there
+_ABSENT = "adjoint.compat.absent_devices"  # what a library or device answers that is not there
 _UNCOMPILED = "adjoint.compat.uncompiled"  # what decorators and guards of compilers do without one
 _AMP = ("adjoint.compat.autocasting", "adjoint.compat.grad_scaling")
 
@@ -162,9 +162,9 @@ PATHS: dict[str, tuple[str, ...]] = {
         "adjoint",
     ),
     **{path: (f"adjoint.{path}",) for path in _SAME},
-    "autograd": ("adjoint.compat.gradients", "adjoint.compat.saved_places", "adjoint.autograd"),
+    "autograd": ("adjoint.compat.old_autograd", "adjoint.compat.saved_tensors", "adjoint.autograd"),
     # Old and deep paths to what adjoint keeps in one place.
-    "autograd.variable": ("adjoint.compat.gradients",),
+    "autograd.variable": ("adjoint.compat.old_autograd",),
     "autograd._functions": ("adjoint.compat.graph_nodes",),
     "autograd.profiler_util": ("adjoint.autograd.profiler_events",),
     "__future__": ("adjoint.nn.conversion",),
@@ -179,13 +179,13 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_functorch.vmap": ("adjoint.func",),
     "_vmap_internals": ("adjoint.func",),
     "nn": ("adjoint.nn", "adjoint.compat.parallel"),
-    "nn.init": ("adjoint.compat.initialising", "adjoint.nn.init"),
+    "nn.init": ("adjoint.compat.old_init", "adjoint.nn.init"),
     "nn.utils.prune": ("adjoint.compat.pruning", "adjoint.nn.utils.prune"),
     "nn.parallel": ("adjoint.nn.parallel", "adjoint.compat.parallel"),
     "nn.modules": ("adjoint.nn",),
     "nn.modules.module": ("adjoint.compat.module_hooks", "adjoint.nn.module", "adjoint.nn"),
     **{f"nn.modules.{name}": ("adjoint.nn", "adjoint.compat.layer_bases") for name in _LAYERS},
-    "nn.modules.utils": ("adjoint.compat.tuples", "adjoint.nn"),
+    "nn.modules.utils": ("adjoint.compat.size_tuples", "adjoint.nn"),
     "nn.modules.lazy": ("adjoint.nn.layers.lazy",),
     "nn.parameter": ("adjoint.nn.parameter", "adjoint.nn"),
     "nn.utils.clip_grad": ("adjoint.nn.utils",),
@@ -203,7 +203,7 @@ PATHS: dict[str, tuple[str, ...]] = {
         "adjoint.distributions.parameters",
         "adjoint.compat.distribution_parts",
     ),
-    "distributed": ("adjoint.distributed", "adjoint.compat.alone"),
+    "distributed": ("adjoint.distributed", "adjoint.compat.single_process"),
     "futures": ("adjoint.compat.futures",),
     "library": ("adjoint.compat.libraries", "adjoint.library"),
     "_library": (),
@@ -221,7 +221,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "fx": ("adjoint.compat.tracing",),
     "onnx": ("adjoint.compat.exporting",),
     "onnx.symbolic_helper": ("adjoint.compat.exporting",),
-    "_utils": ("adjoint.compat.flattening", "adjoint.compat.private_parts"),
+    "_utils": ("adjoint.compat.private_utils",),
     "utils._python_dispatch": ("adjoint.compat.dispatch_modes",),
     "utils._pytree": ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees"),
     "utils._cxx_pytree": ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees"),
@@ -252,7 +252,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "cpu": (),
     "cpu.amp": _AMP,
     "cpu.amp.autocast_mode": _AMP,
-    "cuda": ("adjoint.compat.devices",),
+    "cuda": ("adjoint.compat.cuda",),
     "cuda.amp": _AMP,
     "cuda.amp.autocast_mode": _AMP,
     "cuda.amp.grad_scaler": _AMP,
@@ -269,12 +269,11 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_jit_internal": (_UNCOMPILED,),
     # PyTorch's private parts.
     "_C": (
-        "adjoint.compat.private_parts",
         "adjoint.compat.graph_nodes",
         "adjoint.compat.cached_tensors",
         "adjoint.compat.overriding",
     ),
-    "_C._autograd": ("adjoint.compat.gradients", "adjoint.compat.saved_places"),
+    "_C._autograd": ("adjoint.compat.old_autograd", "adjoint.compat.saved_tensors"),
     "_C._functions": ("adjoint.compat.graph_nodes",),
     "_C._functorch": (),
     "_C._nn": ("adjoint.compat.private_ops", "adjoint.nn.functional"),

@@ -26,7 +26,7 @@ SPELLINGS: dict[str, str] = {
         "adjoint.distributions.transform:InverseTransform"
     ),
     "distributions.kl._KL_REGISTRY": "adjoint.distributions.kl:REGISTRY",
-    "profiler.kineto_available": "adjoint.compat.absent:is_available",
+    "profiler.kineto_available": "adjoint.compat.absent_devices:is_available",
     "autograd.profiler.emit_nvtx": "adjoint.compat.nvtx:emit_nvtx",
     "autograd.profiler.EventList": "adjoint.autograd.profiler_events:EventList",
     "vmap": "adjoint.func:vmap",
@@ -73,6 +73,7 @@ SPELLINGS: dict[str, str] = {
     "_C._AutoDispatchBelowAutograd": "adjoint:no_grad",
     "Tag": "adjoint.compat.libraries:Tag",
     "_C.default_generator": "adjoint:default_generator",
+    "_C.has_lapack": "adjoint.compat.versions:has_lapack",
     "_C.TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._TensorBase": "adjoint.tensor_core:TensorCore",
     "_C._functions.AccumulateGrad": "adjoint.autograd.node:AccumulateGrad",
@@ -80,12 +81,12 @@ SPELLINGS: dict[str, str] = {
         "adjoint.nn.state_dict:consume_prefix_in_state_dict_if_present"
     ),
     "nn.functional.grad": "adjoint.nn:grad",
-    "_nnpack_available": "adjoint.compat.absent:is_available",
+    "_nnpack_available": "adjoint.compat.absent_devices:is_available",
     "optim.lr_scheduler.EPOCH_DEPRECATION_WARNING": "adjoint.optim.lr_scheduler.base:EPOCH_GIVEN",
     f"nn.modules.linear.{_LINEAR}": f"adjoint.nn.layers.linear:{_LINEAR}",
     "sparse_coo_tensor": "adjoint.compat.sparse_tensors:sparse_coo_tensor",
     "spmm": "adjoint.ops.matmul:mm",
-    "OutOfMemoryError": "adjoint.compat.devices:OutOfMemoryError",
+    "OutOfMemoryError": "adjoint.compat.cuda:OutOfMemoryError",
     "optim.lr_scheduler._LRScheduler": "adjoint.optim.lr_scheduler:LRScheduler",
     "nn.modules.module._IncompatibleKeys": "adjoint.nn.module:IncompatibleKeys",
 }
