@@ -395,7 +395,7 @@ for _p in (MultivariateNormal, LowRankMultivariateNormal):
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _exponential_family(p: Any, q: Any) -> Any:
+def exponential_family(p: Any, q: Any) -> Any:
     """From log normalisers, as a Bregman divergence."""
     if type(p) is not type(q):
         raise NotImplementedError(
