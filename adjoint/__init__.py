@@ -214,18 +214,11 @@ from adjoint.ops.arrange import (
 )
 from adjoint.ops.reduction import (
     all as all,
-    amax as amax,
-    amin as amin,
-    aminmax as aminmax,
     any as any,
-    argmax as argmax,
-    argmin as argmin,
     count_nonzero as count_nonzero,
     log_softmax as log_softmax,
     logsumexp as logsumexp,
-    max as max,
     mean as mean,
-    min as min,
     nanmean as nanmean,
     nansum as nansum,
     prod as prod,
@@ -236,6 +229,15 @@ from adjoint.ops.reduction import (
     trace as trace,
     var as var,
     var_mean as var_mean,
+)
+from adjoint.ops.extremes import (
+    amax as amax,
+    amin as amin,
+    aminmax as aminmax,
+    argmax as argmax,
+    argmin as argmin,
+    max as max,
+    min as min,
 )
 from adjoint.ops.cumulative import (
     cummax as cummax,

@@ -7,11 +7,12 @@ from typing import Any
 from adjoint.dtypes import FLOAT, as_dtype
 from adjoint.ops.decompositions import linalg_svdvals
 from adjoint.ops.dims import normal_dim, normal_dims
+from adjoint.ops.extremes import amax, amin
 from adjoint.ops.linalg import check_matrices, linalg_inv_ex, tolerance
 from adjoint.ops.matmul import shapes_of
 from adjoint.ops.norms import p_norm
 from adjoint.ops.op import composite, general
-from adjoint.ops.reduction import amax, amin, sum
+from adjoint.ops.reduction import sum
 from adjoint.ops.selection import choose
 from adjoint.ops.shape import basic_index, permute, reshape, unsqueeze
 

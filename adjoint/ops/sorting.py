@@ -6,15 +6,15 @@ from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.comparison import isnan
 from adjoint.ops.cumulative import moved_along, narrowed, pick_along, place_along, running
 from adjoint.ops.dims import along, check_positions, normal_dim
-from adjoint.ops.op import composite, general
-from adjoint.ops.reduction import (
+from adjoint.ops.extremes import (
     chosen_along,
     refuse_complex,
     refuse_empty,
     selected,
     shared_by_equals,
-    sum,
 )
+from adjoint.ops.op import composite, general
+from adjoint.ops.reduction import sum
 from adjoint.ops.rounding import ceil, floor, round
 from adjoint.ops.rules import refused_derivative
 from adjoint.ops.selection import clamp, where
