@@ -11,6 +11,7 @@ from typing import Any
 
 from adjoint.backends import backend_of, lookup
 from adjoint.dtypes import fitted_integer
+from adjoint.ops.conversion import to
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.shape import (
@@ -198,7 +199,7 @@ def _nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         return parts
     where = input.device
     return tuple(
-        [p.to(where) if isinstance(p, Tensor) and type(p.array) is NDARRAY else p for p in parts]
+        [to(p, where) if isinstance(p, Tensor) and type(p.array) is NDARRAY else p for p in parts]
     )
 
 
