@@ -131,9 +131,12 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         if not task.captures or node not in task.captures:
             step(task, node, grad)
             return
-    if hooks is not None and node.is_leaf and task.plain and hooks.is_empty():
-        accumulate(task, node, grad, node in task.owned)  # someone waits to see the leaf itself
-        return
+    if hooks is not None and node.is_leaf:
+        if task.plain and hooks.is_empty():
+            accumulate(task, node, grad, node in task.owned)  # someone waits to see the leaf itself
+            return
+        if hooks.recast and grad is not None:
+            grad = conform(node, 0, grad)
     grads: list[Any] = [grad] if node.outputs is None else grad
     seen = hooks is not None and (bool(hooks.tensor) or bool(hooks.retain) or bool(hooks.pre))
     # As in PyTorch: a node that runs is captured before its tensor hooks, another after them.
