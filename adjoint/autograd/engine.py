@@ -158,6 +158,7 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         step(task, node, raw(grads[0]) if node.outputs is None else [raw(g) for g in grads])
         return
     edges = node.edges()
+    late = False
     if task.logged:
         log_step(node, grads)
     if isinstance(node, AccumulateGrad):
@@ -178,10 +179,12 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         results = fit(task, node, edges, answers)
         if task.anomaly is not None:
             task.anomaly.inspect(node, results)
+        late = hooks is None or not hooks.post
         hooks = node.hooks  # code of the user, if it ran, may have registered some
     if hooks is not None and hooks.post:
         task.enter_user_code()
-        results = run_post_hooks(node, hooks.post, results, grads)
+        gone: list[Any] = [None] * len(grads)  # as in PyTorch, for who came while the node ran
+        results = run_post_hooks(node, hooks.post, results, gone if late else grads)
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, edges, results, grads)
