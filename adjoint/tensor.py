@@ -62,13 +62,15 @@ class Tensor(TensorCore):
     @property
     def is_leaf(self) -> bool:
         """Whether its gradient ends here: it was made by the user, or needs no gradient."""
-        self.up_to_date()
+        if self.extras is not None:
+            self.refresh(True)
         return self.node is None
 
     @property
     def grad_fn(self) -> Node | None:
         """The node that takes its gradient further; None for a leaf."""
-        self.up_to_date()
+        if self.extras is not None:
+            self.refresh(True)
         return None if self.node is None else self.node.shown()
 
     @property
@@ -192,12 +194,12 @@ class Tensor(TensorCore):
         if self.extras is not None:
             self.refresh()
 
-    def refresh(self) -> None:
+    def refresh(self, asked: bool = False) -> None:
         """If this is a view whose memory was changed elsewhere, find its node anew."""
         extras = self.extras
         if extras is not None and extras.base is not None and extras.counter is not None:
             if extras.counter.value != extras.view_version:
-                views.regenerate(self)
+                views.regenerate(self, asked)
 
     def current_array(self) -> Any:
         """The array, made anew if it is a view whose library can't share memory."""
