@@ -17,7 +17,6 @@ _SAME = (
     "autograd.grad_mode",
     "autograd.gradcheck",
     "autograd.graph",
-    "autograd.profiler",
     "fft",
     "func",
     "linalg",
@@ -45,6 +44,7 @@ _SAME = (
     "utils",
     "utils.data",
     "utils.data.distributed",
+    "utils.module_tracker",
 )
 
 _OPTIMIZERS = (
@@ -97,7 +97,11 @@ PATHS: dict[str, tuple[str, ...]] = {
     # Old and deep paths to what adjoint keeps in one place.
     "autograd.variable": ("adjoint.compat.gradients",),
     "autograd._functions": ("adjoint.compat.graph_nodes",),
-    "autograd.profiler_util": ("adjoint.autograd.profiler_events",),
+    "autograd.profiler": ("adjoint.compat.profiled_events", "adjoint.autograd.profiler"),
+    "autograd.profiler_util": (
+        "adjoint.compat.profiled_events",
+        "adjoint.autograd.profiler_events",
+    ),
     "__future__": ("adjoint.nn.conversion",),
     "functional": ("adjoint",),
     "functorch": ("adjoint.func",),
