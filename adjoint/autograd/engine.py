@@ -183,8 +183,8 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         hooks = node.hooks  # code of the user, if it ran, may have registered some
     if hooks is not None and hooks.post:
         task.enter_user_code()
-        gone: list[Any] = [None] * len(grads)  # as in PyTorch, for who came while the node ran
-        results = run_post_hooks(node, hooks.post, results, gone if late else grads)
+        # As in PyTorch: hooks that were registered while the node ran see no gradients of outputs.
+        results = run_post_hooks(node, hooks.post, results, [] if late else grads)
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, edges, results, grads)
