@@ -175,14 +175,14 @@ class Tensor(TensorCore):
     @grad_dtype.setter
     def grad_dtype(self, value: Any) -> None:
         if value is not None and not isinstance(value, dtype):
-            raise RuntimeError(f"grad_dtype must be a dtype or None, but got {type(value).__name__}")
+            raise RuntimeError(f"grad_dtype must be a dtype or None, got {type(value).__name__}")
         if not self.is_leaf:
             raise RuntimeError("grad_dtype can only be set on leaf tensors")
         kind = None if value is None else value.numpy_dtype
         old = self.gradient
         if old is not None and kind is not None and old.array.dtype != kind:
             raise RuntimeError(
-                f"Cannot set grad_dtype to {value.name} because there is already a gradient with "
+                f"Cannot set grad_dtype to {from_numpy_dtype(kind).name} because there is already a gradient with "
                 f"dtype {from_numpy_dtype(old.array.dtype).name}; set .grad to None first"
             )
         expect_dtype(self, kind)

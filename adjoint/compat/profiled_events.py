@@ -47,11 +47,10 @@ class FunctionEventAvg(profiler_events.FunctionEventAvg):
     def __init__(self) -> None:
         super().__init__("")
 
-    def add(self, event: Any, nested: bool = True, within: bool = False) -> "FunctionEventAvg":
+    def add(self, event: Any, nested: bool = True, within: bool = False) -> Any:
         """Count an event, with all that ran within it, or the events of another sum."""
         self.key = self.key or event.key
-        super().add(event, nested, within)
-        return self
+        return super().add(event, nested, within)
 
 
 class EventList(profiler_events.EventList):
