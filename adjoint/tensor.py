@@ -182,8 +182,9 @@ class Tensor(TensorCore):
         old = self.gradient
         if old is not None and kind is not None and old.array.dtype != kind:
             raise RuntimeError(
-                f"Cannot set grad_dtype to {from_numpy_dtype(kind).name} because there is already a gradient with "
-                f"dtype {from_numpy_dtype(old.array.dtype).name}; set .grad to None first"
+                f"Cannot set grad_dtype to {from_numpy_dtype(kind).name} because there is already "
+                f"a gradient with dtype {from_numpy_dtype(old.array.dtype).name}; set .grad to "
+                "None first"
             )
         expect_dtype(self, kind)
 
