@@ -207,7 +207,7 @@ def lobpcg(
     """
     rows = A.shape[-1]
     count = k if k is not None else 1 if X is None else X.shape[-1]
-    if not 1 <= count or rows < 3 * count:
+    if count < 1 or rows < 3 * count:
         raise ValueError(
             f"lobpcg(): of {rows} by {rows} matrices from 1 to {rows // 3} eigenvalues can be "
             f"asked for, got k={count}"
