@@ -354,6 +354,7 @@ from adjoint.ops.histograms import (
 )
 from adjoint.ops.factorizations import (
     geqrf as geqrf,
+    lobpcg as lobpcg,
     lu as lu,
     lu_solve as lu_solve,
     ormqr as ormqr,

@@ -17,7 +17,13 @@ LAYERS = [
     ["tensor_core"],
     ["autograd.hooks", "lineage"],
     ["autograd.node", "autograd.saved_tensors"],
-    ["autograd.engine", "autograd.graph_task", "autograd.leaves", "autograd.workers"],
+    [
+        "autograd.engine",
+        "autograd.graph_task",
+        "autograd.leaves",
+        "autograd.ownership",
+        "autograd.workers",
+    ],
     [
         "complaints",
         "dispatch",

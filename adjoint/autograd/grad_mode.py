@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.ambient import change_grad_enabled, change_inference
+from adjoint.ambient import change_any_layout, change_grad_enabled, change_inference
 
 
 class ContextDecorator:
@@ -87,6 +87,32 @@ class set_grad_enabled(ContextDecorator):
 
     def __exit__(self, *exc: object) -> None:
         change_grad_enabled(self.previous)
+
+
+class enforce_grad_layout_policy(ContextDecorator):
+    """Lay a new `.grad` out in memory as its leaf is, or take it as backward has made it.
+
+    Without the policy a gradient that nobody else holds is never copied. Like set_grad_enabled,
+    it is a function as well as a context manager.
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.enable = enable
+        self.previous = change_any_layout(not enable)
+
+    def clone(self) -> Any:
+        """See ContextDecorator."""
+        return enforce_grad_layout_policy(self.enable)
+
+    def __call__(self, function: Any) -> Any:
+        change_any_layout(self.previous)
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        change_any_layout(not self.enable)
+
+    def __exit__(self, *exc: object) -> None:
+        change_any_layout(self.previous)
 
 
 class no_grad(ContextDecorator):

@@ -63,7 +63,6 @@ _SAME = (
     "autograd.grad_mode",
     "autograd.gradcheck",
     "autograd.graph",
-    "autograd.profiler",
     "distributions",
     "distributions.constraint_registry",
     "distributions.constraints",
@@ -96,6 +95,7 @@ _SAME = (
     "utils",
     "utils.data",
     "utils.data.distributed",
+    "utils.module_tracker",
 )
 
 _OPTIMIZERS = (
@@ -183,7 +183,11 @@ PATHS: dict[str, tuple[str, ...]] = {
     # Differentiation.
     "autograd": ("adjoint.compat.old_autograd", "adjoint.compat.saved_tensors", "adjoint.autograd"),
     "autograd._functions": ("adjoint.compat.graph_nodes",),
-    "autograd.profiler_util": ("adjoint.autograd.profiler_events",),
+    "autograd.profiler": ("adjoint.compat.profiled_events", "adjoint.autograd.profiler"),
+    "autograd.profiler_util": (
+        "adjoint.compat.profiled_events",
+        "adjoint.autograd.profiler_events",
+    ),
     "autograd.variable": ("adjoint.compat.old_autograd",),
     "functorch": ("adjoint.func",),
     "functorch.experimental": ("adjoint.func",),
