@@ -562,7 +562,7 @@ from adjoint.creation import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from adjoint.creation_options import (
+from adjoint.device import (
     get_default_device as get_default_device,
     set_default_device as set_default_device,
 )

@@ -5,8 +5,8 @@ import warnings
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.creation_options import Options, finished, get_default_device, shape_of, sizes_of
-from adjoint.device import CPU, device as as_device
+from adjoint.creation_options import Options, finished, shape_of, sizes_of
+from adjoint.device import CPU, device as as_device, get_default_device
 from adjoint.dtypes import (
     BOOL,
     COMPLEX,
@@ -172,6 +172,8 @@ def _imitating(name: str, input: Any, options: dict[str, Any]) -> Options:
     """The keywords of a factory that imitates a tensor."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): input must be a Tensor, not {type(input).__name__}")
+    if input.special and hasattr(input, "refuse"):  # a parameter that has no shape yet
+        input.refuse(name)
     return Options(name, _own(input, options))
 
 

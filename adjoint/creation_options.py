@@ -1,4 +1,4 @@
-"""What all functions that make tensors share: their keywords, sizes, and the default device."""
+"""What all functions that make tensors share: their keywords and sizes."""
 
 import math
 import operator
@@ -6,34 +6,14 @@ from typing import Any
 
 from adjoint.ambient import is_inference_mode_enabled
 from adjoint.backends import backend_for
-from adjoint.device import CPU, device, device as as_device
+from adjoint.device import device, get_default_device
 from adjoint.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.ops.conversion import strided
 from adjoint.tensor import Tensor
 
 
-class _Default:
-    """The device of new tensors."""
-
-    def __init__(self) -> None:
-        self.device = CPU
-
-
-_default = _Default()
-
-
-def get_default_device() -> device:
-    """The device on which factories make tensors."""
-    return _default.device
-
-
-def set_default_device(device: Any) -> None:
-    """Change it; None means the CPU again."""
-    _default.device = CPU if device is None else as_device(device)
-
-
 def _place(where: Any) -> device:
-    return _default.device if where is None else as_device(where)
+    return get_default_device() if where is None else device(where)
 
 
 def finished(array: Any, where: device, requires_grad: bool) -> Tensor:

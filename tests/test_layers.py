@@ -33,6 +33,7 @@ LAYERS = [
         "recording",
         "tensor",
         "views",
+        "widening",
     ],
     [
         "borrowing",

@@ -1,5 +1,6 @@
 """Every op and composite of the tables, on every sample, in every way a declaration allows."""
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -526,7 +527,7 @@ def test_inplace_refusals(name: str) -> None:
 def names_in_rules(op: Op, wanted: list[bool]) -> set[str]:
     """The parameter names of the rules that will run."""
     rules = [rule for rule, active in zip(op.rules, wanted) if active] + [op.joint]
-    codes = [rule.function.__code__ for rule in rules if rule is not None]
+    codes = [inspect.unwrap(rule.function).__code__ for rule in rules if rule is not None]
     return {name for code in codes for name in code.co_varnames[: code.co_argcount]}
 
 

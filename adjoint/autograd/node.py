@@ -30,6 +30,7 @@ from adjoint.provenance import (
     user_frame,
 )
 from adjoint.tensor_core import (
+    F32,
     OWN_DTYPE,
     Spec,
     TensorCore,
@@ -445,7 +446,10 @@ def _sum_to(array: Any, shape: Any) -> Any:
     axes = tuple(range(lead)) + tuple(
         lead + i for i, n in enumerate(shape) if n == 1 and array.shape[lead + i] != 1
     )
-    return array.sum(axis=axes).reshape(shape)
+    kind = array.dtype
+    if kind.itemsize == 2 and category_of(kind) == FLOAT:  # too short to gather sums in
+        kind = F32
+    return array.sum(axis=axes, dtype=kind).reshape(shape)
 
 
 def _misfit(node: Node, output_number: int, shape: Any, got: Any) -> str:

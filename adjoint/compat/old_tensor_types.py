@@ -4,8 +4,7 @@ from typing import Any
 
 from adjoint.compat.storages import DTYPE_NAMES
 from adjoint.creation import tensor, zeros
-from adjoint.creation_options import set_default_device
-from adjoint.device import device
+from adjoint.device import device, set_default_device
 from adjoint.dtypes import dtype, set_default_dtype
 from adjoint.size import Size
 from adjoint.tensor import Tensor

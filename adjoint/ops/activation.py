@@ -271,7 +271,7 @@ def hardswish(xp: Any, input: Any) -> Any:
     return input * xp.clip(input + 3, 0, 6) / 6
 
 
-@elementwise(method=False, inplace=False)
+@elementwise(method=False, inplace=False, wide=False)
 def near_zero(xp: Any, input: Any, bound: float) -> Any:
     """Whether elements are at most bound away from 0, a number in the type of the elements."""
     limit = xp.asarray(bound, dtype=input.dtype)

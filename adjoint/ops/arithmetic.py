@@ -4,6 +4,7 @@ from typing import Any
 
 from adjoint.backends import NDARRAY, backend_of
 from adjoint.dispatch import conj, holds_complex
+from adjoint.dtypes import category_of
 from adjoint.ops.comparison import kind_of, refuse_complex
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.ops.rules import refused_derivative, zero_of
@@ -14,7 +15,8 @@ from adjoint.views import apply_inplace
 def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
     """other * alpha in other's data type."""
     scaled = xp.multiply(other, alpha)
-    if isinstance(alpha, (float, complex)) and scaled.dtype.kind != other.dtype.kind:
+    fits = category_of(scaled.dtype) <= category_of(other.dtype)
+    if isinstance(alpha, (float, complex)) and not fits:
         raise RuntimeError(f"alpha={alpha} does not fit {other.dtype}; convert the tensors first")
     return scaled.astype(other.dtype)
 
@@ -23,13 +25,7 @@ def _add_in_place(array: Any, other: Any, alpha: Any) -> None:
     backend_of(array).xp.add_scaled(array, other, alpha)
 
 
-def _refuse_bools(array: Any) -> None:
-    if kind_of(array) == "b":
-        raise RuntimeError("bool tensors can't be subtracted; use ^ or logical_xor")
-
-
 def _subtract_in_place(array: Any, other: Any, alpha: Any) -> None:
-    _refuse_bools(array)
     backend_of(array).xp.add_scaled(array, other, -alpha)
 
 
@@ -47,10 +43,10 @@ def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     input=lambda grad: grad,
     other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
     mutate=_subtract_in_place,
+    bools=False,
 )
 def sub(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""
-    _refuse_bools(input)
     return xp.subtract(input, other if alpha == 1 else _scaled(xp, other, alpha))
 
 
@@ -256,13 +252,20 @@ def _lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
     input=lambda grad, weight: grad * (1 - conj(weight)),
     end=lambda grad, weight: grad * conj(weight),
     weight=lambda grad, input, end: grad * conj(end - input),
-    promotes="input end",
+    promotes="",  # PyTorch mixes no data types here, but for a weight that is one number
     exact_out=True,
 )
 def lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
     """input + weight * (end - input)."""
+    for name, value in (("end", end), ("weight", weight)):
+        if getattr(value, "dtype", input.dtype) != input.dtype and (name == "end" or value.ndim):
+            raise RuntimeError(
+                f"expected dtype {input.dtype}, that of input, for {name}, got {value.dtype}"
+            )
     if input.dtype.kind in "iub":
         raise NotImplementedError(f"lerp() is not implemented for {input.dtype}")
+    if hasattr(weight, "dtype"):
+        weight = weight.astype(input.dtype)
     return _lerp(xp, input, end, weight)
 
 

@@ -11,6 +11,7 @@ from adjoint.ops.indexing import (
     gather,
     getitem,
 )
+from adjoint.ops.kinds import same_kind
 from adjoint.ops.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general
 from adjoint.ops.positions import one_hot
@@ -115,6 +116,7 @@ def nll_loss(
             f"{tuple(input.shape)} and {tuple(target.shape)}"
         )
     _check_classes(input, target, weight)
+    same_kind("nll_loss", input, weight=weight)
     target = as_index(target)
     losses = picked_losses(input, target, ignore_index)
     kept = target != ignore_index
@@ -148,7 +150,13 @@ def _cross_entropy_rule(grad: Any, input: Any, target: Any, ignore_index: int, h
     return grad * hidden
 
 
-@general(input=_cross_entropy_rule, hides=True, method=False, node_name="NllLossBackward0")
+@general(
+    input=_cross_entropy_rule,
+    hides=True,
+    method=False,
+    wide=True,
+    node_name="NllLossBackward0",
+)
 def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
@@ -199,7 +207,7 @@ def _shares(xp: Any, input: Any) -> Any:
     return xp.into(xp.library.divide, powers, powers, xp.row_sums(powers))
 
 
-@general(input=_slope_rule, method=False)
+@general(input=_slope_rule, method=False, wide=True)
 def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
     shares = _shares(xp, input)

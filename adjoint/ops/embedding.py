@@ -8,6 +8,7 @@ from adjoint.ops.arithmetic import div
 from adjoint.ops.dims import check_positions
 from adjoint.ops.extremes import max_dim
 from adjoint.ops.indexing import getitem, setitem_
+from adjoint.ops.kinds import same_kind
 from adjoint.ops.norms import renorm
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.selection import clamp_min, where
@@ -206,6 +207,7 @@ def embedding_bag(
             f"embedding_bag(): per_sample_weights must have the shape of input, "
             f"{list(input.shape)}, got {list(per_sample_weights.shape)}"
         )
+    same_kind("embedding_bag", weight, per_sample_weights=per_sample_weights)
     padding = _check_padding("embedding_bag", padding_idx, weight.shape[0])
     indices, bags, count = _arranged_bags(
         _check_indices("embedding_bag", input), offsets, include_last_offset

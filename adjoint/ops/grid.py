@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.ops.arithmetic import abs, fmod
 from adjoint.ops.cumulative import pick_along
+from adjoint.ops.kinds import same_kind
 from adjoint.ops.matmul import matmul, mT
 from adjoint.ops.op import composite, general
 from adjoint.ops.resampling import cubic_weights
@@ -115,6 +116,7 @@ def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
             f"grid_sample(): a grid of shape {list(grid.shape)} does not fit images of shape "
             f"{list(input.shape)}"
         )
+    same_kind("grid_sample", input, grid=grid)
     if 0 in input.shape[2:]:
         raise RuntimeError(
             f"grid_sample(): expected input to have non-empty spatial dimensions, got shape "

@@ -8,6 +8,7 @@ from adjoint.dtypes import FLOAT, as_dtype
 from adjoint.ops.decompositions import linalg_svdvals
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.extremes import amax, amin
+from adjoint.ops.kinds import same_kind
 from adjoint.ops.linalg import check_matrices, linalg_inv_ex, tolerance
 from adjoint.ops.matmul import shapes_of
 from adjoint.ops.norms import p_norm
@@ -146,4 +147,5 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
         raise RuntimeError(f"cdist: expected matrices of equal width, got {shapes_of(x1, x2)}")
     if p < 0:
         raise RuntimeError(f"cdist: p must not be negative, got {p}")
+    same_kind("cdist", x1, x2=x2)
     return linalg_vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)

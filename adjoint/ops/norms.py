@@ -37,6 +37,7 @@ def _norm_rule(grad: Any, input: Any, result: Any, p: Any, dim: Any, keepdim: bo
 @general(
     input=_norm_rule,
     method=False,
+    wide="rules",
     node_name="LinalgVectorNormBackward0",
     saved_as={"p": "ord"},
 )

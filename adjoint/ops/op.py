@@ -15,6 +15,7 @@ from adjoint._base import mypyc_attr
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import float64
 from adjoint.promotion import common_backend
+from adjoint.widening import widening_forward, widening_rule
 
 # Where a rule's argument comes from.
 GRAD: Final = 0
@@ -112,6 +113,7 @@ class Op:
         self.diagonal = family == "elementwise"  # its gradients have the shape of its result
         self.promotes: list[int] = []
         self.floats = False
+        self.bools = True  # whether bools may be among the arguments that mix
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
         self.plain = False  # no view, and forward answers a single array
@@ -128,6 +130,8 @@ class Op:
         self.rule0: Rule | None = None
         self.rule1: Rule | None = None
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
+        # Whether 16-bit floats are computed with in float32; "rules": in its rules alone.
+        self.wide: Any = family == "elementwise"
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.name}>"
@@ -365,6 +369,8 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
             for i in op.inputs
         ]
         _finish(op)
+        if op.wide:
+            _widen(op)
         TABLE[op.name] = op
         return op
 
@@ -375,6 +381,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     """Take the options that are not derivatives out of settings."""
     op.view = settings.pop("view", False)
     op.floats = settings.pop("floats", False)
+    op.bools = settings.pop("bools", True)
     op.mutate = settings.pop("mutate", None)
     op.inplace = settings.pop("inplace", op.family == "elementwise")
     op.method = settings.pop("method", True)
@@ -382,6 +389,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.exact_out = settings.pop("exact_out", False)
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)
+    op.wide = settings.pop("wide", op.wide)
     op.jvp = settings.pop("jvp", None)
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)
@@ -428,6 +436,26 @@ def _finish(op: Op) -> None:
         op.rule0 = op.rules[0]
     if len(op.rules) > 1:
         op.rule1 = op.rules[1]
+
+
+def _widen(op: Op) -> None:
+    """Let rules see 16-bit floats in float32, and a forward unless it is of one step.
+
+    The short path, which such numbers never take, keeps the rules as they were declared.
+    """
+    if op.wide is True and (op.direct is None or len(op.parameters) > op.required):
+        op.forward = widening_forward(op.forward)
+    op.rules = [None if rule is None else _widened(rule) for rule in op.rules]
+    if op.joint is not None:
+        op.joint = _widened(op.joint)
+
+
+def _widened(rule: Rule) -> Rule:
+    """The same rule in float32; one of the gradient alone has but one step, and stays."""
+    places = [i for i, (kind, _) in enumerate(rule.sources) if kind == GRAD]
+    if not places or len(rule.sources) == 1:
+        return rule
+    return Rule(widening_rule(rule.function, places[0]), rule.sources)
 
 
 def elementwise(**options: Any) -> Callable[[Any], Op]:

@@ -87,6 +87,7 @@ def pow(xp: Any, input: Any, exponent: Any) -> Any:
     promotes="",  # an exponent that is a number keeps its digits
     inplace=False,
     domain=(0.5, 3.0),
+    wide=False,  # its gradients come in double precision
     node_name="PowBackward1",
 )
 def float_power(xp: Any, input: Any, exponent: Any) -> Any:
@@ -188,7 +189,9 @@ def logaddexp2(xp: Any, input: Any, other: Any) -> Any:
 @composite
 def ldexp(input: Any, other: Any) -> Any:
     """input * 2 ** other."""
-    return mul(input, pow(2.0, other))
+    result = mul(input, pow(2.0, other))
+    keeps = input.is_floating_point() and not other.is_floating_point()
+    return result.to(input.dtype) if keeps else result
 
 
 @composite

@@ -10,7 +10,6 @@ from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dty
 from adjoint.ops.arithmetic import abs as absolute
 from adjoint.ops.comparison import isnan, logical_not
 from adjoint.ops.cumulative import (
-    is_half,
     narrowed,
     product_of_others,
     widened,
@@ -20,6 +19,7 @@ from adjoint.ops.op import composite, general, linear
 from adjoint.ops.powers import exp
 from adjoint.ops.selection import where
 from adjoint.ops.shape import expand, reshape
+from adjoint.widening import is_half
 
 INT64 = int64.numpy_dtype
 
@@ -358,13 +358,14 @@ def std_mean(
     ),
     floats=True,
     promotes="input",
+    wide="rules",
 )
 def logsumexp(xp: Any, input: Any, dim: Any, keepdim: bool = False) -> Any:
     """Logarithm of the sum of exponentials over dim."""
     values = widened(input)
     axes = normal_dims(dim, input.ndim)
     if not input.size:
-        return xp.log(values.sum(axis=axes, keepdims=keepdim))
+        return narrowed(xp.log(values.sum(axis=axes, keepdims=keepdim)), input.dtype)
     peak = values.real.max(axis=axes, keepdims=True)
     peak = xp.where(xp.isfinite(peak), peak, 0)
     total = xp.exp(values - peak).sum(axis=axes, keepdims=keepdim)
@@ -383,7 +384,9 @@ def _floating(input: Any, dtype: Any) -> Any:
 
 
 @general(
-    input=lambda grad, result, dim: result * (grad - sum(grad * result, dim, True)), exact_out=True
+    input=lambda grad, result, dim: result * (grad - sum(grad * result, dim, True)),
+    wide="rules",
+    exact_out=True,
 )
 def softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     """Exponentials along dim, scaled to sum 1."""
@@ -397,7 +400,11 @@ def softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     return narrowed(powers, input.dtype)
 
 
-@general(input=lambda grad, result, dim: grad - exp(result) * sum(grad, dim, True), exact_out=True)
+@general(
+    input=lambda grad, result, dim: grad - exp(result) * sum(grad, dim, True),
+    wide="rules",
+    exact_out=True,
+)
 def log_softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     """The logarithm of softmax, without its underflow."""
     input = _floating(input, dtype)

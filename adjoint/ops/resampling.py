@@ -126,7 +126,7 @@ def _resample_rule(
     return resample_back(grad, dim, kind, input_shape[dim], wanted, align, scale)
 
 
-@linear(input=_resample_rule, method=False, node_name="UpsampleBackward0")
+@linear(input=_resample_rule, method=False, wide=True, node_name="UpsampleBackward0")
 def resample(
     xp: Any, input: Any, dim: int, kind: str, wanted: int, align: bool, scale: float | None
 ) -> Any:
@@ -165,6 +165,7 @@ def _weighted(xp: Any, input: Any, dim: int, places: Any, weights: Any) -> Any:
         grad, dim, kind, wanted, align, scale
     ),
     method=False,
+    wide=True,
     node_name="UpsampleBackward0",
 )
 def resample_back(

@@ -134,7 +134,7 @@ def clamp_max(xp: Any, input: Any, max: Any) -> Any:
     return xp.minimum(input, max)
 
 
-@elementwise(input=lambda grad, input: where(isfinite(input), grad, 0), exact_out=True)
+@elementwise(input=lambda grad, input: where(isfinite(input), grad, 0), wide=False, exact_out=True)
 def nan_to_num(
     xp: Any, input: Any, nan: float | None = None, posinf: Any = None, neginf: Any = None
 ) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.comparison import isnan
-from adjoint.ops.cumulative import moved_along, narrowed, pick_along, place_along, running
+from adjoint.ops.cumulative import moved_along, narrowed, pick_along, place_along, running, widened
 from adjoint.ops.dims import along, check_positions, normal_dim
 from adjoint.ops.extremes import (
     chosen_along,
@@ -24,10 +24,13 @@ from adjoint.ops.shape import permute, reshape
 
 
 def order_along(xp: Any, input: Any, axis: int, descending: bool = False) -> Any:
-    """The indices that sort along an axis: equals keep their order, NaN counts as largest."""
+    """The indices that sort along an axis: equals keep their order, NaN counts as largest.
+
+    NumPy does not know where the NaN of a bfloat16 belongs, so 16-bit floats are widened.
+    """
     if not descending:
-        return xp.argsort(input, axis=axis, stable=True)
-    backwards = xp.argsort(xp.flip(input, axis), axis=axis, stable=True)
+        return xp.argsort(widened(input), axis=axis, stable=True)
+    backwards = xp.argsort(xp.flip(widened(input), axis), axis=axis, stable=True)
     return input.shape[axis] - 1 - xp.flip(backwards, axis)
 
 
@@ -79,11 +82,12 @@ def topk(
         return xp.array(input), xp.zeros((), "int64")
     if length == 0:
         return xp.array(input), xp.zeros(input.shape, "int64")
+    keys = widened(input)
     if largest:
         start = min(length - k, length - 1)
-        found = xp.argpartition(input, start, axis=axis)[along(axis, slice(length - k, None))]
+        found = xp.argpartition(keys, start, axis=axis)[along(axis, slice(length - k, None))]
     else:
-        found = xp.argpartition(input, max(k - 1, 0), axis=axis)[along(axis, slice(0, k))]
+        found = xp.argpartition(keys, max(k - 1, 0), axis=axis)[along(axis, slice(0, k))]
     order = order_along(xp, xp.take_along_axis(input, found, axis), axis, largest)
     index = narrowed(xp.take_along_axis(found, order, axis), "int64")
     return chosen_along(xp, input, index, axis, True)
@@ -337,6 +341,7 @@ def nanquantile(
 def unique_all(xp: Any, input: Any, dim: int | None = None) -> Any:
     """The distinct elements, or slices along dim, in order; where each went; how many."""
     refuse_complex(input)
+    kind, input = input.dtype, widened(input)
     if dim is None:
         shape = input.shape
         input, axis = input.reshape(-1), 0
@@ -348,11 +353,11 @@ def unique_all(xp: Any, input: Any, dim: int | None = None) -> Any:
     if input.ndim == 1:
         found = xp.unique(input, return_inverse=True, return_counts=True, equal_nan=False)
     elif not input.size:
-        return xp.array(input), xp.zeros(shape, "int64"), xp.zeros((0,), "int64")
+        return xp.array(input, kind), xp.zeros(shape, "int64"), xp.zeros((0,), "int64")
     else:
         found = xp.unique(input, return_inverse=True, return_counts=True, axis=axis)
     values, inverse, counts = found
-    return values, inverse.reshape(shape).astype("int64"), counts.astype("int64")
+    return narrowed(values, kind), inverse.reshape(shape).astype("int64"), counts.astype("int64")
 
 
 @general(
