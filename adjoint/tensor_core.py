@@ -72,7 +72,7 @@ class VersionCounter:
         return locate(self.code, self.instruction)
 
 
-OWN_DTYPE: Final = "own"  # what grad_dtype is until it is set
+OWN_DTYPE: Final[Any] = object()  # what grad_dtype is until it is set
 
 
 class Extras:
