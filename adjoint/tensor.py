@@ -543,6 +543,9 @@ class Tensor(TensorCore):
     def __setitem__(self, index: Any, value: Any) -> None:
         dispatch.operators.setitem_(self, index, value)
 
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("elements of a Tensor can't be deleted; pick those to keep by indexing")
+
     # ---- as Python values ----
 
     def numpy_array(self) -> Any:

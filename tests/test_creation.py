@@ -1,7 +1,7 @@
 """Factories: values, data types, memory and errors."""
 
-import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -364,12 +364,9 @@ def test_device_context_of_an_absent_device() -> None:
 def test_default_device_belongs_to_a_thread(torch: Any) -> None:
     """Neither a context nor set_default_device is seen by other threads."""
     for library in (adjoint, torch):
-        seen: list[Any] = []
-        with library.device("meta"):
-            thread = threading.Thread(target=lambda: seen.append(library.get_default_device()))
-            thread.start()
-            thread.join()
-        assert seen == [library.device("cpu")]
+        with library.device("meta"), ThreadPoolExecutor(1) as pool:
+            seen = pool.submit(library.get_default_device).result()
+        assert seen == library.device("cpu")
 
 
 def test_default_device_inside_a_context(torch: Any) -> None:

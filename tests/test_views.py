@@ -532,3 +532,34 @@ def test_the_node_of_a_view_changed_under_no_grad_is_refused() -> None:
             ask()
     assert repr(view) == "tensor([2.], grad_fn=<Invalid>)"
     assert x.tolist() == [2.0, 1.0]
+
+
+def test_bytes_are_read_only_where_elements_begin(torch: Any) -> None:
+    """A view of another item size needs neighbours in memory, and places that are whole in both."""
+    calls: list[Any] = [
+        lambda t, x: x[1:5].view(t.float64),
+        lambda t, x: x[2:6].view(t.float64),
+        lambda t, x: x[1:5].view(t.complex64),
+        lambda t, x: x.reshape(8, 3)[:, :2].view(t.float64),
+        lambda t, x: x.reshape(8, 3)[:1, :2].view(t.float64),
+        lambda t, x: x.reshape(6, 4)[:, :2].view(dtype=t.float64),
+        lambda t, x: x.reshape(6, 4).T.view(t.float16),
+        lambda t, x: x.reshape(6, 4).T.view(t.int32),
+        lambda t, x: x[::2][:1].view(t.float16),
+        lambda t, x: x[:2].expand(3, 2).view(t.float64),
+    ]
+    for number, call in enumerate(calls):
+        found = []
+        for library in (adjoint, torch):
+            try:
+                found.append(call(library, library.arange(24, dtype=library.float32)).tolist())
+            except RuntimeError as error:
+                found.append(type(error))
+        assert found[0] == found[1], number
+
+
+def test_elements_can_not_be_deleted(torch: Any) -> None:
+    """As in PyTorch, it is a TypeError."""
+    for library in (adjoint, torch):
+        with pytest.raises(TypeError):
+            del library.ones(3)[0]

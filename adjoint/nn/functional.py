@@ -302,6 +302,25 @@ def gumbel_softmax(
 # ---- other names ----
 
 
+def _check_projection(input: Any, weight: Any, bias: Any) -> None:
+    """Refuse shapes from which linear_cross_entropy can't make the scores of classes."""
+    name = "linear_cross_entropy()"
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"{name}: expected input of 1 or 2 dimensions, got {input.ndim}")
+    if weight.ndim < 2 or weight.shape[-1] != input.shape[-1]:
+        raise RuntimeError(
+            f"{name}: linear_weight of shape {list(weight.shape)} does not fit input of shape "
+            f"{list(input.shape)}: expected (classes, ..., features)"
+        )
+    if bias is not None and bias.shape != weight.shape[:-1]:
+        raise RuntimeError(
+            f"{name}: expected linear_bias of shape {list(weight.shape[:-1])}, got "
+            f"{list(bias.shape)}"
+        )
+    if weight.ndim > 2 and input.ndim == 1:
+        raise RuntimeError(f"{name}: several losses for each sample need a batch, (N, features)")
+
+
 def linear_cross_entropy(
     input: Any,
     linear_weight: Any,
@@ -312,9 +331,22 @@ def linear_cross_entropy(
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
+    options: Any = None,
 ) -> Any:
-    """cross_entropy of a linear map, classes in the last dimension."""
-    scores = linear(input, linear_weight, linear_bias)
+    """cross_entropy of linear(input, linear_weight, linear_bias).
+
+    linear_weight is (classes, *sizes, features); with sizes, each place of them has its own loss.
+    `options` say how PyTorch saves memory and do not change the result; here they change nothing.
+    """
+    _check_projection(input, linear_weight, linear_bias)
+    shape = tuple(linear_weight.shape[:-1])
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    scores = linear(input, linear_weight.reshape(-1, linear_weight.shape[-1]), bias)
+    scores = scores.reshape(*input.shape[:-1], *shape)
+    if ignore_index is not None and tuple(target.shape) == tuple(scores.shape):
+        raise RuntimeError(
+            "linear_cross_entropy(): ignore_index cannot be given where target holds probabilities"
+        )
     return cross_entropy(
         scores,
         target,

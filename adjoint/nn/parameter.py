@@ -153,7 +153,7 @@ class UninitializedTensor:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = getattr(func, "name", None) or getattr(func, "__name__", repr(func))
+        name: Any = getattr(func, "name", None) or getattr(func, "__name__", repr(func))
         if name not in cls.allowed:
             cls.refuse(name)
         with plain():

@@ -282,14 +282,14 @@ def _shrink_rule(grad: Any, input: Any, lambd: float) -> Any:
     return stepwise(where(near_zero(input, lambd), 0, grad), input)
 
 
-@elementwise(input=_shrink_rule, inplace=False, exact_out=True)
+@elementwise(input=_shrink_rule, inplace=False, wide=False, exact_out=True)
 def hardshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     """input, and 0 where it is at most lambd away from 0."""
     _floats_only("hardshrink", input)
     return xp.where(near_zero(input, lambd), 0, input)
 
 
-@elementwise(input=_shrink_rule, inplace=False, method=False)
+@elementwise(input=_shrink_rule, inplace=False, method=False, wide=False)
 def softshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     """input moved by lambd towards 0, and 0 where it is nearer."""
     _floats_only("softshrink", input)

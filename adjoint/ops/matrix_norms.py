@@ -7,6 +7,7 @@ from typing import Any
 from adjoint.dtypes import FLOAT, as_dtype
 from adjoint.ops.decompositions import linalg_svdvals
 from adjoint.ops.dims import normal_dim, normal_dims
+from adjoint.ops.distances import difference_norm
 from adjoint.ops.extremes import amax, amin
 from adjoint.ops.kinds import same_kind
 from adjoint.ops.linalg import check_matrices, linalg_inv_ex, tolerance
@@ -148,4 +149,4 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     if p < 0:
         raise RuntimeError(f"cdist: p must not be negative, got {p}")
     same_kind("cdist", x1, x2=x2)
-    return linalg_vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
+    return difference_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p)

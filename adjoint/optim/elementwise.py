@@ -90,6 +90,24 @@ class DeviceCounters(Counters):
         self[name] = self[name] * factor
 
 
+class RecordedCounters(Counters):
+    """Counters of a step that is part of the graph, which follows those that require grad."""
+
+    def __init__(self, state: dict[str, Tensor], names: Any) -> None:
+        super().__init__({name: state[name].array for name in names})
+        self.state = state
+
+    def __getitem__(self, name: str) -> Any:
+        tensor = self.state[name]
+        return reshape(tensor, ()) if tensor.requires_grad else super().__getitem__(name)
+
+    def scale(self, name: str, factor: Any) -> None:
+        if self.state[name].requires_grad:
+            self.state[name] = self.state[name] * factor
+        else:
+            super().scale(name, factor)
+
+
 class Batch:
     """Small parameters of one kind at one step, whose state lies in one array for each name."""
 
@@ -275,7 +293,7 @@ class ElementwiseOptimizer(Optimizer):
     def _record(self, param: Any, group: Group) -> None:
         """A step that is part of the graph: the rule runs on copies, which autograd follows."""
         state, fresh = self._prepared(param, group)
-        counters = Counters({name: state[name].array for name in self.counts(group)})
+        counters = RecordedCounters(state, self.counts(group))
         names = list(self.arrays(group))
         paired = category_of(param.array.dtype) == COMPLEX
         with enable_grad():

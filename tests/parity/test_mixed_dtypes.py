@@ -123,3 +123,17 @@ def test_truth_values_are_not_subtracted(torch: Any, name: str) -> None:
     for library in (torch, adjoint):
         with pytest.raises(RuntimeError, match="bool tensor"):
             BOOLEAN[name](library)
+
+
+@pytest.mark.parametrize("name", ["cdist", "pdist"])
+def test_unknown_differences_are_not_counted(torch: Any, name: str) -> None:
+    """The distance of exponent 0 counts what differs; inf - inf is not known to."""
+    inf, nan = float("inf"), float("nan")
+    for rows in ([[inf, 0], [inf, 1]], [[inf, 0], [0, 1]], [[nan, 0], [0, 1]], [[2.5, 0], [0, 0]]):
+        ours, theirs = (
+            library.pdist(library.tensor(rows), 0)
+            if name == "pdist"
+            else library.cdist(library.tensor(rows), library.tensor(rows), 0)
+            for library in (adjoint, torch)
+        )
+        assert str(ours.tolist()) == str(theirs.tolist())

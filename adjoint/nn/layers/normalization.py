@@ -3,7 +3,7 @@
 import warnings
 from typing import Any, ClassVar
 
-from adjoint.creation import empty, ones, tensor, zeros
+from adjoint.creation import arange, empty, ones, tensor, zeros
 from adjoint.dtypes import int64
 from adjoint.nn import functional, init
 from adjoint.nn.layers.base import REQUIRED, Stateless, taking
@@ -380,3 +380,26 @@ class LocalResponseNorm(Stateless):
     def extra_repr(self) -> str:
         """The fields and their values, but for the name of the first."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Stateless):
+    """input divided by a power of the mean square over neighbouring channels of images.
+
+    As in PyTorch, whose results these are, channel 0 counts for all further channels, not just for
+    its neighbours. The gradient is that of the result; PyTorch's own differs from it.
+    """
+
+    fields = taking(size=REQUIRED, alpha=1e-4, beta=0.75, k=1)
+
+    def forward(self, input: Any) -> Any:
+        """input / (k + alpha / size * the sum of squares nearby) ** beta."""
+        if input.ndim != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead")
+        places: Any = arange(input.shape[1], device=input.device)
+        reach = (self.size - 1) // 2
+        apart = (places - places.reshape(-1, 1)).abs()
+        counted = ((apart <= reach) | ((places == 0) & (apart > reach))).to(input.dtype)
+        squares = (counted @ input.square().flatten(2)).reshape(input.shape)
+        return input * (squares * (self.alpha / self.size) + self.k) ** -self.beta
+
+    extra_repr = LocalResponseNorm.extra_repr
