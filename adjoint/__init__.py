@@ -621,11 +621,23 @@ from adjoint.version import __compiled__ as __compiled__
 from adjoint.version import __version__ as __version__
 
 # Packages that are loaded when they are first used, so that importing adjoint stays quick.
-_LATER = ("compat", "func", "library", "nn", "optim", "profiler", "testing", "utils", "viz")
+_LATER = (
+    "compat",
+    "distributions",
+    "func",
+    "library",
+    "nn",
+    "optim",
+    "profiler",
+    "testing",
+    "utils",
+    "viz",
+)
 _HOMES = {"explain": "explaining", "load": "serialization", "save": "serialization"}
 
 if TYPE_CHECKING:
     from adjoint import compat as compat
+    from adjoint import distributions as distributions
     from adjoint import func as func
     from adjoint import library as library
     from adjoint import nn as nn

@@ -40,6 +40,7 @@ LAYERS = [
     ["autograd", "fft", "func", "library", "linalg", "methods"],
     ["explaining", "native_functions", "return_types", "settings", "special", "version"],
     ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
+    ["distributions"],
     ["safetensors_files", "saved_objects", "serialization"],
     ["__main__", "cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names

@@ -116,16 +116,6 @@ def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_target
 def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
     hooks = node.hooks
-    if node.simple and task.plain and hooks is None and grad is not None:
-        following = node.next0  # step's first half, without its call
-        if following is not None:
-            deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
-        following = node.next1
-        if following is not None:
-            deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
-        if not task.keep_graph:
-            node.release()
-        return
     executes = task.needed is None or node in task.needed
     may_step = task.raw and not node.is_leaf and not node.runs_user_code
     if hooks is None and executes and may_step and grad is not None:
@@ -532,6 +522,7 @@ def drain(task: GraphTask) -> None:
     """Evaluate ready nodes, newest first, until there are none."""
     ready = task.ready
     waiting = task.waiting
+    plain = task.plain
     observed = bool(task.observers)
     while True:
         hot = task.hot
@@ -549,6 +540,16 @@ def drain(task: GraphTask) -> None:
         else:
             break
         task.current = node
+        if plain and node.simple and node.hooks is None and grad is not None:
+            following = node.next0  # step's first half: most nodes take it, so without a call
+            if following is not None:
+                deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
+            following = node.next1
+            if following is not None:
+                deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
+            if not task.keep_graph:
+                node.release()
+            continue
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
         if observed:

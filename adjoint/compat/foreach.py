@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.ops.matrix_norms import linalg_vector_norm
 from adjoint.tensor import Tensor
 
 _UNARY = (
@@ -46,7 +47,32 @@ def _method(row: tuple[Any, ...], name: str) -> Any:
     return lambda *others: row[0].copy_(getattr(row[0], stem)(*others))
 
 
+def _foreach_norm(tensors: Any, ord: float = 2, dtype: Any = None) -> tuple[Any, ...]:
+    """The norm of each tensor."""
+    return tuple(linalg_vector_norm(tensor, ord, dtype=dtype) for tensor in tensors)
+
+
+def _group_tensors_by_device_and_dtype(
+    tensorlistlist: list[list[Any]], with_indices: bool = False
+) -> dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]:
+    """Lists of tensors as shorter ones, by the device and data type of those in the first."""
+    groups: dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]] = {}
+    for index, row in enumerate(zip(*tensorlistlist, strict=True)):
+        if row[0] is None:
+            raise RuntimeError(f"the first list must have a tensor at {index}, not None")
+        key = (row[0].device, row[0].dtype)
+        lists, indices = groups.setdefault(key, ([[] for _ in row], []))
+        for gathered, tensor in zip(lists, row, strict=True):
+            gathered.append(tensor)
+        if with_indices:
+            indices.append(index)
+    return groups
+
+
 FOREACH = {
+    "_foreach_norm": _foreach_norm,
+}
+FOREACH |= {
     f"_foreach_{name}": _foreach(name)
     for stem in (*_UNARY.split(), *_BINARY.split(), "zero", "copy")
     for name in (stem, f"{stem}_")

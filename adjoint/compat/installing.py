@@ -50,6 +50,7 @@ def _show_as_torch() -> None:
     name: Any = lambda self: "torch::autograd::AccumulateGrad"
     setattr(AccumulateGrad, "name", name)  # noqa: B010  # mypy knows a compiled class as fixed
     Tensor.__module__ = "torch"
+    importlib.import_module(ROOT).__name__ = "torch"
 
 
 class _Installed:

@@ -48,7 +48,8 @@ class TensorType(type):
         if len(args) > 1 or not hasattr(first, "__len__"):
             kind = type(first).__name__
             raise TypeError(f"{cls.path}: data must be a sequence of numbers, or sizes, not {kind}")
-        made: Any = tensor(first, device=where)
+        exact = cls.dtype if cls.dtype.is_floating_point else None  # no detour by way of float32
+        made: Any = tensor(first, dtype=exact, device=where)
         converted: Tensor = made.to(cls.dtype)
         return converted
 

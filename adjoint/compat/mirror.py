@@ -15,7 +15,7 @@ from typing import Any
 
 from adjoint.compat.attaching import find_module
 from adjoint.compat.missing import Missing, missing, torch_path
-from adjoint.compat.paths import PATHS
+from adjoint.compat.paths import ANNOTATED, LISTED, PATHS
 from adjoint.compat.spellings import SPELLINGS
 
 ROOT = "adjoint.compat.torch"
@@ -34,7 +34,8 @@ class Mirror(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         # Python puts what it imported into the parent. The parent answers for itself: the name of
         # a module may be that of a function too, and what is missing stays missing.
-        if isinstance(value, Mirror | Missing) and value.__name__ == f"{self.__name__}.{name}":
+        own = isinstance(value, Mirror | Missing) and torch_path(value.__name__)
+        if own and own == _inner(self, name):
             return
         for home in _homes(torch_path(self.__name__)):
             if name in vars(home).get("ASSIGNABLE", ()):
@@ -86,6 +87,8 @@ def _look_up(path: str) -> Any:
             return found
     if path in PATHS:
         return importlib.import_module(f"{ROOT}.{path}")
+    if path in ANNOTATED:
+        return Missing(f"{ROOT}.{path}")
     raise missing(path)
 
 
@@ -97,7 +100,10 @@ class _Loader(importlib.abc.Loader):
         return kind(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing to run: names are looked up when used."""
+        """Nothing to run: names are looked up when used, but for those that programs list."""
+        if torch_path(module.__name__) in LISTED:
+            for name in dir(module):
+                getattr(module, name)
 
 
 class MirrorFinder(importlib.abc.MetaPathFinder):

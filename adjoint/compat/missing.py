@@ -24,9 +24,7 @@ _REASONS = {
     "_subclasses": "there are no fake tensors",
     "utils.data": "an iterable of batches is the program's own",
     "utils.tensorboard": "logging is the program's own",
-    "multiprocessing": "Python's multiprocessing sends tensors too",
     "hub": "files are downloaded, repositories are not",
-    "distributions": "there are no probability distributions",
     "utils.cpp_extension": "no C++ is involved; see adjoint.library for operations of one's own",
 }
 _PREFIX = "adjoint.compat.torch."

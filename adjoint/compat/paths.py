@@ -9,6 +9,51 @@ _ABSENT = "adjoint.compat.absent"  # what a library or device answers that is no
 _UNCOMPILED = "adjoint.compat.uncompiled"  # what decorators and guards of compilers do without one
 _AMP = ("adjoint.compat.autocasting", "adjoint.compat.grad_scaling")
 
+_DISTRIBUTIONS = (
+    "bernoulli",
+    "beta",
+    "binomial",
+    "categorical",
+    "cauchy",
+    "chi2",
+    "continuous_bernoulli",
+    "dirichlet",
+    "distribution",
+    "exp_family",
+    "exponential",
+    "fishersnedecor",
+    "gamma",
+    "generalized_pareto",
+    "geometric",
+    "gumbel",
+    "half_cauchy",
+    "half_normal",
+    "independent",
+    "inverse_gamma",
+    "kumaraswamy",
+    "laplace",
+    "lkj_cholesky",
+    "log_normal",
+    "logistic_normal",
+    "lowrank_multivariate_normal",
+    "mixture_same_family",
+    "multinomial",
+    "multivariate_normal",
+    "negative_binomial",
+    "normal",
+    "one_hot_categorical",
+    "pareto",
+    "poisson",
+    "relaxed_bernoulli",
+    "relaxed_categorical",
+    "studentT",
+    "transformed_distribution",
+    "uniform",
+    "von_mises",
+    "weibull",
+    "wishart",
+)
+
 _SAME = (
     "autograd.anomaly_mode",
     "autograd.forward_ad",
@@ -17,6 +62,11 @@ _SAME = (
     "autograd.grad_mode",
     "autograd.gradcheck",
     "autograd.graph",
+    "distributions",
+    "distributions.constraint_registry",
+    "distributions.constraints",
+    "distributions.kl",
+    "distributions.transforms",
     "fft",
     "func",
     "linalg",
@@ -85,6 +135,25 @@ _LAYERS = (
     "upsampling",
 )
 
+# Classes that are not there, which packages name where a type is said, and do not use.
+ANNOTATED = {
+    "PyTorchFileReader",
+    "_C.Graph",
+    "_C.Node",
+    "_C.Value",
+    "cuda.CUDAGraph",
+    "cuda.Event",
+    "cuda.Stream",
+    "cuda.StreamContext",
+    "cuda.graph",
+    "fx.Graph",
+    "fx.GraphModule",
+    "fx.Node",
+}
+
+# Paths whose names are all looked up at once, for programs that go through a module's __dict__.
+LISTED = {"distributions", "optim"}
+
 PATHS: dict[str, tuple[str, ...]] = {
     "": (
         "adjoint.compat.top_level",
@@ -130,6 +199,14 @@ PATHS: dict[str, tuple[str, ...]] = {
     "optim.lbfgs": ("adjoint.optim", "adjoint.compat.line_search"),
     "profiler": ("adjoint.profiler", "adjoint.autograd.profiler"),
     "serialization": ("adjoint.compat.serialising",),
+    **{
+        f"distributions.{name}": ("adjoint.distributions", "adjoint.compat.distribution_parts")
+        for name in _DISTRIBUTIONS
+    },
+    "distributions.utils": (
+        "adjoint.distributions.parameters",
+        "adjoint.compat.distribution_parts",
+    ),
     "distributed": ("adjoint.distributed", "adjoint.compat.alone"),
     "futures": ("adjoint.compat.futures",),
     "library": ("adjoint.compat.libraries", "adjoint.library"),
@@ -150,8 +227,8 @@ PATHS: dict[str, tuple[str, ...]] = {
     "onnx.symbolic_helper": ("adjoint.compat.exporting",),
     "_utils": ("adjoint.compat.flattening", "adjoint.compat.private_parts"),
     "utils._python_dispatch": ("adjoint.compat.dispatch_modes",),
-    "utils._pytree": ("adjoint.pytree", "adjoint.compat.trees"),
-    "utils._cxx_pytree": ("adjoint.pytree", "adjoint.compat.trees"),
+    "utils._pytree": ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees"),
+    "utils._cxx_pytree": ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees"),
     "utils.data._utils": (),
     "utils.data._utils.collate": ("adjoint.utils.data.collate",),
     "utils.data._utils.worker": ("adjoint.utils.data.worker",),
@@ -204,7 +281,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_C._autograd": ("adjoint.compat.gradients", "adjoint.compat.saved_places"),
     "_C._functions": ("adjoint.compat.graph_nodes",),
     "_C._functorch": (),
-    "_C._nn": ("adjoint.nn.functional",),
+    "_C._nn": ("adjoint.compat.private_ops", "adjoint.nn.functional"),
     "_logging": ("adjoint.compat.logs",),
     "ops": ("adjoint.compat.operators",),
     "overrides": ("adjoint.compat.overriding",),
@@ -212,6 +289,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "testing": ("adjoint.compat.comparing",),
     "torch_version": ("adjoint.compat.versions",),
     "types": ("adjoint.compat.annotations",),
+    "utils._foreach_utils": ("adjoint.compat.foreach",),
     "utils.weak": ("adjoint.compat.weak_tensors",),
     "version": ("adjoint.compat.versions",),
 }

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from adjoint.device import device
 from adjoint.ops.activation import relu
+from adjoint.ops.conversion import _requested as requested
 from adjoint.ops.elementwise import add
 from adjoint.ops.resampling import channel_shuffle
 from adjoint.ops.sorting import unique
@@ -53,3 +55,11 @@ def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """channel_shuffle."""
     shuffled: Tensor = channel_shuffle(input, groups)
     return shuffled
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The device, data type, haste and memory format that arguments of `to` ask for."""
+    asked = requested(args, kwargs)
+    haste = bool(asked.get("non_blocking", False))
+    where = None if asked.get("device") is None else device(asked["device"])
+    return where, asked.get("dtype"), haste, asked.get("memory_format")

@@ -9,6 +9,7 @@ _ANOMALY = "adjoint.autograd.anomaly_mode"
 _UNCOMPILED = "adjoint.compat.uncompiled"
 _LINEAR = "NonDynamicallyQuantizableLinear"  # the last layer of attention
 _CASTING = "adjoint.compat.autocasting"
+_IMPLICIT = "adjoint.ops.implicit"
 
 SPELLINGS: dict[str, str] = {
     "torch": "adjoint.compat:torch",
@@ -16,6 +17,18 @@ SPELLINGS: dict[str, str] = {
     "save": "adjoint.compat.serialising:save",
     "load": "adjoint.compat.serialising:load",
     "Future": "adjoint.compat.futures:Future",
+    "_standard_gamma": f"{_IMPLICIT}:standard_gamma",
+    "_standard_gamma_grad": f"{_IMPLICIT}:gamma_slope",
+    "_sample_dirichlet": f"{_IMPLICIT}:standard_dirichlet",
+    "_dirichlet_grad": f"{_IMPLICIT}:dirichlet_slope",
+    "distributions.kl._kl_expfamily_expfamily": "adjoint.distributions.kl:_exponential_family",
+    "distributions.transforms._InverseTransform": (
+        "adjoint.distributions.transform:InverseTransform"
+    ),
+    "distributions.kl._KL_REGISTRY": "adjoint.distributions.kl:REGISTRY",
+    "profiler.kineto_available": "adjoint.compat.absent:is_available",
+    "autograd.profiler.emit_nvtx": "adjoint.compat.nvtx:emit_nvtx",
+    "autograd.profiler.EventList": "adjoint.autograd.profiler_events:EventList",
     "vmap": "adjoint.func:vmap",
     "_vmap_internals._vmap": "adjoint.func:vmap",
     "autograd.grad_mode.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",

@@ -18,6 +18,7 @@ from adjoint.compat.legacy_types import (
     CPU_TYPES,
     set_default_tensor_type as set_default_tensor_type,
 )
+from adjoint.compat.narrow_types import NARROW
 from adjoint.compat.storages import (
     CLASSES as STORAGES,
     TypedStorage as TypedStorage,
@@ -57,3 +58,4 @@ globals().update({name: _Method(name) for name in _METHODS})
 globals().update(CPU_TYPES)
 globals().update(STORAGES)
 globals().update(FOREACH)
+globals().update(NARROW)

@@ -63,7 +63,7 @@ class ScriptFunction:
 script = trace = freeze = optimize_for_inference = unchanged
 script_method = export = unused = interface = script_if_tracing = unchanged
 disable = allow_in_graph = disallow_in_graph = forbid_in_graph = optimize = unchanged
-assume_constant_result = substitute_in_graph = run = unchanged
+assume_constant_result = substitute_in_graph = run = _copy_to_script_wrapper = unchanged
 reset = graph_break = mark_dynamic = mark_static = maybe_mark_dynamic = nothing
 mark_static_address = cudagraph_mark_step_begin = nothing
 is_dynamo_compiling = is_exporting = is_scripting = is_tracing = is_compiling

@@ -487,7 +487,7 @@ def typename(obj: Any) -> str:
 
 def _float_limits(numpy_dtype: Any) -> Any:
     """NumPy's finfo, or that of ml_dtypes for the types it brings."""
-    if numpy_dtype.kind in "fc":
+    if numpy_dtype.kind in "fc" and numpy_dtype.isbuiltin != 2:  # 2: made by another library
         return numpy_backend.xp.finfo(numpy_dtype)
     import ml_dtypes
 

@@ -191,7 +191,17 @@ def getitem(input: Any, index: Any) -> Any:
         return select(input, 0, parts[0])
     if _is_basic(parts):
         return basic_index(input, _one_ellipsis(parts, input.ndim))
-    return pick(input, _one_ellipsis(parts, input.ndim))
+    return pick(input, _nearby(input, _one_ellipsis(parts, input.ndim)))
+
+
+def _nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index with its tensors on the CPU moved to where input is, as PyTorch does."""
+    if not isinstance(input, Tensor) or type(input.array) is NDARRAY:
+        return parts
+    where = input.device
+    return tuple(
+        [p.to(where) if isinstance(p, Tensor) and type(p.array) is NDARRAY else p for p in parts]
+    )
 
 
 @linear(
@@ -305,7 +315,7 @@ def setitem_(input: Any, index: Any, value: Any) -> Any:
         raise TypeError(
             f"can't assign a {type(value).__name__} to a tensor; make it a tensor first"
         )
-    parts = _one_ellipsis(plain_index(index), input.ndim)
+    parts = _nearby(input, _one_ellipsis(plain_index(index), input.ndim))
     _check_numbers(input.shape, tuple([getattr(part, "array", part) for part in parts]))
     if _is_basic(parts) and type(input.array) is NDARRAY and 0 in input.array.strides:
         basic_index(input, parts).copy_(value)  # the places written may be distinct all the same

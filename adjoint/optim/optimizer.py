@@ -83,6 +83,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapper(self: "Optimizer", *args: Any, **kwargs: Any) -> Any:
         self.has_stepped = True
+        if "_step_pre_hooks" not in self.__dict__:  # it wraps another and skipped __init__
+            return step(self, *args, **kwargs)
         if self._stepping or not (
             _step_pre_hooks or _step_post_hooks or self._step_pre_hooks or self._step_post_hooks
         ):

@@ -300,6 +300,17 @@ def test_devices_do_not_mix() -> None:
             left * right
 
 
+def test_an_index_on_the_cpu_goes_along() -> None:
+    x = adjoint.arange(5.0, device="cuda", requires_grad=True)
+    picked = x[adjoint.tensor([0, 2, 2])]
+    picked.sum().backward()
+    assert picked.device.type == "cuda"
+    assert x.grad.tolist() == [1, 0, 2, 0, 0]
+    y = adjoint.zeros(3, device="cuda")
+    y[adjoint.tensor([True, False, True])] = 4
+    assert y.tolist() == [4, 0, 4]
+
+
 def test_a_single_number_on_the_cpu_goes_along() -> None:
     x = leaf(1.0, 2.0)
     backward((x * Tensor(np.asarray(2.0, np.float32))).sum())

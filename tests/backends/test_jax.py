@@ -255,6 +255,17 @@ def test_devices_do_not_mix() -> None:
             left * right
 
 
+def test_an_index_on_the_cpu_goes_along() -> None:
+    x = Tensor(jnp.arange(5.0)).requires_grad_()
+    picked = x[Tensor(np.array([0, 2, 2]))]
+    backward(picked.sum())
+    assert isinstance(picked.array, jax.Array)
+    np.testing.assert_array_equal(x.grad.numpy_array(), [1, 0, 2, 0, 0])
+    y = Tensor(jnp.zeros(3))
+    y[Tensor(np.array([True, False, True]))] = 4
+    np.testing.assert_array_equal(y.numpy_array(), [4, 0, 4])
+
+
 def test_a_single_number_on_the_cpu_goes_along() -> None:
     x = Tensor(jnp.ones(3)).requires_grad_()
     y = x * Tensor(np.asarray(2.0, np.float32))

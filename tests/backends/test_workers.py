@@ -32,11 +32,9 @@ class MadeUpNamespace(NumpyNamespace):
     def __init__(self, kind: type) -> None:
         super().__init__(np)
         self.kind = kind
-        for name in ("total", "relu", "power", "broadcast_to"):
+        copied = [k for k, v in vars(self).items() if callable(v) and not isinstance(v, type)]
+        for name in (*copied, "total", "relu", "power", "broadcast_to"):
             setattr(self, name, self.placed(getattr(self, name)))
-
-    def __getattr__(self, name: str) -> Any:
-        return self.placed(getattr(np, name))
 
     def placed(self, function: Any) -> Any:
         """A function with its result on the device."""

@@ -456,3 +456,17 @@ def test_counters_lie_in_main_memory() -> None:
     optimizer = optim.Adam(params)
     steps(optimizer, params, 1)
     assert type(optimizer.state[params[0]]["step"].array) is numpy_backend.array_type
+
+
+def test_an_optimizer_around_another_needs_no_init():
+    class Around(optim.Optimizer):
+        def __init__(self, inner):
+            self.inner = inner
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+
+    weight = adjoint.ones(2, requires_grad=True)
+    weight.grad = adjoint.ones(2)
+    Around(optim.SGD([weight], lr=0.5)).step()
+    assert weight.tolist() == [0.5, 0.5]
