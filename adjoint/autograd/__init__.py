@@ -13,6 +13,7 @@ _HOMES = {
     "enable_grad": "grad_mode",
     "set_grad_enabled": "grad_mode",
     "inference_mode": "grad_mode",
+    "enforce_grad_layout_policy": "grad_mode",
     "Function": "function",
     "detect_anomaly": "anomaly_mode",
     "set_detect_anomaly": "anomaly_mode",

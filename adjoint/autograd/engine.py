@@ -26,6 +26,7 @@ from adjoint.autograd.hooks import (
 )
 from adjoint.autograd.leaves import accumulate, commit, remember_retained, roll_back
 from adjoint.autograd.node import AccumulateGrad, Node, conform
+from adjoint.autograd.ownership import is_alone
 from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, raw
 
@@ -121,9 +122,12 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         if not task.captures or node not in task.captures:
             step(task, node, grad)
             return
-    if hooks is not None and node.is_leaf and task.plain and hooks.is_empty():
-        accumulate(task, node, grad, node in task.owned)  # someone waits to see the leaf itself
-        return
+    if hooks is not None and node.is_leaf:
+        if task.plain and hooks.is_empty():
+            accumulate(task, node, grad, node in task.owned)  # someone waits to see the leaf itself
+            return
+        if hooks.recast and grad is not None:
+            grad = conform(node, 0, grad)
     grads: list[Any] = [grad] if node.outputs is None else grad
     seen = hooks is not None and (bool(hooks.tensor) or bool(hooks.retain) or bool(hooks.pre))
     # As in PyTorch: a node that runs is captured before its tensor hooks, another after them.
@@ -144,10 +148,15 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         step(task, node, raw(grads[0]) if node.outputs is None else [raw(g) for g in grads])
         return
     edges = node.edges()
+    late = False
     if task.logged:
         log_step(node, grads)
     if isinstance(node, AccumulateGrad):
-        accumulate(task, node, grads[0], not seen and node in task.owned)
+        owned = not seen and node in task.owned
+        if seen and not task.create_graph:
+            grads = [raw(g) for g in grads]  # what a hook has made and let go is ours
+            owned = is_alone(grads[0])
+        accumulate(task, node, grads[0], owned)
         results: list[Any] = []
     elif all_none(grads) and not node.takes_none():
         results = [None] * node.edge_count
@@ -160,10 +169,12 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         results = fit(task, node, edges, answers)
         if task.anomaly is not None:
             task.anomaly.inspect(node, results)
+        late = hooks is None or not hooks.post
         hooks = node.hooks  # code of the user, if it ran, may have registered some
     if hooks is not None and hooks.post:
         task.enter_user_code()
-        results = run_post_hooks(node, hooks.post, results, grads)
+        # As in PyTorch: hooks that were registered while the node ran see no gradients of outputs.
+        results = run_post_hooks(node, hooks.post, results, [] if late else grads)
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, edges, results, grads)

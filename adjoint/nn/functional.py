@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
-from adjoint.ops import activation, elementwise, normalization, random, reduction
+from adjoint.ops import activation, normalization, random, reduction, selection
 from adjoint.ops.activation import (
     gelu as gelu,
     glu as glu,
@@ -60,7 +60,6 @@ from adjoint.ops.distances import (
 from adjoint.ops.dropout import dropped
 from adjoint.ops.embedding import embedding as embedding, embedding_bag as embedding_bag
 from adjoint.ops.grid import affine_grid as affine_grid, grid_sample as grid_sample
-from adjoint.ops.indexing import one_hot as one_hot
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.losses import (
     binary_cross_entropy as binary_cross_entropy,
@@ -102,6 +101,7 @@ from adjoint.ops.pooling import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
+from adjoint.ops.positions import one_hot as one_hot
 from adjoint.ops.resampling import (
     channel_shuffle as channel_shuffle,
     fold as fold,
@@ -173,7 +173,7 @@ def rrelu(
     slopes = activation.random_slopes(input, lower, upper, training)
     if not training:
         return leaky_relu_(input, slopes)
-    return input.mul_(elementwise.where(input > 0, 1.0, slopes))
+    return input.mul_(selection.where(input > 0, 1.0, slopes))
 
 
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:

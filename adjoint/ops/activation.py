@@ -4,10 +4,14 @@ import math
 from typing import Any
 
 from adjoint.backends.numpy import ZEROS
+from adjoint.dispatch import conj
+from adjoint.ops.arithmetic import abs, div, mul, sub
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import abs, conj, div, exp, mul, sub, where, zero_of
 from adjoint.ops.op import composite, elementwise
+from adjoint.ops.powers import exp
+from adjoint.ops.rules import zero_of
+from adjoint.ops.selection import where
 from adjoint.ops.shape import narrow, reshape
 from adjoint.ops.special import erf, error_function
 from adjoint.ops.trigonometry import tanh
@@ -278,7 +282,7 @@ def _shrink_rule(grad: Any, input: Any, lambd: float) -> Any:
     return stepwise(where(near_zero(input, lambd), 0, grad), input)
 
 
-@elementwise(input=_shrink_rule, inplace=False, wide=False)
+@elementwise(input=_shrink_rule, inplace=False, wide=False, exact_out=True)
 def hardshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     """input, and 0 where it is at most lambd away from 0."""
     _floats_only("hardshrink", input)

@@ -5,11 +5,11 @@ from typing import Any
 from adjoint.dtypes import BOOL, bool_ as boolean, category_of, float32
 from adjoint.ops.arrange import repeat_interleave
 from adjoint.ops.cumulative import narrowed, widened
-from adjoint.ops.elementwise import where
 from adjoint.ops.kinds import same_kind
 from adjoint.ops.matmul import matmul, mT
 from adjoint.ops.op import COMPOSITES, composite, general
 from adjoint.ops.reduction import all, softmax, sum
+from adjoint.ops.selection import where
 from adjoint.tensor_core import TensorCore, backend_of
 
 

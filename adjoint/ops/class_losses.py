@@ -5,13 +5,19 @@ from typing import Any
 from adjoint.ambient import is_grad_enabled
 from adjoint.dtypes import FLOAT, category_of, int64, uint8, uint64
 from adjoint.ops.activation import logsigmoid, relu
+from adjoint.ops.arithmetic import div, mul
 from adjoint.ops.cumulative import cumsum
-from adjoint.ops.elementwise import clamp_min, div, mul, square, where
-from adjoint.ops.indexing import gather, getitem, one_hot
+from adjoint.ops.indexing import (
+    gather,
+    getitem,
+)
 from adjoint.ops.kinds import same_kind
 from adjoint.ops.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general
+from adjoint.ops.positions import one_hot
+from adjoint.ops.powers import square
 from adjoint.ops.reduction import log_softmax, softmax, sum
+from adjoint.ops.selection import clamp_min, where
 from adjoint.ops.shape import reshape, unsqueeze
 from adjoint.ops.sorting import as_index
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of

@@ -7,8 +7,8 @@ with respect to the images, and that with respect to the filters.
 from typing import Any
 
 from adjoint.backends.convolution import Layout
+from adjoint.dispatch import conj
 from adjoint.ops.cumulative import narrowed, widened
-from adjoint.ops.elementwise import conj
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reduction import sum
 from adjoint.ops.shape import permute, reshape

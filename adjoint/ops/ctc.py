@@ -9,10 +9,11 @@ import operator
 from typing import Any
 
 from adjoint.dtypes import FLOAT, INTEGER, category_of
-from adjoint.ops.elementwise import div, refused_derivative
+from adjoint.ops.arithmetic import div
 from adjoint.ops.losses import check_reduction, reduced
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import mean
+from adjoint.ops.rules import refused_derivative
 from adjoint.ops.shape import reshape, unsqueeze
 from adjoint.tensor_core import TensorCore
 

@@ -3,12 +3,14 @@
 from typing import Any
 
 from adjoint.dtypes import promote_types
+from adjoint.ops.arithmetic import abs, div
 from adjoint.ops.conversion import to
-from adjoint.ops.elementwise import abs, ceil, clamp_max, clamp_min, div
 from adjoint.ops.indexing import getitem
 from adjoint.ops.norms import norm, p_norm
 from adjoint.ops.op import composite
 from adjoint.ops.reduction import sum
+from adjoint.ops.rounding import ceil
+from adjoint.ops.selection import clamp_max, clamp_min
 from adjoint.ops.shape import broadcast_tensors
 
 

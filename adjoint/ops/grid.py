@@ -4,11 +4,13 @@ import itertools
 import math
 from typing import Any
 
+from adjoint.ops.arithmetic import abs, fmod
 from adjoint.ops.cumulative import pick_along
-from adjoint.ops.elementwise import abs, clamp, floor, fmod, round, where
 from adjoint.ops.kinds import same_kind
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.resampling import cubic_weights
+from adjoint.ops.rounding import floor, round
+from adjoint.ops.selection import clamp, where
 from adjoint.ops.shape import expand, flatten, reshape, unbind, unsqueeze
 
 # ---- coordinates ----

@@ -5,23 +5,15 @@ import warnings
 from typing import Any
 
 from adjoint.ops.activation import logsigmoid, sigmoid, softplus
+from adjoint.ops.arithmetic import abs, div, sgn
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import broadcast_shape
 from adjoint.ops.distances import pairwise_distance
-from adjoint.ops.elementwise import (
-    abs,
-    clamp_min,
-    div,
-    exp,
-    log,
-    minimum,
-    sgn,
-    square,
-    where,
-)
 from adjoint.ops.kinds import same_kind
 from adjoint.ops.op import composite, elementwise, general
+from adjoint.ops.powers import exp, log, square
 from adjoint.ops.reduction import mean, sum
+from adjoint.ops.selection import clamp_min, minimum, where
 from adjoint.ops.shape import unsqueeze
 from adjoint.ops.special import xlogy
 from adjoint.tensor_core import TensorCore

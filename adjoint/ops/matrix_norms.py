@@ -8,13 +8,14 @@ from adjoint.dtypes import FLOAT, as_dtype
 from adjoint.ops.decompositions import linalg_svdvals
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.distances import difference_norm
-from adjoint.ops.elementwise import choose
+from adjoint.ops.extremes import amax, amin
 from adjoint.ops.kinds import same_kind
 from adjoint.ops.linalg import check_matrices, linalg_inv_ex, tolerance
 from adjoint.ops.matmul import shapes_of
 from adjoint.ops.norms import p_norm
 from adjoint.ops.op import composite, general
-from adjoint.ops.reduction import amax, amin, sum
+from adjoint.ops.reduction import sum
+from adjoint.ops.selection import choose
 from adjoint.ops.shape import basic_index, permute, reshape, unsqueeze
 
 MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)

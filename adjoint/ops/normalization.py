@@ -4,11 +4,12 @@ import math
 from typing import Any
 
 from adjoint.dtypes import float32
+from adjoint.ops.arithmetic import mul
 from adjoint.ops.conversion import finfo
 from adjoint.ops.cumulative import narrowed, widened
-from adjoint.ops.elementwise import mul, rsqrt, square
 from adjoint.ops.op import Op, composite, general
 from adjoint.ops.pooling import average_windows
+from adjoint.ops.powers import rsqrt, square
 from adjoint.ops.reduction import mean
 from adjoint.ops.shape import reshape
 from adjoint.widening import is_half

@@ -120,10 +120,12 @@ class Op:
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
         self.hides = False  # forward answers (result, an array for the rules alone)
+        self.exact_out = False  # out= must have the data type of the result; others cast to it
         self.mutate: Any = None  # writes the result into the first argument's array
         self.inplace = True
         self.changer: Any = None  # its in-place form, as watchers and subclasses see it
         self.method = True
+        self.saved_as: dict[str, str] = {}  # what PyTorch calls a parameter or result it saves
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward0"
         self.rule0: Rule | None = None
         self.rule1: Rule | None = None
@@ -384,12 +386,14 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.inplace = settings.pop("inplace", op.family == "elementwise")
     op.method = settings.pop("method", True)
     op.hides = settings.pop("hides", False)
+    op.exact_out = settings.pop("exact_out", False)
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)
     op.wide = settings.pop("wide", op.wide)
     op.jvp = settings.pop("jvp", None)
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)
+    op.saved_as = settings.pop("saved_as", op.saved_as)
     returns = settings.pop("returns", None)
     if returns is not None:
         op.outputs = namedtuple(op.name, returns)  # type: ignore[misc]  # made from data
@@ -479,17 +483,19 @@ def composite(function: Function) -> Function: ...
 
 
 @overload
-def composite(*, method: bool) -> Callable[[Function], Function]: ...
+def composite(
+    *, method: bool = True, exact_out: bool = False
+) -> Callable[[Function], Function]: ...
 
 
-def composite(function: Any = None, *, method: bool = True) -> Any:
+def composite(function: Any = None, *, method: bool = True, exact_out: bool = False) -> Any:
     """A public function made of ops; it needs no rule, since each step has its own."""
     if function is None:
-        return lambda made: _register_composite(made, method)
-    return _register_composite(function, method)
+        return lambda made: _register_composite(made, method, exact_out)
+    return _register_composite(function, method, exact_out)
 
 
-def _with_extras(name: str, function: Any) -> Any:
+def _with_extras(name: str, function: Any, exact_out: bool) -> Any:
     """The function itself, or one that also takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
     if code is None:  # an object that is a method in a way of its own
@@ -509,14 +515,14 @@ def _with_extras(name: str, function: Any) -> Any:
                 kwargs[own] = kwargs.pop(alias)
         out = kwargs.pop("out", None) if writes else None
         result = function(*args, **kwargs)
-        return result if out is None else dispatch.write_out(name, result, out)
+        return result if out is None else dispatch.write_out(name, result, out, exact_out)
 
     return call
 
 
-def _register_composite(function: Any, method: bool) -> Any:
+def _register_composite(function: Any, method: bool, exact_out: bool) -> Any:
     name: str = function.__name__
-    function = _with_extras(name, function)
+    function = _with_extras(name, function, exact_out)
     if name in COMPOSITES or name in TABLE:
         raise TypeError(f"{name} is declared twice")
     COMPOSITES[name] = function

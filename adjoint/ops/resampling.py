@@ -10,8 +10,9 @@ from adjoint.dtypes import bfloat16, float16, float32, uint8
 from adjoint.ops.adaptive_pooling import adaptive_average
 from adjoint.ops.conversion import clone, to
 from adjoint.ops.convolution import each
-from adjoint.ops.elementwise import clamp, round
 from adjoint.ops.op import composite, linear
+from adjoint.ops.rounding import round
+from adjoint.ops.selection import clamp
 from adjoint.ops.shape import permute, reshape
 
 # ---- interpolation ----

@@ -6,9 +6,9 @@ of the base replays it. Views by strides are in strided.py, further copies in ar
 
 from typing import Any
 
+from adjoint.dispatch import conj
 from adjoint.dtypes import FLOAT, category_of, dtype as data_type, int64
 from adjoint.ops.dims import along, broadcast_shape, distinct_dims, normal_dim, product, resolved
-from adjoint.ops.elementwise import conj
 from adjoint.ops.op import composite, general, linear
 from adjoint.tensor import Tensor
 

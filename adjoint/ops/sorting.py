@@ -6,16 +6,18 @@ from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.comparison import isnan
 from adjoint.ops.cumulative import moved_along, narrowed, pick_along, place_along, running, widened
 from adjoint.ops.dims import along, check_positions, normal_dim
-from adjoint.ops.elementwise import ceil, clamp, floor, refused_derivative, round, where
-from adjoint.ops.op import composite, general
-from adjoint.ops.reduction import (
+from adjoint.ops.extremes import (
     chosen_along,
     refuse_complex,
     refuse_empty,
     selected,
     shared_by_equals,
-    sum,
 )
+from adjoint.ops.op import composite, general
+from adjoint.ops.reduction import sum
+from adjoint.ops.rounding import ceil, floor, round
+from adjoint.ops.rules import refused_derivative
+from adjoint.ops.selection import clamp, where
 from adjoint.ops.shape import permute, reshape
 
 # ---- sorting ----
@@ -37,7 +39,7 @@ def _ordered(grad0: Any, result1: Any, input_shape: Any, dim: int) -> Any:
     return place_along(grad0, result1, dim, input_shape[dim]) if input_shape else grad0
 
 
-@general(input=_ordered, returns="values indices")
+@general(input=_ordered, returns="values indices", exact_out=True)
 def sort(
     xp: Any, input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None
 ) -> Any:
@@ -59,13 +61,13 @@ def argsort(
     return order_along(xp, input, axis, descending) if input.ndim else xp.zeros((), "int64")
 
 
-@composite
+@composite(exact_out=True)
 def msort(input: Any) -> Any:
     """The elements in order along the first dimension."""
     return sort(input, 0)[0]
 
 
-@general(input=_ordered, returns="values indices")
+@general(input=_ordered, returns="values indices", exact_out=True)
 def topk(
     xp: Any, input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
@@ -110,7 +112,7 @@ def _element(xp: Any, input: Any, axis: int, rank: Any, keepdim: bool) -> tuple[
     return chosen_along(xp, input, index, axis, keepdim)
 
 
-@general(input=selected, returns="values indices")
+@general(input=selected, returns="values indices", exact_out=True)
 def kthvalue(xp: Any, input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along dim, counted from 1, and its index."""
     _ranked(input)
@@ -154,7 +156,13 @@ def median_all(xp: Any, input: Any) -> Any:
     return _median_of_all(xp, input, False)
 
 
-@general(input=selected, returns="values indices", method=False, node_name="MedianBackward1")
+@general(
+    input=selected,
+    returns="values indices",
+    method=False,
+    node_name="MedianBackward1",
+    exact_out=True,
+)
 def median_dim(xp: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
     """The lower median along dim, and its index."""
     return _median_along(xp, input, dim, keepdim, False)
@@ -167,7 +175,13 @@ def nanmedian_all(xp: Any, input: Any) -> Any:
     return _median_of_all(xp, input, True)
 
 
-@general(input=selected, returns="values indices", method=False, node_name="NanmedianBackward1")
+@general(
+    input=selected,
+    returns="values indices",
+    method=False,
+    node_name="NanmedianBackward1",
+    exact_out=True,
+)
 def nanmedian_dim(xp: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
     """The lower median along dim of what is not NaN, and its index."""
     return _median_along(xp, input, dim, keepdim, True)
@@ -191,7 +205,7 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False, *, out:
     return nanmedian_dim(input, dim, keepdim, **options)
 
 
-@general(input=selected, returns="values indices")
+@general(input=selected, returns="values indices", exact_out=True)
 def mode(xp: Any, input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along dim, of several the smallest, and its last index."""
     refuse_complex(input)
@@ -289,7 +303,7 @@ def _quantile(
     return reshape(values, (values.shape[0], *kept)) if keepdim else values
 
 
-@composite
+@composite(exact_out=True)
 def quantile(
     input: Any,
     q: Any,
@@ -302,7 +316,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@composite
+@composite(exact_out=True)
 def nanquantile(
     input: Any,
     q: Any,
@@ -406,7 +420,7 @@ def unique_consecutive(
 # ---- search ----
 
 
-@general(method=False)
+@general(method=False, exact_out=True)
 def searchsorted(
     xp: Any,
     sorted_sequence: Any,
@@ -463,7 +477,7 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@general(promotes="elements test_elements", method=False)
+@general(promotes="elements test_elements", method=False, exact_out=True)
 def isin(
     xp: Any,
     elements: Any,

@@ -15,9 +15,11 @@ from adjoint.autograd.grad_mode import enable_grad, no_grad
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import COMPLEX, category_of, float32
+from adjoint.ops.arithmetic import abs, sign
 from adjoint.ops.complex_numbers import view_as_complex, view_as_real
 from adjoint.ops.conversion import clone
-from adjoint.ops.elementwise import abs, clamp, maximum, sign, sqrt, where
+from adjoint.ops.powers import sqrt
+from adjoint.ops.selection import clamp, maximum, where
 from adjoint.ops.shape import reshape
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
 from adjoint.tensor import Tensor
