@@ -1,8 +1,4 @@
-"""What tensor.py declares and ops attach; written by python -m tools.tensor_stub."""
-
-from builtins import bool as _bool, float as _float, int as _int
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Self, overload
+"""The types of tensor.py and of what ops add to it; written by python -m tools.stubs."""
 
 from adjoint.autograd.hooks import RemovableHandle
 from adjoint.autograd.node import Node
@@ -11,8 +7,25 @@ from adjoint.dtypes import dtype as _dtype
 from adjoint.ops.conversion import layout as _layout
 from adjoint.ops.factorizations import TriangularSolution
 from adjoint.ops.histograms import Histogram
+from adjoint.return_types import aminmax as _aminmax
+from adjoint.return_types import cummax as _cummax
+from adjoint.return_types import cummin as _cummin
+from adjoint.return_types import frexp as _frexp
+from adjoint.return_types import geqrf as _geqrf
+from adjoint.return_types import kthvalue as _kthvalue
+from adjoint.return_types import mode as _mode
+from adjoint.return_types import sort as _sort
+from adjoint.return_types import topk as _topk
 from adjoint.size import Size
 from adjoint.tensor_core import TensorCore
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+from typing import Self
+from typing import overload
 
 class Tensor(TensorCore):
     """An n-dimensional array of one data type, that records what is done with it."""
@@ -256,7 +269,7 @@ class Tensor(TensorCore):
         """The largest element over dim; equal ones share the gradient."""
     def amin(self, dim: Any = (), keepdim: _bool = False) -> Tensor:
         """The smallest element over dim; equal ones share the gradient."""
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _AminmaxResult:
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _aminmax:
         """The smallest and the largest element over dim."""
     def angle(self) -> Tensor:
         """The argument of complex numbers; of real ones π if negative, else 0."""
@@ -462,9 +475,9 @@ class Tensor(TensorCore):
         self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None
     ) -> Tensor:
         """The tensor on a GPU, as an array of CuPy."""
-    def cummax(self, dim: _int) -> _CummaxResult:
+    def cummax(self, dim: _int) -> _cummax:
         """The largest element so far along dim, and its index."""
-    def cummin(self, dim: _int) -> _CumminResult:
+    def cummin(self, dim: _int) -> _cummin:
         """The smallest element so far along dim, and its index."""
     def cumprod(self, dim: _int, *, dtype: Any = None) -> Tensor:
         """Products of all prefixes along dim."""
@@ -614,7 +627,7 @@ class Tensor(TensorCore):
         """The fraction, with the sign of the element."""
     def frac_(self) -> Self:
         """In-place form of frac."""
-    def frexp(self) -> _FrexpResult:
+    def frexp(self) -> _frexp:
         """The mantissa, at least 1/2 and below 1, and the power of 2 that makes each element of it."""
     def gather(self, dim: _int, index: Any, *, sparse_grad: _bool = False) -> Tensor:
         """The elements that index names along dim, one for each of its elements."""
@@ -628,7 +641,7 @@ class Tensor(TensorCore):
         """In-place form of ge."""
     def geometric_(self, p: _float, *, generator: Any = None) -> Self:
         """Fill with the number of trials up to the first success."""
-    def geqrf(self) -> _GeqrfResult:
+    def geqrf(self) -> _geqrf:
         """R on and above the diagonal, and below it and in tau the reflections whose product is Q."""
     def ger(self, vec2: Any) -> Tensor:
         """The matrix of all products of two vectors' elements."""
@@ -779,7 +792,7 @@ class Tensor(TensorCore):
         """Bytes of one element."""
     def kron(self, other: Any) -> Tensor:
         """The Kronecker product: every element of input times all of other."""
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _KthvalueResult:
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _kthvalue:
         """The k-th smallest element along dim, counted from 1, and its index."""
     @property
     def layout(self) -> _layout: ...
@@ -919,7 +932,7 @@ class Tensor(TensorCore):
         """The smaller element, nan if either is nan; equal ones share the gradient."""
     def mm(self, mat2: Any, *, out: Any = None) -> Tensor:
         """Product of two matrices."""
-    def mode(self, dim: _int = -1, keepdim: _bool = False) -> _ModeResult:
+    def mode(self, dim: _int = -1, keepdim: _bool = False) -> _mode:
         """The most frequent element along dim, of several the smallest, and its last index."""
     def module_load(self, other: Any, assign: _bool = False) -> Any:
         """What a parameter or buffer is swapped with when `other` is loaded into it."""
@@ -1225,7 +1238,7 @@ class Tensor(TensorCore):
         """Exponentials along dim, scaled to sum 1."""
     def sort(
         self, dim: _int = -1, descending: _bool = False, *, stable: _bool | None = None
-    ) -> _SortResult:
+    ) -> _sort:
         """The elements in order along dim, and where they were; equal ones keep their order."""
     def split(self, split_size_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
         """A tuple of views of one length, or of the given lengths, along dim."""
@@ -1318,11 +1331,9 @@ class Tensor(TensorCore):
         """repeat, with ones for the dimensions in front that dims does not name."""
     def to(self, *args: Any, **options: Any) -> Tensor:
         """The tensor as another dtype, on another device, or as another tensor; itself if it is so."""
-    def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Any:
+    def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Tensor:
         """The tensor, which is dense already; or a copy with another data type."""
-    def topk(
-        self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True
-    ) -> _TopkResult:
+    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _topk:
         """The k largest, or smallest, elements along dim in order, and where they are."""
     def trace(self) -> Tensor:
         """Sum of the diagonal of a matrix."""
@@ -1354,7 +1365,7 @@ class Tensor(TensorCore):
         """The whole number without the fraction."""
     def trunc_(self) -> Self:
         """In-place form of trunc."""
-    def type(self, dtype: Any = None, non_blocking: _bool = False) -> Any:
+    def type(self, dtype: Any = None, non_blocking: _bool = False) -> Tensor:
         """The name of the tensor's type, or the tensor as another type."""
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with the data type and device of other."""
@@ -1421,39 +1432,3 @@ def wants_calls(kind: Any) -> _bool:
 
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""
-
-class _AminmaxResult(NamedTuple):
-    min: Tensor
-    max: Tensor
-
-class _CummaxResult(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class _CumminResult(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class _FrexpResult(NamedTuple):
-    mantissa: Tensor
-    exponent: Tensor
-
-class _GeqrfResult(NamedTuple):
-    a: Tensor
-    tau: Tensor
-
-class _KthvalueResult(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class _ModeResult(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class _SortResult(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class _TopkResult(NamedTuple):
-    values: Tensor
-    indices: Tensor
