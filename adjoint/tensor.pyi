@@ -30,156 +30,15 @@ from typing import overload
 class Tensor(TensorCore):
     """An n-dimensional array of one data type, that records what is done with it."""
 
-    prepared: _bool
-    def __init__(self, array: Any = None, *sizes: Any) -> None: ...
-    @property
-    def shape(self) -> Size:
-        """The size of each dimension."""
-    @property
-    def dtype(self) -> _dtype:
-        """The data type of the elements."""
-    @property
-    def device(self) -> _device:
-        """Where the elements are."""
-    @property
-    def ndim(self) -> _int:
-        """How many dimensions it has."""
-    @property
-    def is_leaf(self) -> _bool:
-        """Whether its gradient ends here: it was made by the user, or needs no gradient."""
-    @property
-    def grad_fn(self) -> Node | None:
-        """The node that takes its gradient further; None for a leaf."""
-    @property
-    def output_nr(self) -> _int:
-        """Which of its node's outputs it is."""
-    @property
-    def _version(self) -> _int: ...
-    @property
-    def _base(self) -> Tensor | None: ...
-    def _is_view(self) -> _bool: ...
-    def is_inference(self) -> _bool:
-        """Whether it was made in inference mode."""
-    @property
-    def requires_grad(self) -> _bool:
-        """Whether gradients are computed for it."""
-    @requires_grad.setter
-    def requires_grad(self, value: _bool) -> None: ...
-    def requires_grad_(self, requires_grad: _bool = True) -> Self:
-        """Start or stop computing gradients for a leaf."""
-    @property
-    def grad(self) -> Tensor | None:
-        """The gradient that backward has accumulated for it."""
-    @grad.setter
-    def grad(self, value: Any) -> None: ...
-    def up_to_date(self) -> None:
-        """See refresh; free for the many tensors that have nothing rare about them."""
-    def refresh(self) -> None:
-        """If this is a view whose memory was changed elsewhere, find its node anew."""
-    def current_array(self) -> Any:
-        """The array, made anew if it is a view whose library can't share memory."""
-    def overwrite(self, result: Any, name: str) -> Tensor:
-        """Become the result of a call with out=self."""
-    def shared(self) -> Tensor:
-        """A tensor without history on the same memory, counting versions together."""
-    def detach(self) -> Tensor:
-        """The same values without history; in-place changes to either are seen by both."""
-    def detach_(self) -> Self:
-        """Forget how it was made; it becomes a leaf."""
-    @property
-    def data(self) -> Tensor:
-        """The same memory without history; changes through it go unnoticed by autograd."""
-    @data.setter
-    def data(self, value: Any) -> None: ...
-    def register_hook(
-        self, hook: Any, *, name: str | None = None, once: _bool = False, context: _bool = False
-    ) -> RemovableHandle:
-        """Call hook with the gradient each time it is computed; what it returns replaces it."""
-    def register_post_accumulate_grad_hook(
-        self, hook: Any, *, name: str | None = None, once: _bool = False, context: _bool = False
-    ) -> RemovableHandle:
-        """Call hook with the leaf once its grad has been updated."""
-    def retain_grad(self) -> None:
-        """Keep the gradient of a tensor that is no leaf in its grad."""
-    @property
-    def retains_grad(self) -> _bool:
-        """Whether it is no leaf and keeps its gradient."""
-    def keep_grad(self, grad: Tensor) -> None:
-        """The engine's answer to retain_grad."""
-    def __add__(self, other: Any) -> Tensor: ...
-    def __radd__(self, other: Any) -> Tensor: ...
-    def __sub__(self, other: Any) -> Tensor: ...
-    def __rsub__(self, other: Any) -> Tensor: ...
-    def __mul__(self, other: Any) -> Tensor: ...
-    def __rmul__(self, other: Any) -> Tensor: ...
-    def __truediv__(self, other: Any) -> Tensor: ...
-    def __rtruediv__(self, other: Any) -> Tensor: ...
-    def __floordiv__(self, other: Any) -> Tensor: ...
-    def __rfloordiv__(self, other: Any) -> Tensor: ...
-    def __mod__(self, other: Any) -> Tensor: ...
-    def __rmod__(self, other: Any) -> Tensor: ...
-    def __pow__(self, other: Any) -> Tensor: ...
-    def __rpow__(self, other: Any) -> Tensor: ...
-    def __matmul__(self, other: Any) -> Tensor: ...
-    def __rmatmul__(self, other: Any) -> Tensor: ...
-    def __and__(self, other: Any) -> Tensor: ...
-    def __rand__(self, other: Any) -> Tensor: ...
-    def __or__(self, other: Any) -> Tensor: ...
-    def __ror__(self, other: Any) -> Tensor: ...
-    def __xor__(self, other: Any) -> Tensor: ...
-    def __rxor__(self, other: Any) -> Tensor: ...
-    def __lshift__(self, other: Any) -> Tensor: ...
-    def __rlshift__(self, other: Any) -> Tensor: ...
-    def __rshift__(self, other: Any) -> Tensor: ...
-    def __rrshift__(self, other: Any) -> Tensor: ...
-    def __iadd__(self, other: Any) -> Tensor: ...
-    def __isub__(self, other: Any) -> Tensor: ...
-    def __imul__(self, other: Any) -> Tensor: ...
-    def __itruediv__(self, other: Any) -> Tensor: ...
-    def __ifloordiv__(self, other: Any) -> Tensor: ...
-    def __imod__(self, other: Any) -> Tensor: ...
-    def __ipow__(self, other: Any) -> Tensor: ...
-    def __iand__(self, other: Any) -> Tensor: ...
-    def __ior__(self, other: Any) -> Tensor: ...
-    def __ixor__(self, other: Any) -> Tensor: ...
-    def __ilshift__(self, other: Any) -> Tensor: ...
-    def __irshift__(self, other: Any) -> Tensor: ...
-    def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
-    def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
-    def __lt__(self, other: Any) -> Tensor: ...
-    def __le__(self, other: Any) -> Tensor: ...
-    def __gt__(self, other: Any) -> Tensor: ...
-    def __ge__(self, other: Any) -> Tensor: ...
-    def __hash__(self) -> _int: ...
-    def __neg__(self) -> Tensor: ...
-    def __pos__(self) -> Tensor: ...
-    def __abs__(self) -> Tensor: ...
-    def __invert__(self) -> Tensor: ...
-    def __getitem__(self, index: Any) -> Tensor: ...
-    def __setitem__(self, index: Any, value: Any) -> None: ...
-    def numpy_array(self) -> Any:
-        """The elements as a NumPy array, whatever the backend; without a copy on the CPU."""
-    def item(self) -> Any:
-        """The one element as a Python number."""
-    def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
-    def __len__(self) -> _int: ...
-    def __bool__(self) -> _bool: ...
-    def number(self) -> Any:
-        """The one element, for Python's own conversions, whose callers expect a ValueError."""
-    def real_number(self) -> Any:
-        """The one element, for conversions to what can't be complex."""
-    def __float__(self) -> _float: ...
-    def __int__(self) -> _int: ...
-    def __complex__(self) -> complex: ...
-    def __iter__(self) -> Iterator[Tensor]: ...
-    def __contains__(self, element: Any) -> _bool: ...
     @property
     def H(self) -> Tensor:
         """The conjugate transpose of one matrix: Tensor.H."""
     @property
     def T(self) -> Tensor:
         """A view with the dimensions in reverse order: Tensor.T."""
+    def __abs__(self) -> Tensor: ...
+    def __add__(self, other: Any) -> Tensor: ...
+    def __and__(self, other: Any) -> Tensor: ...
     def __array__(self, dtype: Any = None, copy: _bool | None = None) -> Any:
         """NumPy's conversion: np.asarray(tensor)."""
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -187,6 +46,9 @@ class Tensor(TensorCore):
     __array_priority__: _int
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """np.sin(tensor), np.add(array, tensor): the op of that name, with its derivative."""
+    def __bool__(self) -> _bool: ...
+    def __complex__(self) -> complex: ...
+    def __contains__(self, element: Any) -> _bool: ...
     @property
     def __cuda_array_interface__(self) -> Any:
         """Where the memory is on a GPU; only for tensors there."""
@@ -196,23 +58,81 @@ class Tensor(TensorCore):
         """The memory as a DLPack capsule."""
     def __dlpack_device__(self) -> Any:
         """The device in DLPack's numbering."""
+    def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+    def __float__(self) -> _float: ...
+    def __floordiv__(self, other: Any) -> Tensor: ...
     def __format__(self, spec: str) -> str:
         """A single number is formatted as Python's; anything else only as a whole."""
+    def __ge__(self, other: Any) -> Tensor: ...
+    def __getitem__(self, index: Any) -> Tensor: ...
+    def __gt__(self, other: Any) -> Tensor: ...
+    def __hash__(self) -> _int: ...
+    def __iadd__(self, other: Any) -> Tensor: ...
+    def __iand__(self, other: Any) -> Tensor: ...
+    def __ifloordiv__(self, other: Any) -> Tensor: ...
+    def __ilshift__(self, other: Any) -> Tensor: ...
+    def __imod__(self, other: Any) -> Tensor: ...
+    def __imul__(self, other: Any) -> Tensor: ...
     def __index__(self) -> _int: ...
+    def __init__(self, array: Any = None, *sizes: Any) -> None: ...
+    def __int__(self) -> _int: ...
+    def __invert__(self) -> Tensor: ...
+    def __ior__(self, other: Any) -> Tensor: ...
+    def __ipow__(self, other: Any) -> Tensor: ...
+    def __irshift__(self, other: Any) -> Tensor: ...
+    def __isub__(self, other: Any) -> Tensor: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
+    def __itruediv__(self, other: Any) -> Tensor: ...
+    def __ixor__(self, other: Any) -> Tensor: ...
+    def __le__(self, other: Any) -> Tensor: ...
+    def __len__(self) -> _int: ...
+    def __lshift__(self, other: Any) -> Tensor: ...
+    def __lt__(self, other: Any) -> Tensor: ...
+    def __matmul__(self, other: Any) -> Tensor: ...
+    def __mod__(self, other: Any) -> Tensor: ...
+    def __mul__(self, other: Any) -> Tensor: ...
+    def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+    def __neg__(self) -> Tensor: ...
+    def __or__(self, other: Any) -> Tensor: ...
+    def __pos__(self) -> Tensor: ...
+    def __pow__(self, other: Any) -> Tensor: ...
+    def __radd__(self, other: Any) -> Tensor: ...
+    def __rand__(self, other: Any) -> Tensor: ...
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """What pickle keeps of a tensor."""
     def __repr__(self) -> str:
         """tensor([1., 2.], requires_grad=True)."""
     def __reversed__(self) -> Tensor:
         """What reversed() gives: a copy in the opposite order along the first dimension."""
+    def __rfloordiv__(self, other: Any) -> Tensor: ...
+    def __rlshift__(self, other: Any) -> Tensor: ...
+    def __rmatmul__(self, other: Any) -> Tensor: ...
+    def __rmod__(self, other: Any) -> Tensor: ...
+    def __rmul__(self, other: Any) -> Tensor: ...
+    def __ror__(self, other: Any) -> Tensor: ...
+    def __rpow__(self, other: Any) -> Tensor: ...
+    def __rrshift__(self, other: Any) -> Tensor: ...
+    def __rshift__(self, other: Any) -> Tensor: ...
+    def __rsub__(self, other: Any) -> Tensor: ...
+    def __rtruediv__(self, other: Any) -> Tensor: ...
+    def __rxor__(self, other: Any) -> Tensor: ...
+    def __setitem__(self, index: Any, value: Any) -> None: ...
     def __str__(self) -> str:
         """tensor([1., 2.], requires_grad=True)."""
+    def __sub__(self, other: Any) -> Tensor: ...
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run func on its arguments as on plain tensors; the results are instances of cls."""
+    def __truediv__(self, other: Any) -> Tensor: ...
+    def __xor__(self, other: Any) -> Tensor: ...
+    @property
+    def _base(self) -> Tensor | None: ...
+    def _is_view(self) -> _bool: ...
     @staticmethod
     def _make_subclass(cls: Any, data: Tensor, require_grad: _bool = False) -> Any:
         """An instance of cls on the memory of data, without its history."""
+    @property
+    def _version(self) -> _int: ...
     def abs(self) -> Tensor:
         """Absolute value, or modulus."""
     def abs_(self) -> Self:
@@ -487,6 +407,13 @@ class Tensor(TensorCore):
         """Sums of all prefixes along dim."""
     def cumsum_(self, dim: _int, *, dtype: Any = None) -> Self:
         """In-place form of cumsum."""
+    def current_array(self) -> Any:
+        """The array, made anew if it is a view whose library can't share memory."""
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history; changes through it go unnoticed by autograd."""
+    @data.setter
+    def data(self, value: Any) -> None: ...
     def data_ptr(self) -> _int:
         """The address of the first element; 0 for a tensor without elements."""
     def deg2rad(self) -> Tensor:
@@ -495,6 +422,13 @@ class Tensor(TensorCore):
         """In-place form of deg2rad."""
     def det(self) -> Tensor:
         """The determinant of square matrices."""
+    def detach(self) -> Tensor:
+        """The same values without history; in-place changes to either are seen by both."""
+    def detach_(self) -> Self:
+        """Forget how it was made; it becomes a leaf."""
+    @property
+    def device(self) -> _device:
+        """Where the elements are."""
     def diag(self, diagonal: _int = 0) -> Tensor:
         """The diagonal of a matrix, or the matrix of a diagonal."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
@@ -531,6 +465,9 @@ class Tensor(TensorCore):
         """The tensor as float64."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """tensor_split by depth: along dimension 2."""
+    @property
+    def dtype(self) -> _dtype:
+        """The data type of the elements."""
     def element_size(self) -> _int:
         """Bytes of one element."""
     def eq(self, other: Any) -> Tensor:
@@ -647,6 +584,14 @@ class Tensor(TensorCore):
         """The matrix of all products of two vectors' elements."""
     def get_device(self) -> _int:
         """The number of its device; -1 in main memory."""
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward has accumulated for it."""
+    @grad.setter
+    def grad(self, value: Any) -> None: ...
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that takes its gradient further; None for a leaf."""
     def greater(self, other: Any) -> Tensor:
         """input > other."""
     def greater_(self, other: Any) -> Self:
@@ -740,6 +685,11 @@ class Tensor(TensorCore):
     def is_cuda(self) -> _bool: ...
     def is_floating_point(self) -> _bool:
         """Whether the elements are real floating-point numbers."""
+    def is_inference(self) -> _bool:
+        """Whether it was made in inference mode."""
+    @property
+    def is_leaf(self) -> _bool:
+        """Whether its gradient ends here: it was made by the user, or needs no gradient."""
     @property
     def is_meta(self) -> _bool: ...
     def is_neg(self) -> _bool:
@@ -787,9 +737,13 @@ class Tensor(TensorCore):
         return_complex: _bool = False,
     ) -> Tensor:
         """The signal whose pieces have these spectra, best in the sense of least squares."""
+    def item(self) -> Any:
+        """The one element as a Python number."""
     @property
     def itemsize(self) -> _int:
         """Bytes of one element."""
+    def keep_grad(self, grad: Tensor) -> None:
+        """The engine's answer to retain_grad."""
     def kron(self, other: Any) -> Tensor:
         """The Kronecker product: every element of input times all of other."""
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _kthvalue:
@@ -989,6 +943,9 @@ class Tensor(TensorCore):
         """A copy of what narrow shows."""
     @property
     def nbytes(self) -> _int: ...
+    @property
+    def ndim(self) -> _int:
+        """How many dimensions it has."""
     def ndimension(self) -> _int:
         """How many dimensions it has."""
     def ne(self, other: Any) -> Tensor:
@@ -1040,16 +997,25 @@ class Tensor(TensorCore):
         """input != other."""
     def not_equal_(self, other: Any) -> Self:
         """In-place form of ne."""
+    def number(self) -> Any:
+        """The one element, for Python's own conversions, whose callers expect a ValueError."""
     def numel(self) -> _int:
         """How many elements it has."""
     def numpy(self, *, force: _bool = False) -> Any:
         """The elements as a NumPy array on the same memory; with force=True, maybe a copy."""
+    def numpy_array(self) -> Any:
+        """The elements as a NumPy array, whatever the backend; without a copy on the CPU."""
     def orgqr(self, input2: Any) -> Tensor:
         """See linalg.householder_product."""
     def ormqr(self, tau: Any, other: Any, left: _bool = True, transpose: _bool = False) -> Tensor:
         """Q @ other, or other @ Q unless left, for the Q of reflections that geqrf answers."""
     def outer(self, vec2: Any) -> Tensor:
         """The matrix of all products of two vectors' elements."""
+    @property
+    def output_nr(self) -> _int:
+        """Which of its node's outputs it is."""
+    def overwrite(self, result: Any, name: str) -> Tensor:
+        """Become the result of a call with out=self."""
     @overload
     def permute(self, *dims: Any) -> Tensor:
         """A view with the dimensions in another order."""
@@ -1076,6 +1042,7 @@ class Tensor(TensorCore):
         """In-place form of pow."""
     def prelu(self, weight: Any) -> Tensor:
         """input where it is positive, else weight * input; one weight for all, or one a channel."""
+    prepared: _bool
     def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """Product over dim, or over everything."""
     def put(self, index: Any, source: Any, accumulate: _bool = False) -> Tensor:
@@ -1106,10 +1073,22 @@ class Tensor(TensorCore):
         """The real parts, as a view."""
     @real.setter
     def real(self, value: Any) -> None: ...
+    def real_number(self) -> Any:
+        """The one element, for conversions to what can't be complex."""
     def reciprocal(self) -> Tensor:
         """1 / input."""
     def reciprocal_(self) -> Self:
         """In-place form of reciprocal."""
+    def refresh(self) -> None:
+        """If this is a view whose memory was changed elsewhere, find its node anew."""
+    def register_hook(
+        self, hook: Any, *, name: str | None = None, once: _bool = False, context: _bool = False
+    ) -> RemovableHandle:
+        """Call hook with the gradient each time it is computed; what it returns replaces it."""
+    def register_post_accumulate_grad_hook(
+        self, hook: Any, *, name: str | None = None, once: _bool = False, context: _bool = False
+    ) -> RemovableHandle:
+        """Call hook with the leaf once its grad has been updated."""
     def relu(self) -> Tensor:
         """input where it is positive, else 0."""
     def relu_(self) -> Self:
@@ -1132,6 +1111,13 @@ class Tensor(TensorCore):
         self, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None
     ) -> Tensor:
         """Each element, or slice along dim, several times in a row."""
+    @property
+    def requires_grad(self) -> _bool:
+        """Whether gradients are computed for it."""
+    @requires_grad.setter
+    def requires_grad(self, value: _bool) -> None: ...
+    def requires_grad_(self, requires_grad: _bool = True) -> Self:
+        """Start or stop computing gradients for a leaf."""
     @overload
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements in another shape: a view where memory allows it, else a copy."""
@@ -1144,6 +1130,11 @@ class Tensor(TensorCore):
         """The input itself: conjugation is never postponed."""
     def resolve_neg(self) -> Tensor:
         """The input itself: negation is never postponed."""
+    def retain_grad(self) -> None:
+        """Keep the gradient of a tensor that is no leaf in its grad."""
+    @property
+    def retains_grad(self) -> _bool:
+        """Whether it is no leaf and keeps its gradient."""
     def roll(self, shifts: Any, dims: Any = ()) -> Tensor:
         """A copy in which elements move along dims, or as if flattened, and come back at the start."""
     def rot90(self, k: _int = 1, dims: Any = (0, 1)) -> Tensor:
@@ -1198,6 +1189,11 @@ class Tensor(TensorCore):
         """The sign of a real number, z / |z| of a complex one; 0 at 0."""
     def sgn_(self) -> Self:
         """In-place form of sgn."""
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+    def shared(self) -> Tensor:
+        """A tensor without history on the same memory, counting versions together."""
     def short(self, memory_format: Any = None) -> Tensor:
         """The tensor as int16."""
     def sigmoid(self) -> Tensor:
@@ -1333,6 +1329,8 @@ class Tensor(TensorCore):
         """The tensor as another dtype, on another device, or as another tensor; itself if it is so."""
     def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Tensor:
         """The tensor, which is dense already; or a copy with another data type."""
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _topk:
         """The k largest, or smallest, elements along dim in order, and where they are."""
     def trace(self) -> Tensor:
@@ -1393,6 +1391,8 @@ class Tensor(TensorCore):
         """A view with a new dimension of size 1 at dim."""
     def unsqueeze_(self, dim: _int) -> Self:
         """In-place form of unsqueeze."""
+    def up_to_date(self) -> None:
+        """See refresh; free for the many tensors that have nothing rare about them."""
     def var(
         self,
         dim: Any = None,
@@ -1427,8 +1427,8 @@ def can_operate(other: Any) -> _bool:
 def legacy_array(value: Any, sizes: tuple[Any, ...]) -> Any:
     """The array of Tensor(value): an array of some library, data, or sizes."""
 
-def wants_calls(kind: Any) -> _bool:
-    """Whether a subclass handles calls itself."""
-
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""
+
+def wants_calls(kind: Any) -> _bool:
+    """Whether a subclass handles calls itself."""

@@ -2,21 +2,16 @@
 
     python -m tools.stubs
 
-An op is a function and a method of Tensor without a definition of either that could be read.
-What the sources declare is read from them, because compiled functions have no signatures; the rest
-is asked of the running package.
+An op is a function, and a method of Tensor, without a definition of either that could be read; so
+the running package is asked. It must not be the compiled one, whose functions have no signatures.
 """
-
-import __future__
 
 import ast
 import builtins
-import importlib
 import inspect
 import json
 import re
 import sys
-import textwrap
 import typing
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +26,7 @@ from adjoint.ops.op import COMPOSITES, TABLE, Op
 from adjoint.tensor import Tensor
 
 HOME = Path(adjoint.__file__).parent
+MODULE = sys.modules["adjoint.tensor"]  # adjoint.tensor is a function
 MODULES = ["adjoint", "adjoint.fft", "adjoint.linalg", "adjoint.nn.functional", "adjoint.special"]
 WIDTH = 100
 TITLE = '"""The types of {source} and of what ops add to it; written by python -m tools.stubs."""'
@@ -111,41 +107,23 @@ class Types:
 
 def home_of(name: str) -> str:
     """The module of a type that an annotation names without one."""
-    for scope in (sys.modules["adjoint.tensor"], builtins, typing):  # adjoint.tensor is a function
+    for scope in (MODULE, builtins, typing):
         if hasattr(scope, name):
             return str(getattr(scope, name).__module__)
     raise LookupError(f"no type {name!r} in tensor.py, builtins or typing")
 
 
-# ---- what there is ----
+# ---- what Tensor has ----
 
 Member = tuple[str, list[str], Any]  # its name, its decorators, and a function or a type
 
 
-def declared(body: Sequence[ast.stmt]) -> Iterator[Member]:
-    """What a part of tensor.py declares."""
-    for node in body:
-        if isinstance(node, ast.AnnAssign):
-            yield ast.unparse(node.target), [], ast.unparse(node.annotation)
-        elif isinstance(node, ast.FunctionDef):
-            decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
-            yield node.name, decorators, evaluated(node)
-
-
-def evaluated(node: ast.FunctionDef) -> Any:
-    """The function of a definition, with its annotations as text."""
-    node.decorator_list = []
-    flags = __future__.annotations.compiler_flag
-    scope: dict[str, Any] = {"__name__": "adjoint.tensor"}
-    exec(compile(ast.Module([node], []), "tensor.py", "exec", flags), scope)  # noqa: S102  # ours
-    return scope[node.name]
-
-
-def attached(known: set[str]) -> Iterator[Member]:
-    """What other modules give to Tensor."""
-    for name in sorted(vars(Tensor).keys() - known):
+def members() -> Iterator[Member]:
+    """What tensor.py declares and other modules add."""
+    for name in sorted(vars(Tensor).keys() - {"__doc__", "__module__", "__annotations__"}):
         member = inspect.getattr_static(Tensor, name)
         if isinstance(member, property):
+            member = innermost(member)
             yield name, ["property"], member.fget
             if member.fset is not None:
                 yield name, [f"{name}.setter"], member.fset
@@ -153,6 +131,12 @@ def attached(known: set[str]) -> Iterator[Member]:
             yield name, [type(member).__name__], member.__func__
         else:
             yield name, [], member if callable(member) else type(member)
+
+
+def innermost(member: property) -> property:
+    """The property itself, or that which methods.py wrapped in it."""
+    inside = getattr(member.fget, "__self__", None)
+    return innermost(inside) if isinstance(inside, property) else member
 
 
 # ---- how it is called, and what it answers ----
@@ -189,8 +173,8 @@ def member_result(name: str, function: Any, annotation: Any) -> Any:
         return MEMBER_RESULTS[name]
     if name.endswith("_") and not name.endswith("__"):
         return "Self"
-    if name.startswith("__") and annotation == "Any":  # an operator of tensor.py
-        return "Tensor"
+    if name.startswith("__") and annotation is Any and function.__module__ == MODULE.__name__:
+        return "Tensor"  # an operator
     return result_of(name, function, annotation)
 
 
@@ -298,17 +282,15 @@ def function_lines(member: Member, first: list[str], result: Any, types: Types) 
 
 def tensor_stub() -> str:
     """The text of adjoint/tensor.pyi."""
-    module = ast.parse((HOME / "tensor.py").read_text(encoding="utf-8")).body
-    (tensor,) = [node for node in module if isinstance(node, ast.ClassDef)]
     types = Types(dir(Tensor), ["Tensor"])
-    bases = ", ".join(types.spell(ast.unparse(base)) for base in tensor.bases)
-    own = list(declared(tensor.body))
-    known = {name for name, _, _ in own} | {"__doc__", "__module__", "__annotations__"}
-    body = [line for member in [*own, *attached(known)] for line in member_lines(member, types)]
-    lines = [f"class Tensor({bases}):", f'    """{ast.get_docstring(tensor)}"""', ""]
-    lines += textwrap.indent("\n".join(body), "    ").split("\n")
-    for member in declared([node for node in module if isinstance(node, ast.FunctionDef)]):
-        lines += ["", *function_lines(member, [], signature_of(member[2])[1], types)]
+    bases = ", ".join(types.spell(base) for base in Tensor.__bases__)
+    lines = [f"class Tensor({bases}):", f'    """{Tensor.__doc__}"""', ""]
+    for member in members():
+        lines += [f"    {line}" for line in member_lines(member, types)]
+    for name, function in inspect.getmembers(MODULE, inspect.isfunction):
+        if function.__module__ == MODULE.__name__:
+            result = signature_of(function)[1]
+            lines += ["", *function_lines((name, [], function), [], result, types)]
     return joined("tensor.py", types.import_lines(), lines)
 
 
@@ -325,8 +307,8 @@ def return_types_stub() -> str:
 
 def module_stub(name: str) -> str:
     """The text of the stub of a module that gathers public names."""
-    module = importlib.import_module(name)
-    source = source_of(name)
+    module = sys.modules[name]
+    source = Path(str(module.__file__))
     listed = getattr(module, "__all__", [])
     names = gathered(ast.parse(source.read_text(encoding="utf-8")).body, listed)
     public = [(local, home) for local, home in names if not local.startswith("_")]
@@ -345,12 +327,6 @@ def module_stub(name: str) -> str:
         else:
             lines.append(f"{local}: {types.spell(None if value is None else type(value))}")
     return joined(str(source.relative_to(HOME)), types.import_lines() + imports, lines)
-
-
-def source_of(name: str) -> Path:
-    """The file of a module; asked of the module, it might be a compiled one."""
-    path = HOME.parent.joinpath(*name.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def gathered(body: Sequence[ast.stmt], listed: list[str]) -> Iterator[tuple[str, str]]:
@@ -384,20 +360,29 @@ def joined(source: str, imports: list[str], lines: list[str]) -> str:
     return "\n".join([TITLE.format(source=source), "", *sorted(imports), "", *lines, ""])
 
 
-def main() -> None:
-    """Write every stub beside its module, or below the folder that is named."""
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else HOME.parent
+def stubs() -> dict[str, str]:
+    """The text of each stub by its path below the package."""
+    texts = {"tensor.pyi": tensor_stub(), "return_types.pyi": return_types_stub()}
     for name in MODULES:
-        write(root, source_of(name).relative_to(HOME.parent), module_stub(name))
-    write(root, Path("adjoint/tensor.py"), tensor_stub())
-    write(root, Path("adjoint/return_types.py"), return_types_stub())
+        source = Path(str(sys.modules[name].__file__)).relative_to(HOME)
+        texts[str(source.with_suffix(".pyi"))] = module_stub(name)
+    return texts
 
 
-def write(root: Path, source: Path, text: str) -> None:
-    """Write the stub of a source."""
-    path = (root / source).with_suffix(".pyi")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+def main() -> None:
+    """Write every stub beside its module; with --check, only say which are out of date."""
+    if adjoint.__compiled__:
+        sys.exit("this adjoint is compiled; stubs are written from the sources")
+    texts = {HOME / path: text for path, text in stubs().items()}
+    if sys.argv[1:] != ["--check"]:
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
+        return
+    stale = {path for path in HOME.rglob("*.pyi") if path not in texts}
+    stale |= {path for path in texts if not path.exists() or path.read_text("utf-8") != texts[path]}
+    if stale:
+        names = ", ".join(sorted(str(path.relative_to(HOME.parent)) for path in stale))
+        sys.exit(f"out of date: {names}; write them again with python -m tools.stubs")
 
 
 if __name__ == "__main__":
