@@ -38,6 +38,16 @@ def energy(x: Tensor, weights: Iterable[Tensor]) -> Tensor:
 
 
 @adjoint.no_grad()
+def descend(model: nn.Module, rate: float) -> int:
+    for parameter in model.parameters():
+        if parameter.grad is not None:
+            parameter -= rate * parameter.grad
+            parameter.grad.zero_()
+            parameter.grad = None
+    return next(model.parameters()).shape[0]
+
+
+@adjoint.no_grad()
 def largest(x: Tensor, count: int) -> Tensor:
     return x.topk(count).values
 
@@ -81,6 +91,7 @@ def training() -> None:
         loss.backward()
         optimizer.step()
         scheduler.step()
+    print(descend(model, 0.1), model.scale.grad)
     noise = adjoint.distributions.Normal(0.0, 1.0).rsample((2,))
     print(noise.shape, {name: parameter.norm() for name, parameter in model.named_parameters()})
 

@@ -171,7 +171,8 @@ def member_result(name: str, function: Any, annotation: Any) -> Any:
     """The type of what a method or property answers."""
     if name in MEMBER_RESULTS:
         return MEMBER_RESULTS[name]
-    if name.endswith("_") and not name.endswith("__"):
+    is_inplace = name.endswith("_") and not name.endswith("__")
+    if is_inplace or (name.startswith("__i") and hasattr(Tensor, f"__{name[3:]}")):  # __iadd__
         return "Self"
     if name.startswith("__") and annotation is Any and function.__module__ == MODULE.__name__:
         return "Tensor"  # an operator
