@@ -281,7 +281,11 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """input - alpha * other."""
 def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """input / other."""
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+@overload
+def where(condition: Any) -> tuple[Tensor, ...]:
+    """input where condition holds, other elsewhere; alone, the indices where condition holds."""
+@overload
+def where(condition: Any, input: Any, other: Any) -> Tensor:
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
 def bitwise_and(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The bits set in both."""
@@ -568,6 +572,10 @@ def log_softmax(input: Any, dim: _int, dtype: Any = None, *, out: Any = None) ->
     """The logarithm of softmax, without its underflow."""
 def logsumexp(input: Any, dim: Any, keepdim: _bool = False, *, out: Any = None) -> Tensor:
     """Logarithm of the sum of exponentials over dim."""
+@overload
+def max(input: Any, *, out: Any = None) -> Tensor:
+    """The largest of all; along dim, with indices; or of two tensors at each place."""
+@overload
 def max(
     input: Any,
     dim: Any = None,
@@ -581,6 +589,10 @@ def mean(
     input: Any, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
     """Mean over dim, or over everything."""
+@overload
+def min(input: Any, *, out: Any = None) -> Tensor:
+    """The smallest of all; along dim, with indices; or of two tensors at each place."""
+@overload
 def min(
     input: Any,
     dim: Any = None,
@@ -737,6 +749,10 @@ def masked_fill(input: Any, mask: Any, value: Any, *, out: Any = None) -> Tensor
     """input with value where mask is True."""
 def masked_select(input: Any, mask: Any, *, out: Any = None) -> Tensor:
     """The elements where mask is True, in one dimension."""
+@overload
+def nonzero(input: Any, *, out: Any = None) -> Tensor:
+    """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
+@overload
 def nonzero(input: Any, *, as_tuple: _bool = False, out: Any = None) -> Any:
     """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
 def nonzero_static(input: Any, *, size: _int, fill_value: _int = -1, out: Any = None) -> Tensor:
@@ -1027,6 +1043,10 @@ def kthvalue(
     input: Any, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None
 ) -> _kthvalue:
     """The k-th smallest element along dim, counted from 1, and its index."""
+@overload
+def median(input: Any, *, out: Any = None) -> Tensor:
+    """The median: of all, or along dim with indices; of two in the middle the lower one."""
+@overload
 def median(
     input: Any, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None
 ) -> Any:
@@ -1035,6 +1055,10 @@ def mode(input: Any, dim: _int = -1, keepdim: _bool = False, *, out: Any = None)
     """The most frequent element along dim, of several the smallest, and its last index."""
 def msort(input: Any, *, out: Any = None) -> Tensor:
     """The elements in order along the first dimension."""
+@overload
+def nanmedian(input: Any, *, out: Any = None) -> Tensor:
+    """The median of the elements that are not NaN: of all, or along dim with indices."""
+@overload
 def nanmedian(
     input: Any, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None
 ) -> Any:
@@ -1089,6 +1113,12 @@ def topk(
     out: Any = None,
 ) -> _topk:
     """The k largest, or smallest, elements along dim in order, and where they are."""
+@overload
+def unique(
+    input: Any, sorted: _bool = True, *, dim: _int | None = None, out: Any = None
+) -> Tensor:
+    """The distinct elements, or slices along dim, in order; if asked where each went, how many."""
+@overload
 def unique(
     input: Any,
     sorted: _bool = True,
@@ -1099,6 +1129,10 @@ def unique(
     out: Any = None,
 ) -> Any:
     """The distinct elements, or slices along dim, in order; if asked where each went, how many."""
+@overload
+def unique_consecutive(input: Any, *, dim: _int | None = None, out: Any = None) -> Tensor:
+    """The first of each run of equals; if asked the run of each element, and the lengths."""
+@overload
 def unique_consecutive(
     input: Any,
     return_inverse: _bool = False,
@@ -1302,6 +1336,19 @@ def avg_pool1d(
     out: Any = None,
 ) -> Tensor:
     """The mean of each window."""
+@overload
+def max_pool1d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: _bool = False,
+    *,
+    out: Any = None,
+) -> Tensor:
+    """The greatest element of each window, and with return_indices its place in the input."""
+@overload
 def max_pool1d(
     input: Any,
     kernel_size: Any,
@@ -1314,6 +1361,19 @@ def max_pool1d(
     out: Any = None,
 ) -> Any:
     """The greatest element of each window, and with return_indices its place in the input."""
+@overload
+def max_pool2d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: _bool = False,
+    *,
+    out: Any = None,
+) -> Tensor:
+    """The greatest element of each window, and with return_indices its place in the input."""
+@overload
 def max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -1326,6 +1386,19 @@ def max_pool2d(
     out: Any = None,
 ) -> Any:
     """The greatest element of each window, and with return_indices its place in the input."""
+@overload
+def max_pool3d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: _bool = False,
+    *,
+    out: Any = None,
+) -> Tensor:
+    """The greatest element of each window, and with return_indices its place in the input."""
+@overload
 def max_pool3d(
     input: Any,
     kernel_size: Any,

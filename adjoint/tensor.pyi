@@ -868,6 +868,10 @@ class Tensor(TensorCore):
         """The exponential of square matrices."""
     def matrix_power(self, n: _int) -> Tensor:
         """The n-th power of square matrices."""
+    @overload
+    def max(self, *, out: Any = None) -> Tensor:
+        """The largest of all; along dim, with indices; or of two tensors at each place."""
+    @overload
     def max(
         self, dim: Any = None, keepdim: _bool | None = None, *, other: Any = None, out: Any = None
     ) -> Any:
@@ -876,8 +880,16 @@ class Tensor(TensorCore):
         """The larger element, nan if either is nan; equal ones share the gradient."""
     def mean(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """Mean over dim, or over everything."""
+    @overload
+    def median(self, *, out: Any = None) -> Tensor:
+        """The median: of all, or along dim with indices; of two in the middle the lower one."""
+    @overload
     def median(self, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
         """The median: of all, or along dim with indices; of two in the middle the lower one."""
+    @overload
+    def min(self, *, out: Any = None) -> Tensor:
+        """The smallest of all; along dim, with indices; or of two tensors at each place."""
+    @overload
     def min(
         self, dim: Any = None, keepdim: _bool | None = None, *, other: Any = None, out: Any = None
     ) -> Any:
@@ -924,6 +936,10 @@ class Tensor(TensorCore):
         """In-place form of nan_to_num."""
     def nanmean(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """Mean over dim of the elements that are not NaN."""
+    @overload
+    def nanmedian(self, *, out: Any = None) -> Tensor:
+        """The median of the elements that are not NaN: of all, or along dim with indices."""
+    @overload
     def nanmedian(self, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
         """The median of the elements that are not NaN: of all, or along dim with indices."""
     def nanquantile(
@@ -978,6 +994,10 @@ class Tensor(TensorCore):
         """The next floating number after each element in the direction of other."""
     def nextafter_(self, other: Any) -> Self:
         """In-place form of nextafter."""
+    @overload
+    def nonzero(self) -> Tensor:
+        """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
+    @overload
     def nonzero(self, *, as_tuple: _bool = False) -> Any:
         """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
@@ -1375,6 +1395,10 @@ class Tensor(TensorCore):
         """A view of all windows of `size` along a dimension, `step` apart, as a last dimension."""
     def uniform_(self, *args: Any, generator: Any = None, **bounds: Any) -> Self:
         """Fill with numbers spread evenly over [from, to)."""
+    @overload
+    def unique(self, sorted: _bool = True, *, dim: _int | None = None) -> Tensor:
+        """The distinct elements, or slices along dim, in order; if asked where each went, how many."""
+    @overload
     def unique(
         self,
         sorted: _bool = True,
@@ -1383,6 +1407,10 @@ class Tensor(TensorCore):
         dim: _int | None = None,
     ) -> Any:
         """The distinct elements, or slices along dim, in order; if asked where each went, how many."""
+    @overload
+    def unique_consecutive(self, *, dim: _int | None = None) -> Tensor:
+        """The first of each run of equals; if asked the run of each element, and the lengths."""
+    @overload
     def unique_consecutive(
         self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None
     ) -> Any:

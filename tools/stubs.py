@@ -15,6 +15,7 @@ import sys
 import typing
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from inspect import Parameter
 from pathlib import Path
 from typing import Any
@@ -43,31 +44,53 @@ RESULTS: dict[str, Any] = {
     **dict.fromkeys(["unbind", "unbind_copy"], SEVERAL),
     **dict.fromkeys(["std_mean", "var_mean"], PAIR),
     **dict.fromkeys(["pca_lowrank", "svd_lowrank"], "tuple[Tensor, Tensor, Tensor]"),
-    # One thing or another, as the arguments want it; or named tuples of other ops.
-    **dict.fromkeys(["atleast_1d", "atleast_2d", "atleast_3d", "embedding_bag", "where"], Any),
-    **dict.fromkeys(["max", "median", "min", "nanmedian", "nonzero"], Any),
-    **dict.fromkeys(["lu", "qr", "slogdet", "svd", "unique", "unique_consecutive"], Any),
-    **dict.fromkeys(["linalg_cholesky_ex", "linalg_lstsq", "linalg_solve_ex"], Any),
-    **dict.fromkeys(["max_pool1d", "max_pool2d", "max_pool3d"], Any),
-    **dict.fromkeys([f"adaptive_max_pool{n}d" for n in (1, 2, 3)], Any),
-    **dict.fromkeys(["fractional_max_pool2d", "fractional_max_pool3d"], Any),
     **dict.fromkeys([f"max_pool{n}d_with_indices" for n in (1, 2, 3)], PAIR),
     **dict.fromkeys([f"adaptive_max_pool{n}d_with_indices" for n in (1, 2, 3)], PAIR),
     **dict.fromkeys([f"fractional_max_pool{n}d_with_indices" for n in (2, 3)], PAIR),
+    # One thing or another, or named tuples of other ops.
+    **dict.fromkeys(["atleast_1d", "atleast_2d", "atleast_3d", "lu", "qr", "slogdet", "svd"], Any),
+    **dict.fromkeys(["linalg_cholesky_ex", "linalg_lstsq", "linalg_solve_ex"], Any),
 }
 
-# Members of Tensor alone; of a pair, the first is the answer to a call without arguments.
+# Members of Tensor alone.
 MEMBER_RESULTS: dict[str, Any] = {
     **dict.fromkeys(["_base", "grad"], "Tensor | None"),
     **dict.fromkeys(["T", "H", "mT", "mH", "__reversed__", "where"], "Tensor"),
     **dict.fromkeys(["is_cpu", "is_cuda", "is_meta", "is_xla"], "bool"),
     **dict.fromkeys(["is_quantized", "is_sparse"], "bool"),
     "shape": "Size",
-    "size": ("Size", "int"),
-    "stride": ("tuple[int, ...]", "int"),
     "layout": "adjoint.ops.conversion.layout",
     "nbytes": "int",
     "__iter__": "Iterator[Tensor]",
+}
+
+
+@dataclass
+class Switched:
+    """Results that differ with some parameters: without any of them, and with them."""
+
+    parameters: set[str]
+    without: str
+    given: Any
+
+
+INDICES = Switched({"return_indices"}, "Tensor", Any)
+MEDIAN = Switched({"dim", "keepdim"}, "Tensor", Any)
+MAXIMUM = Switched({"dim", "keepdim", "other"}, "Tensor", Any)
+UNIQUE = Switched({"return_inverse", "return_counts"}, "Tensor", Any)
+RESULTS |= {
+    **dict.fromkeys([f"max_pool{n}d" for n in (1, 2, 3)], INDICES),
+    **dict.fromkeys([f"adaptive_max_pool{n}d" for n in (1, 2, 3)], INDICES),
+    **dict.fromkeys([f"fractional_max_pool{n}d" for n in (2, 3)], INDICES),
+    **dict.fromkeys(["max", "min"], MAXIMUM),
+    **dict.fromkeys(["median", "nanmedian"], MEDIAN),
+    **dict.fromkeys(["unique", "unique_consecutive"], UNIQUE),
+    "nonzero": Switched({"as_tuple"}, "Tensor", Any),
+    "where": Switched({"input", "other"}, SEVERAL, "Tensor"),
+}
+MEMBER_RESULTS |= {
+    "size": Switched({"dim"}, "Size", "int"),
+    "stride": Switched({"dim"}, "tuple[int, ...]", "int"),
 }
 
 
@@ -182,17 +205,31 @@ def member_result(name: str, function: Any, annotation: Any) -> Any:
 def variants(function: Any, given: int, result: Any) -> list[tuple[list[Parameter], Any]]:
     """The ways to call a function whose first arguments are given: parameters and result."""
     parameters = signature_of(function)[0][given:]
-    if isinstance(result, tuple):
-        required = [parameter.replace(default=Parameter.empty) for parameter in parameters]
-        return [([], result[0]), (required, result[1])]
     if not given and takes_out(function, parameters):
         parameters.append(Parameter("out", Parameter.KEYWORD_ONLY, default=None))
+    if isinstance(result, Switched):
+        return list(switched(parameters, result))
     if not isinstance(function, Op) or function.star < 0:
         return [(parameters, result)]
     named = list(parameters)  # permute(1, 0), or permute(dims=(1, 0))
     star = function.star - given
     named[star] = named[star].replace(kind=Parameter.KEYWORD_ONLY)
     return [(parameters, result), (named, result)]
+
+
+def switched(
+    parameters: list[Parameter], result: Switched
+) -> Iterator[tuple[list[Parameter], Any]]:
+    """The calls without some parameters, and those with them."""
+    places = [i for i, p in enumerate(parameters) if p.name in result.parameters]
+    if places:
+        behind = [p for p in parameters[places[0] :] if p.name not in result.parameters]
+        named = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in behind]
+        yield parameters[: places[0]] + named, result.without
+    if result.given is not Any:  # which of the two it is must be clear
+        for i in places:
+            parameters[i] = parameters[i].replace(default=Parameter.empty)
+    yield parameters, result.given
 
 
 def takes_out(function: Any, parameters: list[Parameter]) -> bool:

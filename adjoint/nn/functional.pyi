@@ -3,6 +3,7 @@
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
 from adjoint.tensor import Tensor
 from typing import Any
+from typing import overload
 
 def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Tensor:
     """input times the part of a standard normal distribution below it."""
@@ -32,18 +33,42 @@ def adaptive_avg_pool2d(input: Any, output_size: Any, *, out: Any = None) -> Ten
     """Means of windows that are chosen so that the result is of output_size."""
 def adaptive_avg_pool3d(input: Any, output_size: Any, *, out: Any = None) -> Tensor:
     """Means of windows that are chosen so that the result is of output_size."""
+@overload
+def adaptive_max_pool1d(input: Any, output_size: Any, *, out: Any = None) -> Tensor:
+    """Maxima of windows that are chosen so that the result is of output_size, and with return_indices their places in the input."""
+@overload
 def adaptive_max_pool1d(
     input: Any, output_size: Any, return_indices: bool = False, *, out: Any = None
 ) -> Any:
     """Maxima of windows that are chosen so that the result is of output_size, and with return_indices their places in the input."""
+@overload
+def adaptive_max_pool2d(input: Any, output_size: Any, *, out: Any = None) -> Tensor:
+    """Maxima of windows that are chosen so that the result is of output_size, and with return_indices their places in the input."""
+@overload
 def adaptive_max_pool2d(
     input: Any, output_size: Any, return_indices: bool = False, *, out: Any = None
 ) -> Any:
     """Maxima of windows that are chosen so that the result is of output_size, and with return_indices their places in the input."""
+@overload
+def adaptive_max_pool3d(input: Any, output_size: Any, *, out: Any = None) -> Tensor:
+    """Maxima of windows that are chosen so that the result is of output_size, and with return_indices their places in the input."""
+@overload
 def adaptive_max_pool3d(
     input: Any, output_size: Any, return_indices: bool = False, *, out: Any = None
 ) -> Any:
     """Maxima of windows that are chosen so that the result is of output_size, and with return_indices their places in the input."""
+@overload
+def fractional_max_pool2d(
+    input: Any,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    *,
+    _random_samples: Any = None,
+    out: Any = None,
+) -> Tensor:
+    """Maxima of windows at distances drawn by chance."""
+@overload
 def fractional_max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -55,6 +80,18 @@ def fractional_max_pool2d(
     out: Any = None,
 ) -> Any:
     """Maxima of windows at distances drawn by chance."""
+@overload
+def fractional_max_pool3d(
+    input: Any,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    *,
+    _random_samples: Any = None,
+    out: Any = None,
+) -> Tensor:
+    """Maxima of windows at distances drawn by chance."""
+@overload
 def fractional_max_pool3d(
     input: Any,
     kernel_size: Any,
@@ -277,7 +314,7 @@ def embedding_bag(
     padding_idx: int | None = None,
     *,
     out: Any = None,
-) -> Any:
+) -> Tensor:
     """The sum, mean or maximum of the rows of weight that the indices of each bag name."""
 def affine_grid(
     theta: Any, size: Any, align_corners: bool | None = None, *, out: Any = None
@@ -594,6 +631,19 @@ def lp_pool3d(
     out: Any = None,
 ) -> Tensor:
     """The norm of exponent norm_type of each window."""
+@overload
+def max_pool1d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    *,
+    out: Any = None,
+) -> Tensor:
+    """The greatest element of each window, and with return_indices its place in the input."""
+@overload
 def max_pool1d(
     input: Any,
     kernel_size: Any,
@@ -606,6 +656,19 @@ def max_pool1d(
     out: Any = None,
 ) -> Any:
     """The greatest element of each window, and with return_indices its place in the input."""
+@overload
+def max_pool2d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    *,
+    out: Any = None,
+) -> Tensor:
+    """The greatest element of each window, and with return_indices its place in the input."""
+@overload
 def max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -618,6 +681,19 @@ def max_pool2d(
     out: Any = None,
 ) -> Any:
     """The greatest element of each window, and with return_indices its place in the input."""
+@overload
+def max_pool3d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    *,
+    out: Any = None,
+) -> Tensor:
+    """The greatest element of each window, and with return_indices its place in the input."""
+@overload
 def max_pool3d(
     input: Any,
     kernel_size: Any,
