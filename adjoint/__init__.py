@@ -32,61 +32,63 @@ from adjoint.size import Size as Size
 from adjoint.tensor import Tensor as Tensor
 
 # The op tables, in the order data flows through them.
-from adjoint.ops.elementwise import (
+from adjoint.ops.arithmetic import (
     abs as abs,
     abs_ as abs_,
     add as add,
     addcdiv as addcdiv,
     addcmul as addcmul,
-    ceil as ceil,
-    clamp as clamp,
-    clamp_max as clamp_max,
-    clamp_min as clamp_min,
-    conj as conj,
-    conj_physical as conj_physical,
     copysign as copysign,
     div as div,
+    floor_divide as floor_divide,
+    fmod as fmod,
+    lerp as lerp,
+    mul as mul,
+    neg as neg,
+    positive as positive,
+    reciprocal as reciprocal,
+    remainder as remainder,
+    rsub as rsub,
+    sgn as sgn,
+    sign as sign,
+    sub as sub,
+    true_divide as true_divide,
+)
+from adjoint.ops.powers import (
     exp as exp,
     exp2 as exp2,
     expm1 as expm1,
-    trunc as trunc,
     float_power as float_power,
-    floor as floor,
-    floor_divide as floor_divide,
-    fmax as fmax,
-    fmin as fmin,
-    fmod as fmod,
-    frac as frac,
-    heaviside as heaviside,
     ldexp as ldexp,
     ldexp_ as ldexp_,
-    lerp as lerp,
     log as log,
     log10 as log10,
     log1p as log1p,
     log2 as log2,
     logaddexp as logaddexp,
     logaddexp2 as logaddexp2,
-    maximum as maximum,
-    minimum as minimum,
-    mul as mul,
-    nan_to_num as nan_to_num,
-    neg as neg,
-    positive as positive,
     pow as pow,
-    reciprocal as reciprocal,
-    remainder as remainder,
-    resolve_conj as resolve_conj,
-    resolve_neg as resolve_neg,
-    round as round,
     rsqrt as rsqrt,
-    rsub as rsub,
-    sgn as sgn,
-    sign as sign,
     sqrt as sqrt,
     square as square,
-    sub as sub,
-    true_divide as true_divide,
+)
+from adjoint.ops.rounding import (
+    ceil as ceil,
+    floor as floor,
+    frac as frac,
+    round as round,
+    trunc as trunc,
+)
+from adjoint.ops.selection import (
+    clamp as clamp,
+    clamp_max as clamp_max,
+    clamp_min as clamp_min,
+    fmax as fmax,
+    fmin as fmin,
+    heaviside as heaviside,
+    maximum as maximum,
+    minimum as minimum,
+    nan_to_num as nan_to_num,
     where as where,
 )
 from adjoint.ops.comparison import (
@@ -137,12 +139,16 @@ from adjoint.ops.trigonometry import (
     tan as tan,
     tanh as tanh,
 )
+from adjoint.dispatch import conj as conj
 from adjoint.ops.complex_numbers import (
     angle as angle,
     complex_ as complex_,
+    conj_physical as conj_physical,
     imag as imag,
     polar as polar,
     real as real,
+    resolve_conj as resolve_conj,
+    resolve_neg as resolve_neg,
     view_as_complex as view_as_complex,
     view_as_real as view_as_real,
 )
@@ -208,18 +214,11 @@ from adjoint.ops.arrange import (
 )
 from adjoint.ops.reduction import (
     all as all,
-    amax as amax,
-    amin as amin,
-    aminmax as aminmax,
     any as any,
-    argmax as argmax,
-    argmin as argmin,
     count_nonzero as count_nonzero,
     log_softmax as log_softmax,
     logsumexp as logsumexp,
-    max as max,
     mean as mean,
-    min as min,
     nanmean as nanmean,
     nansum as nansum,
     prod as prod,
@@ -230,6 +229,15 @@ from adjoint.ops.reduction import (
     trace as trace,
     var as var,
     var_mean as var_mean,
+)
+from adjoint.ops.extremes import (
+    amax as amax,
+    amin as amin,
+    aminmax as aminmax,
+    argmax as argmax,
+    argmin as argmin,
+    max as max,
+    min as min,
 )
 from adjoint.ops.cumulative import (
     cummax as cummax,
@@ -255,17 +263,19 @@ from adjoint.ops.norms import (
     renorm as renorm,
 )
 from adjoint.ops.indexing import (
-    argwhere as argwhere,
     gather as gather,
     index_put as index_put,
     index_select as index_select,
     masked_fill as masked_fill,
     masked_select as masked_select,
-    nonzero as nonzero,
-    nonzero_static as nonzero_static,
     scatter_add as scatter_add,
     take as take,
     take_along_dim as take_along_dim,
+)
+from adjoint.ops.positions import (
+    argwhere as argwhere,
+    nonzero as nonzero,
+    nonzero_static as nonzero_static,
     unravel_index as unravel_index,
 )
 from adjoint.ops.writing import (
@@ -344,6 +354,7 @@ from adjoint.ops.histograms import (
 )
 from adjoint.ops.factorizations import (
     geqrf as geqrf,
+    lobpcg as lobpcg,
     lu as lu,
     lu_solve as lu_solve,
     ormqr as ormqr,
@@ -532,7 +543,6 @@ from adjoint.creation import (
     eye as eye,
     full as full,
     full_like as full_like,
-    get_default_device as get_default_device,
     linspace as linspace,
     logspace as logspace,
     normal as normal,
@@ -546,12 +556,15 @@ from adjoint.creation import (
     randn_like as randn_like,
     randperm as randperm,
     scalar_tensor as scalar_tensor,
-    set_default_device as set_default_device,
     tensor as tensor,
     tril_indices as tril_indices,
     triu_indices as triu_indices,
     zeros as zeros,
     zeros_like as zeros_like,
+)
+from adjoint.device import (
+    get_default_device as get_default_device,
+    set_default_device as set_default_device,
 )
 from adjoint.windows import (
     bartlett_window as bartlett_window,

@@ -36,7 +36,6 @@ from adjoint.creation import empty_strided as empty_strided
 from adjoint.creation import eye as eye
 from adjoint.creation import full as full
 from adjoint.creation import full_like as full_like
-from adjoint.creation import get_default_device as get_default_device
 from adjoint.creation import linspace as linspace
 from adjoint.creation import logspace as logspace
 from adjoint.creation import normal as normal
@@ -50,13 +49,14 @@ from adjoint.creation import randn as randn
 from adjoint.creation import randn_like as randn_like
 from adjoint.creation import randperm as randperm
 from adjoint.creation import scalar_tensor as scalar_tensor
-from adjoint.creation import set_default_device as set_default_device
 from adjoint.creation import tensor as tensor
 from adjoint.creation import tril_indices as tril_indices
 from adjoint.creation import triu_indices as triu_indices
 from adjoint.creation import zeros as zeros
 from adjoint.creation import zeros_like as zeros_like
 from adjoint.device import device as device
+from adjoint.device import get_default_device as get_default_device
+from adjoint.device import set_default_device as set_default_device
 from adjoint.dtypes import bfloat16 as bfloat16
 from adjoint.dtypes import bool_ as bool_
 from adjoint.dtypes import can_cast as can_cast
@@ -176,52 +176,48 @@ def addcmul(
     input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None
 ) -> Tensor:
     """input + value * tensor1 * tensor2."""
-def ceil(input: Any, *, out: Any = None) -> Tensor:
-    """The smallest whole number that is not below the element."""
-def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
-    """input, but at least min and at most max."""
-def clamp_max(input: Any, max: Any, *, out: Any = None) -> Tensor:
-    """input, but at most max."""
-def clamp_min(input: Any, min: Any, *, out: Any = None) -> Tensor:
-    """input, but at least min."""
-def conj(value: Any) -> Tensor:
-    """Complex conjugate of a Tensor, an array or a number; what is real is returned as it is."""
-def conj_physical(input: Any, *, out: Any = None) -> Tensor:
-    """Complex conjugate of each element."""
 def copysign(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """|input| with the sign of other."""
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
     """input / other; with rounding_mode "trunc" or "floor", the quotient as a whole number."""
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """input / other, rounded downwards."""
+def fmod(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """What division leaves over, with the sign of input."""
+def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Tensor:
+    """input + weight * (end - input)."""
+def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """input * other."""
+def neg(input: Any, *, out: Any = None) -> Tensor:
+    """-input."""
+def positive(input: Any, *, out: Any = None) -> Tensor:
+    """+input."""
+def reciprocal(input: Any, *, out: Any = None) -> Tensor:
+    """1 / input."""
+def remainder(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """What division leaves over, with the sign of other."""
+def rsub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+    """other - alpha * input."""
+def sgn(input: Any, *, out: Any = None) -> Tensor:
+    """The sign of a real number, z / |z| of a complex one; 0 at 0."""
+def sign(input: Any, *, out: Any = None) -> Tensor:
+    """-1, 0 or 1."""
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+    """input - alpha * other."""
+def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """input / other."""
 def exp(input: Any, *, out: Any = None) -> Tensor:
     """e to the power of each element."""
 def exp2(input: Any, *, out: Any = None) -> Tensor:
     """2 to the power of each element."""
 def expm1(input: Any, *, out: Any = None) -> Tensor:
     """exp(input) - 1, exact for small elements."""
-def trunc(input: Any, *, out: Any = None) -> Tensor:
-    """The whole number without the fraction."""
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """input to the power of exponent, in double precision."""
-def floor(input: Any, *, out: Any = None) -> Tensor:
-    """The largest whole number that is not above the element."""
-def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """input / other, rounded downwards."""
-def fmax(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The larger element; a nan gives way to a number."""
-def fmin(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The smaller element; a nan gives way to a number."""
-def fmod(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """What division leaves over, with the sign of input."""
-def frac(input: Any, *, out: Any = None) -> Tensor:
-    """The fraction, with the sign of the element."""
-def heaviside(input: Any, values: Any, *, out: Any = None) -> Tensor:
-    """0 below 0, 1 above, values at 0."""
 def ldexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """input * 2 ** other."""
 def ldexp_(input: Any, other: Any) -> Tensor:
     """In-place form of ldexp."""
-def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Tensor:
-    """input + weight * (end - input)."""
 def log(input: Any, *, out: Any = None) -> Tensor:
     """Natural logarithm."""
 def log10(input: Any, *, out: Any = None) -> Tensor:
@@ -234,12 +230,40 @@ def logaddexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """log(exp(input) + exp(other)), without overflow."""
 def logaddexp2(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """log2(2 ** input + 2 ** other), without overflow."""
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
+    """input to the power of exponent."""
+def rsqrt(input: Any, *, out: Any = None) -> Tensor:
+    """1 / sqrt(input)."""
+def sqrt(input: Any, *, out: Any = None) -> Tensor:
+    """Square root."""
+def square(input: Any, *, out: Any = None) -> Tensor:
+    """input * input."""
+def ceil(input: Any, *, out: Any = None) -> Tensor:
+    """The smallest whole number that is not below the element."""
+def floor(input: Any, *, out: Any = None) -> Tensor:
+    """The largest whole number that is not above the element."""
+def frac(input: Any, *, out: Any = None) -> Tensor:
+    """The fraction, with the sign of the element."""
+def round(input: Any, *, decimals: _int = 0, out: Any = None) -> Tensor:
+    """The nearest number with `decimals` decimals; halves go to the even one."""
+def trunc(input: Any, *, out: Any = None) -> Tensor:
+    """The whole number without the fraction."""
+def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
+    """input, but at least min and at most max."""
+def clamp_max(input: Any, max: Any, *, out: Any = None) -> Tensor:
+    """input, but at most max."""
+def clamp_min(input: Any, min: Any, *, out: Any = None) -> Tensor:
+    """input, but at least min."""
+def fmax(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The larger element; a nan gives way to a number."""
+def fmin(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The smaller element; a nan gives way to a number."""
+def heaviside(input: Any, values: Any, *, out: Any = None) -> Tensor:
+    """0 below 0, 1 above, values at 0."""
 def maximum(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The larger element, nan if either is nan; equal ones share the gradient."""
 def minimum(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The smaller element, nan if either is nan; equal ones share the gradient."""
-def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """input * other."""
 def nan_to_num(
     input: Any,
     nan: _float | None = None,
@@ -249,38 +273,6 @@ def nan_to_num(
     out: Any = None,
 ) -> Tensor:
     """input with nan replaced by a number, infinities by numbers or the largest finite ones."""
-def neg(input: Any, *, out: Any = None) -> Tensor:
-    """-input."""
-def positive(input: Any, *, out: Any = None) -> Tensor:
-    """+input."""
-def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
-    """input to the power of exponent."""
-def reciprocal(input: Any, *, out: Any = None) -> Tensor:
-    """1 / input."""
-def remainder(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """What division leaves over, with the sign of other."""
-def resolve_conj(input: Any, *, out: Any = None) -> Tensor:
-    """The input itself: conjugation is never postponed."""
-def resolve_neg(input: Any, *, out: Any = None) -> Tensor:
-    """The input itself: negation is never postponed."""
-def round(input: Any, *, decimals: _int = 0, out: Any = None) -> Tensor:
-    """The nearest number with `decimals` decimals; halves go to the even one."""
-def rsqrt(input: Any, *, out: Any = None) -> Tensor:
-    """1 / sqrt(input)."""
-def rsub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
-    """other - alpha * input."""
-def sgn(input: Any, *, out: Any = None) -> Tensor:
-    """The sign of a real number, z / |z| of a complex one; 0 at 0."""
-def sign(input: Any, *, out: Any = None) -> Tensor:
-    """-1, 0 or 1."""
-def sqrt(input: Any, *, out: Any = None) -> Tensor:
-    """Square root."""
-def square(input: Any, *, out: Any = None) -> Tensor:
-    """input * input."""
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
-    """input - alpha * other."""
-def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """input / other."""
 @overload
 def where(condition: Any) -> tuple[Tensor, ...]:
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
@@ -379,16 +371,24 @@ def tan(input: Any, *, out: Any = None) -> Tensor:
     """Tangent."""
 def tanh(input: Any, *, out: Any = None) -> Tensor:
     """Hyperbolic tangent."""
+def conj(value: Any) -> Tensor:
+    """Complex conjugate of a Tensor, an array or a number; what is real is returned as it is."""
 def angle(input: Any, *, out: Any = None) -> Tensor:
     """The argument of complex numbers; of real ones π if negative, else 0."""
 def complex_(real: Any, imag: Any, *, out: Any = None) -> Tensor:
     """Complex numbers from real and imaginary parts."""
+def conj_physical(input: Any, *, out: Any = None) -> Tensor:
+    """Complex conjugate of each element."""
 def imag(input: Any, *, out: Any = None) -> Tensor:
     """The imaginary parts, as a view."""
 def polar(abs: Any, angle: Any, *, out: Any = None) -> Tensor:
     """Complex numbers from modulus and angle."""
 def real(input: Any, *, out: Any = None) -> Tensor:
     """The real parts, as a view."""
+def resolve_conj(input: Any, *, out: Any = None) -> Tensor:
+    """The input itself: conjugation is never postponed."""
+def resolve_neg(input: Any, *, out: Any = None) -> Tensor:
+    """The input itself: negation is never postponed."""
 def view_as_complex(input: Any, *, out: Any = None) -> Tensor:
     """A view of pairs of reals in the last dimension as complex numbers."""
 def view_as_real(input: Any, *, out: Any = None) -> Tensor:
@@ -548,60 +548,18 @@ def vander(x: Any, N: Any = None, increasing: _bool = False, *, out: Any = None)
     """A matrix of the powers of a vector's elements, the highest first unless increasing."""
 def all(input: Any, dim: Any = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
     """Whether all elements along dim are true (not zero)."""
-def amax(input: Any, dim: Any = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
-    """The largest element over dim; equal ones share the gradient."""
-def amin(input: Any, dim: Any = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
-    """The smallest element over dim; equal ones share the gradient."""
-def aminmax(
-    input: Any, *, dim: _int | None = None, keepdim: _bool = False, out: Any = None
-) -> _aminmax:
-    """The smallest and the largest element over dim."""
 def any(input: Any, dim: Any = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
     """Whether an element along dim is true (not zero)."""
-def argmax(
-    input: Any, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None
-) -> Tensor:
-    """Where the largest element is: along dim, or in the flattened tensor."""
-def argmin(
-    input: Any, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None
-) -> Tensor:
-    """Where the smallest element is: along dim, or in the flattened tensor."""
 def count_nonzero(input: Any, dim: Any = None, *, out: Any = None) -> Tensor:
     """How many elements are not zero."""
 def log_softmax(input: Any, dim: _int, dtype: Any = None, *, out: Any = None) -> Tensor:
     """The logarithm of softmax, without its underflow."""
 def logsumexp(input: Any, dim: Any, keepdim: _bool = False, *, out: Any = None) -> Tensor:
     """Logarithm of the sum of exponentials over dim."""
-@overload
-def max(input: Any, *, out: Any = None) -> Tensor:
-    """The largest of all; along dim, with indices; or of two tensors at each place."""
-@overload
-def max(
-    input: Any,
-    dim: Any = None,
-    keepdim: _bool | None = None,
-    *,
-    other: Any = None,
-    out: Any = None,
-) -> Any:
-    """The largest of all; along dim, with indices; or of two tensors at each place."""
 def mean(
     input: Any, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
     """Mean over dim, or over everything."""
-@overload
-def min(input: Any, *, out: Any = None) -> Tensor:
-    """The smallest of all; along dim, with indices; or of two tensors at each place."""
-@overload
-def min(
-    input: Any,
-    dim: Any = None,
-    keepdim: _bool | None = None,
-    *,
-    other: Any = None,
-    out: Any = None,
-) -> Any:
-    """The smallest of all; along dim, with indices; or of two tensors at each place."""
 def nanmean(
     input: Any, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -667,6 +625,48 @@ def var_mean(
     out: Any = None,
 ) -> tuple[Tensor, Tensor]:
     """Variance and mean over dim."""
+def amax(input: Any, dim: Any = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
+    """The largest element over dim; equal ones share the gradient."""
+def amin(input: Any, dim: Any = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
+    """The smallest element over dim; equal ones share the gradient."""
+def aminmax(
+    input: Any, *, dim: _int | None = None, keepdim: _bool = False, out: Any = None
+) -> _aminmax:
+    """The smallest and the largest element over dim."""
+def argmax(
+    input: Any, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None
+) -> Tensor:
+    """Where the largest element is: along dim, or in the flattened tensor."""
+def argmin(
+    input: Any, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None
+) -> Tensor:
+    """Where the smallest element is: along dim, or in the flattened tensor."""
+@overload
+def max(input: Any, *, out: Any = None) -> Tensor:
+    """The largest of all; along dim, with indices; or of two tensors at each place."""
+@overload
+def max(
+    input: Any,
+    dim: Any = None,
+    keepdim: _bool | None = None,
+    *,
+    other: Any = None,
+    out: Any = None,
+) -> Any:
+    """The largest of all; along dim, with indices; or of two tensors at each place."""
+@overload
+def min(input: Any, *, out: Any = None) -> Tensor:
+    """The smallest of all; along dim, with indices; or of two tensors at each place."""
+@overload
+def min(
+    input: Any,
+    dim: Any = None,
+    keepdim: _bool | None = None,
+    *,
+    other: Any = None,
+    out: Any = None,
+) -> Any:
+    """The smallest of all; along dim, with indices; or of two tensors at each place."""
 def cummax(input: Any, dim: _int, *, out: Any = None) -> _cummax:
     """The largest element so far along dim, and its index."""
 def cummin(input: Any, dim: _int, *, out: Any = None) -> _cummin:
@@ -733,8 +733,6 @@ def norm_except_dim(v: Any, pow: _int = 2, dim: _int = 0, *, out: Any = None) ->
     """The norm of each slice along dim, with all dimensions kept; of everything if dim is -1."""
 def renorm(input: Any, p: Any, dim: _int, maxnorm: Any, *, out: Any = None) -> Tensor:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
-def argwhere(input: Any, *, out: Any = None) -> Tensor:
-    """A row of indices for each element that is not zero."""
 def gather(
     input: Any, dim: _int, index: Any, *, sparse_grad: _bool = False, out: Any = None
 ) -> Tensor:
@@ -749,14 +747,6 @@ def masked_fill(input: Any, mask: Any, value: Any, *, out: Any = None) -> Tensor
     """input with value where mask is True."""
 def masked_select(input: Any, mask: Any, *, out: Any = None) -> Tensor:
     """The elements where mask is True, in one dimension."""
-@overload
-def nonzero(input: Any, *, out: Any = None) -> Tensor:
-    """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
-@overload
-def nonzero(input: Any, *, as_tuple: _bool = False, out: Any = None) -> Any:
-    """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
-def nonzero_static(input: Any, *, size: _int, fill_value: _int = -1, out: Any = None) -> Tensor:
-    """The first `size` rows of nonzero; where there are fewer, rows of fill_value follow."""
 def scatter_add(input: Any, dim: _int, index: Any, src: Any, *, out: Any = None) -> Tensor:
     """input with the elements of src added where index names along dim."""
 def take(input: Any, index: Any, *, out: Any = None) -> Tensor:
@@ -765,6 +755,16 @@ def take_along_dim(
     input: Any, indices: Any, dim: _int | None = None, *, out: Any = None
 ) -> Tensor:
     """The elements that indices names along dim, the other dimensions broadcast."""
+def argwhere(input: Any, *, out: Any = None) -> Tensor:
+    """A row of indices for each element that is not zero."""
+@overload
+def nonzero(input: Any, *, out: Any = None) -> Tensor:
+    """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
+@overload
+def nonzero(input: Any, *, as_tuple: _bool = False, out: Any = None) -> Any:
+    """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
+def nonzero_static(input: Any, *, size: _int, fill_value: _int = -1, out: Any = None) -> Tensor:
+    """The first `size` rows of nonzero; where there are fewer, rows of fill_value follow."""
 def unravel_index(indices: Any, shape: Any, *, out: Any = None) -> tuple[Tensor, ...]:
     """For each dimension of a shape the positions of elements counted from the start."""
 def diagonal_scatter(
@@ -881,6 +881,25 @@ def nextafter(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The next floating number after each element in the direction of other."""
 def geqrf(input: Any, *, out: Any = None) -> _geqrf:
     """R on and above the diagonal, and below it and in tau the reflections whose product is Q."""
+def lobpcg(
+    A: Any,
+    k: _int | None = None,
+    B: Any = None,
+    X: Any = None,
+    n: _int | None = None,
+    iK: Any = None,
+    niter: _int | None = None,
+    tol: _float | None = None,
+    largest: _bool | None = None,
+    method: str | None = None,
+    tracker: Any = None,
+    ortho_iparams: Any = None,
+    ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+    *,
+    out: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The k largest eigenvalues (or smallest) of A u = λ B u, A symmetric, with their vectors u."""
 def lu(A: Any, pivot: _bool = True, get_infos: _bool = False, *, out: Any = None) -> Any:
     """L and U in one matrix and the exchanges of rows; see linalg.lu_factor."""
 def lu_solve(input: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Tensor:

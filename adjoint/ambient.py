@@ -23,6 +23,7 @@ class Ambient:
         self.watchers: tuple[Any, ...] = ()  # make the calls of ops, the innermost last
         self.observers: tuple[Any, ...] = ()  # told before and after each step of a backward
         self.anomaly: Any = None  # looks at what each step of a backward answers
+        self.any_layout = False  # a gradient handed to a leaf may keep its own
 
     def only_grad_mode(self) -> bool:
         """Whether nothing but grad mode is away from its default."""
@@ -36,6 +37,7 @@ class Ambient:
             and not self.watchers
             and not self.observers
             and self.anomaly is None
+            and not self.any_layout
         )
 
     def copy(self) -> "Ambient":
@@ -51,6 +53,7 @@ class Ambient:
         made.watchers = self.watchers
         made.observers = self.observers
         made.anomaly = self.anomaly
+        made.any_layout = self.any_layout
         return made
 
 
@@ -177,6 +180,20 @@ def change_anomaly(anomaly: Any) -> Any:
     new.anomaly = anomaly
     set_ambient(_normal(new))
     return old.anomaly
+
+
+def change_any_layout(allowed: bool) -> bool:
+    """Let gradients handed to leaves keep their layout or not; what it was is returned."""
+    old = _ambient.get()
+    new = old.copy()
+    new.any_layout = allowed
+    set_ambient(_normal(new))
+    return old.any_layout
+
+
+def is_any_layout_allowed() -> bool:
+    """Whether a gradient handed to a leaf may keep its layout, in the calling context."""
+    return switchboard.unusual != 0 and _ambient.get().any_layout
 
 
 def change_overrides(overrides: bool) -> bool:

@@ -6,7 +6,8 @@ from typing import Any
 from adjoint.ambient import is_inference_mode_enabled
 from adjoint.backends import lookup
 from adjoint.backends.numpy import numpy_backend
-from adjoint.creation import finished, tensor
+from adjoint.creation import tensor
+from adjoint.creation_options import finished
 from adjoint.device import CPU
 from adjoint.dtypes import as_dtype, get_default_dtype
 from adjoint.interop import from_dlpack

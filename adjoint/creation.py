@@ -1,14 +1,12 @@
 """New tensors: from data, from sizes, from ranges, from random numbers."""
 
 import math
-import operator
 import warnings
 from typing import Any
 
-from adjoint.ambient import is_inference_mode_enabled
-from adjoint.backends import backend_for
 from adjoint.backends.numpy import numpy_backend
-from adjoint.device import CPU, device
+from adjoint.creation_options import Options, finished, shape_of, sizes_of
+from adjoint.device import CPU, device as as_device, get_default_device
 from adjoint.dtypes import (
     BOOL,
     COMPLEX,
@@ -22,7 +20,7 @@ from adjoint.dtypes import (
     of_python_scalar,
 )
 from adjoint.literals import array_of, fitted, is_row, number
-from adjoint.ops.conversion import contiguous_format, strided
+from adjoint.ops.conversion import contiguous_format
 from adjoint.ops.random import draw_integers, draw_normal, draw_uniform, normal_from
 from adjoint.random import chosen
 from adjoint.size import Size
@@ -36,7 +34,6 @@ __all__ = [
     "eye",
     "full",
     "full_like",
-    "get_default_device",
     "linspace",
     "logspace",
     "normal",
@@ -50,7 +47,6 @@ __all__ = [
     "randn_like",
     "randperm",
     "scalar_tensor",
-    "set_default_device",
     "tensor",
     "tril_indices",
     "triu_indices",
@@ -59,127 +55,6 @@ __all__ = [
 ]
 
 np = numpy_backend.xp
-
-
-# ---- what all factories share ----
-
-
-class _Default:
-    """The device of new tensors."""
-
-    def __init__(self) -> None:
-        self.device = CPU
-
-
-_default = _Default()
-
-
-def get_default_device() -> device:
-    """The device on which factories make tensors."""
-    return _default.device
-
-
-def set_default_device(device: Any) -> None:
-    """Change it; None means the CPU again."""
-    _default.device = CPU if device is None else _as_device(device)
-
-
-def _as_device(value: Any) -> device:
-    return device(value)
-
-
-def _place(where: Any) -> device:
-    return _default.device if where is None else _as_device(where)
-
-
-def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
-    """A NumPy array's values as a new tensor on a device."""
-    if where.type != "cpu":
-        array = backend_for(where).from_numpy(array, where)
-    result = Tensor(array)
-    if requires_grad:
-        result.requires_grad_()
-    if is_inference_mode_enabled():
-        result.mark_inference()
-    return result
-
-
-class Options:
-    """The keywords that all factories take; pin_memory means nothing here and is accepted."""
-
-    def __init__(self, name: str, given: dict[str, Any]) -> None:
-        unknown = given.keys() - _OPTIONS
-        if unknown:
-            raise TypeError(f"{name}() got an unexpected argument '{min(unknown)}'")
-        if given.get("layout") not in (None, strided):
-            raise RuntimeError(f"{name}() is not implemented for sparse types: tensors are strided")
-        out, kind = given.get("out"), given.get("dtype")
-        if isinstance(kind, str):
-            raise TypeError(f"{name}(): dtype must be one such as adjoint.float32, not {kind!r}")
-        if out is not None and kind is not None and as_dtype(kind) is not out.dtype:
-            raise RuntimeError(
-                f"{name}(): dtype {as_dtype(kind).name} does not match dtype of out "
-                f"({out.dtype.name})"
-            )
-        self.name = name
-        self.out = out
-        self.dtype = kind if out is None else out.dtype
-        self.device = _place(given.get("device"))
-        self.requires_grad = given.get("requires_grad", False)
-        self.memory_format = given.get("memory_format")
-
-    def kind(self, default: dtype | None = None) -> dtype:
-        """The data type asked for, or the default one."""
-        if self.dtype is not None:
-            return as_dtype(self.dtype)
-        return get_default_dtype() if default is None else default
-
-    def made(self, array: Any) -> Tensor:
-        """The answer of the factory: a new tensor, or out with the new values."""
-        if self.out is None:
-            return finished(array, self.device, self.requires_grad)
-        result = finished(array, self.out.device, False)
-        overwritten: Tensor = self.out.overwrite(result, self.name)
-        return overwritten
-
-    def listed(self, array: Any) -> Tensor:
-        """The answer of a factory of a row of numbers; an out of as many keeps its shape."""
-        if self.out is not None and self.out.array.size == array.size:
-            array = array.reshape(self.out.array.shape)
-        return self.made(array)
-
-
-_TOO_MANY = 1 << 59  # elements of 16 bytes, of which memory has no more than 63 bits
-_OPTIONS = {"out", "dtype", "layout", "device", "requires_grad", "pin_memory", "memory_format"}
-
-
-def _sizes(name: str, size: tuple[Any, ...], options: dict[str, Any]) -> tuple[int, ...]:
-    """A shape given as numbers, as one sequence, or as the keyword size."""
-    if "size" in options:
-        if size:
-            raise TypeError(f"{name}() got several values for 'size'")
-        return _shape(name, options.pop("size"))
-    if not size:
-        raise TypeError(f"{name}() misses its size: give numbers, or () for a single element")
-    if len(size) == 1 and isinstance(size[0], (tuple, list)):
-        return _shape(name, size[0])
-    return _shape(name, size)
-
-
-def _shape(name: str, size: Any) -> tuple[int, ...]:
-    if not isinstance(size, (tuple, list)):
-        raise TypeError(f"{name}(): size must be a tuple of ints, not {type(size).__name__}")
-    try:
-        sizes = tuple(operator.index(n) for n in size)
-    except TypeError:
-        kinds = ", ".join(type(n).__name__ for n in size)
-        raise TypeError(f"{name}(): size must be a tuple of ints, got ({kinds})") from None
-    for n in sizes:
-        if n < 0:
-            raise RuntimeError(f"{name}(): a size can't be negative: {list(sizes)}")
-    if math.prod(sizes) >= _TOO_MANY:
-        raise RuntimeError(f"{name}(): the size of the storage overflowed: {list(sizes)}")
-    return sizes
 
 
 # ---- from data ----
@@ -200,8 +75,8 @@ def tensor(
             stacklevel=2,
         )
     kind = None if dtype is None else as_dtype(dtype)
-    array, where = array_of(data, kind, _default.device)
-    return finished(array, where if device is None else _as_device(device), requires_grad)
+    array, where = array_of(data, kind, get_default_device())
+    return finished(array, where if device is None else as_device(device), requires_grad)
 
 
 def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
@@ -214,7 +89,7 @@ def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
     if isinstance(value, Tensor):
         return value.array
     if isinstance(value, int) and not isinstance(value, bool):
-        return np.empty(_shape("Tensor", (value, *sizes)), numpy_dtype)
+        return np.empty(shape_of("Tensor", (value, *sizes)), numpy_dtype)
     if sizes or not is_row(value):
         raise TypeError(
             f"Tensor(): data must be a sequence of numbers, or sizes, not {type(value).__name__}"
@@ -227,28 +102,28 @@ def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
 
 def zeros(*size: Any, **options: Any) -> Tensor:
     """Zeros."""
-    shape = _sizes("zeros", size, options)
+    shape = sizes_of("zeros", size, options)
     asked = Options("zeros", options)
     return asked.made(np.zeros(shape, asked.kind().numpy_dtype))
 
 
 def ones(*size: Any, **options: Any) -> Tensor:
     """Ones."""
-    shape = _sizes("ones", size, options)
+    shape = sizes_of("ones", size, options)
     asked = Options("ones", options)
     return asked.made(np.ones(shape, asked.kind().numpy_dtype))
 
 
 def empty(*size: Any, **options: Any) -> Tensor:
     """Memory as it was found; write before you read."""
-    shape = _sizes("empty", size, options)
+    shape = sizes_of("empty", size, options)
     asked = Options("empty", options)
     return asked.made(np.empty(shape, asked.kind().numpy_dtype))
 
 
 def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
     """fill_value everywhere; the data type follows from it."""
-    shape = _shape("full", size)
+    shape = shape_of("full", size)
     value = number(fill_value)
     asked = Options("full", options)
     kind = asked.kind(of_python_scalar(value))
@@ -264,7 +139,7 @@ def _element(value: Any, kind: dtype) -> Any:
 
 def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
     """Uninitialised memory seen with the given strides."""
-    shape, steps = _shape("empty_strided", size), _shape("empty_strided", stride)
+    shape, steps = shape_of("empty_strided", size), shape_of("empty_strided", stride)
     if len(shape) != len(steps):
         raise RuntimeError(f"empty_strided(): {len(shape)} sizes but {len(steps)} strides")
     asked = Options("empty_strided", options)
@@ -297,6 +172,8 @@ def _imitating(name: str, input: Any, options: dict[str, Any]) -> Options:
     """The keywords of a factory that imitates a tensor."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): input must be a Tensor, not {type(input).__name__}")
+    if input.special and hasattr(input, "refuse"):  # a parameter that has no shape yet
+        input.refuse(name)
     return Options(name, _own(input, options))
 
 
@@ -402,14 +279,14 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
 
 def eye(n: int, m: int | None = None, **options: Any) -> Tensor:
     """Ones on the diagonal, zeros elsewhere."""
-    rows, columns = _shape("eye", (n, n if m is None else m))
+    rows, columns = shape_of("eye", (n, n if m is None else m))
     asked = Options("eye", options)
     return asked.made(np.eye(rows, columns, dtype=asked.kind().numpy_dtype))
 
 
 def tril_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
     """The indices of the lower triangle of a matrix: a row of rows and a row of columns."""
-    shape = _shape("tril_indices", (row, col))
+    shape = shape_of("tril_indices", (row, col))
     asked = Options("tril_indices", options)
     indices = np.stack(np.nonzero(np.tri(*shape, offset, dtype=bool)))
     return asked.made(indices.astype(asked.kind(int64).numpy_dtype))
@@ -417,7 +294,7 @@ def tril_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
 
 def triu_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
     """The indices of the upper triangle of a matrix: a row of rows and a row of columns."""
-    shape = _shape("triu_indices", (row, col))
+    shape = shape_of("triu_indices", (row, col))
     asked = Options("triu_indices", options)
     indices = np.stack(np.nonzero(~np.tri(*shape, offset - 1, dtype=bool)))
     return asked.made(indices.astype(asked.kind(int64).numpy_dtype))
@@ -436,14 +313,14 @@ def _continuous(asked: Options) -> Any:
 
 def rand(*size: Any, generator: Any = None, **options: Any) -> Tensor:
     """Numbers spread evenly over [0, 1)."""
-    shape = _sizes("rand", size, options)
+    shape = sizes_of("rand", size, options)
     asked = Options("rand", options)
     return asked.made(draw_uniform(shape, _continuous(asked), 0.0, 1.0, chosen(generator)))
 
 
 def randn(*size: Any, generator: Any = None, **options: Any) -> Tensor:
     """Normally distributed numbers of mean 0 and variance 1."""
-    shape = _sizes("randn", size, options)
+    shape = sizes_of("randn", size, options)
     asked = Options("randn", options)
     return asked.made(draw_normal(shape, _continuous(asked), 0.0, 1.0, chosen(generator)))
 
@@ -468,7 +345,7 @@ def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
     if len(args) > 3 or "high" not in given or "size" not in given:
         raise TypeError("randint() takes low (0), high and size: randint(0, 10, (2, 3))")
     asked = Options("randint", options)
-    return _integers(_shape("randint", given["size"]), given, asked.kind(int64), asked, generator)
+    return _integers(shape_of("randint", given["size"]), given, asked.kind(int64), asked, generator)
 
 
 def randint_like(input: Tensor, *bounds: Any, generator: Any = None, **options: Any) -> Tensor:
@@ -493,7 +370,7 @@ def _integers(shape: Any, given: Any, kind: dtype, asked: Options, generator: An
 
 def randperm(n: int, *, generator: Any = None, **options: Any) -> Tensor:
     """The integers below n in random order."""
-    (count,) = _shape("randperm", (n,))
+    (count,) = shape_of("randperm", (n,))
     asked = Options("randperm", options)
     array = chosen(generator).draw(lambda stream: stream.permutation(count))
     return asked.made(array.astype(asked.kind(int64).numpy_dtype))
@@ -513,7 +390,7 @@ def normal(
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     asked = Options("normal", options)
-    shape = _shape("normal", size)
+    shape = shape_of("normal", size)
     return asked.made(draw_normal(shape, _continuous(asked), mean, std, chosen(generator)))
 
 

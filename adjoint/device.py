@@ -1,12 +1,16 @@
 """Where a tensor's array lives."""
 
+from contextvars import ContextVar
 from typing import Any
 
 _KNOWN = ("cpu", "cuda", "xla", "meta")
 
 
 class device:
-    """A device type and its index: `device("cuda:0")`, `device("cuda", 0)`, `device("cpu")`."""
+    """A device type and its index: `device("cuda:0")`, `device("cuda", 0)`, `device("cpu")`.
+
+    As a context, it is where factories make tensors that name no device of their own.
+    """
 
     __slots__ = ("index", "type")
 
@@ -48,5 +52,29 @@ class device:
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (str(self),))
 
+    def __enter__(self) -> "device":
+        _defaults.set((*_defaults.get(), self))
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        _defaults.set(_defaults.get()[:-1])
+
 
 CPU = device("cpu")
+
+# The device set for the whole context, then those of the `with` statements it is inside of.
+_defaults: ContextVar[tuple[device, ...]] = ContextVar("adjoint_device", default=(CPU,))
+
+
+def get_default_device() -> device:
+    """The device on which factories make tensors."""
+    return _defaults.get()[-1]
+
+
+def set_default_device(device: Any) -> None:
+    """Change it, in the calling thread, up to the end of a `with device` around; None: the CPU."""
+    _defaults.set((*_defaults.get()[:-1], CPU if device is None else _as_device(device)))
+
+
+def _as_device(value: Any) -> device:
+    return device(value)

@@ -11,6 +11,7 @@ from adjoint.ambient import ambient, change_watchers, overrides_enabled, switchb
 from adjoint.autograd.node import BINARY_DEPTH, UNARY_DEPTH, accumulator_of, mark
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
+from adjoint.complaints import complaint
 from adjoint.op_node import OpNode
 from adjoint.promotion import as_array, common_backend, narrowed, promoted, unwrapped
 from adjoint.recording import (
@@ -358,32 +359,21 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise RuntimeError(
             f"{op.name}(): dtype={kind.name} asks for another type than out has, {out.dtype.name}"
         )
-    return write_out(op.name, result, out)
+    return write_out(op.name, result, out, op.exact_out)
 
 
-# Ops that want out= in the data type of their result; the others cast to it, as in PyTorch.
-_EXACT_NAMES: Final[str] = (
-    "addmm all amax amin aminmax any argmax argmin bitwise_not ceil complex conj_physical cummax "
-    "cummin diag floor frac frexp hardshrink heaviside histc isin isneginf isposinf kthvalue lerp "
-    "log_softmax logcumsumexp matmul max_dim median_dim min_dim mm mode msort nan_to_num "
-    "nanmedian_dim nanquantile neg nonzero polar quantile round searchsorted sgn sign signbit "
-    "softmax sort topk tril triu trunc"
-)
-EXACT_OUT: Final[frozenset[str]] = frozenset(_EXACT_NAMES.split())
-
-
-def write_out(name: str, result: Any, out: Any) -> Any:
-    """Put a result into the tensors given as out=."""
+def write_out(name: str, result: Any, out: Any, exact: bool = False) -> Any:
+    """Put a result into the tensors given as out=: cast, unless it must fit exactly."""
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
-            write_out(name, value, target)
+            write_out(name, value, target, exact)
         return type(result)(*out) if hasattr(result, "_fields") else out
     if result.needs_grad or (out.needs_grad and ambient().grad_enabled):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
-    if name in EXACT_OUT and out.dtype is not result.dtype:
+    if exact and out.dtype is not result.dtype:
         if result.dtype.name != "bool" or out.dtype.name != "uint8":
             raise RuntimeError(
                 f"{name}(): expected out of dtype {result.dtype.name}, got {out.dtype.name}"
@@ -550,40 +540,6 @@ def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[A
         else v
         for v in values
     ]
-
-
-def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
-    """The library's error in PyTorch's type, naming the op and what it was given."""
-    if isinstance(error, (NotImplementedError, ImportError)):
-        return error
-    given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
-    kind: type[Exception] = RuntimeError
-    for known in (TypeError, IndexError):
-        if isinstance(error, known):
-            kind = known
-    text = str(error)
-    if "could not be broadcast together" in text or "shape-mismatch" in text:
-        text = "the shapes can't be broadcast together; sizes must be equal or 1, from the last on"
-    elif isinstance(error, RuntimeError) and (
-        type(error) is not RuntimeError or text.startswith(op.name)
-    ):
-        return error
-    elif "boolean array indexing assignment" in text:
-        kind, text = RuntimeError, "the values do not have the shape of what the mask picks"
-    elif "not supported for the input types" in text:
-        kind, text = NotImplementedError, "not implemented for this data type"
-    elif "matmul: Input operand" in text:
-        text = "the inner sizes of the two matrices differ"
-    return kind(f"{op.name}({given}): {text}")
-
-
-def described(value: Any) -> str:
-    """An argument in an error message."""
-    shape = getattr(value, "shape", None)
-    if shape is None:
-        text = repr(value)
-        return text if len(text) < 60 else text[:57] + "..."
-    return f"{value.dtype}{list(shape)}"
 
 
 def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:

@@ -21,7 +21,7 @@ from adjoint.tensor_core import TensorCore
 _INNER = {*getattr(TensorCore, "__annotations__", {}), "array", "prepared"}
 
 
-def _attributes(self: Tensor) -> dict[str, Any]:
+def attributes_of(self: Tensor) -> dict[str, Any]:
     """What the user has set on a tensor."""
     attributes: dict[str, Any] = getattr(self, "__dict__", {})
     return {name: value for name, value in attributes.items() if name not in _INNER}
@@ -49,7 +49,7 @@ def reduced(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     warn_if_has_hooks(self)
     place = self.device
     array = self.array if place == CPU else backend_of(self.array).to_numpy(self.array)
-    return (rebuilt, (type(self), array, str(place), self.requires_grad, _attributes(self)))
+    return (rebuilt, (type(self), array, str(place), self.requires_grad, attributes_of(self)))
 
 
 def deep_copied(self: Tensor, memo: dict[int, Any]) -> Any:
@@ -66,7 +66,7 @@ def deep_copied(self: Tensor, memo: dict[int, Any]) -> Any:
     memo[id(self)] = made
     if self.gradient is not None:
         made.gradient = copy.deepcopy(self.gradient, memo)
-    for name, value in _attributes(self).items():
+    for name, value in attributes_of(self).items():
         setattr(made, name, copy.deepcopy(value, memo))
     return made
 

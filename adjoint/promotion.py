@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import (
+    BOOL,
     FLOAT,
     category_of,
     dtype,
@@ -126,10 +127,22 @@ def promotion(op: "Op", values: list[Any]) -> dtype | None:
                 (dimensioned if element.ndim else zero_dim).append(kind)
     if not (dimensioned or zero_dim or numbers):
         return None
+    if not op.bools:
+        refuse_bools(op, [*dimensioned, *zero_dim, *numbers])
     result = result_of(dimensioned, zero_dim, numbers)
     if op.floats and result.category < FLOAT:
         return get_default_dtype()
     return result
+
+
+def refuse_bools(op: "Op", kinds: list[dtype]) -> None:
+    """Raise if one of the types to mix is bool, for an op that is not meant for truth values."""
+    for kind in kinds:
+        if kind.category == BOOL:
+            raise RuntimeError(
+                f"{op.name}(): a bool tensor is not supported; invert it with ~, combine two with "
+                "logical_xor(), or convert it with .to(...)"
+            )
 
 
 def as_array(value: Any, backend: Backend) -> Any:

@@ -58,7 +58,7 @@ class TreeSpec:
         if self.type is None:
             return next(leaves)
         children = [child.built(leaves) for child in self.children_specs]
-        return _container_of(self.type).unflatten(children, self.context)
+        return container_of(self.type).unflatten(children, self.context)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """What stands in another tree in the places of this one's leaves."""
@@ -75,7 +75,7 @@ class TreeSpec:
             raise ValueError(
                 f"trees differ: a {self.type.__name__} was expected, a {type(tree).__name__} came"
             )
-        container = _container_of(self.type)
+        container = container_of(self.type)
         if container.children_in is not None:
             children = container.children_in(tree, self.context)
         else:
@@ -160,7 +160,7 @@ def _dataclass_of(children: list[Any], kind: Any) -> Any:
 _DATACLASS = _Container(_fields_of, _dataclass_of, None)
 
 
-def _container_of(kind: type) -> Any:
+def container_of(kind: type) -> Any:
     """How a class is taken apart; None if its instances are leaves."""
     found = _CONTAINERS.get(kind)
     if found is None:
@@ -191,7 +191,7 @@ def tree_flatten(
 
 
 def _taken_apart(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeSpec:
-    container = _container_of(type(tree))
+    container = container_of(type(tree))
     if container is None or (is_leaf is not None and is_leaf(tree)):
         leaves.append(tree)
         return LEAF

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.device import device
+from adjoint.device import device as as_device
 from adjoint.tensor import Tensor
 
 __all__ = [
@@ -39,7 +39,7 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
-        self._device = _as_device(device)
+        self._device = as_device(device)
         self._lock = threading.Lock()
         self._seed = _FIRST_SEED
         self._stream = _numpy_random.Generator(_numpy_random.PCG64(_FIRST_SEED))
@@ -129,10 +129,6 @@ class Generator:
         bits = _numpy_random.PCG64()
         bits.state = self._stream.bit_generator.state
         self._stream = _numpy_random.Generator(bits)
-
-
-def _as_device(value: Any) -> device:
-    return device(value)
 
 
 def _restored(where: str, packed: bytes) -> Generator:

@@ -159,6 +159,23 @@ def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int, hidden: An
     return plan
 
 
+def inputs_to_keep(op: "Op", values: list[Any]) -> list[Tensor] | None:
+    """The tensors that a call will keep, in this order; None if it keeps more than its arguments.
+
+    An op whose rules want an argument has floating results, so that the call will be recorded.
+    """
+    mask = needing(op, values)
+    plan = op.plan(mask)
+    if not mask or plan.keep_result or op.hides:
+        return None
+    found: list[Tensor] = []
+    for parameter, value in enumerate(values):
+        if plan.wants_value[parameter]:
+            elements = value if isinstance(value, (list, tuple)) else (value,)
+            found.extend([element for element in elements if isinstance(element, Tensor)])
+    return found
+
+
 def shape_of(element: Any) -> Any:
     """The shape of one tensor in a list; others have none."""
     return element.array.shape if isinstance(element, Tensor) else ()

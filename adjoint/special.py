@@ -1,8 +1,9 @@
 """Special functions, under the names of torch.special."""
 
 from adjoint.ops.activation import sigmoid as expit
-from adjoint.ops.elementwise import exp2, expm1, log1p, round
+from adjoint.ops.powers import exp2, expm1, log1p
 from adjoint.ops.reduction import log_softmax, logsumexp, softmax
+from adjoint.ops.rounding import round
 from adjoint.ops.special import (
     bessel_j0,
     bessel_j1,

@@ -11,14 +11,14 @@ def expm1(input: Any, *, out: Any = None) -> Tensor:
     """exp(input) - 1, exact for small elements."""
 def log1p(input: Any, *, out: Any = None) -> Tensor:
     """log(1 + input), exact for small elements."""
-def round(input: Any, *, decimals: int = 0, out: Any = None) -> Tensor:
-    """The nearest number with `decimals` decimals; halves go to the even one."""
 def log_softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
     """The logarithm of softmax, without its underflow."""
 def logsumexp(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """Logarithm of the sum of exponentials over dim."""
 def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
     """Exponentials along dim, scaled to sum 1."""
+def round(input: Any, *, decimals: int = 0, out: Any = None) -> Tensor:
+    """The nearest number with `decimals` decimals; halves go to the even one."""
 def bessel_j0(input: Any, *, out: Any = None) -> Tensor:
     """Bessel function of the first kind of order 0; as in PyTorch, without a derivative."""
 def bessel_j1(input: Any, *, out: Any = None) -> Tensor:

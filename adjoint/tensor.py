@@ -8,7 +8,7 @@ from typing import Any
 from adjoint._base import HookTable, mypyc_attr
 from adjoint.ambient import is_inference_mode_enabled
 from adjoint.autograd.hooks import ACCUMULATE, TENSOR, RemovableHandle, register
-from adjoint.autograd.node import Node, accumulator_of
+from adjoint.autograd.node import Node, accumulator_of, expect_dtype, gradient_spec
 from adjoint.backends import lookup
 from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
@@ -62,13 +62,15 @@ class Tensor(TensorCore):
     @property
     def is_leaf(self) -> bool:
         """Whether its gradient ends here: it was made by the user, or needs no gradient."""
-        self.up_to_date()
+        if self.extras is not None:
+            self.refresh(True)
         return self.node is None
 
     @property
     def grad_fn(self) -> Node | None:
         """The node that takes its gradient further; None for a leaf."""
-        self.up_to_date()
+        if self.extras is not None:
+            self.refresh(True)
         return None if self.node is None else self.node.shown()
 
     @property
@@ -150,12 +152,41 @@ class Tensor(TensorCore):
                     f"assigned grad has data of a different size: {list(value.array.shape)} for a "
                     f"tensor of shape {list(self.array.shape)}"
                 )
-            if value.array.dtype != self.array.dtype:
+            spec = gradient_spec(self)
+            if value.array.dtype != spec.dtype and not spec.loose:
                 raise RuntimeError(
-                    f"assigned grad has data of a different type: {value.dtype.name} for a tensor "
-                    f"of {self.dtype.name}"
+                    "assigned grad has data of a different type: attempting to assign a gradient "
+                    f"with dtype {value.dtype.name} to a tensor with grad_dtype "
+                    f"{from_numpy_dtype(spec.dtype).name}; convert it, or set grad_dtype"
                 )
         self.gradient = value
+
+    @property
+    def grad_dtype(self) -> Any:
+        """The data type of a leaf's gradient: its own unless set; None if gradients stay as made.
+
+        Gradients that backward brings are cast to it, and one that is assigned must have it.
+        """
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors")
+        spec = gradient_spec(self)
+        return None if spec.loose else from_numpy_dtype(spec.dtype)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        if value is not None and not isinstance(value, dtype):
+            raise RuntimeError(f"grad_dtype must be a dtype or None, got {type(value).__name__}")
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors")
+        kind = None if value is None else value.numpy_dtype
+        old = self.gradient
+        if old is not None and kind is not None and old.array.dtype != kind:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to {from_numpy_dtype(kind).name} because there is already "
+                f"a gradient with dtype {from_numpy_dtype(old.array.dtype).name}; set .grad to "
+                "None first"
+            )
+        expect_dtype(self, kind)
 
     # ---- memory shared with others ----
 
@@ -164,12 +195,12 @@ class Tensor(TensorCore):
         if self.extras is not None:
             self.refresh()
 
-    def refresh(self) -> None:
+    def refresh(self, asked: bool = False) -> None:
         """If this is a view whose memory was changed elsewhere, find its node anew."""
         extras = self.extras
         if extras is not None and extras.base is not None and extras.counter is not None:
             if extras.counter.value != extras.view_version:
-                views.regenerate(self)
+                views.regenerate(self, asked)
 
     def current_array(self) -> Any:
         """The array, made anew if it is a view whose library can't share memory."""
@@ -511,6 +542,9 @@ class Tensor(TensorCore):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         dispatch.operators.setitem_(self, index, value)
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("elements of a Tensor can't be deleted; pick those to keep by indexing")
 
     # ---- as Python values ----
 

@@ -54,6 +54,7 @@ class Tensor(TensorCore):
         """Where the memory is on a GPU; only for tensors there."""
     def __deepcopy__(self, memo: dict[_int, Any]) -> Any:
         """A leaf with memory of its own, and its gradient and attributes copied as well."""
+    def __delitem__(self, index: Any) -> None: ...
     def __dlpack__(self, **options: Any) -> Any:
         """The memory as a DLPack capsule."""
     def __dlpack_device__(self) -> Any:
@@ -590,6 +591,11 @@ class Tensor(TensorCore):
     @grad.setter
     def grad(self, value: Any) -> None: ...
     @property
+    def grad_dtype(self) -> Any:
+        """The data type of a leaf's gradient: its own unless set; None if gradients stay as made."""
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None: ...
+    @property
     def grad_fn(self) -> Node | None:
         """The node that takes its gradient further; None for a leaf."""
     def greater(self, other: Any) -> Tensor:
@@ -1099,7 +1105,7 @@ class Tensor(TensorCore):
         """1 / input."""
     def reciprocal_(self) -> Self:
         """In-place form of reciprocal."""
-    def refresh(self) -> None:
+    def refresh(self, asked: _bool = False) -> None:
         """If this is a view whose memory was changed elsewhere, find its node anew."""
     def register_hook(
         self, hook: Any, *, name: str | None = None, once: _bool = False, context: _bool = False

@@ -40,6 +40,8 @@ def is_floating(array: Any) -> bool:
 class Spec:
     """What an array looks like. Tensors and nodes of one shape share it where they can."""
 
+    loose: bool = False  # a gradient of another data type is taken as it is
+
     def __init__(self, array: Any) -> None:
         self.shape: Any = array.shape
         self.dtype: Any = array.dtype
@@ -70,8 +72,13 @@ class VersionCounter:
         return locate(self.code, self.instruction)
 
 
+OWN_DTYPE: Final[Any] = object()  # what grad_dtype is until it is set
+
+
 class Extras:
     """What few tensors have: views, versions, hooks, an accumulator. Made when first needed."""
+
+    grad_dtype: Any = OWN_DTYPE  # the array library's, of a leaf's gradient; None: as it comes
 
     def __init__(self) -> None:
         self.counter: VersionCounter | None = None

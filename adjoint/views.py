@@ -30,6 +30,7 @@ from adjoint.autograd.node import (
 )
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
+from adjoint.complaints import complaint
 from adjoint.dtypes import can_cast, from_numpy_dtype
 from adjoint.promotion import common_backend, promoted, unwrapped
 from adjoint.recording import needs, pack_all, record
@@ -64,20 +65,27 @@ def replay(base: Any, steps: tuple[Any, ...]) -> Any:
     return base
 
 
-def regenerate(view: Tensor) -> None:
-    """The memory of a view was changed through another tensor: find the view's node anew."""
+def regenerate(view: Tensor, asked: bool) -> None:
+    """The memory of a view was changed elsewhere, or unrecorded: find the view's node anew.
+
+    Where nothing is recorded the node can wait, unless it is `asked` for.
+    """
     extras = view.extras
     assert extras is not None and extras.base is not None and extras.counter is not None
     base: Any = extras.base
     immutable = not backend_of(base.array).mutable
-    if not is_grad_enabled():
+    if not asked and not is_grad_enabled():
         if immutable:
             view.replace_array(replay(base.array, extras.steps))
-        return  # nothing is recorded here, so its node can wait
-    if base.needs_grad or view.needs_grad:
+        return
+    if base.needs_grad or view.node is not None:  # or else it is a leaf of its own, and stays one
         if extras.creation != DEFAULT_VIEW:
             raise refusal(view, extras.creation, "its base or another view of its base has been")
-        fresh = replay(base, extras.steps)
+        before = change_grad_enabled(True)
+        try:
+            fresh = replay(base, extras.steps)
+        finally:
+            change_grad_enabled(before)
         old, old_number = view.node, view.output_number
         view.node, view.output_number = fresh.node, fresh.output_number
         view.needs_grad = fresh.needs_grad
@@ -207,9 +215,17 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
         # As another operand the target is found changed in backward, as in PyTorch.
         rest = [alias_of(target, False) if v is target else v for v in values[1:]]
         remember_change(op, [before, *rest], target)
-    if target.extras is not None and target.extras.base is not None:
-        target.extras.view_version = target.counter().value
+    if before is None:
+        settle_view(target)
     return target
+
+
+def settle_view(target: Tensor) -> None:
+    """A view was changed and nothing recorded: its node, if there is none to find, still holds."""
+    extras = target.extras
+    if extras is not None and extras.base is not None:
+        if not extras.base.needs_grad and target.node is None:
+            extras.view_version = target.counter().value
 
 
 def mutate_plainly(op: "Op", values: list[Any]) -> bool:
@@ -249,7 +265,7 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     try:
         op.mutate(target.array, *arrays)
     except Exception as error:
-        raise dispatch.complaint(op, [target.array, *arrays], error) from None
+        raise complaint(op, [target.array, *arrays], error) from None
     target.counter().bump()
     if lineage.tracking.used:
         lineage.extend(op, values, [target])
@@ -270,7 +286,10 @@ def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
     extras = target.extras
     if extras is not None and extras.base is not None:
         extras.steps = (*extras.steps, (op, tuple(rest), -1))
-        extras.view_version = counter.value
+        if shown.node is not None:
+            extras.view_version = counter.value
+        else:
+            settle_view(target)
     return target
 
 
@@ -305,7 +324,7 @@ def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> N
                 return
         out = dispatch.run_forward(op, backend.xp, arrays)
     except Exception as error:
-        raise dispatch.complaint(op, arrays, error) from None
+        raise complaint(op, arrays, error) from None
     if isinstance(out, (tuple, list)):
         raise RuntimeError(f"{op.name}_(): an op with several results has no in-place form")
     out = backend.asarray(out)
@@ -484,7 +503,7 @@ def rebase(target: Tensor, node: Node, output_number: int, position: int = 0) ->
         return node
     copy = CopySlices(base, extras.steps, node, position)
     set_history(base, copy, 0)
-    regenerate(target)
+    regenerate(target, True)
     return copy
 
 

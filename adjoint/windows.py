@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.creation import Options
+from adjoint.creation_options import Options
 from adjoint.dtypes import FLOAT, INTEGER
 from adjoint.literals import number
 from adjoint.tensor import Tensor
@@ -24,6 +24,28 @@ __all__ = [
 np = numpy_backend.xp
 
 
+def sampled(
+    name: str,
+    count: int,
+    options: dict[str, Any],
+    refusal: type[Exception],
+    function: Callable[[Any, int], Any],
+) -> Tensor:
+    """A window: function of the places, counted from 0, and of how many there are."""
+    length = operator.index(count)
+    if "out" in options:
+        raise TypeError(f"{name}() makes a new tensor; it has no out=")
+    asked = Options(name, options)
+    kind = asked.kind()
+    if kind.category != FLOAT:
+        raise refusal(f"{name}() expects floating point dtypes, got {kind.name}")
+    if length < 0:
+        raise refusal(f"{name}(): a window can't have {length} elements")
+    if length < 2:
+        return asked.made(np.ones(length, kind.numpy_dtype))
+    return asked.made(function(np.arange(length), length).astype(kind.numpy_dtype))
+
+
 def _window(
     name: str,
     window_length: int,
@@ -32,19 +54,11 @@ def _window(
     function: Callable[[Any], Any],
 ) -> Tensor:
     """A window: function of the places, counted from 0 at one end to 1 at the other."""
-    length = operator.index(window_length)
-    if "out" in options:
-        raise TypeError(f"{name}() makes a new tensor; it has no out=")
-    asked = Options(name, options)
-    kind = asked.kind()
-    if kind.category != FLOAT:
-        raise RuntimeError(f"{name}() expects floating point dtypes, got {kind.name}")
-    if length < 0:
-        raise RuntimeError(f"{name}(): a window can't have {length} elements")
-    if length < 2:
-        return asked.made(np.ones(length, kind.numpy_dtype))
-    places = np.arange(length) / (length if periodic else length - 1)
-    return asked.made(function(places).astype(kind.numpy_dtype))
+
+    def spread(places: Any, length: int) -> Any:
+        return function(places / (length if periodic else length - 1))
+
+    return sampled(name, window_length, options, RuntimeError, spread)
 
 
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:

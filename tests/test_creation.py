@@ -1,6 +1,8 @@
 """Factories: values, data types, memory and errors."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -333,3 +335,44 @@ def test_no_warnings_for_plain_data():
         warnings.simplefilter("error")
         adjoint.tensor([1e300, float("nan")])
         adjoint.zeros(2, pin_memory=False, layout=adjoint.strided)
+
+
+def test_device_as_context(torch: Any) -> None:
+    """Contexts nest, name the default device, and end with an error as well."""
+    for library in (adjoint, torch):
+        before = library.get_default_device()
+        with library.device("cpu") as outer:
+            assert library.get_default_device() == outer
+            with pytest.raises(KeyError), library.device("meta"):
+                assert library.get_default_device() == library.device("meta")
+                with outer, outer:
+                    assert library.zeros(2).device.type == "cpu"
+                    assert library.nn.Linear(2, 2).weight.device.type == "cpu"
+                raise KeyError
+            assert library.get_default_device() == outer
+        assert library.get_default_device() == before
+
+
+def test_device_context_of_an_absent_device() -> None:
+    """Entering says nothing; a factory without a device of its own asks for it."""
+    with adjoint.device("cuda"):
+        with pytest.raises((RuntimeError, ImportError)):
+            adjoint.zeros(2)
+        assert adjoint.zeros(2, device="cpu").device.type == "cpu"
+
+
+def test_default_device_belongs_to_a_thread(torch: Any) -> None:
+    """Neither a context nor set_default_device is seen by other threads."""
+    for library in (adjoint, torch):
+        with library.device("meta"), ThreadPoolExecutor(1) as pool:
+            seen = pool.submit(library.get_default_device).result()
+        assert seen == library.device("cpu")
+
+
+def test_default_device_inside_a_context(torch: Any) -> None:
+    """What is set inside a context holds until it is left."""
+    for library in (adjoint, torch):
+        with library.device("cpu"):
+            library.set_default_device("meta")
+            assert library.get_default_device() == library.device("meta")
+        assert library.get_default_device() == library.device("cpu")

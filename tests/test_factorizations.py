@@ -80,3 +80,45 @@ def test_reflections(library: Any) -> None:
     wide = library.tensor(LOW)
     turned = library.ormqr(a, tau, wide, transpose=True)
     np.testing.assert_allclose(turned[:3].numpy(), (Q.mT @ wide).numpy(), atol=1e-12)
+
+
+SYMMETRIC = np.array([m @ m.T / 4 for m in np.random.default_rng(3).random((2, 6, 6))])
+DEFINITE = np.stack([np.eye(6) + np.full((6, 6), 0.5)] * 2)
+
+
+@pytest.mark.parametrize("largest", [True, False, None])
+@pytest.mark.parametrize("options", [{"k": 2}, {}, {"X": 2}, {"k": 1, "B": DEFINITE}])
+def test_some_eigenvalues(options: dict[str, Any], largest: bool | None) -> None:
+    """Those at one end of the spectrum, with vectors that solve the equation, and gradients."""
+    found = []
+    for library in (adjoint, torch):
+        A = library.tensor(SYMMETRIC, requires_grad="B" not in options)
+        given = dict(options)
+        B = library.tensor(DEFINITE) if "B" in given else library.eye(6).double()
+        if "B" in given:
+            given["B"] = B
+        if "X" in given:
+            start = np.random.default_rng(4).random((2, 6, given["X"]))
+            given["X"] = library.tensor(start)
+        values, vectors = library.lobpcg(A, largest=largest, niter=500, tol=1e-12, **given)
+        error = A @ vectors - B @ vectors * values.unsqueeze(-2)
+        np.testing.assert_allclose(error.detach().numpy(), 0, atol=1e-6)
+        np.testing.assert_allclose(
+            (vectors.mT @ B @ vectors).detach().numpy(),
+            np.broadcast_to(np.eye(values.shape[-1]), (2, *[values.shape[-1]] * 2)),
+            atol=1e-6,
+        )
+        found.append([values.detach().numpy()])
+        if "B" not in options:
+            (values.sum() + vectors.abs().sum()).backward()
+            found[-1].append(A.grad.numpy())
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+@both
+@pytest.mark.parametrize("count", [3, 7])
+def test_too_many_eigenvalues(library: Any, count: int) -> None:
+    """A third of the spectrum can be asked for."""
+    with pytest.raises(ValueError):
+        library.lobpcg(library.tensor(SYMMETRIC), count)

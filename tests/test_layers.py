@@ -1,4 +1,4 @@
-"""Imports of the package point one way, and array libraries are imported in few places."""
+"""Imports of the package point one way, to public names; few import array libraries."""
 
 import ast
 from collections.abc import Iterator
@@ -17,11 +17,28 @@ LAYERS = [
     ["tensor_core"],
     ["autograd.hooks", "lineage"],
     ["autograd.node", "autograd.saved_tensors"],
-    ["autograd.engine", "autograd.graph_task", "autograd.leaves", "autograd.workers"],
-    ["dispatch", "op_node", "ops.op", "promotion", "recording", "tensor", "views"],
+    [
+        "autograd.engine",
+        "autograd.graph_task",
+        "autograd.leaves",
+        "autograd.ownership",
+        "autograd.workers",
+    ],
+    [
+        "complaints",
+        "dispatch",
+        "op_node",
+        "ops.op",
+        "promotion",
+        "recording",
+        "tensor",
+        "views",
+        "widening",
+    ],
     [
         "borrowing",
         "creation",
+        "creation_options",
         "interop",
         "literals",
         "ops",
@@ -110,6 +127,18 @@ def test_imports_point_down(module: str) -> None:
     for line, name in imports(module):
         if name.partition(".")[0] == "adjoint":
             assert rank_of(name) <= rank_of(module), f"{module}:{line} imports {name} from above"
+
+
+@every_module
+def test_imports_are_public(module: str) -> None:
+    """A name with an underscore is its module's own."""
+    for statement in statements(tree_of(module)):
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("adjoint"):
+            for alias in statement.names:
+                private = alias.name.startswith("_") and not alias.name.startswith("__")
+                inner = f"{statement.module}.{alias.name}"
+                where = f"{module}:{statement.lineno}"
+                assert not private or inner in MODULES, f"{where} imports the private {inner}"
 
 
 @every_module

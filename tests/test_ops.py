@@ -1,5 +1,6 @@
 """Every op and composite of the tables, on every sample, in every way a declaration allows."""
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from adjoint.dtypes import dtype
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE, Op
 from adjoint.ops.shape import expand
+from adjoint.recording import inputs_to_keep
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import TensorCore
 from adjoint.testing import (
@@ -526,7 +528,7 @@ def test_inplace_refusals(name: str) -> None:
 def names_in_rules(op: Op, wanted: list[bool]) -> set[str]:
     """The parameter names of the rules that will run."""
     rules = [rule for rule, active in zip(op.rules, wanted) if active] + [op.joint]
-    codes = [rule.function.__code__ for rule in rules if rule is not None]
+    codes = [inspect.unwrap(rule.function).__code__ for rule in rules if rule is not None]
     return {name for code in codes for name in code.co_varnames[: code.co_argcount]}
 
 
@@ -550,15 +552,20 @@ def test_saved(name: str) -> None:
                             tensor.requires_grad_()
                 results = flatten(call_bound(op, values))
                 nodes = [r.node for r in results if r.node is not None]
+                foreseen = inputs_to_keep(op, values)
                 if not nodes:
+                    assert not foreseen, "keeps arguments only if it is recorded"
                     continue
                 named = names_in_rules(op, [i in active for i in op.inputs])
                 for i, value in enumerate(values):
                     if any(isinstance(v, Tensor) for v in flatten(value)):
-                        kept = kept_argument(nodes[0], i)
+                        kept = bool(kept_tensors(nodes[0], i))
                         assert kept == (op.parameters[i] in named), (
                             f"keeps {op.parameters[i]}: {kept}"
                         )
+                if foreseen is not None:
+                    kept = [t for i, v in enumerate(values) for t in kept_tensors(nodes[0], i)]
+                    assert [id(t) for t in kept] == [id(t) for t in foreseen], "foreseen"
                 keeps_result = any(n.startswith("result") for n in named)
                 assert (nodes[0].result is not None) == keeps_result, "keeps the result"
 
@@ -572,8 +579,8 @@ def call_bound(op: Op, values: list[Any]) -> Any:
     return dispatch.apply(op, values)
 
 
-def kept_argument(node: Any, index: int) -> bool:
-    """Whether a node holds the tensor given for a parameter."""
+def kept_tensors(node: Any, index: int) -> list[Any]:
+    """What a node holds of the tensors given for a parameter."""
     places = (node.saved0, node.saved1) if node.kept is None else node.kept.values
     kept = places[index] if index < len(places) else None
-    return any(isinstance(value, TensorCore) for value in flatten(kept))
+    return [value for value in flatten(kept) if isinstance(value, TensorCore)]

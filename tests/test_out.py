@@ -25,3 +25,12 @@ def test_a_result_with_history_is_refused():
 def test_empty_lists_are_refused():
     with pytest.raises(ValueError, match="cat.*not empty"):
         adjoint.cat([])
+
+
+def test_some_want_the_type_of_their_result():
+    halves = adjoint.empty(2, dtype=adjoint.float16)
+    for call in (adjoint.floor, adjoint.msort):  # an op, and a function made of ops
+        with pytest.raises(RuntimeError, match=f"{call.__name__}.*expected out of dtype float32"):
+            call(adjoint.tensor([2.5, 1.5]), out=halves)
+    assert adjoint.exp(adjoint.zeros(2), out=halves) is halves
+    assert halves.tolist() == [1.0, 1.0]

@@ -495,3 +495,71 @@ def test_a_leaf_that_is_a_view_is_refused_too(library):
     with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
         x.mul_(2)
     assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+def test_a_view_of_other_elements_turned_in_place_is_as_one_turned() -> None:
+    """PyTorch gives the gradient of b.transpose_ untransposed here, which it calls a bug."""
+    grads = []
+    for turn in (lambda b: b.transpose(0, 1), lambda b: b.transpose_(0, 1)):
+        x = adjoint.ones(3, 3, dtype=adjoint.complex64, requires_grad=True)
+        b = turn(adjoint.view_as_real(x.clone()))
+        b += 1
+        b.backward(adjoint.arange(18.0).reshape(3, 3, 2))
+        grads.append(x.grad.tolist())
+    assert grads[0] == grads[1]
+    assert grads[0][1][0] == 2 + 3j
+
+
+def test_a_view_that_is_a_leaf_stays_one() -> None:
+    base = adjoint.ones(2)
+    view = base[:1].requires_grad_()
+    base.mul_(2)
+    (view * 3).sum().backward()
+    assert view.is_leaf
+    assert view.grad.tolist() == [3.0]
+
+
+def test_the_node_of_a_view_changed_under_no_grad_is_refused() -> None:
+    x = adjoint.ones(2, requires_grad=True)
+    with no_grad():
+        view = x[:1]
+        view.mul_(2)
+        assert (view * 2).tolist() == [4.0]
+        with pytest.raises(RuntimeError, match="created in no_grad mode"):
+            view.grad_fn  # noqa: B018
+    for ask in (lambda: view.grad_fn, lambda: view.is_leaf, lambda: view * 2, lambda: view[0]):
+        with pytest.raises(RuntimeError, match="created in no_grad mode"):
+            ask()
+    assert repr(view) == "tensor([2.], grad_fn=<Invalid>)"
+    assert x.tolist() == [2.0, 1.0]
+
+
+def test_bytes_are_read_only_where_elements_begin(torch: Any) -> None:
+    """A view of another item size needs neighbours in memory, and places that are whole in both."""
+    calls: list[Any] = [
+        lambda t, x: x[1:5].view(t.float64),
+        lambda t, x: x[2:6].view(t.float64),
+        lambda t, x: x[1:5].view(t.complex64),
+        lambda t, x: x.reshape(8, 3)[:, :2].view(t.float64),
+        lambda t, x: x.reshape(8, 3)[:1, :2].view(t.float64),
+        lambda t, x: x.reshape(6, 4)[:, :2].view(dtype=t.float64),
+        lambda t, x: x.reshape(6, 4).T.view(t.float16),
+        lambda t, x: x.reshape(6, 4).T.view(t.int32),
+        lambda t, x: x[::2][:1].view(t.float16),
+        lambda t, x: x[:2].expand(3, 2).view(t.float64),
+    ]
+    for number, call in enumerate(calls):
+        found = []
+        for library in (adjoint, torch):
+            try:
+                found.append(call(library, library.arange(24, dtype=library.float32)).tolist())
+            except RuntimeError as error:
+                found.append(type(error))
+        assert found[0] == found[1], number
+
+
+def test_elements_can_not_be_deleted(torch: Any) -> None:
+    """As in PyTorch, it is a TypeError."""
+    for library in (adjoint, torch):
+        with pytest.raises(TypeError):
+            del library.ones(3)[0]

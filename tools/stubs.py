@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import adjoint.nn  # gives Tensor a method, too
-from adjoint.ops.elementwise import MethodOrder
 from adjoint.ops.inplace import InplaceOp
+from adjoint.ops.method_order import MethodOrder
 from adjoint.ops.op import COMPOSITES, TABLE, Op
 from adjoint.tensor import Tensor
 
@@ -42,7 +42,7 @@ RESULTS: dict[str, Any] = {
     **dict.fromkeys(["split_copy", "split_with_sizes", "split_with_sizes_copy"], SEVERAL),
     **dict.fromkeys(["broadcast_tensors", "meshgrid", "gradient", "unravel_index"], SEVERAL),
     **dict.fromkeys(["unbind", "unbind_copy"], SEVERAL),
-    **dict.fromkeys(["std_mean", "var_mean"], PAIR),
+    **dict.fromkeys(["lobpcg", "std_mean", "var_mean"], PAIR),
     **dict.fromkeys(["pca_lowrank", "svd_lowrank"], "tuple[Tensor, Tensor, Tensor]"),
     **dict.fromkeys([f"max_pool{n}d_with_indices" for n in (1, 2, 3)], PAIR),
     **dict.fromkeys([f"adaptive_max_pool{n}d_with_indices" for n in (1, 2, 3)], PAIR),

@@ -13,6 +13,7 @@ _HOMES = {
     "enable_grad": "grad_mode",
     "set_grad_enabled": "grad_mode",
     "inference_mode": "grad_mode",
+    "enforce_grad_layout_policy": "grad_mode",
     "Function": "function",
     "detect_anomaly": "anomaly_mode",
     "set_detect_anomaly": "anomaly_mode",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from adjoint.autograd.function import Function as Function
     from adjoint.autograd.grad_mode import (
         enable_grad as enable_grad,
+        enforce_grad_layout_policy as enforce_grad_layout_policy,
         inference_mode as inference_mode,
         no_grad as no_grad,
         set_grad_enabled as set_grad_enabled,

@@ -9,11 +9,11 @@ import traceback
 import warnings
 from typing import Any
 
-from adjoint import dispatch
 from adjoint.ambient import ambient, change_anomaly, change_watchers
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import current_task
 from adjoint.backends import quiet
+from adjoint.complaints import described
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.promotion import unwrapped
 from adjoint.tensor_core import TensorCore, backend_of, raw
@@ -111,7 +111,7 @@ class _ForwardCheck:
         for output in result if isinstance(result, (tuple, list)) else (result,):
             fault = self.anomaly.fault_in(output.array) if isinstance(output, TensorCore) else None
             if fault is not None:
-                given = ", ".join(dispatch.described(unwrapped(v)) for v in values)
+                given = ", ".join(described(unwrapped(v)) for v in values)
                 raise RuntimeError(f"{op.name}({given}) returned {fault} in the forward")
         return result
 

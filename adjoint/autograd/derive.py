@@ -11,7 +11,7 @@ from adjoint.ambient import is_grad_enabled
 from adjoint.autograd.differentiate import grad
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.backends import backend_of
-from adjoint.ops.elementwise import conj
+from adjoint.dispatch import conj
 from adjoint.ops.op import GRAD, RESULT, SHAPE, VALUE, Op, find
 from adjoint.ops.shape import expand
 from adjoint.tensor import Tensor

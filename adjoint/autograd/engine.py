@@ -26,6 +26,7 @@ from adjoint.autograd.hooks import (
 )
 from adjoint.autograd.leaves import accumulate, commit, remember_retained, roll_back
 from adjoint.autograd.node import AccumulateGrad, Node, conform
+from adjoint.autograd.ownership import is_alone
 from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, raw
 
@@ -115,25 +116,18 @@ def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_target
 def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
     hooks = node.hooks
-    if node.simple and task.plain and hooks is None and grad is not None:
-        following = node.next0  # step's first half, without its call
-        if following is not None:
-            deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
-        following = node.next1
-        if following is not None:
-            deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
-        if not task.keep_graph:
-            node.release()
-        return
     executes = task.needed is None or node in task.needed
     may_step = task.raw and not node.is_leaf and not node.runs_user_code
     if hooks is None and executes and may_step and grad is not None:
         if not task.captures or node not in task.captures:
             step(task, node, grad)
             return
-    if hooks is not None and node.is_leaf and task.plain and hooks.is_empty():
-        accumulate(task, node, grad, node in task.owned)  # someone waits to see the leaf itself
-        return
+    if hooks is not None and node.is_leaf:
+        if task.plain and hooks.is_empty():
+            accumulate(task, node, grad, node in task.owned)  # someone waits to see the leaf itself
+            return
+        if hooks.recast and grad is not None:
+            grad = conform(node, 0, grad)
     grads: list[Any] = [grad] if node.outputs is None else grad
     seen = hooks is not None and (bool(hooks.tensor) or bool(hooks.retain) or bool(hooks.pre))
     # As in PyTorch: a node that runs is captured before its tensor hooks, another after them.
@@ -154,10 +148,15 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         step(task, node, raw(grads[0]) if node.outputs is None else [raw(g) for g in grads])
         return
     edges = node.edges()
+    late = False
     if task.logged:
         log_step(node, grads)
     if isinstance(node, AccumulateGrad):
-        accumulate(task, node, grads[0], not seen and node in task.owned)
+        owned = not seen and node in task.owned
+        if seen and not task.create_graph:
+            grads = [raw(g) for g in grads]  # what a hook has made and let go is ours
+            owned = is_alone(grads[0])
+        accumulate(task, node, grads[0], owned)
         results: list[Any] = []
     elif all_none(grads) and not node.takes_none():
         results = [None] * node.edge_count
@@ -170,10 +169,12 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         results = fit(task, node, edges, answers)
         if task.anomaly is not None:
             task.anomaly.inspect(node, results)
+        late = hooks is None or not hooks.post
         hooks = node.hooks  # code of the user, if it ran, may have registered some
     if hooks is not None and hooks.post:
         task.enter_user_code()
-        results = run_post_hooks(node, hooks.post, results, grads)
+        # As in PyTorch: hooks that were registered while the node ran see no gradients of outputs.
+        results = run_post_hooks(node, hooks.post, results, [] if late else grads)
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, edges, results, grads)
@@ -521,6 +522,7 @@ def drain(task: GraphTask) -> None:
     """Evaluate ready nodes, newest first, until there are none."""
     ready = task.ready
     waiting = task.waiting
+    plain = task.plain
     observed = bool(task.observers)
     while True:
         hot = task.hot
@@ -538,6 +540,16 @@ def drain(task: GraphTask) -> None:
         else:
             break
         task.current = node
+        if plain and node.simple and node.hooks is None and grad is not None:
+            following = node.next0  # step's first half: most nodes take it, so without a call
+            if following is not None:
+                deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
+            following = node.next1
+            if following is not None:
+                deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
+            if not task.keep_graph:
+                node.release()
+            continue
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
         if observed:

@@ -355,11 +355,10 @@ class DelayedError(Node):
             self.add_edge(node, number)
         self.outputs = specs(tensors)
 
-    def name(self) -> str:
-        """PyTorch's name of this step."""
-        return "Error"
-
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
     ) -> list[Any]:
         raise RuntimeError(self.message)
+
+
+DelayedError.__name__ = DelayedError.__qualname__ = "Error"  # what PyTorch shows of such a node

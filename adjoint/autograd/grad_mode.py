@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from adjoint.ambient import change_grad_enabled, change_inference
+from adjoint.ambient import change_any_layout, change_grad_enabled, change_inference
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -69,26 +69,51 @@ def _wrap_generator(manager: Callable[[], Any], function: Callable[..., Any]) ->
     return wrapper
 
 
-class set_grad_enabled(ContextDecorator):
-    """Record operations or not: called, it sets the mode; in a `with`, it also restores it."""
+class Setting(ContextDecorator):
+    """Called, it sets a mode of the calling context; in a `with`, it also restores it."""
+
+    change: Callable[[bool], bool]  # sets the mode; what it was is returned
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
-        self.previous = change_grad_enabled(mode)
+        self.previous = self.change(mode)
 
     def clone(self) -> Any:
         """See ContextDecorator."""
-        return set_grad_enabled(self.mode)
+        return type(self)(self.mode)
 
     def __call__(self, function: Decorated) -> Decorated:
-        change_grad_enabled(self.previous)
+        self.change(self.previous)
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        change_grad_enabled(self.mode)
+        self.change(self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        change_grad_enabled(self.previous)
+        self.change(self.previous)
+
+
+class set_grad_enabled(Setting):
+    """Record operations or not: called, it sets the mode; in a `with`, it also restores it."""
+
+    change = staticmethod(change_grad_enabled)
+
+
+def _change_layout_policy(enforced: bool) -> bool:
+    return not change_any_layout(not enforced)
+
+
+class enforce_grad_layout_policy(Setting):
+    """Lay a new `.grad` out in memory as its leaf is, or take it as backward has made it.
+
+    Without the policy a gradient that nobody else holds is never copied. Like set_grad_enabled,
+    it is a function as well as a context manager.
+    """
+
+    change = staticmethod(_change_layout_policy)
+
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
 
 
 class no_grad(ContextDecorator):

@@ -31,10 +31,11 @@ class NodeHooks:
         self.retain: dict[int, Any] = {}  # output number → weak reference to the tensor
         self.pre: HookTable | None = None
         self.post: HookTable | None = None
+        self.recast = False  # grad_dtype was set when edges led here already
 
     def is_empty(self) -> bool:
         """Whether nobody waits for anything."""
-        return not (self.tensor or self.retain or self.pre or self.post)
+        return not (self.tensor or self.retain or self.pre or self.post or self.recast)
 
 
 class Hook:

@@ -8,9 +8,11 @@ import os
 import threading
 from typing import Any, Final
 
+from adjoint.ambient import is_any_layout_allowed
 from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.hooks import NodeHooks, run_accumulate_hooks, wrapped
 from adjoint.autograd.node import AccumulateGrad, Node
+from adjoint.autograd.ownership import is_alone
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw
 
@@ -75,11 +77,11 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
     old = leaf.gradient
     if create_graph:
         given = wrapped(grad)
-        leaf.gradient = given.clone() if old is None else old + given
+        leaf.gradient = _recorded_copy(leaf, given) if old is None else old + given
         return
     array = raw(grad)
     if old is None:
-        if not owned or not same_layout(array, leaf.array):
+        if not owned or not (same_layout(array, leaf.array) or is_any_layout_allowed()):
             array = _in_layout_of(leaf.array, backend_of(array).copy(array))
         leaf.gradient = factory.tensor(array)
         return
@@ -91,6 +93,14 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
         old.counter().bump()
     else:
         old.replace_array(old.array + array)
+
+
+def _recorded_copy(leaf: TensorCore, grad: Any) -> Any:
+    """A copy of a gradient, laid out as the leaf is, that leads back to the gradient."""
+    array = grad.array
+    blank = backend_of(array).xp.empty(array.shape, array.dtype)
+    copy: Any = factory.tensor(_in_layout_of(leaf.array, blank))
+    return copy.copy_(grad)
 
 
 def same_layout(array: Any, like: Any) -> bool:
@@ -136,6 +146,8 @@ def commit(task: GraphTask) -> None:
             node, grad, owned = leaves.pop()
             if nested:
                 remember(task, node.variable)
+            if not owned and node.variable.gradient is None:
+                owned = is_alone(grad)
             write_leaf(node.variable, grad, owned, task.create_graph)
     if task.parent is not None:
         task.parent.journal.extend(task.journal)

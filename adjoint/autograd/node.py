@@ -29,7 +29,16 @@ from adjoint.provenance import (
     trail,
     user_frame,
 )
-from adjoint.tensor_core import Spec, TensorCore, VersionCounter, backend_of, factory
+from adjoint.tensor_core import (
+    F32,
+    OWN_DTYPE,
+    Spec,
+    TensorCore,
+    VersionCounter,
+    backend_of,
+    factory,
+    raw,
+)
 
 LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
 
@@ -308,10 +317,13 @@ class AccumulateGrad(Node):
         self.variable = variable
         self.spec = variable.spec()
         extras = variable.extras
-        if extras is not None and extras.hooks is not None:
-            self.any_hooks().tensor[0] = extras.hooks
-        if extras is not None and extras.post_accumulate is not None:
-            self.any_hooks()  # it then runs as a step of its own
+        if extras is not None:
+            if extras.hooks is not None:
+                self.any_hooks().tensor[0] = extras.hooks
+            if extras.post_accumulate is not None:
+                self.any_hooks()  # it then runs as a step of its own
+            if extras.grad_dtype is not OWN_DTYPE:
+                self.spec = gradient_spec(variable)
 
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
@@ -337,12 +349,39 @@ def accumulator_of(leaf: TensorCore) -> AccumulateGrad:
             spec, now = node.spec, leaf.spec()
             if spec is now:
                 return node
+            if extras.grad_dtype is not OWN_DTYPE:
+                now = gradient_spec(leaf)
             if spec is not None and spec.array_type is now.array_type:
                 if spec.shape == now.shape and spec.dtype == now.dtype:
-                    return node
+                    if spec.loose == now.loose:
+                        return node
     made = AccumulateGrad(leaf)
     extras.accumulator = weakref.ref(made)
     return made
+
+
+def gradient_spec(leaf: TensorCore) -> Spec:
+    """What a leaf's gradient must look like: the leaf, but for a data type that was asked for."""
+    extras = leaf.extras
+    if extras is None or extras.grad_dtype is OWN_DTYPE:
+        return leaf.spec()
+    asked = Spec(leaf.array)
+    asked.short = False
+    if extras.grad_dtype is None:
+        asked.loose = True
+    else:
+        asked.dtype = extras.grad_dtype
+    return asked
+
+
+def expect_dtype(leaf: TensorCore, dtype: Any) -> None:
+    """Have a leaf's gradients in an array's data type from now on, or as they come if None."""
+    extras = leaf.rare()
+    extras.grad_dtype = dtype
+    accumulator = None if extras.accumulator is None else extras.accumulator()
+    if accumulator is not None:
+        accumulator.spec = gradient_spec(leaf)
+        accumulator.any_hooks().recast = True  # edges of before may pass gradients as they are
 
 
 def conform(node: Node, output_number: int, grad: Any) -> Any:
@@ -353,6 +392,8 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
     """
     spec = node.spec_of(output_number)
     shape, dtype, array_type = spec.shape, spec.dtype, spec.array_type
+    if spec.loose:
+        dtype = raw(grad).dtype
     if isinstance(grad, TensorCore):
         array = grad.array
         if array.shape == shape and array.dtype == dtype:
@@ -405,7 +446,10 @@ def _sum_to(array: Any, shape: Any) -> Any:
     axes = tuple(range(lead)) + tuple(
         lead + i for i, n in enumerate(shape) if n == 1 and array.shape[lead + i] != 1
     )
-    return array.sum(axis=axes).reshape(shape)
+    kind = array.dtype
+    if kind.itemsize == 2 and category_of(kind) == FLOAT:  # too short to gather sums in
+        kind = F32
+    return array.sum(axis=axes, dtype=kind).reshape(shape)
 
 
 def _misfit(node: Node, output_number: int, shape: Any, got: Any) -> str:

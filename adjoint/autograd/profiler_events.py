@@ -118,7 +118,7 @@ class FunctionEventAvg:
         """The average time of one event."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
-    def add(self, event: Any, nested: bool = False, within: bool = False) -> None:
+    def add(self, event: Any, nested: bool = False, within: bool = False) -> "FunctionEventAvg":
         """Count an event, with those `nested` in it unless they are counted here themselves.
 
         One that lies `within` what the key stands for, and is not it, adds to the totals alone.
@@ -131,6 +131,7 @@ class FunctionEventAvg:
             self.self_cpu_memory_usage += event.self_cpu_memory_usage
         self.forward_time += event.forward_time
         self.backward_time += event.backward_time
+        return self
 
 
 SORT_KEYS = (

@@ -11,15 +11,6 @@ from adjoint.op_node import OpNode
 from adjoint.ops.op import RESULT, SHAPE, TABLE, VALUE, Op
 from adjoint.tensor import Tensor
 
-# What PyTorch's formula of an op calls otherwise: a parameter, or the result.
-RENAMED: dict[str, dict[str, str]] = {
-    "cholesky_lower": {"result": "L"},
-    "linalg_inv": {"result": "inverse"},
-    "matmul": {"other": "mat2"},
-    "p_norm": {"p": "ord"},
-    "pick": {"index": "indices"},
-}
-
 _names: dict[str, dict[str, tuple[int, int]]] = {}
 
 
@@ -42,7 +33,7 @@ def _name(op: Op, kind: int, index: int) -> str:
         field: str = op.outputs._fields[index]
         return field
     name = "result" if kind == RESULT else op.parameters[index]
-    name = RENAMED.get(op.name, {}).get(name, "self" if name == "input" else name)
+    name = op.saved_as.get(name, "self" if name == "input" else name)
     return f"{name}_sym_sizes" if kind == SHAPE else name
 
 
@@ -62,7 +53,8 @@ def saved_value(node: OpNode, name: str) -> Any:
         known = None if node.kept is None else node.kept.shapes
         return tuple(node.shape_of_input(index) if known is None else known.get(index, ()))
     if kind == VALUE:
-        return node.value(index, True)
+        value = node.value(index, True)
+        return _looked_up(value) if node.op.name == "pick" else value
     if node.result is None:
         return None
     if isinstance(node.result, list) and node.result[index] is None:
@@ -74,21 +66,40 @@ def saved_value(node: OpNode, name: str) -> Any:
     return tensor
 
 
-class RawSaved:
-    """The place in a node where a tensor is kept for backward."""
+def _looked_up(index: Any) -> Any:
+    """An index as PyTorch saves it: None for a dimension that is taken whole."""
+    if not isinstance(index, tuple):
+        return index
+    whole = (isinstance(part, slice) and part == slice(None) for part in index)
+    return tuple(None if all_of_it else part for all_of_it, part in zip(whole, index))
 
-    def __init__(self, node: OpNode, kind: int, index: int) -> None:
+
+class RawSaved:
+    """The place in a node where a tensor is kept for backward; one in a list has an `element`."""
+
+    def __init__(self, node: OpNode, kind: int, index: int, element: int | None = None) -> None:
         self._node = node
         self._kind = kind
         self._index = index
+        self._element = element
 
     def _kept(self) -> Any:
         node, index = self._node, self._index
         if self._kind == RESULT:
             return node.result[index] if isinstance(node.result, list) else node.result
         if node.kept is not None:
-            return node.kept.values[index]
-        return (node.saved0, node.saved1)[index] if index < 2 else None
+            value = node.kept.values[index]
+            return value if self._element is None else value[self._element]
+        return (node.saved0, node.saved1)[index] if index < 2 and self._element is None else None
+
+    def elements(self) -> tuple["RawSaved", ...] | None:
+        """The places in a list that holds tensors; None if this is none."""
+        kept = self._kept() if self._kind == VALUE else None
+        if not isinstance(kept, tuple | list):
+            return None
+        if not any(isinstance(value, Tensor | SavedTensor) for value in kept):
+            return None
+        return tuple(RawSaved(self._node, VALUE, self._index, i) for i in range(len(kept)))
 
     def holds_tensor(self) -> bool:
         """Whether this is the place of a tensor, and not of a plain value or a list."""
@@ -114,7 +125,8 @@ class RawSaved:
         """The tensor, as the node's rules see it."""
         names = names_of(self._node.op)
         (name,) = [n for n, place in names.items() if place == (self._kind, self._index)]
-        return saved_value(self._node, name)
+        value = saved_value(self._node, name)
+        return value if self._element is None else value[self._element]
 
     def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
         """Pack the tensor now, and unpack it each time the node needs it."""
@@ -151,6 +163,10 @@ class RawSaved:
                 node.result[index] = saved
             else:
                 node.result = saved
+        elif node.kept is not None and self._element is not None:
+            values = list(node.kept.values[index])
+            values[self._element] = saved
+            node.kept.values[index] = type(node.kept.values[index])(values)
         elif node.kept is not None:
             node.kept.values[index] = saved
         elif index == 0:
@@ -172,8 +188,11 @@ def _getter(name: str) -> Any:
 
 
 def _raw_getter(name: str) -> Any:
-    def get(node: OpNode) -> RawSaved:
+    def get(node: OpNode) -> RawSaved | tuple[RawSaved, ...]:
         raw = RawSaved(node, *_place(node, name))
+        elements = raw.elements()
+        if elements is not None:
+            return elements
         if not raw.holds_tensor():
             raise AttributeError(f"{node.name()} saves '{name}', which is no tensor")
         return raw
@@ -185,9 +204,10 @@ def _listed(node: OpNode) -> list[str]:
     """The attributes of a node, without those that only nodes of other ops have."""
     names = names_of(node.op)
     places = {f"_saved_{name}" for name in names}
-    places |= {
-        f"_raw_saved_{name}" for name in names if RawSaved(node, *names[name]).holds_tensor()
-    }
+    for name, place in names.items():
+        raw = RawSaved(node, *place)
+        if raw.holds_tensor() or raw.elements() is not None:
+            places.add(f"_raw_saved_{name}")
     return [
         name
         for name in object.__dir__(node)

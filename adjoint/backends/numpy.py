@@ -27,6 +27,7 @@ del _lesson
 
 # By the data type's letter: to hash a data type itself takes longer than most of what follows.
 ZEROS = {kind: np.zeros((), kind) for kind in "fd"}
+_HALVES = "eE"  # the letters of float16 and bfloat16
 
 
 @functools.lru_cache(maxsize=64)
@@ -192,6 +193,8 @@ class NumpyNamespace(Convolutions, Namespace):
         kind, length = array.dtype.char, len(array)
         if array.ndim == 2 and 0 < length <= 1024 and kind in ZEROS:  # see row_sums
             return _ones((length,), kind).dot(array)
+        if kind in _HALVES:  # too short to gather sums in
+            return np.add.reduce(array, axis=0, dtype=np.float32).astype(array.dtype)
         return np.add.reduce(array, axis=0)
 
     def row_peaks(self, array: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Self
 from adjoint import dtypes
 from adjoint.ambient import ambient, change_watchers
 from adjoint.autograd.grad_mode import ContextDecorator
-from adjoint.compat import devices
+from adjoint.compat import cuda
 from adjoint.dispatch import tensors_in
 from adjoint.dtypes import dtype as Dtype  # noqa: N812  # autocast's own parameter is called dtype
 from adjoint.tensor import Tensor
@@ -128,7 +128,7 @@ def _caster(device_type: str) -> _Caster | None:
 
 
 def _is_there(device_type: str) -> bool:
-    return device_type == "cpu" or devices.is_available()
+    return device_type == "cpu" or cuda.is_available()
 
 
 class autocast(ContextDecorator):

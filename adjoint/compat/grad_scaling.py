@@ -4,7 +4,7 @@ import warnings
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.compat import devices
+from adjoint.compat import cuda
 from adjoint.pytree import tree_map
 from adjoint.tensor import Tensor
 
@@ -31,7 +31,7 @@ class GradScaler:
             raise ValueError(f"GradScaler: growth_factor must be above 1, not {growth_factor}")
         if enabled and backoff_factor >= 1.0:
             raise ValueError(f"GradScaler: backoff_factor must be below 1, not {backoff_factor}")
-        if enabled and device == "cuda" and not devices.is_available():
+        if enabled and device == "cuda" and not cuda.is_available():
             warnings.warn("GradScaler: there is no GPU; it is disabled", stacklevel=2)
             enabled = False
         self._device = device

@@ -3,19 +3,22 @@
 from typing import Any
 
 from adjoint.nn.layers.base import taking
-from adjoint.nn.layers.convolution import _Convolution as _ConvNd, _Transposed as _ConvTransposeNd
-from adjoint.nn.layers.dropout import _Dropout as _DropoutNd
-from adjoint.nn.layers.loss import _Loss as _Loss
+from adjoint.nn.layers.convolution import (
+    Convolution as _ConvNd,
+    TransposedConvolution as _ConvTransposeNd,
+)
+from adjoint.nn.layers.dropout import AnyDropout as _DropoutNd
+from adjoint.nn.layers.loss import Loss as _Loss
 from adjoint.nn.layers.normalization import (
-    _BatchNorm as _BatchNorm,
-    _InstanceNorm as _InstanceNorm,
-    _RunningNorm as _NormBase,
+    BatchNorm as _BatchNorm,
+    InstanceNorm as _InstanceNorm,
+    RunningNorm as _NormBase,
 )
 from adjoint.nn.layers.pooling import (
-    _Adaptive as _AdaptiveAvgPoolNd,
-    _AdaptiveMax as _AdaptiveMaxPoolNd,
-    _AvgPool as _AvgPoolNd,
-    _MaxPool as _MaxPoolNd,
+    AdaptiveMaxPool as _AdaptiveMaxPoolNd,
+    AdaptivePool as _AdaptiveAvgPoolNd,
+    AvgPool as _AvgPoolNd,
+    MaxPool as _MaxPoolNd,
 )
 
 __all__ = [

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.compat.attaching import find_module
-from adjoint.compat.missing import Missing, missing, torch_path
+from adjoint.compat.missing_names import Missing, missing, torch_path
 from adjoint.compat.paths import ANNOTATED, LISTED, PATHS
 from adjoint.compat.spellings import SPELLINGS
 

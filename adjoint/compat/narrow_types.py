@@ -6,7 +6,7 @@ Where ml_dtypes is not installed they are missing, and say so when used.
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.compat.missing import Missing
+from adjoint.compat.missing_names import Missing
 from adjoint.dtypes import dtype
 
 _NAMES = (

@@ -6,7 +6,7 @@ one. Custom ops have those that were defined, as namespace::name.overload.
 
 from typing import Any, NoReturn
 
-from adjoint.compat.missing import missing
+from adjoint.compat.missing_names import missing
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import COMPOSITES, TABLE, Op

@@ -5,8 +5,9 @@ programs written for PyTorch use are in modules of this package, one a topic; th
 A module that adjoint does not have counts for nothing.
 """
 
-_ABSENT = "adjoint.compat.absent"  # what a library or device answers that is not there
+_ABSENT = "adjoint.compat.absent_devices"  # what a library or device answers that is not there
 _UNCOMPILED = "adjoint.compat.uncompiled"  # what decorators and guards of compilers do without one
+_TREES = ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees")
 _AMP = ("adjoint.compat.autocasting", "adjoint.compat.grad_scaling")
 
 _DISTRIBUTIONS = (
@@ -62,7 +63,6 @@ _SAME = (
     "autograd.grad_mode",
     "autograd.gradcheck",
     "autograd.graph",
-    "autograd.profiler",
     "distributions",
     "distributions.constraint_registry",
     "distributions.constraints",
@@ -95,6 +95,7 @@ _SAME = (
     "utils",
     "utils.data",
     "utils.data.distributed",
+    "utils.module_tracker",
 )
 
 _OPTIMIZERS = (
@@ -155,6 +156,7 @@ ANNOTATED = {
 LISTED = {"distributions", "optim"}
 
 PATHS: dict[str, tuple[str, ...]] = {
+    # torch itself, its tensors and their types.
     "": (
         "adjoint.compat.top_level",
         "adjoint.compat.private_ops",
@@ -162,13 +164,31 @@ PATHS: dict[str, tuple[str, ...]] = {
         "adjoint",
     ),
     **{path: (f"adjoint.{path}",) for path in _SAME},
-    "autograd": ("adjoint.compat.gradients", "adjoint.compat.saved_places", "adjoint.autograd"),
-    # Old and deep paths to what adjoint keeps in one place.
-    "autograd.variable": ("adjoint.compat.gradients",),
-    "autograd._functions": ("adjoint.compat.graph_nodes",),
-    "autograd.profiler_util": ("adjoint.autograd.profiler_events",),
+    "_VF": ("adjoint.compat.private_ops", "adjoint"),
     "__future__": ("adjoint.nn.conversion",),
+    "_tensor": ("adjoint",),
+    "_tensor_str": ("adjoint",),
+    "_utils": ("adjoint.compat.private_utils",),
     "functional": ("adjoint",),
+    "futures": ("adjoint.compat.futures",),
+    "hub": ("adjoint.compat.hub",),
+    "overrides": ("adjoint.compat.overriding",),
+    "serialization": ("adjoint.compat.serialising",),
+    "sparse": ("adjoint.compat.sparse_tensors",),
+    "storage": ("adjoint.compat.storages",),
+    "testing": ("adjoint.compat.comparing",),
+    "torch_version": ("adjoint.compat.versions",),
+    "types": ("adjoint.compat.annotations",),
+    "version": ("adjoint.compat.versions",),
+    # Differentiation.
+    "autograd": ("adjoint.compat.old_autograd", "adjoint.compat.saved_tensors", "adjoint.autograd"),
+    "autograd._functions": ("adjoint.compat.graph_nodes",),
+    "autograd.profiler": ("adjoint.compat.profiled_events", "adjoint.autograd.profiler"),
+    "autograd.profiler_util": (
+        "adjoint.compat.profiled_events",
+        "adjoint.autograd.profiler_events",
+    ),
+    "autograd.variable": ("adjoint.compat.old_autograd",),
     "functorch": ("adjoint.func",),
     "functorch.experimental": ("adjoint.func",),
     "_functorch": ("adjoint.func",),
@@ -178,23 +198,24 @@ PATHS: dict[str, tuple[str, ...]] = {
     "_functorch.make_functional": ("adjoint.func",),
     "_functorch.vmap": ("adjoint.func",),
     "_vmap_internals": ("adjoint.func",),
+    "profiler": ("adjoint.profiler", "adjoint.autograd.profiler"),
+    # Networks and optimizers.
     "nn": ("adjoint.nn", "adjoint.compat.parallel"),
-    "nn.init": ("adjoint.compat.initialising", "adjoint.nn.init"),
-    "nn.utils.prune": ("adjoint.compat.pruning", "adjoint.nn.utils.prune"),
-    "nn.parallel": ("adjoint.nn.parallel", "adjoint.compat.parallel"),
+    "nn.init": ("adjoint.compat.old_init", "adjoint.nn.init"),
     "nn.modules": ("adjoint.nn",),
-    "nn.modules.module": ("adjoint.compat.module_hooks", "adjoint.nn.module", "adjoint.nn"),
     **{f"nn.modules.{name}": ("adjoint.nn", "adjoint.compat.layer_bases") for name in _LAYERS},
-    "nn.modules.utils": ("adjoint.compat.tuples", "adjoint.nn"),
     "nn.modules.lazy": ("adjoint.nn.layers.lazy",),
+    "nn.modules.module": ("adjoint.compat.module_hooks", "adjoint.nn.module", "adjoint.nn"),
+    "nn.modules.utils": ("adjoint.compat.size_tuples", "adjoint.nn"),
+    "nn.parallel": ("adjoint.nn.parallel", "adjoint.compat.parallel"),
     "nn.parameter": ("adjoint.nn.parameter", "adjoint.nn"),
     "nn.utils.clip_grad": ("adjoint.nn.utils",),
     "nn.utils.convert_parameters": ("adjoint.nn.utils",),
-    "optim.optimizer": ("adjoint.optim.optimizer", "adjoint.optim"),
+    "nn.utils.prune": ("adjoint.compat.pruning", "adjoint.nn.utils.prune"),
     **{f"optim.{name}": ("adjoint.optim",) for name in _OPTIMIZERS},
     "optim.lbfgs": ("adjoint.optim", "adjoint.compat.line_search"),
-    "profiler": ("adjoint.profiler", "adjoint.autograd.profiler"),
-    "serialization": ("adjoint.compat.serialising",),
+    "optim.optimizer": ("adjoint.optim.optimizer", "adjoint.optim"),
+    # Distributions.
     **{
         f"distributions.{name}": ("adjoint.distributions", "adjoint.compat.distribution_parts")
         for name in _DISTRIBUTIONS
@@ -203,28 +224,21 @@ PATHS: dict[str, tuple[str, ...]] = {
         "adjoint.distributions.parameters",
         "adjoint.compat.distribution_parts",
     ),
-    "distributed": ("adjoint.distributed", "adjoint.compat.alone"),
-    "futures": ("adjoint.compat.futures",),
-    "library": ("adjoint.compat.libraries", "adjoint.library"),
-    "_library": (),
-    "_library.utils": (),
+    # Operators of one's own, and operations by name.
     "_custom_op": (),
     "_custom_op.impl": ("adjoint.compat.old_custom_ops",),
     "_custom_ops": ("adjoint.compat.old_custom_ops", "adjoint.library.legacy"),
-    "_tensor": ("adjoint",),
-    "_tensor_str": ("adjoint",),
-    "utils.checkpoint": ("adjoint.compat.checkpointing", "adjoint.utils.checkpoint"),
-    "hub": ("adjoint.compat.hub",),
-    "utils.model_zoo": ("adjoint.compat.hub",),
-    "multiprocessing": ("adjoint.compat.processes",),
-    "sparse": ("adjoint.compat.sparse_tensors",),
-    "fx": ("adjoint.compat.tracing",),
-    "onnx": ("adjoint.compat.exporting",),
-    "onnx.symbolic_helper": ("adjoint.compat.exporting",),
-    "_utils": ("adjoint.compat.flattening", "adjoint.compat.private_parts"),
+    "_library": (),
+    "_library.utils": (),
+    "library": ("adjoint.compat.libraries", "adjoint.library"),
+    "ops": ("adjoint.compat.operators",),
+    # Tools.
+    "_logging": ("adjoint.compat.logs",),
+    "utils._cxx_pytree": _TREES,
+    "utils._foreach_utils": ("adjoint.compat.foreach",),
     "utils._python_dispatch": ("adjoint.compat.dispatch_modes",),
-    "utils._pytree": ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees"),
-    "utils._cxx_pytree": ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees"),
+    "utils._pytree": _TREES,
+    "utils.checkpoint": ("adjoint.compat.checkpointing", "adjoint.utils.checkpoint"),
     "utils.data._utils": (),
     "utils.data._utils.collate": ("adjoint.utils.data.collate",),
     "utils.data._utils.worker": ("adjoint.utils.data.worker",),
@@ -233,7 +247,11 @@ PATHS: dict[str, tuple[str, ...]] = {
     "utils.data.sampler": ("adjoint.utils.data",),
     "utils.dlpack": ("adjoint.interop",),
     "utils.hooks": ("adjoint.utils.hooks", "adjoint.autograd.hooks"),
-    "_VF": ("adjoint.compat.private_ops", "adjoint"),
+    "utils.model_zoo": ("adjoint.compat.hub",),
+    "utils.weak": ("adjoint.compat.weak_tensors",),
+    # Several processes, or one.
+    "distributed": ("adjoint.distributed", "adjoint.compat.single_process"),
+    "multiprocessing": ("adjoint.compat.processes",),
     # Devices and settings of PyTorch's own libraries.
     "accelerator": (_ABSENT,),
     "amp": _AMP,
@@ -252,7 +270,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "cpu": (),
     "cpu.amp": _AMP,
     "cpu.amp.autocast_mode": _AMP,
-    "cuda": ("adjoint.compat.devices",),
+    "cuda": ("adjoint.compat.cuda",),
     "cuda.amp": _AMP,
     "cuda.amp.autocast_mode": _AMP,
     "cuda.amp.grad_scaler": _AMP,
@@ -260,32 +278,24 @@ PATHS: dict[str, tuple[str, ...]] = {
     "mps": (_ABSENT,),
     "mtia": (_ABSENT,),
     "xpu": (_ABSENT,),
-    # Compilers, of which there are none.
-    "compiler": (_UNCOMPILED,),
+    # Compilers, tracers and exporters, of which there are none.
     "_dynamo": (_UNCOMPILED,),
     "_dynamo.config": (),
+    "_jit_internal": (_UNCOMPILED,),
+    "compiler": (_UNCOMPILED,),
+    "fx": ("adjoint.compat.tracing",),
     "jit": (_UNCOMPILED,),
     "jit.annotations": ("typing",),
-    "_jit_internal": (_UNCOMPILED,),
-    # PyTorch's private parts.
+    "onnx": ("adjoint.compat.exporting",),
+    "onnx.symbolic_helper": ("adjoint.compat.exporting",),
+    # The part of PyTorch that is written in C++.
     "_C": (
-        "adjoint.compat.private_parts",
         "adjoint.compat.graph_nodes",
         "adjoint.compat.cached_tensors",
         "adjoint.compat.overriding",
     ),
-    "_C._autograd": ("adjoint.compat.gradients", "adjoint.compat.saved_places"),
+    "_C._autograd": ("adjoint.compat.old_autograd", "adjoint.compat.saved_tensors"),
     "_C._functions": ("adjoint.compat.graph_nodes",),
     "_C._functorch": (),
     "_C._nn": ("adjoint.compat.private_ops", "adjoint.nn.functional"),
-    "_logging": ("adjoint.compat.logs",),
-    "ops": ("adjoint.compat.operators",),
-    "overrides": ("adjoint.compat.overriding",),
-    "storage": ("adjoint.compat.storages",),
-    "testing": ("adjoint.compat.comparing",),
-    "torch_version": ("adjoint.compat.versions",),
-    "types": ("adjoint.compat.annotations",),
-    "utils._foreach_utils": ("adjoint.compat.foreach",),
-    "utils.weak": ("adjoint.compat.weak_tensors",),
-    "version": ("adjoint.compat.versions",),
 }

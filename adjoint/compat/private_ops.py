@@ -4,8 +4,8 @@ from typing import Any
 
 from adjoint.device import device
 from adjoint.ops.activation import relu
-from adjoint.ops.conversion import _requested as requested
-from adjoint.ops.elementwise import add
+from adjoint.ops.arithmetic import add
+from adjoint.ops.conversion import requested
 from adjoint.ops.resampling import channel_shuffle
 from adjoint.ops.sorting import unique
 from adjoint.tensor import Tensor

@@ -8,7 +8,7 @@ from typing import Any
 
 from adjoint import dtypes
 from adjoint.borrowing import as_tensor
-from adjoint.compat.legacy_types import CPU_TYPES
+from adjoint.compat.old_tensor_types import CPU_TYPES
 from adjoint.creation import zeros
 from adjoint.ops.indexing import index_put
 from adjoint.ops.matmul import addmm as addmm, mm as mm

@@ -10,8 +10,8 @@ from adjoint.dtypes import dtype, get_default_dtype, uint8
 from adjoint.ops.conversion import data_ptr
 from adjoint.tensor import Tensor
 
-# Storages of one data type have a class of their own, torch.FloatStorage.
-_NAMES: dict[str, dtype | None] = {
+# Storages of one data type have a class of their own, torch.FloatStorage, and most tensors a type.
+DTYPE_NAMES: dict[str, dtype | None] = {
     "Float": dtypes.float32,
     "Double": dtypes.float64,
     "Half": dtypes.float16,
@@ -212,7 +212,7 @@ class _TypedKind(type):
 
 
 CLASSES: dict[str, Any] = {}
-STORAGE_NAMES = {kind: f"{name}Storage" for name, kind in _NAMES.items() if kind is not None}
+STORAGE_NAMES = {kind: f"{name}Storage" for name, kind in DTYPE_NAMES.items() if kind is not None}
 for _kind, _name in STORAGE_NAMES.items():
     CLASSES[_name] = _TypedKind(_name, (TypedStorage,), {"of_type": _kind})
     setattr(TypedStorage, _name.removesuffix("Storage").lower(), _convert(_kind))

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from adjoint._base import HookTable
 from adjoint.ambient import is_inference_mode_enabled
 from adjoint.autograd.node import edge_node
-from adjoint.compat.legacy_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
+from adjoint.compat.old_tensor_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
 from adjoint.compat.storages import (
     CLASSES,
     STORAGE_NAMES,

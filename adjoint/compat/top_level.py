@@ -14,11 +14,11 @@ from adjoint.compat.autocasting import (
 )
 from adjoint.compat.foreach import FOREACH
 from adjoint.compat.grad_scaling import GradScaler as GradScaler
-from adjoint.compat.legacy_types import (
+from adjoint.compat.narrow_types import NARROW
+from adjoint.compat.old_tensor_types import (
     CPU_TYPES,
     set_default_tensor_type as set_default_tensor_type,
 )
-from adjoint.compat.narrow_types import NARROW
 from adjoint.compat.storages import (
     CLASSES as STORAGES,
     TypedStorage as TypedStorage,
@@ -26,11 +26,11 @@ from adjoint.compat.storages import (
     is_storage as is_storage,
 )
 from adjoint.compat.uncompiled import compile as compile
+from adjoint.compat.versions import __version__ as __version__
 from adjoint.ops.conversion import layout
 from adjoint.tensor import Tensor
 
 Storage = STORAGES["FloatStorage"]
-__version__ = "2.13.0"  # the PyTorch whose names and behaviour these are
 
 # Layouts that no tensor has, so that making one is refused.
 sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(

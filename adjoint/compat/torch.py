@@ -4,9 +4,9 @@ from adjoint.compat import (
     layer_bases,
     module_hooks,
     node_methods,
-    older_calls,
+    old_calls,
     recurrent_weights,
-    saved_places,
+    saved_tensors,
     sparse_tensors,
     subclasses,
     tensor_methods,
@@ -18,10 +18,10 @@ attach("adjoint.tensor:Tensor", tensor_methods.METHODS, replace=("type", "__dir_
 attach("adjoint.tensor:Tensor", sparse_tensors.METHODS)
 attach("adjoint.tensor:Tensor", subclasses.METHODS, replace=("__init_subclass__",))
 attach("adjoint.autograd.node:Node", node_methods.METHODS)
-attach("adjoint.autograd.function_node:FunctionCtx", saved_places.FUNCTION_METHODS)
-attach("adjoint.autograd.graph:MutationContext", saved_places.MUTATION_METHODS)
+attach("adjoint.autograd.function_node:FunctionCtx", saved_tensors.FUNCTION_METHODS)
+attach("adjoint.autograd.graph:MutationContext", saved_tensors.MUTATION_METHODS)
 attach("adjoint.nn.module:Module", module_hooks.METHODS)
-attach("adjoint.nn.layers.normalization:_InstanceNorm", layer_bases.INSTANCE_NORM_METHODS)
+attach("adjoint.nn.layers.normalization:InstanceNorm", layer_bases.INSTANCE_NORM_METHODS)
 attach("adjoint.nn.layers.recurrent:RNNBase", recurrent_weights.METHODS)
-older_calls.accept()
+old_calls.accept()
 reflect(__name__)

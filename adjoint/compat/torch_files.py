@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
-from adjoint.compat.legacy_types import CPU_TYPES
+from adjoint.compat.old_tensor_types import CPU_TYPES
 from adjoint.compat.unpickling import WeightsUnpickler
 from adjoint.nn import Parameter
 from adjoint.size import Size

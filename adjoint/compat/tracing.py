@@ -2,7 +2,7 @@
 
 from typing import Any, NoReturn
 
-from adjoint.compat.missing import missing
+from adjoint.compat.missing_names import missing
 
 
 def wrap(fn_or_name: Any) -> Any:

@@ -1,7 +1,5 @@
 """torch.utils._pytree: classes of containers, and how they are taken apart."""
 
-# ruff: noqa: SLF001  what adjoint.pytree keeps to itself is public there
-
 from typing import Any, NamedTuple
 
 from adjoint import pytree
@@ -38,10 +36,10 @@ class _SupportedNodes:
     """The classes of containers that are taken apart, as a table."""
 
     def __contains__(self, kind: Any) -> bool:
-        return pytree._container_of(kind) is not None
+        return pytree.container_of(kind) is not None
 
     def __getitem__(self, kind: Any) -> NodeDef:
-        container = pytree._container_of(kind)
+        container = pytree.container_of(kind)
         if container is None:
             raise KeyError(kind)
         return NodeDef(kind, container.flatten, container.unflatten)

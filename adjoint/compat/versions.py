@@ -1,4 +1,4 @@
-"""torch.version: the PyTorch that adjoint answers for."""
+"""torch.version: the PyTorch that adjoint answers for, and how it would have been built."""
 
 __version__ = "2.13.0"
 cuda = None
@@ -6,3 +6,4 @@ hip = None
 xpu = None
 debug = False
 git_version = "adjoint"
+has_lapack = True  # NumPy's linear algebra is LAPACK's

@@ -11,7 +11,7 @@ from adjoint.distributions.distribution import Distribution
 from adjoint.distributions.parameters import EitherParameter, broadcast_all
 from adjoint.dtypes import int64
 from adjoint.ops.conversion import finfo
-from adjoint.ops.indexing import one_hot
+from adjoint.ops.positions import one_hot
 from adjoint.ops.random import multinomial
 from adjoint.ops.shape import broadcast_tensors
 from adjoint.size import Size

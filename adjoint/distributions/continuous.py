@@ -15,8 +15,8 @@ from adjoint.distributions.parameters import (
     standard_uniform,
 )
 from adjoint.ops.conversion import finfo
-from adjoint.ops.elementwise import where
 from adjoint.ops.implicit import angles
+from adjoint.ops.selection import where
 from adjoint.ops.special import i0e, i1e
 from adjoint.size import Size
 

@@ -17,9 +17,9 @@ from adjoint.distributions.parameters import (
 )
 from adjoint.ops.activation import logsigmoid
 from adjoint.ops.conversion import finfo
-from adjoint.ops.elementwise import where
 from adjoint.ops.losses import binary_cross_entropy_with_logits
 from adjoint.ops.random import bernoulli, binomial, poisson
+from adjoint.ops.selection import where
 from adjoint.ops.special import xlogy
 from adjoint.size import Size
 

@@ -10,9 +10,9 @@ from adjoint.distributions import constraints
 from adjoint.distributions.distribution import Distribution, ExponentialFamily
 from adjoint.distributions.parameters import broadcast_all
 from adjoint.ops.conversion import finfo
-from adjoint.ops.elementwise import where
 from adjoint.ops.implicit import standard_dirichlet, standard_gamma
-from adjoint.ops.indexing import one_hot
+from adjoint.ops.positions import one_hot
+from adjoint.ops.selection import where
 from adjoint.ops.shape import stack
 from adjoint.ops.special import igamma, xlogy
 from adjoint.size import Size

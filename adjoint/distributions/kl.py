@@ -35,8 +35,8 @@ from adjoint.distributions.multivariate import (
 from adjoint.distributions.parameters import euler_constant, half_log_2_pi, sum_rightmost
 from adjoint.distributions.transformed import Gumbel, HalfNormal, Pareto
 from adjoint.ops.activation import softplus
-from adjoint.ops.elementwise import where
 from adjoint.ops.facts import broadcast_shapes
+from adjoint.ops.selection import where
 from adjoint.ops.shape import cat
 from adjoint.ops.special import xlogy
 
@@ -395,7 +395,7 @@ for _p in (MultivariateNormal, LowRankMultivariateNormal):
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _exponential_family(p: Any, q: Any) -> Any:
+def exponential_family(p: Any, q: Any) -> Any:
     """From log normalisers, as a Bregman divergence."""
     if type(p) is not type(q):
         raise NotImplementedError(

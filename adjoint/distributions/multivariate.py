@@ -17,9 +17,9 @@ from adjoint.distributions.parameters import (
 )
 from adjoint.ops.conversion import finfo
 from adjoint.ops.decompositions import linalg_cholesky
-from adjoint.ops.elementwise import where
 from adjoint.ops.facts import broadcast_shapes
 from adjoint.ops.linalg import cholesky_solve, linalg_slogdet, linalg_solve_triangular
+from adjoint.ops.selection import where
 from adjoint.ops.shape import broadcast_tensors, cat
 from adjoint.size import Size
 

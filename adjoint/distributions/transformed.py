@@ -23,7 +23,7 @@ from adjoint.distributions.transforms import (
 )
 from adjoint.ops.comparison import isclose
 from adjoint.ops.conversion import finfo
-from adjoint.ops.elementwise import where
+from adjoint.ops.selection import where
 from adjoint.size import Size
 
 __all__ = [

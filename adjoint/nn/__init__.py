@@ -90,6 +90,10 @@ from adjoint.nn.layers.linear import (
     Linear as Linear,
     Unflatten as Unflatten,
 )
+from adjoint.nn.layers.linear_loss import (
+    LinearCrossEntropyLoss as LinearCrossEntropyLoss,
+    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
+)
 from adjoint.nn.layers.loss import (
     BCELoss as BCELoss,
     BCEWithLogitsLoss as BCEWithLogitsLoss,
@@ -118,6 +122,7 @@ from adjoint.nn.layers.normalization import (
     BatchNorm1d as BatchNorm1d,
     BatchNorm2d as BatchNorm2d,
     BatchNorm3d as BatchNorm3d,
+    CrossMapLRN2d as CrossMapLRN2d,
     GroupNorm as GroupNorm,
     InstanceNorm1d as InstanceNorm1d,
     InstanceNorm2d as InstanceNorm2d,

@@ -18,7 +18,7 @@ from adjoint.ambient import is_grad_enabled
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.hooks import name_of
 from adjoint.autograd.node import Node, edge_node, next_sequence_number, sequence
-from adjoint.pickling import _attributes as attributes_of
+from adjoint.pickling import attributes_of
 from adjoint.pytree import TreeSpec, tree_flatten
 from adjoint.subclass import as_subclass
 from adjoint.tensor import Tensor

@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
-from adjoint.ops import activation, elementwise, normalization, random, reduction
+from adjoint.ops import activation, normalization, random, reduction, selection
 from adjoint.ops.activation import (
     gelu as gelu,
     glu as glu,
@@ -60,7 +60,6 @@ from adjoint.ops.distances import (
 from adjoint.ops.dropout import dropped
 from adjoint.ops.embedding import embedding as embedding, embedding_bag as embedding_bag
 from adjoint.ops.grid import affine_grid as affine_grid, grid_sample as grid_sample
-from adjoint.ops.indexing import one_hot as one_hot
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.losses import (
     binary_cross_entropy as binary_cross_entropy,
@@ -102,6 +101,7 @@ from adjoint.ops.pooling import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
+from adjoint.ops.positions import one_hot as one_hot
 from adjoint.ops.resampling import (
     channel_shuffle as channel_shuffle,
     fold as fold,
@@ -173,7 +173,7 @@ def rrelu(
     slopes = activation.random_slopes(input, lower, upper, training)
     if not training:
         return leaky_relu_(input, slopes)
-    return input.mul_(elementwise.where(input > 0, 1.0, slopes))
+    return input.mul_(selection.where(input > 0, 1.0, slopes))
 
 
 def rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
@@ -302,6 +302,25 @@ def gumbel_softmax(
 # ---- other names ----
 
 
+def _check_projection(input: Any, weight: Any, bias: Any) -> None:
+    """Refuse shapes from which linear_cross_entropy can't make the scores of classes."""
+    name = "linear_cross_entropy()"
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"{name}: expected input of 1 or 2 dimensions, got {input.ndim}")
+    if weight.ndim < 2 or weight.shape[-1] != input.shape[-1]:
+        raise RuntimeError(
+            f"{name}: linear_weight of shape {list(weight.shape)} does not fit input of shape "
+            f"{list(input.shape)}: expected (classes, ..., features)"
+        )
+    if bias is not None and bias.shape != weight.shape[:-1]:
+        raise RuntimeError(
+            f"{name}: expected linear_bias of shape {list(weight.shape[:-1])}, got "
+            f"{list(bias.shape)}"
+        )
+    if weight.ndim > 2 and input.ndim == 1:
+        raise RuntimeError(f"{name}: several losses for each sample need a batch, (N, features)")
+
+
 def linear_cross_entropy(
     input: Any,
     linear_weight: Any,
@@ -312,9 +331,22 @@ def linear_cross_entropy(
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
+    options: Any = None,
 ) -> Any:
-    """cross_entropy of a linear map, classes in the last dimension."""
-    scores = linear(input, linear_weight, linear_bias)
+    """cross_entropy of linear(input, linear_weight, linear_bias).
+
+    linear_weight is (classes, *sizes, features); with sizes, each place of them has its own loss.
+    `options` say how PyTorch saves memory and do not change the result; here they change nothing.
+    """
+    _check_projection(input, linear_weight, linear_bias)
+    shape = tuple(linear_weight.shape[:-1])
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    scores = linear(input, linear_weight.reshape(-1, linear_weight.shape[-1]), bias)
+    scores = scores.reshape(*input.shape[:-1], *shape)
+    if ignore_index is not None and tuple(target.shape) == tuple(scores.shape):
+        raise RuntimeError(
+            "linear_cross_entropy(): ignore_index cannot be given where target holds probabilities"
+        )
     return cross_entropy(
         scores,
         target,

@@ -330,8 +330,6 @@ def grid_sample(
     out: Any = None,
 ) -> Tensor:
     """Images read at the places of a grid, from (-1, -1), one corner, to (1, 1), the other."""
-def one_hot(tensor: Any, num_classes: int = -1, *, out: Any = None) -> Tensor:
-    """For each class number a row of zeros with a one at that place."""
 def binary_cross_entropy(
     input: Any,
     target: Any,
@@ -739,6 +737,8 @@ def max_unpool3d(
     out: Any = None,
 ) -> Tensor:
     """Zeros with the elements of input where indices of a max_pool say."""
+def one_hot(tensor: Any, num_classes: int = -1, *, out: Any = None) -> Tensor:
+    """For each class number a row of zeros with a one at that place."""
 def channel_shuffle(input: Any, groups: int, *, out: Any = None) -> Tensor:
     """Channels of all groups by turns."""
 def fold(
@@ -880,8 +880,9 @@ def linear_cross_entropy(
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
+    options: Any = None,
 ) -> Tensor:
-    """cross_entropy of a linear map, classes in the last dimension."""
+    """cross_entropy of linear(input, linear_weight, linear_bias)."""
 def upsample(
     input: Any,
     size: Any = None,

@@ -5,8 +5,8 @@ import warnings
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.ops.arithmetic import sign
 from adjoint.ops.decompositions import linalg_qr
-from adjoint.ops.elementwise import sign
 from adjoint.ops.linalg import linalg_diagonal
 from adjoint.ops.shape import reshape, transpose
 from adjoint.random import chosen

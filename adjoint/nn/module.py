@@ -46,7 +46,7 @@ from adjoint.nn.state_dict import (
     KIND_STATE_PRE,
     State,
 )
-from adjoint.ops.conversion import _requested as requested, typename
+from adjoint.ops.conversion import requested, typename
 from adjoint.provenance import calls, module_path, modules_of, trail
 from adjoint.tensor import Tensor
 

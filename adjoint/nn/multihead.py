@@ -5,11 +5,11 @@ from typing import Any
 from adjoint.dtypes import bool_
 from adjoint.ops.arrange import pad, repeat
 from adjoint.ops.attention import scaled_dot_product_attention
-from adjoint.ops.elementwise import where
 from adjoint.ops.matmul import matmul, mT
 from adjoint.ops.neural import linear
 from adjoint.ops.random import dropout
 from adjoint.ops.reduction import mean, softmax
+from adjoint.ops.selection import where
 from adjoint.ops.shape import cat, chunk, reshape, transpose, unsqueeze
 
 # ---- masks ----
@@ -70,25 +70,95 @@ def _joined_mask(mask: Any, padding: Any, batch: int, heads: int, sizes: Any) ->
 # ---- projections ----
 
 
+def _projected(inputs: Any, weights: Any, bias: Any) -> tuple[Any, ...]:
+    """Each of query, key and value by its own matrix and its third of the bias."""
+    biases = (None, None, None) if bias is None else chunk(bias, 3)
+    return tuple(linear(x, w, b) for x, w, b in zip(inputs, weights, biases))
+
+
 def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[Any, ...]:
     """Query, key and value by one matrix for all three; in one product where they are the same."""
+    if key.shape != value.shape:
+        raise AssertionError(
+            f"key of shape {list(key.shape)} does not match value of {list(value.shape)}"
+        )
     if query is key and key is value:
         return tuple(chunk(linear(query, weight, bias), 3, -1))
-    biases = (None, None, None) if bias is None else chunk(bias, 3)
-    inputs = (query, key, value)
-    return tuple(linear(x, w, b) for x, w, b in zip(inputs, chunk(weight, 3), biases))
+    return _projected((query, key, value), chunk(weight, 3), bias)
 
 
-def _heads(x: Any, count: int, width: int) -> Any:
-    """(length, batch, features) as (batch, heads, length, width)."""
+# ---- sequences and heads ----
+
+
+def _as_batch(query: Any, key: Any, value: Any, padding: Any) -> tuple[Any, ...]:
+    """Single sequences and the mask of their padding, as a batch of one."""
+    same = query is key and key is value
+    query = unsqueeze(query, 1)
+    key, value = (query, query) if same else (unsqueeze(key, 1), unsqueeze(value, 1))
+    return query, key, value, None if padding is None else unsqueeze(padding, 0)
+
+
+def _head_width(features: int, wanted: int, heads: int) -> int:
+    """How many of the features each head gets."""
+    if features != wanted:
+        raise AssertionError(f"expected an embedding dimension of {wanted}, but got {features}")
+    width = features // heads
+    if width * heads != features:
+        raise AssertionError(f"embed_dim {features} not divisible by num_heads {heads}")
+    return width
+
+
+def _heads(x: Any, count: int, width: int, given: Any = None) -> Any:
+    """(length, batch, features) as (batch, heads, length, width); or what is given instead."""
     length, batch = x.shape[:2]
-    split = transpose(reshape(x, (length, batch * count, width)), 0, 1)
-    return reshape(split, (batch, count, length, width))
+    if given is None:
+        given = transpose(reshape(x, (length, batch * count, width)), 0, 1)
+    return reshape(given, (batch, count, *given.shape[1:]))
+
+
+def _joined_heads(x: Any) -> Any:
+    """(batch, heads, length, width) as (length, batch, features)."""
+    batch, count, length, width = x.shape
+    return reshape(transpose(transpose(x, 1, 2), 0, 1), (length, batch, count * width))
+
+
+def _has_biases(bias_k: Any, bias_v: Any, static: bool) -> bool:
+    """Whether there is a source of biases, one more for every sample."""
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v go together")
+    if bias_k is not None and static:
+        raise AssertionError("a bias can't be added to static keys or values")
+    return bias_k is not None
 
 
 def _with_extra(x: Any, extra: Any) -> Any:
     """One more source for every sample."""
     return cat([x, repeat(extra, (1, x.shape[1], 1))])
+
+
+def _one_longer(mask: Any) -> Any:
+    """A mask that lets one more source be seen."""
+    return None if mask is None else pad(mask, (0, 1))
+
+
+def _attend(
+    query: Any, key: Any, value: Any, mask: Any, rate: float, need_weights: bool
+) -> tuple[Any, Any]:
+    """What each head makes of the values, and with which weights, or None."""
+    if not need_weights:
+        return scaled_dot_product_attention(query, key, value, mask, rate), None
+    scores = matmul(query * query.shape[-1] ** -0.5, mT(key))
+    weights = softmax(scores if mask is None else scores + mask, -1)
+    weights = dropout(weights, rate, True) if rate else weights
+    return matmul(weights, value), weights
+
+
+def _shown(weights: Any, average: bool, batched: bool) -> Any:
+    """The weights as the caller wants them: averaged over the heads, without a batch of one."""
+    if weights is None:
+        return None
+    weights = mean(weights, 1) if average else weights
+    return weights if batched else reshape(weights, tuple(weights.shape[1:]))
 
 
 def multi_head_attention_forward(
@@ -118,69 +188,34 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Any, Any]:
-    """Attention of several heads, and their weights or None.
-
-    Sequences are (length, batch, features), or (length, features) without a batch.
-    """
+    """Attention of several heads, and its weights or None, on (length, [batch,] features)."""
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError("is_causal says what attn_mask is, so attn_mask must be given too")
     if not batched:
-        same = query is key and key is value
-        query = unsqueeze(query, 1)
-        key, value = (query, query) if same else (unsqueeze(key, 1), unsqueeze(value, 1))
-        key_padding_mask = None if key_padding_mask is None else unsqueeze(key_padding_mask, 0)
+        query, key, value, key_padding_mask = _as_batch(query, key, value, key_padding_mask)
     targets, batch, features = query.shape
-    if features != embed_dim_to_check:
-        raise AssertionError(
-            f"expected an embedding dimension of {embed_dim_to_check}, but got {features}"
-        )
-    width = features // num_heads
-    if width * num_heads != features:
-        raise AssertionError(f"embed_dim {features} not divisible by num_heads {num_heads}")
+    width = _head_width(features, embed_dim_to_check, num_heads)
     padding = as_added(key_padding_mask, "key_padding_mask", query.dtype)
     mask = as_added(attn_mask, "attn_mask", query.dtype)
     if use_separate_proj_weight:
-        biases = (None, None, None) if in_proj_bias is None else chunk(in_proj_bias, 3)
-        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        inputs = (query, key, value)
-        query, key, value = (linear(x, w, b) for x, w, b in zip(inputs, weights, biases))
+        matrices = (q_proj_weight, k_proj_weight, v_proj_weight)
+        query, key, value = _projected((query, key, value), matrices, in_proj_bias)
     else:
-        if key.shape != value.shape:
-            raise AssertionError(
-                f"key of shape {list(key.shape)} does not match value of {list(value.shape)}"
-            )
         query, key, value = _packed(query, key, value, in_proj_weight, in_proj_bias)
-    if (bias_k is None) != (bias_v is None):
-        raise AssertionError("bias_k and bias_v go together")
-    if bias_k is not None:
-        if static_k is not None or static_v is not None:
-            raise AssertionError("a bias can't be added to static keys or values")
+    if _has_biases(bias_k, bias_v, static_k is not None or static_v is not None):
         key, value = _with_extra(key, bias_k), _with_extra(value, bias_v)
-        mask, padding = (None if m is None else pad(m, (0, 1)) for m in (mask, padding))
+        mask, padding = _one_longer(mask), _one_longer(padding)
     query = _heads(query, num_heads, width)
-    key, value = (
-        _heads(made, num_heads, width)
-        if given is None
-        else reshape(given, (batch, num_heads, *given.shape[1:]))
-        for made, given in ((key, static_k), (value, static_v))
-    )
+    key = _heads(key, num_heads, width, static_k)
+    value = _heads(value, num_heads, width, static_v)
     if add_zero_attn:
         zeros = key.new_zeros((batch, num_heads, 1, width))
         key, value = cat([key, zeros], 2), cat([value, zeros], 2)
-        mask, padding = (None if m is None else pad(m, (0, 1)) for m in (mask, padding))
+        mask, padding = _one_longer(mask), _one_longer(padding)
     mask = _joined_mask(mask, padding, batch, num_heads, (targets, key.shape[2]))
     rate = dropout_p if training else 0.0
-    if need_weights:
-        scores = matmul(query * width**-0.5, mT(key))
-        found = softmax(scores if mask is None else scores + mask, -1)
-        found = dropout(found, rate, True) if rate else found
-        out = matmul(found, value)
-        found = mean(found, 1) if average_attn_weights else found
-        found = found if batched else reshape(found, tuple(found.shape[1:]))
-    else:
-        found = None
-        out = scaled_dot_product_attention(query, key, value, mask, rate)
-    out = reshape(transpose(transpose(out, 1, 2), 0, 1), (targets, batch, features))
-    out = linear(out, out_proj_weight, out_proj_bias)
-    return (out if batched else reshape(out, tuple(out.shape[::2]))), found
+    out, found = _attend(query, key, value, mask, rate, need_weights)
+    out = linear(_joined_heads(out), out_proj_weight, out_proj_bias)
+    weights = _shown(found, average_attn_weights, batched)
+    return (out if batched else reshape(out, tuple(out.shape[::2]))), weights

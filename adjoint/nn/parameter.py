@@ -101,6 +101,32 @@ class Buffer(Tensor, metaclass=_Marked):
         return marked
 
 
+_NEED_A_SHAPE = (
+    "numel",
+    "nelement",
+    "dim",
+    "stride",
+    "element_size",
+    "data_ptr",
+    "is_contiguous",
+    "tolist",
+    "item",
+    "contiguous",
+    "ndimension",
+    "numpy",
+    "__len__",
+)
+
+
+def _refusing(name: str) -> Any:
+    """A method that says that the tensor has no shape yet."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.refuse(name)
+
+    return method
+
+
 class UninitializedTensor:
     """What parameters and buffers have in common whose shape is not known yet."""
 
@@ -127,11 +153,16 @@ class UninitializedTensor:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = getattr(func, "name", None) or getattr(func, "__name__", repr(func))
-        if name in cls.allowed:
-            with plain():
-                result = func(*args, **(kwargs or {}))
-            return result if issubclass(cls, Parameter) else as_subclass(result, cls)
+        name: Any = getattr(func, "name", None) or getattr(func, "__name__", repr(func))
+        if name not in cls.allowed:
+            cls.refuse(name)
+        with plain():
+            result = func(*args, **(kwargs or {}))
+        return result if issubclass(cls, Parameter) else as_subclass(result, cls)
+
+    @staticmethod
+    def refuse(name: str) -> None:
+        """Say that a function can't take it yet."""
         raise ValueError(
             f"{name}(): attempted to use an uninitialized parameter or buffer; run the module's "
             "forward once, so that it learns its shape"
@@ -151,6 +182,10 @@ class UninitializedTensor:
         where = str(self.device)
         array = Tensor(self.array).cpu().array  # type: ignore[attr-defined]  # from the op table
         return rebuilt, (type(self), array, where, self.requires_grad, {})
+
+
+for _name in _NEED_A_SHAPE:
+    setattr(UninitializedTensor, _name, _refusing(_name))
 
 
 class UninitializedParameter(UninitializedTensor, Parameter):  # type: ignore[misc]  # sees calls

@@ -4,10 +4,14 @@ import math
 from typing import Any
 
 from adjoint.backends.numpy import ZEROS
+from adjoint.dispatch import conj
+from adjoint.ops.arithmetic import abs, div, mul, sub
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import abs, conj, div, exp, mul, sub, where, zero_of
 from adjoint.ops.op import composite, elementwise
+from adjoint.ops.powers import exp
+from adjoint.ops.rules import zero_of
+from adjoint.ops.selection import where
 from adjoint.ops.shape import narrow, reshape
 from adjoint.ops.special import erf, error_function
 from adjoint.ops.trigonometry import tanh
@@ -267,7 +271,7 @@ def hardswish(xp: Any, input: Any) -> Any:
     return input * xp.clip(input + 3, 0, 6) / 6
 
 
-@elementwise(method=False, inplace=False)
+@elementwise(method=False, inplace=False, wide=False)
 def near_zero(xp: Any, input: Any, bound: float) -> Any:
     """Whether elements are at most bound away from 0, a number in the type of the elements."""
     limit = xp.asarray(bound, dtype=input.dtype)
@@ -278,14 +282,14 @@ def _shrink_rule(grad: Any, input: Any, lambd: float) -> Any:
     return stepwise(where(near_zero(input, lambd), 0, grad), input)
 
 
-@elementwise(input=_shrink_rule, inplace=False)
+@elementwise(input=_shrink_rule, inplace=False, wide=False, exact_out=True)
 def hardshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     """input, and 0 where it is at most lambd away from 0."""
     _floats_only("hardshrink", input)
     return xp.where(near_zero(input, lambd), 0, input)
 
 
-@elementwise(input=_shrink_rule, inplace=False, method=False)
+@elementwise(input=_shrink_rule, inplace=False, method=False, wide=False)
 def softshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     """input moved by lambd towards 0, and 0 where it is nearer."""
     _floats_only("softshrink", input)

@@ -8,10 +8,11 @@ from adjoint.dtypes import bfloat16, float16, float32
 from adjoint.ops.conversion import to
 from adjoint.ops.convolution import batched, each
 from adjoint.ops.cumulative import pick_along
+from adjoint.ops.extremes import max_dim
 from adjoint.ops.op import composite, general
 from adjoint.ops.pooling import average_windows
 from adjoint.ops.random import draw_uniform
-from adjoint.ops.reduction import max_dim, mean
+from adjoint.ops.reduction import mean
 from adjoint.ops.shape import cat, flatten, narrow, permute, reshape, stack
 from adjoint.random import chosen
 from adjoint.tensor import Tensor

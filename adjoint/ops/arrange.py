@@ -258,13 +258,13 @@ def _diagonal_in(input: Any, diagonal: int) -> int:
     return int(max(-rows, min(diagonal, columns)))
 
 
-@linear(input=lambda grad, diagonal: tril(grad, diagonal), inplace=True)
+@linear(input=lambda grad, diagonal: tril(grad, diagonal), inplace=True, exact_out=True)
 def tril(xp: Any, input: Any, diagonal: int = 0) -> Any:
     """A copy with zeros above a diagonal."""
     return xp.tril(input, _diagonal_in(input, diagonal))
 
 
-@linear(input=lambda grad, diagonal: triu(grad, diagonal), inplace=True)
+@linear(input=lambda grad, diagonal: triu(grad, diagonal), inplace=True, exact_out=True)
 def triu(xp: Any, input: Any, diagonal: int = 0) -> Any:
     """A copy with zeros below a diagonal."""
     return xp.triu(input, _diagonal_in(input, diagonal))

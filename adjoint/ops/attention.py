@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from adjoint.dtypes import BOOL, FLOAT, category_of
+from adjoint.dtypes import BOOL, bool_ as boolean, category_of, float32
 from adjoint.ops.arrange import repeat_interleave
 from adjoint.ops.cumulative import narrowed, widened
-from adjoint.ops.elementwise import where
+from adjoint.ops.kinds import same_kind
 from adjoint.ops.matmul import matmul, mT
 from adjoint.ops.op import COMPOSITES, composite, general
 from adjoint.ops.reduction import all, softmax, sum
+from adjoint.ops.selection import where
 from adjoint.tensor_core import TensorCore, backend_of
 
 
@@ -66,6 +67,7 @@ def _attend_rule(
     joint=("query key value mask", _attend_rule),
     hides=True,
     method=False,
+    wide="rules",
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
 )
 def attend(xp: Any, query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool) -> Any:
@@ -111,9 +113,11 @@ def scaled_dot_product_attention(
     """softmax(query @ key.T * scale + mask) @ value."""
     if is_causal and attn_mask is not None:
         raise RuntimeError("give attn_mask or is_causal=True, not both")
-    if attn_mask is not None and BOOL < category_of(attn_mask.array.dtype) < FLOAT:
+    same_kind("scaled_dot_product_attention", query, key=key, value=value)
+    if attn_mask is not None and attn_mask.dtype not in (boolean, float32, query.dtype):
         raise RuntimeError(
-            f"attn_mask must be bool, or of the type of query, not {attn_mask.dtype}"
+            f"attn_mask must be bool, float32, or of the type of query, {query.dtype}, not "
+            f"{attn_mask.dtype}"
         )
     if enable_gqa:
         repeats = query.shape[-3] // key.shape[-3]

@@ -5,12 +5,19 @@ from typing import Any
 from adjoint.ambient import is_grad_enabled
 from adjoint.dtypes import FLOAT, category_of, int64, uint8, uint64
 from adjoint.ops.activation import logsigmoid, relu
+from adjoint.ops.arithmetic import div, mul
 from adjoint.ops.cumulative import cumsum
-from adjoint.ops.elementwise import clamp_min, div, mul, square, where
-from adjoint.ops.indexing import gather, getitem, one_hot
+from adjoint.ops.indexing import (
+    gather,
+    getitem,
+)
+from adjoint.ops.kinds import same_kind
 from adjoint.ops.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general
+from adjoint.ops.positions import one_hot
+from adjoint.ops.powers import square
 from adjoint.ops.reduction import log_softmax, softmax, sum
+from adjoint.ops.selection import clamp_min, where
 from adjoint.ops.shape import reshape, unsqueeze
 from adjoint.ops.sorting import as_index
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of
@@ -109,6 +116,7 @@ def nll_loss(
             f"{tuple(input.shape)} and {tuple(target.shape)}"
         )
     _check_classes(input, target, weight)
+    same_kind("nll_loss", input, weight=weight)
     target = as_index(target)
     losses = picked_losses(input, target, ignore_index)
     kept = target != ignore_index
@@ -142,7 +150,13 @@ def _cross_entropy_rule(grad: Any, input: Any, target: Any, ignore_index: int, h
     return grad * hidden
 
 
-@general(input=_cross_entropy_rule, hides=True, method=False, node_name="NllLossBackward0")
+@general(
+    input=_cross_entropy_rule,
+    hides=True,
+    method=False,
+    wide=True,
+    node_name="NllLossBackward0",
+)
 def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
@@ -193,7 +207,7 @@ def _shares(xp: Any, input: Any) -> Any:
     return xp.into(xp.library.divide, powers, powers, xp.row_sums(powers))
 
 
-@general(input=_slope_rule, method=False)
+@general(input=_slope_rule, method=False, wide=True)
 def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
     shares = _shares(xp, input)

@@ -115,7 +115,7 @@ def bitwise_xor(xp: Any, input: Any, other: Any) -> Any:
     return xp.bitwise_xor(input, other)
 
 
-@elementwise()
+@elementwise(exact_out=True)
 def bitwise_not(xp: Any, input: Any) -> Any:
     """Every bit turned over."""
     refuse_fractions("bitwise_not", input)
@@ -168,14 +168,14 @@ def isfinite(xp: Any, input: Any) -> Any:
     return xp.isfinite(input)
 
 
-@elementwise(inplace=False)
+@elementwise(inplace=False, exact_out=True)
 def isposinf(xp: Any, input: Any) -> Any:
     """Whether the element is positive infinity."""
     refuse_complex("isposinf", input)
     return xp.logical_and(xp.isinf(input), input > 0)
 
 
-@elementwise(inplace=False)
+@elementwise(inplace=False, exact_out=True)
 def isneginf(xp: Any, input: Any) -> Any:
     """Whether the element is negative infinity."""
     refuse_complex("isneginf", input)
@@ -190,7 +190,7 @@ def isreal(xp: Any, input: Any) -> Any:
     return xp.ones_like(input, dtype=bool)
 
 
-@elementwise(inplace=False)
+@elementwise(inplace=False, exact_out=True)
 def signbit(xp: Any, input: Any) -> Any:
     """Whether the sign is set; true of -0.0."""
     return input < 0 if input.dtype.kind in "biu" else xp.signbit(input)

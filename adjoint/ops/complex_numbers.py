@@ -1,13 +1,42 @@
-"""Complex numbers: their parts, angles, and the real pairs they are made of."""
+"""Complex numbers: conjugates, parts, angles, and the real pairs they are made of."""
 
 import math
 from typing import Any
 
-from adjoint.dispatch import holds_complex
-from adjoint.ops.elementwise import conj, mul, where, zero_of
+from adjoint.dispatch import conj, holds_complex
+from adjoint.ops.arithmetic import mul
 from adjoint.ops.op import composite, elementwise, linear
+from adjoint.ops.rules import zero_of
+from adjoint.ops.selection import where
 from adjoint.ops.shape import select
 from adjoint.ops.trigonometry import cos, sin
+
+
+@elementwise(input=lambda grad: conj_physical(grad), exact_out=True)
+def conj_physical(xp: Any, input: Any) -> Any:
+    """Complex conjugate of each element."""
+    return xp.array(input) if input.dtype.kind == "b" else xp.conjugate(input)
+
+
+def _conjugated(input: Any) -> Any:
+    """Complex conjugate of each element; real input is returned as it is."""
+    return conj(input)
+
+
+_conjugated.__name__ = "conj"
+composite(_conjugated)  # rules call the compiled conj itself, which can't be a method
+
+
+@composite
+def resolve_conj(input: Any) -> Any:
+    """The input itself: conjugation is never postponed."""
+    return input
+
+
+@composite
+def resolve_neg(input: Any) -> Any:
+    """The input itself: negation is never postponed."""
+    return input
 
 
 @linear(input=lambda grad: grad, view=True, method=False)
@@ -82,6 +111,7 @@ def angle(xp: Any, input: Any) -> Any:
     method=False,
     inplace=False,
     name="complex",
+    exact_out=True,
 )
 def complex_(xp: Any, real: Any, imag: Any) -> Any:
     """Complex numbers from real and imaginary parts."""
@@ -93,7 +123,7 @@ def complex_(xp: Any, real: Any, imag: Any) -> Any:
     return pairs.view(_COMPLEX_OF[real.dtype.name])[..., 0]
 
 
-@composite(method=False)
+@composite(method=False, exact_out=True)
 def polar(abs: Any, angle: Any) -> Any:
     """Complex numbers from modulus and angle."""
     if abs.dtype != angle.dtype or abs.dtype.name not in _COMPLEX_OF:

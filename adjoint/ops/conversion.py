@@ -175,7 +175,7 @@ def _is_dtype(value: Any) -> bool:
     return isinstance(value, (dtype, numpy_backend.xp.dtype, type))
 
 
-def _requested(args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+def requested(args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `to` by name, for each of its call forms."""
     first = args[0] if args else None
     if isinstance(first, Tensor):
@@ -207,7 +207,7 @@ def same_place(wanted: device, own: device) -> bool:
 
 def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """The tensor as another dtype, on another device, or as another tensor; itself if it is so."""
-    asked = _requested(args, options)
+    asked = requested(args, options)
     kind = None if asked.get("dtype") is None else as_dtype(asked["dtype"])
     where = None if asked.get("device") is None else device(asked["device"])
     order = asked.get("memory_format")

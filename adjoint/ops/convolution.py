@@ -7,8 +7,8 @@ with respect to the images, and that with respect to the filters.
 from typing import Any
 
 from adjoint.backends.convolution import Layout
+from adjoint.dispatch import conj
 from adjoint.ops.cumulative import narrowed, widened
-from adjoint.ops.elementwise import conj
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reduction import sum
 from adjoint.ops.shape import permute, reshape
@@ -23,7 +23,7 @@ def _bias_rule(grad: Any) -> Any:
 def _with_bias(xp: Any, out: Any, bias: Any) -> Any:
     if bias is None:
         return out
-    return xp.into(xp.add, out, out, bias.reshape(-1, *[1] * (out.ndim - 2)))
+    return xp.into(xp.add, out, out, widened(bias).reshape(-1, *[1] * (out.ndim - 2)))
 
 
 def _same_kind(images: Any, *others: Any) -> None:
@@ -88,7 +88,7 @@ def convolve(
             f"{list(images.shape[2:])} with {[before for before, _ in padding]} around them"
         )
     out = xp.convolve(widened(images), widened(weight), layout)
-    return _with_bias(xp, narrowed(out, images.dtype), bias)
+    return narrowed(_with_bias(xp, out, bias), images.dtype)
 
 
 @general(
@@ -121,7 +121,7 @@ def convolve_back(
     _same_kind(images, weight, bias)
     layout = Layout(tuple(weight.shape[2:]), stride, padding, dilation, groups)
     out = xp.convolve_back(widened(images), widened(weight), sizes, layout)
-    return _with_bias(xp, narrowed(out, images.dtype), bias)
+    return narrowed(_with_bias(xp, out, bias), images.dtype)
 
 
 @multilinear(

@@ -5,14 +5,17 @@ over all paths run frame by frame, forwards and backwards, for the whole batch a
 """
 
 import math
+import operator
 from typing import Any
 
-from adjoint.dtypes import FLOAT, category_of
-from adjoint.ops.elementwise import div, refused_derivative
+from adjoint.dtypes import FLOAT, INTEGER, category_of
+from adjoint.ops.arithmetic import div
 from adjoint.ops.losses import check_reduction, reduced
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import mean
+from adjoint.ops.rules import refused_derivative
 from adjoint.ops.shape import reshape, unsqueeze
+from adjoint.tensor_core import TensorCore
 
 _NEVER = -math.inf
 
@@ -179,8 +182,12 @@ def padded_targets(xp: Any, targets: Any, lengths: Any, blank: int) -> Any:
 
 def _lengths(name: str, value: Any, batch: int, most: int) -> list[int]:
     """Lengths, given as a tensor or a sequence, checked."""
-    given = value.reshape(-1).tolist() if hasattr(value, "reshape") else value
-    numbers = [given] if isinstance(given, int) else [int(n) for n in given]
+    if not isinstance(value, TensorCore):
+        numbers = [operator.index(n) for n in ([value] if isinstance(value, int) else value)]
+    elif category_of(value.array.dtype) != INTEGER:
+        raise RuntimeError(f"ctc_loss(): {name} must be integral, not {value.array.dtype}")
+    else:
+        numbers = value.array.reshape(-1).tolist()
     if len(numbers) != batch:
         raise RuntimeError(f"ctc_loss(): {name} must have {batch} numbers, got {len(numbers)}")
     for n in numbers:
@@ -201,8 +208,14 @@ def ctc_loss(
 ) -> Any:
     """-log of the probability of label sequences; log_probs is (frames, batch, classes)."""
     check_reduction(reduction)
-    if category_of(targets.array.dtype) >= FLOAT:
-        raise RuntimeError(f"ctc_loss(): targets must be integers, not {targets.dtype}")
+    if category_of(log_probs.array.dtype) < FLOAT:
+        raise NotImplementedError(f"ctc_loss() is not implemented for {log_probs.dtype}")
+    if category_of(targets.array.dtype) != INTEGER:
+        targets = targets.long()
+    if isinstance(input_lengths, TensorCore) != isinstance(target_lengths, TensorCore):
+        raise TypeError(
+            "ctc_loss(): input_lengths and target_lengths must both be Tensors, or neither"
+        )
     single = log_probs.ndim == 2
     if single:
         log_probs = unsqueeze(log_probs, 1)

@@ -3,19 +3,17 @@
 from functools import partial
 from typing import Any
 
+from adjoint.dispatch import conj
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import complex_logaddexp, conj, exp, where
 from adjoint.ops.op import composite, general, linear
+from adjoint.ops.powers import complex_logaddexp, exp
+from adjoint.ops.selection import where
 from adjoint.ops.shape import flip
 from adjoint.views import apply_inplace
+from adjoint.widening import is_half
 
 # ---- the types of sums ----
-
-
-def is_half(kind: Any) -> bool:
-    """Whether a type is floating with two bytes: too short to gather sums in."""
-    return bool(kind.itemsize == 2 and category_of(kind) == FLOAT)
 
 
 def widened(input: Any) -> Any:
@@ -110,7 +108,7 @@ def _recurrence_rule(grad: Any, factor: Any, result: Any, dim: int, step: int) -
     return back, back * conj(moved(result, dim, step))
 
 
-@general(joint=("input factor", _recurrence_rule), method=False)
+@general(joint=("input factor", _recurrence_rule), method=False, wide=True)
 def recurrence(xp: Any, input: Any, factor: Any, dim: int, step: int) -> Any:
     """y[i] = input[i] + factor[i] * y[i - step] along dim, for a step of 1 or -1."""
     dim = normal_dim(dim, input.ndim)
@@ -165,7 +163,7 @@ def _cumprod_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
     return later * conj(moved(result, dim, 1, 1))
 
 
-@general(input=_cumprod_rule)
+@general(input=_cumprod_rule, wide="rules")
 def cumprod(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Products of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -198,7 +196,7 @@ def _logcumsumexp_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
     return recurrence(grad, conj(decay), dim, -1) * conj(exp(input - result))
 
 
-@general(input=_logcumsumexp_rule)
+@general(input=_logcumsumexp_rule, wide="rules", exact_out=True)
 def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
     """Logarithms of the sums of the exponentials of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -236,13 +234,13 @@ def _cumulative_rule(grad0: Any, result1: Any, input_shape: Any, dim: int) -> An
     return place_along(grad0, result1, dim, input_shape[dim] if input_shape else 1, False)
 
 
-@general(input=_cumulative_rule, returns="values indices")
+@general(input=_cumulative_rule, returns="values indices", exact_out=True)
 def cummax(xp: Any, input: Any, dim: int) -> Any:
     """The largest element so far along dim, and its index."""
     return _running_extreme(xp, input, dim, xp.maximum, lambda value, best: value >= best)
 
 
-@general(input=_cumulative_rule, returns="values indices")
+@general(input=_cumulative_rule, returns="values indices", exact_out=True)
 def cummin(xp: Any, input: Any, dim: int) -> Any:
     """The smallest element so far along dim, and its index."""
     return _running_extreme(xp, input, dim, xp.minimum, lambda value, best: value <= best)

@@ -2,9 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from adjoint.dispatch import holds_complex
+from adjoint.dispatch import conj, holds_complex
 from adjoint.ops.arrange import tril, triu
-from adjoint.ops.elementwise import choose, conj
 from adjoint.ops.linalg import (
     LinAlgError,
     attempt,
@@ -15,6 +14,7 @@ from adjoint.ops.linalg import (
 )
 from adjoint.ops.matmul import matmul, mH
 from adjoint.ops.op import composite, general
+from adjoint.ops.selection import choose
 from adjoint.ops.shape import cat, narrow, unsqueeze
 from adjoint.ops.strided import diag_embed, diagonal
 
@@ -60,6 +60,7 @@ def _cholesky_rule(grad: Any, L: Any) -> Any:
     A=lambda grad, result: _cholesky_rule(grad, result),
     method=False,
     node_name="LinalgCholeskyExBackward0",
+    saved_as={"result": "L"},
 )
 def cholesky_lower(xp: Any, A: Any) -> Any:
     """The lower triangular L with L @ L^H = A."""

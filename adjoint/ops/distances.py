@@ -3,12 +3,14 @@
 from typing import Any
 
 from adjoint.dtypes import promote_types
+from adjoint.ops.arithmetic import abs, div
 from adjoint.ops.conversion import to
-from adjoint.ops.elementwise import clamp_min, div
 from adjoint.ops.indexing import getitem
 from adjoint.ops.norms import norm, p_norm
 from adjoint.ops.op import composite
 from adjoint.ops.reduction import sum
+from adjoint.ops.rounding import ceil
+from adjoint.ops.selection import clamp_max, clamp_min
 from adjoint.ops.shape import broadcast_tensors
 
 
@@ -44,6 +46,16 @@ def pairwise_distance(
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+def difference_norm(difference: Any, p: float) -> Any:
+    """The norm of exponent p over the last dimension; an unknown difference is unknown for 0 too.
+
+    The norm itself counts a NaN as one element that is not 0.
+    """
+    if p == 0:
+        return sum(clamp_max(ceil(abs(difference)), 1), -1)
+    return p_norm(difference, p, -1)
+
+
 @composite(method=False)
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The distances between all pairs of rows, each pair once."""
@@ -54,4 +66,4 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     count = input.shape[0]
     pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
     first, second = ([pair[n] for pair in pairs] for n in range(2))
-    return p_norm(getitem(input, (first,)) - getitem(input, (second,)), p, -1)
+    return difference_norm(getitem(input, (first,)) - getitem(input, (second,)), p)

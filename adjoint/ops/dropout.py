@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.ops.elementwise import add, mul
+from adjoint.ops.arithmetic import add, mul
 from adjoint.ops.op import composite
 from adjoint.random import chosen
 from adjoint.tensor import Tensor

@@ -4,12 +4,14 @@ import math
 from typing import Any
 
 from adjoint.ambient import change_grad_enabled
+from adjoint.ops.arithmetic import div
 from adjoint.ops.dims import check_positions
-from adjoint.ops.elementwise import clamp_min, div, where
+from adjoint.ops.extremes import max_dim
 from adjoint.ops.indexing import getitem, setitem_
+from adjoint.ops.kinds import same_kind
 from adjoint.ops.norms import renorm
 from adjoint.ops.op import composite, general, linear
-from adjoint.ops.reduction import max_dim
+from adjoint.ops.selection import clamp_min, where
 from adjoint.ops.shape import reshape, unsqueeze
 from adjoint.ops.sorting import as_index, unique
 from adjoint.ops.writing import index_add
@@ -205,6 +207,7 @@ def embedding_bag(
             f"embedding_bag(): per_sample_weights must have the shape of input, "
             f"{list(input.shape)}, got {list(per_sample_weights.shape)}"
         )
+    same_kind("embedding_bag", weight, per_sample_weights=per_sample_weights)
     padding = _check_padding("embedding_bag", padding_idx, weight.shape[0])
     indices, bags, count = _arranged_bags(
         _check_indices("embedding_bag", input), offsets, include_last_offset

@@ -2,14 +2,16 @@
 
 from typing import Any, NamedTuple
 
+from adjoint.dispatch import conj
 from adjoint.ops.arrange import tril
 from adjoint.ops.decompositions import (
+    linalg_cholesky,
+    linalg_eigh,
     linalg_lu_factor,
     linalg_lu_solve,
     linalg_qr,
     linalg_svd,
 )
-from adjoint.ops.elementwise import conj, refused_derivative
 from adjoint.ops.linalg import (
     LinAlgError,
     check_matrices,
@@ -19,7 +21,8 @@ from adjoint.ops.linalg import (
 from adjoint.ops.matmul import matmul, mH
 from adjoint.ops.op import composite, general
 from adjoint.ops.reduction import mean
-from adjoint.ops.shape import expand, narrow, transpose, unsqueeze
+from adjoint.ops.rules import refused_derivative
+from adjoint.ops.shape import expand, flip, narrow, transpose, unsqueeze
 
 # ---- LU ----
 
@@ -179,3 +182,46 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
         raise ValueError(f"pca_lowrank(): q must be an integer from 0 to {smallest}, got {q!r}")
     count = _check_iterations("pca_lowrank", niter)
     return svd_lowrank(A - mean(A, -2, True) if center else A, rank, count)
+
+
+@composite(method=False)
+def lobpcg(
+    A: Any,
+    k: int | None = None,
+    B: Any = None,
+    X: Any = None,
+    n: int | None = None,
+    iK: Any = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,
+    method: str | None = None,
+    tracker: Any = None,
+    ortho_iparams: Any = None,
+    ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> Any:
+    """The k largest eigenvalues (or smallest) of A u = λ B u, A symmetric, with their vectors u.
+
+    A is dense here, so that its whole spectrum is computed and cut. What guides PyTorch's iteration
+    (X but for its number of columns, n, iK, niter, tol, method, tracker and ortho_…) has no effect.
+    """
+    rows = A.shape[-1]
+    count = k if k is not None else 1 if X is None else X.shape[-1]
+    if count < 1 or rows < 3 * count:
+        raise ValueError(
+            f"lobpcg(): of {rows} by {rows} matrices from 1 to {rows // 3} eigenvalues can be "
+            f"asked for, got k={count}"
+        )
+    half = None if B is None else linalg_cholesky(B)
+    whole = (A + transpose(A, -2, -1)) / 2
+    if half is not None:
+        whole = linalg_solve_triangular(half, whole, upper=False)
+        whole = linalg_solve_triangular(transpose(half, -2, -1), whole, upper=True, left=False)
+    values, vectors = linalg_eigh(whole)
+    if largest is None or largest:
+        values, vectors = flip(values, -1), flip(vectors, -1)
+    values, vectors = narrow(values, -1, 0, count), narrow(vectors, -1, 0, count)
+    if half is not None:
+        vectors = linalg_solve_triangular(transpose(half, -2, -1), vectors, upper=True)
+    return values, vectors

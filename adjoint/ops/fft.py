@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.dispatch import holds_complex
+from adjoint.dispatch import conj, holds_complex
 from adjoint.dtypes import get_default_dtype
 from adjoint.ops.arrange import roll
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import conj
 from adjoint.ops.op import composite, linear
 
 Sizes = tuple[int, ...]

@@ -4,11 +4,15 @@ from typing import Any
 
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.cumulative import widened
-from adjoint.ops.elementwise import choose, exp2, zero_of
 from adjoint.ops.op import elementwise, general
+from adjoint.ops.powers import exp2
+from adjoint.ops.rules import zero_of
+from adjoint.ops.selection import choose
 
 
-@general(input=lambda grad0, result1: grad0 / exp2(result1), returns="mantissa exponent")
+@general(
+    input=lambda grad0, result1: grad0 / exp2(result1), returns="mantissa exponent", exact_out=True
+)
 def frexp(xp: Any, input: Any) -> Any:
     """The mantissa, at least 1/2 and below 1, and the power of 2 that makes each element of it."""
     if category_of(input.dtype) != FLOAT:

@@ -4,11 +4,13 @@ import itertools
 import math
 from typing import Any
 
+from adjoint.ops.arithmetic import abs, fmod
 from adjoint.ops.cumulative import pick_along
-from adjoint.ops.elementwise import abs, clamp, floor, fmod, round, where
-from adjoint.ops.matmul import matmul, mT
-from adjoint.ops.op import composite, general
+from adjoint.ops.kinds import same_kind
+from adjoint.ops.op import composite, general, linear
 from adjoint.ops.resampling import cubic_weights
+from adjoint.ops.rounding import floor, round
+from adjoint.ops.selection import clamp, where
 from adjoint.ops.shape import expand, flatten, reshape, unbind, unsqueeze
 
 # ---- coordinates ----
@@ -113,6 +115,7 @@ def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
             f"grid_sample(): a grid of shape {list(grid.shape)} does not fit images of shape "
             f"{list(input.shape)}"
         )
+    same_kind("grid_sample", input, grid=grid)
     if 0 in input.shape[2:]:
         raise RuntimeError(
             f"grid_sample(): expected input to have non-empty spatial dimensions, got shape "
@@ -155,9 +158,8 @@ def _nearest(flat: Any, rows: list[Any], sizes: Any) -> Any:
 # ---- grids ----
 
 
-@general(method=False)
-def base_grid(xp: Any, like: Any, sizes: Any, align: bool) -> Any:
-    """The coordinates of all pixels and a 1, x first, in the data type of `like`: a row each."""
+def _base_grid(xp: Any, sizes: Any, align: bool, kind: Any) -> Any:
+    """The coordinates of all pixels and a 1, x first: a row each."""
     vectors = []
     for size in sizes:
         line = xp.linspace(-1, 1, size) if size > 1 else xp.zeros(1)
@@ -165,7 +167,25 @@ def base_grid(xp: Any, like: Any, sizes: Any, align: bool) -> Any:
     grids = xp.meshgrid(*vectors, indexing="ij")
     columns = [grid.reshape(-1) for grid in reversed(grids)]
     columns.append(xp.ones_like(columns[0]))
-    return xp.stack(columns, axis=1).astype(like.dtype)
+    return xp.stack(columns, axis=1).astype(kind)
+
+
+@linear(
+    theta=lambda grad, sizes, align: mapped_back(grad, sizes, align),
+    method=False,
+    node_name="AffineGridGeneratorBackward0",
+)
+def mapped_grid(xp: Any, theta: Any, sizes: Any, align: bool) -> Any:
+    """The coordinates of all pixels, mapped by each matrix of a batch."""
+    places = xp.matmul(_base_grid(xp, sizes, align, theta.dtype), theta.swapaxes(-1, -2))
+    return places.reshape(theta.shape[0], *sizes, len(sizes))
+
+
+@linear(input=lambda grad, sizes, align: mapped_grid(grad, sizes, align), method=False)
+def mapped_back(xp: Any, input: Any, sizes: Any, align: bool) -> Any:
+    """For each matrix, its places times the coordinates of all pixels: mapped_grid's gradient."""
+    places = input.reshape(input.shape[0], math.prod(sizes), len(sizes))
+    return xp.matmul(places.swapaxes(-1, -2), _base_grid(xp, sizes, align, input.dtype))
 
 
 @composite(method=False)
@@ -186,5 +206,4 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
         )
     if min(sizes) <= 0:
         raise ValueError(f"affine_grid(): expected non-zero, positive output size, got {size}")
-    places = matmul(base_grid(theta, sizes, bool(align_corners)), mT(theta))
-    return reshape(places, (theta.shape[0], *sizes, count))
+    return mapped_grid(theta, sizes, bool(align_corners))

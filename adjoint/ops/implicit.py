@@ -12,9 +12,9 @@ from typing import Any
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, category_of, from_numpy_dtype
-from adjoint.ops.elementwise import refused_derivative
 from adjoint.ops.op import general
 from adjoint.ops.reduction import sum
+from adjoint.ops.rules import refused_derivative
 from adjoint.ops.special import kernel
 from adjoint.random import chosen
 

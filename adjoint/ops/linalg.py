@@ -3,12 +3,15 @@
 import math
 from typing import Any, NamedTuple
 
+from adjoint.dispatch import conj
 from adjoint.ops.arrange import tril, triu
 from adjoint.ops.complex_numbers import real
-from adjoint.ops.elementwise import choose, conj, log, zero_of
 from adjoint.ops.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
+from adjoint.ops.powers import log
 from adjoint.ops.reduction import sum
+from adjoint.ops.rules import zero_of
+from adjoint.ops.selection import choose
 from adjoint.ops.shape import (
     basic_index,
     cat,
@@ -63,7 +66,11 @@ def _inverse_rule(grad: Any, inverse: Any) -> Any:
     return -(adjoint @ grad @ adjoint)
 
 
-@general(A=lambda grad, result: _inverse_rule(grad, result), method=False)
+@general(
+    A=lambda grad, result: _inverse_rule(grad, result),
+    method=False,
+    saved_as={"result": "inverse"},
+)
 def linalg_inv(xp: Any, A: Any) -> Any:
     """The inverse of square matrices."""
     check_matrices(A)

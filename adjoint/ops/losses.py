@@ -5,22 +5,15 @@ import warnings
 from typing import Any
 
 from adjoint.ops.activation import logsigmoid, sigmoid, softplus
+from adjoint.ops.arithmetic import abs, div, sgn
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import broadcast_shape
 from adjoint.ops.distances import pairwise_distance
-from adjoint.ops.elementwise import (
-    abs,
-    clamp_min,
-    div,
-    exp,
-    log,
-    minimum,
-    sgn,
-    square,
-    where,
-)
+from adjoint.ops.kinds import same_kind
 from adjoint.ops.op import composite, elementwise, general
+from adjoint.ops.powers import exp, log, square
 from adjoint.ops.reduction import mean, sum
+from adjoint.ops.selection import clamp_min, minimum, where
 from adjoint.ops.shape import unsqueeze
 from adjoint.ops.special import xlogy
 from adjoint.tensor_core import TensorCore
@@ -191,7 +184,7 @@ def huber_loss(
     check_reduction(reduction)
     if delta <= 0:
         raise RuntimeError(f"huber_loss(): delta must be positive, got {delta}")
-    losses = huber_error(input, target, float(delta))
+    losses = huber_error(input, target, float(delta)).to(input.dtype)
     if weight is not None:
         _check_weight(losses, weight)
         losses = losses * weight
@@ -272,9 +265,12 @@ def binary_cross_entropy(
     """The cross entropy of probabilities against targets between 0 and 1."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy", input, target)
+    same_kind("binary_cross_entropy", input, target=target)
     losses = chance_error(input, target)
     _check_broadcast("binary_cross_entropy", input, weight=weight)
-    return reduced(losses if weight is None else losses * weight, reduction)
+    if weight is not None:
+        losses = (losses * weight).to(input.dtype)
+    return reduced(losses, reduction)
 
 
 @elementwise(

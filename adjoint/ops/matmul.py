@@ -5,8 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.dispatch import conj
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import conj
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reduction import sum
 from adjoint.ops.shape import expand, permute, reshape, transpose, unsqueeze
@@ -90,6 +90,8 @@ def _right_factor(grad: Any, input: Any, other_shape: Any) -> Any:
     input=lambda grad, other: _left_factor(grad, other),
     other=lambda grad, input, other_shape: _right_factor(grad, input, other_shape),
     node_name="MmBackward0",
+    saved_as={"other": "mat2"},
+    exact_out=True,
 )
 def matmul(xp: Any, input: Any, other: Any) -> Any:
     """Matrix product of the last two dimensions, batches broadcast; 1-d operands are vectors."""
@@ -214,6 +216,7 @@ def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     mat1=lambda grad, mat2, alpha: _scaled_back(grad @ mH(mat2), alpha),
     mat2=lambda grad, mat1, alpha: _scaled_back(mH(mat1) @ grad, alpha),
     inplace=True,
+    exact_out=True,
 )
 def addmm(xp: Any, input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * input + alpha * (mat1 @ mat2)."""

@@ -7,12 +7,15 @@ from typing import Any
 from adjoint.dtypes import FLOAT, as_dtype
 from adjoint.ops.decompositions import linalg_svdvals
 from adjoint.ops.dims import normal_dim, normal_dims
-from adjoint.ops.elementwise import choose
+from adjoint.ops.distances import difference_norm
+from adjoint.ops.extremes import amax, amin
+from adjoint.ops.kinds import same_kind
 from adjoint.ops.linalg import check_matrices, linalg_inv_ex, tolerance
 from adjoint.ops.matmul import shapes_of
 from adjoint.ops.norms import p_norm
 from adjoint.ops.op import composite, general
-from adjoint.ops.reduction import amax, amin, sum
+from adjoint.ops.reduction import sum
+from adjoint.ops.selection import choose
 from adjoint.ops.shape import basic_index, permute, reshape, unsqueeze
 
 MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
@@ -145,4 +148,5 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
         raise RuntimeError(f"cdist: expected matrices of equal width, got {shapes_of(x1, x2)}")
     if p < 0:
         raise RuntimeError(f"cdist: p must not be negative, got {p}")
-    return linalg_vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
+    same_kind("cdist", x1, x2=x2)
+    return difference_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p)

@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from adjoint.ops.elementwise import add, conj
+from adjoint.dispatch import conj
+from adjoint.ops.arithmetic import add
 from adjoint.ops.matmul import einsum, turned_product
 from adjoint.ops.op import composite, general, linear as linear_family
 from adjoint.ops.reduction import sum

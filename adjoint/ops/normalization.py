@@ -3,13 +3,16 @@
 import math
 from typing import Any
 
+from adjoint.dtypes import float32
+from adjoint.ops.arithmetic import mul
 from adjoint.ops.conversion import finfo
 from adjoint.ops.cumulative import narrowed, widened
-from adjoint.ops.elementwise import mul, rsqrt, square
 from adjoint.ops.op import Op, composite, general
 from adjoint.ops.pooling import average_windows
+from adjoint.ops.powers import rsqrt, square
 from adjoint.ops.reduction import mean
 from adjoint.ops.shape import reshape
+from adjoint.widening import is_half
 
 # ---- one step for all of them ----
 
@@ -83,6 +86,7 @@ def _standardizer(name: str, node_name: str) -> Op:
         node_name=node_name,
         returns="output mean variance",
         method=False,
+        wide="rules",
     )
     def forward(
         xp: Any, input: Any, weight: Any, bias: Any, axes: Any, eps: float
@@ -111,11 +115,25 @@ def _root_rule(
     returns="output power",
     node_name="FusedRmsNormBackward0",
     method=False,
+    wide="rules",
 )
 def root_scaled(xp: Any, input: Any, weight: Any, axes: Any, eps: float) -> tuple[Any, Any]:
     """input divided by the root of its mean square over axes, times weight; that mean square."""
     rest, _, spread = _moments(xp, widened(input), axes, False)
     return narrowed(_scaled(xp, rest, spread, weight, None, eps), input.dtype), spread
+
+
+def _check_kinds(name: str, input: Any, **given: Any) -> None:
+    """Refuse parameters of another type than input's; to 16-bit input all may be float32."""
+    kind = input.dtype
+    kinds = {value.dtype for value in given.values() if value is not None}
+    if not kinds or kinds == {kind} or (kinds == {float32} and is_half(kind.numpy_dtype)):
+        return
+    found = ", ".join(f"{what} is {v.dtype}" for what, v in given.items() if v is not None)
+    raise RuntimeError(
+        f"{name}(): mixed dtype: input is {kind}, but {found}; expected all in input's type, or "
+        "in float32 if that has 16 bits"
+    )
 
 
 # ---- over the last dimensions ----
@@ -144,6 +162,7 @@ def layer_norm(
 ) -> Any:
     """input with mean 0 and variance 1 over its last dimensions, scaled and shifted."""
     axes = _last_axes("layer_norm", input, normalized_shape, weight, bias)
+    _check_kinds("layer_norm", input, weight=weight, bias=bias)
     return layer_standardized(input, weight, bias, axes, eps)[0]
 
 
@@ -159,7 +178,7 @@ def rms_norm(
         )
     axes = _last_axes("rms_norm", input, normalized_shape, weight)
     if eps is None:
-        eps = finfo(input.dtype).eps
+        eps = finfo(float32 if is_half(input.dtype.numpy_dtype) else input.dtype).eps
     return root_scaled(input, weight, axes, eps)[0]
 
 
@@ -192,6 +211,7 @@ def group_norm(
     if num_groups < 1 or channels % num_groups:
         raise RuntimeError(f"group_norm(): {channels} channels don't make {num_groups} groups")
     _check_channels("group_norm", input, weight=weight, bias=bias)
+    _check_kinds("group_norm", input, weight=weight, bias=bias)
     width = channels // num_groups
     grouped = reshape(input, (batch, num_groups, width, math.prod(input.shape[2:])))
     shape = (1, num_groups, width, 1)
@@ -244,6 +264,7 @@ def batch_norm(
         )
     given = {"running_mean": running_mean, "running_var": running_var}
     _check_channels("batch_norm", input, **given, weight=weight, bias=bias)
+    _check_kinds("batch_norm", input, **given, weight=weight, bias=bias)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError(
@@ -279,6 +300,7 @@ def instance_norm(
         )
     given = {"running_mean": running_mean, "running_var": running_var}
     _check_channels("instance_norm", input, **given, weight=weight, bias=bias)
+    _check_kinds("instance_norm", input, **given, weight=weight, bias=bias)
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError(

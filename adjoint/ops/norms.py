@@ -5,11 +5,12 @@ from typing import Any
 
 from adjoint.dispatch import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
+from adjoint.ops.arithmetic import abs as absolute, sgn
 from adjoint.ops.cumulative import narrowed, widened
 from adjoint.ops.dims import normal_dim, normal_dims
-from adjoint.ops.elementwise import abs as absolute, sgn, where
 from adjoint.ops.op import COMPOSITES, composite, find, general
 from adjoint.ops.reduction import kept, reduced_count, sum
+from adjoint.ops.selection import where
 
 
 def _norm_rule(grad: Any, input: Any, result: Any, p: Any, dim: Any, keepdim: bool) -> Any:
@@ -33,7 +34,13 @@ def _norm_rule(grad: Any, input: Any, result: Any, p: Any, dim: Any, keepdim: bo
     return sgn(input) * where(flat, 0.0, where(flat, 1.0, size) ** (p - 1)) * scale
 
 
-@general(input=_norm_rule, method=False, node_name="LinalgVectorNormBackward0")
+@general(
+    input=_norm_rule,
+    method=False,
+    wide="rules",
+    node_name="LinalgVectorNormBackward0",
+    saved_as={"p": "ord"},
+)
 def p_norm(xp: Any, input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
     """The norm of exponent p of all elements over dim, as one vector."""
     if category_of(input.dtype) < FLOAT:

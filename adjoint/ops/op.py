@@ -15,6 +15,7 @@ from adjoint._base import mypyc_attr
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import float64
 from adjoint.promotion import common_backend
+from adjoint.widening import widening_forward, widening_rule
 
 # Where a rule's argument comes from.
 GRAD: Final = 0
@@ -112,20 +113,25 @@ class Op:
         self.diagonal = family == "elementwise"  # its gradients have the shape of its result
         self.promotes: list[int] = []
         self.floats = False
+        self.bools = True  # whether bools may be among the arguments that mix
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
         self.plain = False  # no view, and forward answers a single array
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
         self.hides = False  # forward answers (result, an array for the rules alone)
+        self.exact_out = False  # out= must have the data type of the result; others cast to it
         self.mutate: Any = None  # writes the result into the first argument's array
         self.inplace = True
         self.changer: Any = None  # its in-place form, as watchers and subclasses see it
         self.method = True
+        self.saved_as: dict[str, str] = {}  # what PyTorch calls a parameter or result it saves
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward0"
         self.rule0: Rule | None = None
         self.rule1: Rule | None = None
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
+        # Whether 16-bit floats are computed with in float32; "rules": in its rules alone.
+        self.wide: Any = family == "elementwise"
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.name}>"
@@ -363,6 +369,8 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
             for i in op.inputs
         ]
         _finish(op)
+        if op.wide:
+            _widen(op)
         TABLE[op.name] = op
         return op
 
@@ -373,15 +381,19 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     """Take the options that are not derivatives out of settings."""
     op.view = settings.pop("view", False)
     op.floats = settings.pop("floats", False)
+    op.bools = settings.pop("bools", True)
     op.mutate = settings.pop("mutate", None)
     op.inplace = settings.pop("inplace", op.family == "elementwise")
     op.method = settings.pop("method", True)
     op.hides = settings.pop("hides", False)
+    op.exact_out = settings.pop("exact_out", False)
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)
+    op.wide = settings.pop("wide", op.wide)
     op.jvp = settings.pop("jvp", None)
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)
+    op.saved_as = settings.pop("saved_as", op.saved_as)
     returns = settings.pop("returns", None)
     if returns is not None:
         op.outputs = namedtuple(op.name, returns)  # type: ignore[misc]  # made from data
@@ -426,6 +438,26 @@ def _finish(op: Op) -> None:
         op.rule1 = op.rules[1]
 
 
+def _widen(op: Op) -> None:
+    """Let rules see 16-bit floats in float32, and a forward unless it is of one step.
+
+    The short path, which such numbers never take, keeps the rules as they were declared.
+    """
+    if op.wide is True and (op.direct is None or len(op.parameters) > op.required):
+        op.forward = widening_forward(op.forward)
+    op.rules = [None if rule is None else _widened(rule) for rule in op.rules]
+    if op.joint is not None:
+        op.joint = _widened(op.joint)
+
+
+def _widened(rule: Rule) -> Rule:
+    """The same rule in float32; one of the gradient alone has but one step, and stays."""
+    places = [i for i, (kind, _) in enumerate(rule.sources) if kind == GRAD]
+    if not places or len(rule.sources) == 1:
+        return rule
+    return Rule(widening_rule(rule.function, places[0]), rule.sources)
+
+
 def elementwise(**options: Any) -> Callable[[Any], Op]:
     """Each element depends on the inputs' elements at its place: the Jacobian is diagonal."""
     return declare("elementwise", options)
@@ -451,17 +483,19 @@ def composite(function: Function) -> Function: ...
 
 
 @overload
-def composite(*, method: bool) -> Callable[[Function], Function]: ...
+def composite(
+    *, method: bool = True, exact_out: bool = False
+) -> Callable[[Function], Function]: ...
 
 
-def composite(function: Any = None, *, method: bool = True) -> Any:
+def composite(function: Any = None, *, method: bool = True, exact_out: bool = False) -> Any:
     """A public function made of ops; it needs no rule, since each step has its own."""
     if function is None:
-        return lambda made: _register_composite(made, method)
-    return _register_composite(function, method)
+        return lambda made: _register_composite(made, method, exact_out)
+    return _register_composite(function, method, exact_out)
 
 
-def _with_extras(name: str, function: Any) -> Any:
+def _with_extras(name: str, function: Any, exact_out: bool) -> Any:
     """The function itself, or one that also takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
     if code is None:  # an object that is a method in a way of its own
@@ -481,14 +515,14 @@ def _with_extras(name: str, function: Any) -> Any:
                 kwargs[own] = kwargs.pop(alias)
         out = kwargs.pop("out", None) if writes else None
         result = function(*args, **kwargs)
-        return result if out is None else dispatch.write_out(name, result, out)
+        return result if out is None else dispatch.write_out(name, result, out, exact_out)
 
     return call
 
 
-def _register_composite(function: Any, method: bool) -> Any:
+def _register_composite(function: Any, method: bool, exact_out: bool) -> Any:
     name: str = function.__name__
-    function = _with_extras(name, function)
+    function = _with_extras(name, function, exact_out)
     if name in COMPOSITES or name in TABLE:
         raise TypeError(f"{name} is declared twice")
     COMPOSITES[name] = function

@@ -6,11 +6,12 @@ from typing import Any
 
 from adjoint.backends.convolution import Layout
 from adjoint.ops.activation import relu, stepwise
+from adjoint.ops.arithmetic import abs, mul, sign
 from adjoint.ops.convolution import batched, each
 from adjoint.ops.cumulative import narrowed, place_along, widened
 from adjoint.ops.dims import check_positions
-from adjoint.ops.elementwise import abs, mul, pow, sign
 from adjoint.ops.op import composite, general, linear
+from adjoint.ops.powers import pow
 from adjoint.ops.shape import flatten, reshape
 from adjoint.tensor_core import TensorCore, backend_of
 

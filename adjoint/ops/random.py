@@ -11,9 +11,10 @@ from typing import Any
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import BOOL, COMPLEX, FLOAT, category_of, float32, from_numpy_dtype
+from adjoint.ops.arithmetic import mul
 from adjoint.ops.conversion import zeros_of
-from adjoint.ops.elementwise import mul, refused_derivative
 from adjoint.ops.op import composite, general
+from adjoint.ops.rules import refused_derivative
 from adjoint.random import chosen
 from adjoint.tensor import Tensor
 from adjoint.views import apply_inplace

@@ -47,6 +47,7 @@ def _lstm_rule(grads: Any, gates: Any, cell: Any, hidden: Any, needs: Any) -> An
     returns="hidden cell",
     hides=True,
     method=False,
+    wide=True,
     node_name="ThnnFusedLstmCellBackward0",
 )
 def lstm_gates(xp: Any, gates: Any, cell: Any) -> Any:
@@ -88,6 +89,7 @@ def _gru_rule(
     joint=("from_input from_hidden state", _gru_rule),
     hides=True,
     method=False,
+    wide=True,
     node_name="ThnnFusedGruCellBackward0",
 )
 def gru_gates(xp: Any, from_input: Any, from_hidden: Any, state: Any) -> Any:

@@ -10,8 +10,9 @@ from adjoint.dtypes import bfloat16, float16, float32, uint8
 from adjoint.ops.adaptive_pooling import adaptive_average
 from adjoint.ops.conversion import clone, to
 from adjoint.ops.convolution import each
-from adjoint.ops.elementwise import clamp, round
 from adjoint.ops.op import composite, linear
+from adjoint.ops.rounding import round
+from adjoint.ops.selection import clamp
 from adjoint.ops.shape import permute, reshape
 
 # ---- interpolation ----
@@ -125,7 +126,7 @@ def _resample_rule(
     return resample_back(grad, dim, kind, input_shape[dim], wanted, align, scale)
 
 
-@linear(input=_resample_rule, method=False, node_name="UpsampleBackward0")
+@linear(input=_resample_rule, method=False, wide=True, node_name="UpsampleBackward0")
 def resample(
     xp: Any, input: Any, dim: int, kind: str, wanted: int, align: bool, scale: float | None
 ) -> Any:
@@ -164,6 +165,7 @@ def _weighted(xp: Any, input: Any, dim: int, places: Any, weights: Any) -> Any:
         grad, dim, kind, wanted, align, scale
     ),
     method=False,
+    wide=True,
     node_name="UpsampleBackward0",
 )
 def resample_back(

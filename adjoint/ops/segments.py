@@ -5,9 +5,9 @@ from typing import Any
 
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.arrange import repeat_interleave
-from adjoint.ops.elementwise import where
 from adjoint.ops.op import composite
 from adjoint.ops.reduction import sum
+from adjoint.ops.selection import where
 from adjoint.ops.shape import narrow, reshape
 from adjoint.ops.statistics import diff
 from adjoint.ops.writing import index_add, index_reduce

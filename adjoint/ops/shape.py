@@ -6,9 +6,9 @@ of the base replays it. Views by strides are in strided.py, further copies in ar
 
 from typing import Any
 
+from adjoint.dispatch import conj
 from adjoint.dtypes import FLOAT, category_of, dtype as data_type, int64
 from adjoint.ops.dims import along, broadcast_shape, distinct_dims, normal_dim, product, resolved
-from adjoint.ops.elementwise import conj
 from adjoint.ops.op import composite, general, linear
 from adjoint.tensor import Tensor
 
@@ -56,15 +56,35 @@ def view_dtype(xp: Any, input: Any, dtype: Any) -> Any:
     return input.view(dtype.numpy_dtype)
 
 
+def _check_places(input: Any, dtype: Any) -> None:
+    """Refuse elements that do not lie one after another, where whole ones of dtype would begin."""
+    before, after = input.array.dtype.itemsize, dtype.numpy_dtype.itemsize
+    if before == after or not input.ndim:
+        return
+    name = f"view(): {input.dtype.name} as {dtype.name}"
+    *strides, last = input.stride()
+    if last != 1:
+        raise RuntimeError(f"{name}: the stride of the last dimension must be 1, but is {last}")
+    ratio = after // before
+    if ratio > 1 and input.storage_offset() % ratio:
+        raise RuntimeError(
+            f"{name}: storage_offset() must be divisible by {ratio}, but is "
+            f"{input.storage_offset()}"
+        )
+    if ratio > 1 and any(stride % ratio for stride in strides):
+        raise RuntimeError(f"{name}: strides must be divisible by {ratio}, but are {strides}")
+
+
 @composite
 def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
     """The same memory in another shape, or read as another data type."""
     if size is not None and not shape:
         shape = (size,)
-    if dtype is not None:
-        return view_dtype(input, dtype)
     if len(shape) == 1 and isinstance(shape[0], data_type):
-        return view_dtype(input, shape[0])
+        dtype = shape[0]
+    if dtype is not None:
+        _check_places(input, dtype)
+        return view_dtype(input, dtype)
     return view_shape(input, *shape)
 
 

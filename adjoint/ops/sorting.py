@@ -4,28 +4,33 @@ from typing import Any
 
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.comparison import isnan
-from adjoint.ops.cumulative import moved_along, narrowed, pick_along, place_along, running
+from adjoint.ops.cumulative import moved_along, narrowed, pick_along, place_along, running, widened
 from adjoint.ops.dims import along, check_positions, normal_dim
-from adjoint.ops.elementwise import ceil, clamp, floor, refused_derivative, round, where
-from adjoint.ops.op import composite, general
-from adjoint.ops.reduction import (
+from adjoint.ops.extremes import (
     chosen_along,
     refuse_complex,
     refuse_empty,
     selected,
     shared_by_equals,
-    sum,
 )
+from adjoint.ops.op import composite, general
+from adjoint.ops.reduction import sum
+from adjoint.ops.rounding import ceil, floor, round
+from adjoint.ops.rules import refused_derivative
+from adjoint.ops.selection import clamp, where
 from adjoint.ops.shape import permute, reshape
 
 # ---- sorting ----
 
 
 def order_along(xp: Any, input: Any, axis: int, descending: bool = False) -> Any:
-    """The indices that sort along an axis: equals keep their order, NaN counts as largest."""
+    """The indices that sort along an axis: equals keep their order, NaN counts as largest.
+
+    NumPy does not know where the NaN of a bfloat16 belongs, so 16-bit floats are widened.
+    """
     if not descending:
-        return xp.argsort(input, axis=axis, stable=True)
-    backwards = xp.argsort(xp.flip(input, axis), axis=axis, stable=True)
+        return xp.argsort(widened(input), axis=axis, stable=True)
+    backwards = xp.argsort(xp.flip(widened(input), axis), axis=axis, stable=True)
     return input.shape[axis] - 1 - xp.flip(backwards, axis)
 
 
@@ -34,7 +39,7 @@ def _ordered(grad0: Any, result1: Any, input_shape: Any, dim: int) -> Any:
     return place_along(grad0, result1, dim, input_shape[dim]) if input_shape else grad0
 
 
-@general(input=_ordered, returns="values indices")
+@general(input=_ordered, returns="values indices", exact_out=True)
 def sort(
     xp: Any, input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None
 ) -> Any:
@@ -56,13 +61,13 @@ def argsort(
     return order_along(xp, input, axis, descending) if input.ndim else xp.zeros((), "int64")
 
 
-@composite
+@composite(exact_out=True)
 def msort(input: Any) -> Any:
     """The elements in order along the first dimension."""
     return sort(input, 0)[0]
 
 
-@general(input=_ordered, returns="values indices")
+@general(input=_ordered, returns="values indices", exact_out=True)
 def topk(
     xp: Any, input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
@@ -77,11 +82,12 @@ def topk(
         return xp.array(input), xp.zeros((), "int64")
     if length == 0:
         return xp.array(input), xp.zeros(input.shape, "int64")
+    keys = widened(input)
     if largest:
         start = min(length - k, length - 1)
-        found = xp.argpartition(input, start, axis=axis)[along(axis, slice(length - k, None))]
+        found = xp.argpartition(keys, start, axis=axis)[along(axis, slice(length - k, None))]
     else:
-        found = xp.argpartition(input, max(k - 1, 0), axis=axis)[along(axis, slice(0, k))]
+        found = xp.argpartition(keys, max(k - 1, 0), axis=axis)[along(axis, slice(0, k))]
     order = order_along(xp, xp.take_along_axis(input, found, axis), axis, largest)
     index = narrowed(xp.take_along_axis(found, order, axis), "int64")
     return chosen_along(xp, input, index, axis, True)
@@ -106,7 +112,7 @@ def _element(xp: Any, input: Any, axis: int, rank: Any, keepdim: bool) -> tuple[
     return chosen_along(xp, input, index, axis, keepdim)
 
 
-@general(input=selected, returns="values indices")
+@general(input=selected, returns="values indices", exact_out=True)
 def kthvalue(xp: Any, input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along dim, counted from 1, and its index."""
     _ranked(input)
@@ -150,7 +156,13 @@ def median_all(xp: Any, input: Any) -> Any:
     return _median_of_all(xp, input, False)
 
 
-@general(input=selected, returns="values indices", method=False, node_name="MedianBackward1")
+@general(
+    input=selected,
+    returns="values indices",
+    method=False,
+    node_name="MedianBackward1",
+    exact_out=True,
+)
 def median_dim(xp: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
     """The lower median along dim, and its index."""
     return _median_along(xp, input, dim, keepdim, False)
@@ -163,7 +175,13 @@ def nanmedian_all(xp: Any, input: Any) -> Any:
     return _median_of_all(xp, input, True)
 
 
-@general(input=selected, returns="values indices", method=False, node_name="NanmedianBackward1")
+@general(
+    input=selected,
+    returns="values indices",
+    method=False,
+    node_name="NanmedianBackward1",
+    exact_out=True,
+)
 def nanmedian_dim(xp: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
     """The lower median along dim of what is not NaN, and its index."""
     return _median_along(xp, input, dim, keepdim, True)
@@ -187,7 +205,7 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False, *, out:
     return nanmedian_dim(input, dim, keepdim, **options)
 
 
-@general(input=selected, returns="values indices")
+@general(input=selected, returns="values indices", exact_out=True)
 def mode(xp: Any, input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along dim, of several the smallest, and its last index."""
     refuse_complex(input)
@@ -285,7 +303,7 @@ def _quantile(
     return reshape(values, (values.shape[0], *kept)) if keepdim else values
 
 
-@composite
+@composite(exact_out=True)
 def quantile(
     input: Any,
     q: Any,
@@ -298,7 +316,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@composite
+@composite(exact_out=True)
 def nanquantile(
     input: Any,
     q: Any,
@@ -323,6 +341,7 @@ def nanquantile(
 def unique_all(xp: Any, input: Any, dim: int | None = None) -> Any:
     """The distinct elements, or slices along dim, in order; where each went; how many."""
     refuse_complex(input)
+    kind, input = input.dtype, widened(input)
     if dim is None:
         shape = input.shape
         input, axis = input.reshape(-1), 0
@@ -334,11 +353,11 @@ def unique_all(xp: Any, input: Any, dim: int | None = None) -> Any:
     if input.ndim == 1:
         found = xp.unique(input, return_inverse=True, return_counts=True, equal_nan=False)
     elif not input.size:
-        return xp.array(input), xp.zeros(shape, "int64"), xp.zeros((0,), "int64")
+        return xp.array(input, kind), xp.zeros(shape, "int64"), xp.zeros((0,), "int64")
     else:
         found = xp.unique(input, return_inverse=True, return_counts=True, axis=axis)
     values, inverse, counts = found
-    return values, inverse.reshape(shape).astype("int64"), counts.astype("int64")
+    return narrowed(values, kind), inverse.reshape(shape).astype("int64"), counts.astype("int64")
 
 
 @general(
@@ -401,7 +420,7 @@ def unique_consecutive(
 # ---- search ----
 
 
-@general(method=False)
+@general(method=False, exact_out=True)
 def searchsorted(
     xp: Any,
     sorted_sequence: Any,
@@ -458,7 +477,7 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@general(promotes="elements test_elements", method=False)
+@general(promotes="elements test_elements", method=False, exact_out=True)
 def isin(
     xp: Any,
     elements: Any,

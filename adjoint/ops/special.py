@@ -3,24 +3,19 @@
 import math
 from typing import Any
 
+from adjoint.dispatch import conj
 from adjoint.dtypes import FLOAT, can_cast, category_of
+from adjoint.ops.arithmetic import add, sgn, sub
 from adjoint.ops.conversion import clone
-from adjoint.ops.cumulative import is_half, narrowed, widened
-from adjoint.ops.elementwise import (
-    MethodOrder,
-    add,
-    conj,
-    exp,
-    log,
-    log1p,
-    refused_derivative,
-    sgn,
-    sub,
-    where,
-)
+from adjoint.ops.cumulative import narrowed, widened
+from adjoint.ops.method_order import MethodOrder
 from adjoint.ops.op import composite, elementwise
+from adjoint.ops.powers import exp, log, log1p
+from adjoint.ops.rules import refused_derivative
+from adjoint.ops.selection import where
 from adjoint.ops.trigonometry import cos, sin
 from adjoint.views import apply_inplace
+from adjoint.widening import is_half
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2)

@@ -2,20 +2,21 @@
 
 from typing import Any
 
-from adjoint.dispatch import holds_complex
+from adjoint.dispatch import conj, holds_complex
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.comparison import logical_xor
 from adjoint.ops.cumulative import cumsum
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import clamp, conj, sqrt
 from adjoint.ops.op import composite, find, general
+from adjoint.ops.powers import sqrt
 from adjoint.ops.reduction import mean, sum
+from adjoint.ops.selection import clamp
 from adjoint.ops.shape import cat, narrow, reshape, transpose
 
 # ---- counts ----
 
 
-@general()
+@general(exact_out=True)
 def histc(xp: Any, input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
     """How many elements lie in each of `bins` equal parts of min … max."""
     if bins <= 0:

@@ -71,7 +71,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     return diagonal_place(input, tuple(shape), offset, first, second)
 
 
-@composite
+@composite(exact_out=True)
 def diag(input: Any, diagonal: int = 0) -> Any:
     """The diagonal of a matrix, or the matrix of a diagonal."""
     if input.ndim == 1:

@@ -3,8 +3,10 @@
 import math
 from typing import Any
 
-from adjoint.ops.elementwise import conj, sqrt, where
+from adjoint.dispatch import conj
 from adjoint.ops.op import elementwise
+from adjoint.ops.powers import sqrt
+from adjoint.ops.selection import where
 
 
 @elementwise(input=lambda grad, input: grad * conj(cos(input)), floats=True)

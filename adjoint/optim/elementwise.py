@@ -15,9 +15,11 @@ from adjoint.autograd.grad_mode import enable_grad, no_grad
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import COMPLEX, category_of, float32
+from adjoint.ops.arithmetic import abs, sign
 from adjoint.ops.complex_numbers import view_as_complex, view_as_real
 from adjoint.ops.conversion import clone
-from adjoint.ops.elementwise import abs, clamp, maximum, sign, sqrt, where
+from adjoint.ops.powers import sqrt
+from adjoint.ops.selection import clamp, maximum, where
 from adjoint.ops.shape import reshape
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
 from adjoint.tensor import Tensor
@@ -86,6 +88,24 @@ class DeviceCounters(Counters):
 
     def scale(self, name: str, factor: Any) -> None:
         self[name] = self[name] * factor
+
+
+class RecordedCounters(Counters):
+    """Counters of a step that is part of the graph, which follows those that require grad."""
+
+    def __init__(self, state: dict[str, Tensor], names: Any) -> None:
+        super().__init__({name: state[name].array for name in names})
+        self.state = state
+
+    def __getitem__(self, name: str) -> Any:
+        tensor = self.state[name]
+        return reshape(tensor, ()) if tensor.requires_grad else super().__getitem__(name)
+
+    def scale(self, name: str, factor: Any) -> None:
+        if self.state[name].requires_grad:
+            self.state[name] = self.state[name] * factor
+        else:
+            super().scale(name, factor)
 
 
 class Batch:
@@ -273,7 +293,7 @@ class ElementwiseOptimizer(Optimizer):
     def _record(self, param: Any, group: Group) -> None:
         """A step that is part of the graph: the rule runs on copies, which autograd follows."""
         state, fresh = self._prepared(param, group)
-        counters = Counters({name: state[name].array for name in self.counts(group)})
+        counters = RecordedCounters(state, self.counts(group))
         names = list(self.arrays(group))
         paired = category_of(param.array.dtype) == COMPLEX
         with enable_grad():

@@ -4,14 +4,12 @@ They are symmetric; with `sym=False` they are one period of a signal that goes o
 """
 
 import math
-import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.creation import Options
-from adjoint.dtypes import FLOAT
 from adjoint.tensor import Tensor
+from adjoint.windows import sampled
 
 __all__ = [
     "bartlett",
@@ -34,19 +32,11 @@ def _window(
     name: str, M: int, sym: bool, options: dict[str, Any], function: Callable[[Any, int], Any]
 ) -> Tensor:
     """A window: function of the places, counted from 0, and of the last place of the period."""
-    length = operator.index(M)
-    if "out" in options:
-        raise TypeError(f"{name}() makes a new tensor; it has no out=")
-    asked = Options(name, options)
-    kind = asked.kind()
-    if kind.category != FLOAT:
-        raise ValueError(f"{name}() makes floating point numbers, not {kind.name}")
-    if length < 0:
-        raise ValueError(f"{name}(): a window can't have {length} elements")
-    if length < 2:
-        return asked.made(np.ones(length, kind.numpy_dtype))
-    values = function(np.arange(length), length - 1 if sym else length)
-    return asked.made(values.astype(kind.numpy_dtype))
+
+    def spread(places: Any, length: int) -> Any:
+        return function(places, length - 1 if sym else length)
+
+    return sampled(name, M, options, ValueError, spread)
 
 
 def exponential(

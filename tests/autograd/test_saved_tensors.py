@@ -615,3 +615,21 @@ def test_names_and_values_are_those_of_pytorch(program):
             assert a % 2**64 == b, name  # PyTorch shows a dim from the end without its sign
         elif not isinstance(b, torch.Tensor) and isinstance(b, int | float | tuple | type(None)):
             assert a == b or (a,) == b, name  # PyTorch makes a tuple of one dim
+
+
+def test_tensors_in_a_saved_index_have_places_of_their_own():
+    x = adjoint.arange(4.0).reshape(2, 2).requires_grad_()
+    y = x[:, adjoint.tensor([0, 1])]
+    node = y.grad_fn
+    assert node._saved_indices[0] is None
+    assert node._saved_indices[1].tolist() == [0, 1]
+    whole, picked = node._raw_saved_indices
+    assert "_raw_saved_indices" in dir(node)
+    assert picked.unpack().tolist() == [0, 1]
+    with pytest.raises(RuntimeError, match="None is forbidden"):
+        whole.register_hooks(same, same)
+    picked.register_hooks(same, lambda index: 1 - index)
+    (y * adjoint.tensor([1.0, 2.0])).sum().backward()
+    assert x.grad.tolist() == [[2.0, 1.0], [2.0, 1.0]]
+    with pytest.raises(RuntimeError, match="freed"):
+        picked.register_hooks(same, same)

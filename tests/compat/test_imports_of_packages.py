@@ -7,7 +7,7 @@ import pytest
 import adjoint
 import adjoint.compat.torch as torch
 from adjoint import distributions as ours
-from adjoint.compat.missing import Missing, MissingNameError
+from adjoint.compat.missing_names import Missing, MissingNameError
 
 
 def test_distributions_are_found_by_every_path():

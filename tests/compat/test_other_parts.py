@@ -201,3 +201,34 @@ def test_cuda_is_no_way_to_another_device():
     for movable in (compat.ones(1), compat.nn.Linear(1, 1)):
         with pytest.raises(RuntimeError, match="must be cuda device"):
             movable.cuda("cpu")
+
+
+def test_events_of_a_profile_by_hand():
+    from adjoint.compat.torch.autograd.profiler_util import (
+        EventList,
+        FunctionEvent,
+        FunctionEventAvg,
+    )
+
+    times = [(1, 0, 9), (1, 1, 4), (1, 2, 3), (1, 5, 12), (2, 2, 3)]
+    events = EventList(
+        FunctionEvent(id=number, name="op", thread=thread, start_us=start, end_us=end, node_id=0)
+        for number, (thread, start, end) in enumerate(times)
+    )
+    events._populate_cpu_children()
+    assert [[child.id for child in event.cpu_children] for event in events] == [
+        [1],
+        [2],
+        [],
+        [],
+        [],
+    ]
+    assert events[0].self_cpu_time_total == 6
+    total = FunctionEventAvg()
+    total.add(events[0]).add(events[4])
+    total.add(total)
+    assert (total.key, total.count, total.cpu_time_total, total.cpu_time) == ("op", 4, 20, 5)
+    assert total.device_time_total == 0
+    with compat.autograd.profiler.profile() as profile:
+        compat.ones(2).exp()
+    assert all(isinstance(event, FunctionEvent) for event in profile.function_events)

@@ -8,7 +8,7 @@ import pytest
 import adjoint
 import adjoint.compat.torch as compat
 from adjoint.compat import paths, spellings
-from adjoint.compat.missing import MissingNameError
+from adjoint.compat.missing_names import MissingNameError
 from adjoint.nn import functional
 
 

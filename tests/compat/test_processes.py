@@ -41,8 +41,7 @@ def test_spawned_processes(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(textwrap.dedent(PROGRAM))
     assert fresh_python("-m", "adjoint", "run", path, cwd=tmp_path) == (
-        "[(0, True, 0.0), (1, True, 3.0)]\n"
-        "True False\nFalse True\n1 True\n"
+        "[(0, True, 0.0), (1, True, 3.0)]\nTrue False\nFalse True\n1 True\n"
     )
 
 

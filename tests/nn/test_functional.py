@@ -144,3 +144,13 @@ def test_softmax_without_dim(torch: Any, name: str, shape: tuple[int, ...]) -> N
     with pytest.warns(UserWarning, match="dim"):
         theirs = getattr(torch.nn.functional, name)(torch.tensor(x))
     np.testing.assert_allclose(ours.tolist(), theirs.tolist(), 1e-12)
+
+
+def test_a_grid_of_affine_maps_keeps_nothing() -> None:
+    """It is linear in theta, so that one can go back through it as often as one likes."""
+    theta = adjoint.ones(1, 2, 3, requires_grad=True)
+    grid = adjoint.nn.functional.affine_grid(theta, (1, 1, 2, 2), align_corners=False)
+    assert grid.grad_fn.name() == "AffineGridGeneratorBackward0"
+    grid.sum().backward()
+    grid.sum().backward()
+    assert theta.grad.tolist() == [[[0.0, 0.0, 8.0], [0.0, 0.0, 8.0]]]

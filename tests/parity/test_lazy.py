@@ -276,3 +276,29 @@ def test_half_loaded() -> None:
     with pytest.raises(RuntimeError, match=r"\['weight'\] have been loaded and \['bias'\]"):
         layer(ones(adjoint, 2, 4))
     assert adjoint.equal(layer.weight, adjoint.ones(3, 4))
+
+
+@pytest.mark.parametrize("kind", ["UninitializedParameter", "UninitializedBuffer"])
+@pytest.mark.parametrize(
+    "name", ["numel", "dim", "stride", "is_contiguous", "tolist", "numpy", "item", "__len__", "abs"]
+)
+def test_what_needs_a_shape(torch: Any, kind: str, name: str) -> None:
+    """It is refused until there is one, and works from then on."""
+    for library in (torch, adjoint):
+        tensor = getattr(library.nn, kind)(requires_grad=False)
+        with pytest.raises(ValueError, match="uninitialized"):
+            getattr(tensor, name)()
+        tensor.materialize((1,))
+        getattr(tensor, name)()
+
+
+@pytest.mark.parametrize("kind", ["UninitializedParameter", "UninitializedBuffer"])
+@pytest.mark.parametrize(
+    "name", ["empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like"]
+)
+def test_nothing_is_like_it(torch: Any, kind: str, name: str) -> None:
+    """A factory that imitates a tensor has nothing to imitate."""
+    further = (1,) if name == "full_like" else ()
+    for library in (torch, adjoint):
+        with pytest.raises(ValueError, match="uninitialized"):
+            getattr(library, name)(getattr(library.nn, kind)(), *further)

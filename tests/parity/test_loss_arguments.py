@@ -1,8 +1,10 @@
 """Losses agree with PyTorch for all their arguments, and refuse what it refuses."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 import adjoint
@@ -237,3 +239,40 @@ def test_unknown_reductions(name: str, trial: Trial) -> None:
     if not isinstance(outcome(torch, name, trials_of[0]), Exception):
         for library in (torch, adjoint):
             assert isinstance(outcome(library, name, trials_of[1]), ValueError)
+
+
+def _ctc(library: Any, **changed: Any) -> Any:
+    """A call of ctc_loss with one argument replaced by a function of the library."""
+    given = {
+        "log_probs": library.ones(5, 2, 4).log_softmax(-1),
+        "targets": library.ones(2, 2, dtype=library.int64),
+        "input_lengths": library.tensor([5, 5]),
+        "target_lengths": library.tensor([2, 2]),
+    }
+    given |= {name: make(library) for name, make in changed.items()}
+    try:
+        return round(library.nn.functional.ctc_loss(**given).item(), 4)
+    except Exception as error:
+        return type(error)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"log_probs": lambda t: t.ones(5, 2, 4, dtype=t.int64)},
+        {"targets": lambda t: t.ones(2, 2)},
+        {"targets": lambda t: t.ones(2, 2, dtype=t.bool)},
+        {"targets": lambda t: t.ones(2, 2, dtype=t.int32)},
+        {"input_lengths": lambda t: t.full((2,), 5.0)},
+        {"input_lengths": lambda t: t.ones(2, dtype=t.bool)},
+        {"input_lengths": lambda t: t.full((2,), 5, dtype=t.uint8)},
+        {"input_lengths": lambda t: (5, 5)},
+        {"target_lengths": lambda t: (2, 2)},
+        {"target_lengths": lambda t: t.full((2,), 2.0)},
+        {"input_lengths": lambda t: (5, 5), "target_lengths": lambda t: (2, 2)},
+        {"input_lengths": lambda t: (5.0, 5.0), "target_lengths": lambda t: (2, 2)},
+    ],
+)
+def test_types_of_ctc_loss(changed: dict[str, Any]) -> None:
+    """Lengths are whole numbers, both in tensors or neither."""
+    assert _ctc(adjoint, **changed) == _ctc(torch, **changed)

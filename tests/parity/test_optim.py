@@ -439,3 +439,24 @@ def test_deep_copies_go_on_alike(torch: Any) -> None:
             twin.step()
         for param, other in zip(params, twin.param_groups[0]["params"], strict=True):
             np.testing.assert_array_equal(array(param), array(other))
+
+
+def test_nadam_is_differentiable_by_its_products(torch: Any) -> None:
+    """A product of momenta that requires grad is part of the graph of a step."""
+    found = []
+    for package in (torch, adjoint):
+        leaf = package.tensor([1.0, 2.0], dtype=package.float64, requires_grad=True)
+        product = package.tensor([0.9], dtype=package.float64, requires_grad=True)
+        param = leaf.clone()
+        param.grad = package.tensor([0.3, 0.4], dtype=package.float64)
+        optimizer = package.optim.NAdam([param], lr=0.1, differentiable=True)
+        optimizer.state[param].update(
+            step=package.tensor(10.0),
+            mu_product=product.clone(),
+            exp_avg=package.full((2,), 0.1, dtype=package.float64),
+            exp_avg_sq=package.full((2,), 0.2, dtype=package.float64),
+        )
+        optimizer.step()
+        grads = package.autograd.grad(param.sum(), [leaf, product])
+        found.append([*param.tolist(), *[g.tolist() for g in grads]])
+    np.testing.assert_allclose(np.hstack(found[1]), np.hstack(found[0]), 1e-10)

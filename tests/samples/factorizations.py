@@ -110,3 +110,11 @@ def _(rng: Generator) -> Iterator[Sample]:
 def _(rng: Generator) -> Iterator[Sample]:
     for options in ({}, {"center": False}, {"q": 2, "niter": 1}):
         yield Sample((rng.normal(size=(4, 3)),), options, compare_values=False)
+
+
+@samples("lobpcg")
+def _(rng: Generator) -> Iterator[Sample]:
+    for shape, options in (((3, 3), {}), ((2, 6, 6), {"k": 2, "largest": False})):
+        A = rng.normal(size=shape)
+        A = A @ np.swapaxes(A, -1, -2)
+        yield Sample((A,), options, compare_values=False, differentiate=False)

@@ -46,15 +46,28 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample((rng.normal(size=(1, 3, 4)), [1, 1, 2, 1, 2], align), torch=path)
 
 
-@samples("base_grid")
+def _mapped(theta: Any, sizes: Any, align: bool) -> Any:
+    import torch
+
+    return torch.nn.functional.affine_grid(theta, (theta.shape[0], 1, *sizes), align)
+
+
+def _mapped_back(grad: Any, sizes: Any, align: bool) -> Any:
+    import torch
+
+    count = len(sizes)
+    theta = torch.zeros(grad.shape[0], count, count + 1, dtype=grad.dtype, requires_grad=True)
+    mapped = _mapped(theta, sizes, align)
+    return torch.autograd.grad(mapped, theta, grad, create_graph=True)[0]
+
+
+@samples("mapped_grid")
 def _(rng: Generator) -> Iterator[Sample]:
-    def grid(like: Any, sizes: Any, align: bool) -> Any:
-        import torch
+    yield Sample((rng.normal(size=(2, 2, 3)), (2, 3), False), torch=_mapped)
+    yield Sample((rng.normal(size=(1, 3, 4)), (2, 1, 2), True), torch=_mapped)
 
-        theta = torch.eye(2, 3, dtype=like.dtype).unsqueeze(0)
-        found = torch.nn.functional.affine_grid(theta, (1, 1, *sizes), align)
-        return torch.cat([found.reshape(-1, 2), like.new_ones(6, 1)], 1)
 
-    like = rng.normal(size=1)
-    yield Sample((like, (2, 3), False), torch=grid, differentiate=False)
-    yield Sample((like, (2, 3), True), torch=grid, differentiate=False)
+@samples("mapped_back")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(2, 2, 3, 2)), (2, 3), False), torch=_mapped_back)
+    yield Sample((rng.normal(size=(1, 2, 1, 2, 3)), (2, 1, 2), True), torch=_mapped_back)

@@ -1,29 +1,16 @@
 """Samples of special functions."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from adjoint.testing import Sample, samples
-
-
-def _shapes(rng: np.random.Generator, low: float, high: float) -> Iterator[Any]:
-    """A matrix, a number, and nothing."""
-    yield rng.uniform(low, high, size=(2, 3))
-    yield np.asarray(rng.uniform(low, high))
-    yield np.full((0, 3), (low + high) / 2)
-
-
-def _pairs(rng: np.random.Generator, low: float, high: float) -> Iterator[Any]:
-    """Two arrays of one shape, and of broadcast shapes."""
-    for a, b in [((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((0, 2), (2,))]:
-        yield rng.uniform(low, high, size=a), rng.uniform(low, high, size=b)
+from tests.samples.arrays import pairs, shapes
 
 
 @samples("erf", "erfc")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x in _shapes(rng, -2.0, 2.0):
+    for x in shapes(rng, -2.0, 2.0):
         yield Sample((x,))
     yield Sample((np.array([-6.0, 0.0, 6.0, np.inf, np.nan]),), differentiate=False)
     yield Sample((rng.normal(size=3).astype("float32"),), second_order=False)
@@ -32,7 +19,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 
 @samples("erfinv")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x in _shapes(rng, -0.9, 0.9):
+    for x in shapes(rng, -0.9, 0.9):
         yield Sample((x,))
     yield Sample((np.array([-1.0, 1.0, 2.0]),), differentiate=False)
     yield Sample((rng.uniform(size=3).astype("float32"),), second_order=False)
@@ -40,7 +27,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 
 @samples("lgamma", "digamma")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x in _shapes(rng, 0.5, 5.0):
+    for x in shapes(rng, 0.5, 5.0):
         yield Sample((x,))
     yield Sample((np.array([-1.5, -0.3]),))
     yield Sample((np.array([2.5, 3.5], dtype="float32"),), differentiate=False)
@@ -49,7 +36,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 
 @samples("polygamma")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x in _shapes(rng, 0.5, 3.0):
+    for x in shapes(rng, 0.5, 3.0):
         for order in (0, 1, 2, 3):
             yield Sample((order, x))
     yield Sample((1, rng.uniform(1, 2, size=3).astype("float32")), second_order=False)
@@ -70,7 +57,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 
 @samples("mvlgamma")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x in _shapes(rng, 2.0, 5.0):
+    for x in shapes(rng, 2.0, 5.0):
         yield Sample((x, 1))
         yield Sample((x, 3))
     yield Sample((np.array([5, 7]), 2))
@@ -78,7 +65,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 
 @samples("sinc")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x in _shapes(rng, 0.2, 3.0):
+    for x in shapes(rng, 0.2, 3.0):
         yield Sample((x,))
     yield Sample((np.array([0.0, 1.0, -0.5]),), second_order=False)
     yield Sample((rng.normal(size=2) + 1j,))
@@ -87,7 +74,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 
 @samples("xlogy")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x, y in _pairs(rng, 0.5, 3.0):
+    for x, y in pairs(rng, 0.5, 3.0):
         yield Sample((x, y))
     yield Sample((np.array([0.0, 0.0, 2.0]), np.array([0.0, 2.0, 3.0])), second_order=False)
     zeros = np.array([0.0, 0.0, 1.0, np.nan])
@@ -99,7 +86,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 
 @samples("xlog1py")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x, y in _pairs(rng, 0.5, 3.0):
+    for x, y in pairs(rng, 0.5, 3.0):
         yield Sample((x, y), torch="special.xlog1py")
     zeros = np.array([0.0, 0.0, 1.0])
     values = np.array([-1.0, np.nan, 0.0])
@@ -109,7 +96,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 
 @samples("logit")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x in _shapes(rng, 0.1, 0.9):
+    for x in shapes(rng, 0.1, 0.9):
         yield Sample((x,))
         yield Sample((x, 0.2))
     yield Sample((np.array([-0.5, 0.5, 1.5]), 0.1))
@@ -119,7 +106,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 
 @samples("entr")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x in _shapes(rng, 0.5, 3.0):
+    for x in shapes(rng, 0.5, 3.0):
         yield Sample((x,), torch="special.entr")
     special = np.array([0.0, -1.0, np.nan, np.inf])
     yield Sample((special,), differentiate=False, torch="special.entr")
@@ -131,7 +118,7 @@ def _of_special(name: str, low: float, high: float) -> None:
 
     @samples(name)
     def _(rng: np.random.Generator) -> Iterator[Sample]:
-        for x in _shapes(rng, low, high):
+        for x in shapes(rng, low, high):
             yield Sample((x,), torch=f"special.{name}")
         x = rng.uniform(low, high, size=3).astype("float32")
         yield Sample((x,), differentiate=False, torch=f"special.{name}")
@@ -153,7 +140,7 @@ _of_special("bessel_y1", 0.5, 2.0)
 
 @samples("zeta")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
-    for x, y in _pairs(rng, 1.5, 3.0):
+    for x, y in pairs(rng, 1.5, 3.0):
         yield Sample((x, y), differentiate=False, torch="special.zeta")
     yield Sample((2.5, rng.uniform(1, 2, size=3)), torch="special.zeta")
     yield Sample((np.array([2, 3]), rng.uniform(1, 2, size=2)), torch="special.zeta")

@@ -25,6 +25,7 @@ from adjoint.utils.checkpoint import (
     set_checkpoint_debug_enabled,
     set_device_states,
 )
+from adjoint.utils.checkpoint.trace import Watcher
 from benchmarks import checkpoint_memory
 
 
@@ -800,3 +801,45 @@ def test_memory_of_a_residual_network():
         assert peak <= 0.35 * base, f"{form.__name__}: {peak / base:.0%}"
         for ours, theirs in zip(gradients, expected, strict=True):
             assert adjoint.allclose(ours, theirs, atol=1e-6)
+
+
+class Calls(Watcher):
+    """The names of the ops that are called inside."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def call(self, op, values):
+        self.names.append(op.name)
+        return super().call(op, values)
+
+
+@pytest.mark.parametrize(
+    ("function", "again"),
+    [
+        (lambda x: x.sin(), []),  # keeps its input
+        (lambda x: x.exp(), ["exp"]),  # keeps its result
+        (lambda x: x.exp() * x.sin(), ["exp", "sin"]),
+        (lambda x: x.sin().exp().sum(), ["sin", "exp"]),
+        (lambda x: adjoint.cat([x.exp(), x]).cos() * 2, ["exp", "cat"]),
+        (lambda x: checkpoint(lambda y: y.exp(), x, use_reentrant=False) * x, ["exp", "exp"]),
+    ],
+)
+def test_a_last_call_that_saves_only_arguments_is_not_made_again(function, again):
+    x = adjoint.tensor([0.5, 1.0], dtype=adjoint.float64, requires_grad=True)
+    function(x).sum().backward()
+    expected, x.grad = x.grad.tolist(), None
+    out = checkpoint(function, x, use_reentrant=False).sum()
+    with Calls() as calls:
+        out.backward()
+    assert calls.names == again
+    assert x.grad.tolist() == expected
+
+
+def test_without_early_stop_every_call_is_made_again():
+    x = adjoint.tensor([0.5, 1.0], requires_grad=True)
+    out = checkpoint(lambda x: x.sin(), x, use_reentrant=False, early_stop=False).sum()
+    with Calls() as calls:
+        out.backward()
+    assert calls.names == ["sin"]

@@ -12,7 +12,7 @@ from adjoint.ops.convolution import each
 _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _Convolution(Module):
+class Convolution(Module):
     """Filters, and how they are moved over sequences, images or volumes."""
 
     count: ClassVar[int]  # of the dimensions they move along
@@ -109,7 +109,7 @@ class _Convolution(Module):
         return ", ".join(parts)
 
 
-class _Straight(_Convolution):
+class _Straight(Convolution):
     """Convolutions from many places to one."""
 
     def __init__(
@@ -172,7 +172,7 @@ class Conv3d(_Straight):
     function = functional.conv3d
 
 
-class _Transposed(_Convolution):
+class TransposedConvolution(Convolution):
     """Convolutions from one place to many."""
 
     transposed = True
@@ -240,21 +240,21 @@ class _Transposed(_Convolution):
         return tuple(extra)
 
 
-class ConvTranspose1d(_Transposed):
+class ConvTranspose1d(TransposedConvolution):
     """The transposed convolution of sequences."""
 
     count = 1
     function = functional.conv_transpose1d
 
 
-class ConvTranspose2d(_Transposed):
+class ConvTranspose2d(TransposedConvolution):
     """The transposed convolution of images."""
 
     count = 2
     function = functional.conv_transpose2d
 
 
-class ConvTranspose3d(_Transposed):
+class ConvTranspose3d(TransposedConvolution):
     """The transposed convolution of volumes."""
 
     count = 3

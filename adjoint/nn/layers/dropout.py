@@ -6,7 +6,7 @@ from adjoint.nn import functional
 from adjoint.nn.layers.base import Stateless, taking
 
 
-class _Dropout(Stateless):
+class AnyDropout(Stateless):
     """Elements or channels that are dropped with probability p."""
 
     fields = taking(p=0.5, inplace=False)
@@ -27,37 +27,37 @@ class _Dropout(Stateless):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(AnyDropout):
     """Zeros some elements and scales the others so that the mean stays."""
 
     function = functional.dropout
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(AnyDropout):
     """Zeros some channels of sequences."""
 
     function = functional.dropout1d
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(AnyDropout):
     """Zeros some channels of images."""
 
     function = functional.dropout2d
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(AnyDropout):
     """Zeros some channels of volumes."""
 
     function = functional.dropout3d
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(AnyDropout):
     """Dropout for SELU: mean 0 and variance 1 stay."""
 
     function = functional.alpha_dropout
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(AnyDropout):
     """Dropout of channels for SELU: mean 0 and variance 1 stay."""
 
     function = functional.feature_alpha_dropout

@@ -11,7 +11,7 @@ from adjoint.ops.losses import chosen_reduction
 _OLD: dict[str, Any] = {"size_average": None, "reduce": None}
 
 
-class _Loss(Stateless):
+class Loss(Stateless):
     """A function of inputs and targets, reduced to one number."""
 
     fields = taking(**_OLD, reduction="mean")
@@ -34,45 +34,45 @@ class _Loss(Stateless):
         return ""
 
 
-class L1Loss(_Loss):
+class L1Loss(Loss):
     """The absolute difference."""
 
     function = functional.l1_loss
 
 
-class MSELoss(_Loss):
+class MSELoss(Loss):
     """The squared difference."""
 
     function = functional.mse_loss
 
 
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(Loss):
     """The absolute difference, rounded off to a parabola below beta."""
 
     function = functional.smooth_l1_loss
-    fields = taking(**_Loss.fields, beta=1.0)
+    fields = taking(**Loss.fields, beta=1.0)
 
 
-class HuberLoss(_Loss):
+class HuberLoss(Loss):
     """Half the squared difference up to delta, from there on linear."""
 
     function = functional.huber_loss
     fields = taking(reduction="mean", delta=1.0)
 
 
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(Loss):
     """log(1 + exp(-target * input)) for targets 1 and -1."""
 
     function = functional.soft_margin_loss
 
 
-class MultiLabelMarginLoss(_Loss):
+class MultiLabelMarginLoss(Loss):
     """What the scores of the target classes lack to exceed all others by 1."""
 
     function = functional.multilabel_margin_loss
 
 
-class NLLLoss(_Loss):
+class NLLLoss(Loss):
     """The negative log likelihood of the target classes, given log-probabilities."""
 
     function = functional.nll_loss
@@ -85,14 +85,14 @@ class NLLLoss2d(NLLLoss):
     """NLLLoss, under an older name."""
 
 
-class CrossEntropyLoss(_Loss):
+class CrossEntropyLoss(Loss):
     """The cross entropy of softmax(input) against class numbers or class probabilities."""
 
     function = functional.cross_entropy
     fields = taking(**NLLLoss.fields, label_smoothing=0.0)
 
 
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(Loss):
     """The negative log likelihood of counts."""
 
     function = functional.poisson_nll_loss
@@ -101,67 +101,67 @@ class PoissonNLLLoss(_Loss):
     )
 
 
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(Loss):
     """The negative log likelihood of targets, given expectations and variances."""
 
     function = functional.gaussian_nll_loss
     fields = taking(full=False, eps=1e-6, reduction="mean")
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(Loss):
     """The divergence of a distribution from a target distribution."""
 
     function = functional.kl_div
-    fields = taking(**_Loss.fields, log_target=False)
+    fields = taking(**Loss.fields, log_target=False)
 
 
-class BCELoss(_Loss):
+class BCELoss(Loss):
     """The cross entropy of probabilities against targets between 0 and 1."""
 
     function = functional.binary_cross_entropy
-    fields = taking(weight=None, **_Loss.fields)
+    fields = taking(weight=None, **Loss.fields)
 
 
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(Loss):
     """The cross entropy of sigmoid(input) against targets between 0 and 1."""
 
     function = functional.binary_cross_entropy_with_logits
-    fields = taking(weight=None, **_Loss.fields, pos_weight=None)
+    fields = taking(weight=None, **Loss.fields, pos_weight=None)
 
 
-class MultiLabelSoftMarginLoss(_Loss):
+class MultiLabelSoftMarginLoss(Loss):
     """The mean over classes of the cross entropy of sigmoid(input)."""
 
     function = functional.multilabel_soft_margin_loss
-    fields = taking(weight=None, **_Loss.fields)
+    fields = taking(weight=None, **Loss.fields)
 
 
-class HingeEmbeddingLoss(_Loss):
+class HingeEmbeddingLoss(Loss):
     """input where target is 1; where it is -1, what input lacks to the margin."""
 
     function = functional.hinge_embedding_loss
-    fields = taking(margin=1.0, **_Loss.fields)
+    fields = taking(margin=1.0, **Loss.fields)
 
 
-class MarginRankingLoss(_Loss):
+class MarginRankingLoss(Loss):
     """What one input lacks to be above the other, by a margin."""
 
     function = functional.margin_ranking_loss
-    fields = taking(margin=0.0, **_Loss.fields)
+    fields = taking(margin=0.0, **Loss.fields)
 
 
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(Loss):
     """1 - cos for pairs that belong together; for others, cos above the margin."""
 
     function = functional.cosine_embedding_loss
-    fields = taking(margin=0.0, **_Loss.fields)
+    fields = taking(margin=0.0, **Loss.fields)
 
 
-class MultiMarginLoss(_Loss):
+class MultiMarginLoss(Loss):
     """What the score of the target class lacks to exceed each other by a margin."""
 
     function = functional.multi_margin_loss
-    fields = taking(p=1, margin=1.0, weight=None, **_Loss.fields)
+    fields = taking(p=1, margin=1.0, weight=None, **Loss.fields)
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """An exponent that is supported."""
@@ -170,11 +170,11 @@ class MultiMarginLoss(_Loss):
         return super().adjusted(given)
 
 
-class TripletMarginLoss(_Loss):
+class TripletMarginLoss(Loss):
     """What a negative lacks to be further from an anchor than a positive, by a margin."""
 
     function = functional.triplet_margin_loss
-    fields = taking(margin=1.0, p=2.0, eps=1e-6, swap=False, **_Loss.fields)
+    fields = taking(margin=1.0, p=2.0, eps=1e-6, swap=False, **Loss.fields)
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """A margin above 0."""
@@ -185,7 +185,7 @@ class TripletMarginLoss(_Loss):
         return super().adjusted(given)
 
 
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(Loss):
     """TripletMarginLoss with a distance of one's own."""
 
     function = functional.triplet_margin_with_distance_loss
@@ -207,7 +207,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         super().__init__(distance, margin, swap, reduction)
 
 
-class CTCLoss(_Loss):
+class CTCLoss(Loss):
     """-log of the probability of label sequences."""
 
     function = functional.ctc_loss

@@ -3,7 +3,7 @@
 import warnings
 from typing import Any, ClassVar
 
-from adjoint.creation import empty, ones, tensor, zeros
+from adjoint.creation import arange, empty, ones, tensor, zeros
 from adjoint.dtypes import int64
 from adjoint.nn import functional, init
 from adjoint.nn.layers.base import REQUIRED, Stateless, taking
@@ -30,7 +30,7 @@ class _Scaled(Module):
 # ---- statistics of channels ----
 
 
-class _RunningNorm(_Scaled):
+class RunningNorm(_Scaled):
     """Channels normalised by their own statistics, or by those of batches seen before."""
 
     _version = 2
@@ -105,7 +105,7 @@ class _RunningNorm(_Scaled):
         )
 
 
-class _BatchNorm(_RunningNorm):
+class BatchNorm(RunningNorm):
     """Statistics of the whole batch."""
 
     def forward(self, input: Any) -> Any:
@@ -130,25 +130,25 @@ class _BatchNorm(_RunningNorm):
         )
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(BatchNorm):
     """Each channel of a batch of vectors or sequences with mean 0 and variance 1."""
 
     ranks = (2, 3)
 
 
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(BatchNorm):
     """Each channel of a batch of images with mean 0 and variance 1."""
 
     ranks = (4,)
 
 
-class BatchNorm3d(_BatchNorm):
+class BatchNorm3d(BatchNorm):
     """Each channel of a batch of volumes with mean 0 and variance 1."""
 
     ranks = (5,)
 
 
-class SyncBatchNorm(_BatchNorm):
+class SyncBatchNorm(BatchNorm):
     """Statistics of the batches of all processes; there is one here, so those of its batch."""
 
     def __init__(
@@ -181,7 +181,7 @@ class SyncBatchNorm(_BatchNorm):
         It is module itself, changed, unless that is a BatchNorm.
         """
         made = module
-        if isinstance(module, _BatchNorm):
+        if isinstance(module, BatchNorm):
             made = SyncBatchNorm(
                 module.num_features,
                 module.eps,
@@ -199,7 +199,7 @@ class SyncBatchNorm(_BatchNorm):
         return made
 
 
-class _InstanceNorm(_RunningNorm):
+class InstanceNorm(RunningNorm):
     """Statistics of each sample."""
 
     def __init__(
@@ -242,19 +242,19 @@ class _InstanceNorm(_RunningNorm):
         return out.squeeze(0) if single else out
 
 
-class InstanceNorm1d(_InstanceNorm):
+class InstanceNorm1d(InstanceNorm):
     """Each channel of each sequence with mean 0 and variance 1."""
 
     ranks = (2, 3)
 
 
-class InstanceNorm2d(_InstanceNorm):
+class InstanceNorm2d(InstanceNorm):
     """Each channel of each image with mean 0 and variance 1."""
 
     ranks = (3, 4)
 
 
-class InstanceNorm3d(_InstanceNorm):
+class InstanceNorm3d(InstanceNorm):
     """Each channel of each volume with mean 0 and variance 1."""
 
     ranks = (4, 5)
@@ -380,3 +380,26 @@ class LocalResponseNorm(Stateless):
     def extra_repr(self) -> str:
         """The fields and their values, but for the name of the first."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Stateless):
+    """input divided by a power of the mean square over neighbouring channels of images.
+
+    As in PyTorch, whose results these are, channel 0 counts for all further channels, not just for
+    its neighbours. The gradient is that of the result; PyTorch's own differs from it.
+    """
+
+    fields = taking(size=REQUIRED, alpha=1e-4, beta=0.75, k=1)
+
+    def forward(self, input: Any) -> Any:
+        """input / (k + alpha / size * the sum of squares nearby) ** beta."""
+        if input.ndim != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead")
+        places: Any = arange(input.shape[1], device=input.device)
+        reach = (self.size - 1) // 2
+        apart = (places - places.reshape(-1, 1)).abs()
+        counted = ((apart <= reach) | ((places == 0) & (apart > reach))).to(input.dtype)
+        squares = (counted @ input.square().flatten(2)).reshape(input.shape)
+        return input * (squares * (self.alpha / self.size) + self.k) ** -self.beta
+
+    extra_repr = LocalResponseNorm.extra_repr

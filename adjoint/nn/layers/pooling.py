@@ -21,7 +21,7 @@ class _Pool(Stateless):
         return ", ".join(f"{name}={getattr(self, name)}" for name in shown)
 
 
-class _MaxPool(_Pool):
+class MaxPool(_Pool):
     """The greatest element of each window."""
 
     fields = taking(
@@ -35,25 +35,25 @@ class _MaxPool(_Pool):
     unshown = frozenset({"return_indices"})
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(MaxPool):
     """The greatest element of each window of sequences."""
 
     function = functional.max_pool1d
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(MaxPool):
     """The greatest element of each window of images."""
 
     function = functional.max_pool2d
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(MaxPool):
     """The greatest element of each window of volumes."""
 
     function = functional.max_pool3d
 
 
-class _AvgPool(_Pool):
+class AvgPool(_Pool):
     """The mean of each window."""
 
     fields = taking(
@@ -67,12 +67,12 @@ class _AvgPool(_Pool):
     unshown = frozenset({"ceil_mode", "count_include_pad", "divisor_override"})
 
 
-class AvgPool1d(_AvgPool):
+class AvgPool1d(AvgPool):
     """The mean of each window of sequences."""
 
     function = functional.avg_pool1d
     count: ClassVar[int] = 1
-    fields = taking(**{k: v for k, v in _AvgPool.fields.items() if k != "divisor_override"})
+    fields = taking(**{k: v for k, v in AvgPool.fields.items() if k != "divisor_override"})
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """Sizes as tuples of one number."""
@@ -82,13 +82,13 @@ class AvgPool1d(_AvgPool):
         return given
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(AvgPool):
     """The mean of each window of images."""
 
     function = functional.avg_pool2d
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(AvgPool):
     """The mean of each window of volumes."""
 
     function = functional.avg_pool3d
@@ -205,7 +205,7 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     function = functional.fractional_max_pool3d
 
 
-class _Adaptive(Stateless):
+class AdaptivePool(Stateless):
     """Windows that are chosen so that the result has a certain size."""
 
     fields = taking(output_size=REQUIRED)
@@ -215,43 +215,43 @@ class _Adaptive(Stateless):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_Adaptive):
+class AdaptiveAvgPool1d(AdaptivePool):
     """Means of windows of sequences, so many that the result has output_size."""
 
     function = functional.adaptive_avg_pool1d
 
 
-class AdaptiveAvgPool2d(_Adaptive):
+class AdaptiveAvgPool2d(AdaptivePool):
     """Means of windows of images, so many that the result has output_size."""
 
     function = functional.adaptive_avg_pool2d
 
 
-class AdaptiveAvgPool3d(_Adaptive):
+class AdaptiveAvgPool3d(AdaptivePool):
     """Means of windows of volumes, so many that the result has output_size."""
 
     function = functional.adaptive_avg_pool3d
 
 
-class _AdaptiveMax(_Adaptive):
+class AdaptiveMaxPool(AdaptivePool):
     """Maxima of such windows, and if asked their places."""
 
     fields = taking(output_size=REQUIRED, return_indices=False)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMax):
+class AdaptiveMaxPool1d(AdaptiveMaxPool):
     """Maxima of windows of sequences, so many that the result has output_size."""
 
     function = functional.adaptive_max_pool1d
 
 
-class AdaptiveMaxPool2d(_AdaptiveMax):
+class AdaptiveMaxPool2d(AdaptiveMaxPool):
     """Maxima of windows of images, so many that the result has output_size."""
 
     function = functional.adaptive_max_pool2d
 
 
-class AdaptiveMaxPool3d(_AdaptiveMax):
+class AdaptiveMaxPool3d(AdaptiveMaxPool):
     """Maxima of windows of volumes, so many that the result has output_size."""
 
     function = functional.adaptive_max_pool3d

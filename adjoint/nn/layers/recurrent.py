@@ -439,10 +439,10 @@ class RNNCell(RNNCellBase):
         return self._stepped(cells[self.nonlinearity], input, hx)
 
 
-class LSTMCell(RNNCellBase):
-    """One step of long short-term memory."""
+class _GatedCell(RNNCellBase):
+    """A cell whose gates are a fixed number."""
 
-    states = 2
+    gates: ClassVar[int]
 
     def __init__(
         self,
@@ -452,25 +452,24 @@ class LSTMCell(RNNCellBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+        super().__init__(input_size, hidden_size, bias, self.gates, device, dtype)
+
+
+class LSTMCell(_GatedCell):
+    """One step of long short-term memory."""
+
+    gates = 4
+    states = 2
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The next hidden state and cell."""
         return self._stepped(lstm_cell, input, hx)
 
 
-class GRUCell(RNNCellBase):
+class GRUCell(_GatedCell):
     """One step of a gated recurrent unit."""
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+    gates = 3
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The next hidden state."""

@@ -10,7 +10,7 @@ from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends import quiet
 from adjoint.creation import scalar_tensor, tensor
 from adjoint.linalg import vector_norm
-from adjoint.ops.elementwise import clamp
+from adjoint.ops.selection import clamp
 from adjoint.ops.shape import stack
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import F32, F64, NDARRAY

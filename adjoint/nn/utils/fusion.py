@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from adjoint.creation import ones_like, zeros_like
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
-from adjoint.ops.elementwise import rsqrt
+from adjoint.ops.powers import rsqrt
 
 T_module = TypeVar("T_module", bound=Module)
 

@@ -20,10 +20,10 @@ from adjoint.nn.utils.spectral_norm import (
 from adjoint.nn.utils.weight_norm import norm_except_dim, weight_of
 from adjoint.ops.comparison import allclose
 from adjoint.ops.conversion import finfo
-from adjoint.ops.elementwise import where
 from adjoint.ops.linalg import matrix_exp
 from adjoint.ops.matmul import mv, vdot
 from adjoint.ops.norms import norm
+from adjoint.ops.selection import where
 from adjoint.ops.shape import cat
 from adjoint.tensor import Tensor
 

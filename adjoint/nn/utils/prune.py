@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from adjoint.creation import ones_like, rand, rand_like, zeros_like
 from adjoint.nn.module import Module
 from adjoint.nn.utils.convert_parameters import parameters_to_vector
+from adjoint.ops.arithmetic import abs
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise import abs
 from adjoint.ops.norms import norm
 from adjoint.ops.sorting import topk
 from adjoint.tensor import Tensor

@@ -16,7 +16,10 @@ from typing import Any
 from adjoint.ambient import ambient, change_saved_hooks, is_grad_enabled
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.saved_tensors import SavedTensor
+from adjoint.dispatch import tensors_in
 from adjoint.op_node import OpNode
+from adjoint.ops.op import Op
+from adjoint.recording import inputs_to_keep
 from adjoint.tensor import Tensor
 from adjoint.tensor_core import NDARRAY, backend_of
 from adjoint.utils.checkpoint.passes import PerPass
@@ -144,18 +147,23 @@ class Run:
         self.count = 0
         self.beyond = False  # it saved more than a first run that is still under way
         self.failure: CheckpointError | None = None
+        self.hooks: tuple[Any, ...] = ()
 
     def run(self) -> None:
         """Fill in the values, and check that they are what the first run saved."""
         region = self.region
+        self.hooks = ((self.pack, _same),)
+        watchers = (self.call,) if region.early_stop else ()
         try:
-            with region.surroundings.again(((self.pack, _same),), (self.preserve,)):
+            with region.surroundings.again(self.hooks, (self.preserve,), watchers):
                 region.run()
         except Stop:
             pass
         except Exception as error:
             error.add_note(f"while {region.label} was run again for backward, under checkpoint")
             raise
+        finally:
+            self.hooks = ()  # which refer to this run
         failure, self.failure = self.failure, None
         if failure is not None:
             raise failure
@@ -185,6 +193,25 @@ class Run:
         if region.early_stop and self.count == len(region.places):
             raise Stop
         return value
+
+    def call(self, op: Any, values: list[Any]) -> Any:
+        """Make a call, unless all that is still missing are arguments of it: then it may stop."""
+        missing = len(self.region.places) - self.count
+        settings = ambient()
+        if missing and settings.grad_enabled and settings.saved_hooks is self.hooks:
+            tensors = tensors_in(values)
+            if missing <= len(tensors) and isinstance(op, Op) and op.custom is None:
+                if not any(tensor.special for tensor in tensors):
+                    self.foresee(op, values, missing)
+        return op.run(values)
+
+    def foresee(self, op: Op, values: list[Any], missing: int) -> None:
+        """Take what a call would save, if that is the rest; the last one raises Stop."""
+        kept = inputs_to_keep(op, values)
+        if kept is not None and len(kept) == missing:
+            for tensor in kept:
+                tensor.up_to_date()
+                self.pack(tensor)
 
     def preserve(self, tensor: Any) -> None:
         """A tensor is about to be changed in place: what was saved of its memory is copied."""

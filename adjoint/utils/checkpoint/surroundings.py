@@ -79,11 +79,17 @@ class Surroundings:
             self.random = None
 
     @contextmanager
-    def again(self, hooks: tuple[Any, ...] = (), guards: tuple[Any, ...] = ()) -> Iterator[None]:
+    def again(
+        self,
+        hooks: tuple[Any, ...] = (),
+        guards: tuple[Any, ...] = (),
+        watchers: tuple[Any, ...] = (),
+    ) -> Iterator[None]:
         """Inside, all is as it was, but grad mode is on and saving goes through `hooks`.
 
         `guards` are told of each tensor that is changed in place. Watchers belong to the run, not
         to the region, since those of the first have seen it; but such as autocast say otherwise.
+        Those given see a call after these, and before those of the run.
         """
         before = ambient()
         with fork_rng(enabled=self.random is not None):
@@ -94,7 +100,7 @@ class Surroundings:
                 change_grad_enabled(True)
                 change_saved_hooks(hooks, None)
                 change_guards((*ambient().guards, *guards))
-                change_watchers((*before.watchers, *of_region(self.settings.watchers)))
+                change_watchers((*before.watchers, *watchers, *of_region(self.settings.watchers)))
                 yield
             finally:
                 set_ambient(before)

@@ -76,29 +76,11 @@ class DataLoader(Generic[Sample_co]):
         self._iterable = isinstance(dataset, IterableDataset)
         if self._iterable:
             _check_iterable(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
-        if sampler is not None and shuffle:
-            raise ValueError("sampler option is mutually exclusive with shuffle")
+        _check_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
-                    "and drop_last"
-                )
             batch_size = None
-        elif batch_size is None and drop_last:
-            raise ValueError(
-                "batch_size=None option disables auto-batching and is mutually exclusive with "
-                "drop_last"
-            )
         if sampler is None:
-            if self._iterable:
-                sampler = _Endless()
-            else:
-                sampler = (
-                    RandomSampler(dataset, generator=generator)
-                    if shuffle
-                    else SequentialSampler(dataset)
-                )
+            sampler = _Endless() if self._iterable else _order_of(dataset, shuffle, generator)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size = batch_size
@@ -172,6 +154,29 @@ class DataLoader(Generic[Sample_co]):
                 f"there are {processors} processors for them: fewer workers would be faster",
                 stacklevel=3,
             )
+
+
+def _check_batches(
+    batch_size: int | None, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool
+) -> None:
+    """Refuse settings that contradict one another."""
+    if sampler is not None and shuffle:
+        raise ValueError("sampler option is mutually exclusive with shuffle")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ValueError(
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
+                "and drop_last"
+            )
+    elif batch_size is None and drop_last:
+        raise ValueError(
+            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+        )
+
+
+def _order_of(dataset: Any, shuffle: bool | None, generator: Generator | None) -> Sampler[int]:
+    """In which order the samples of a dataset are taken."""
+    return RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
 
 
 def _check_workers(

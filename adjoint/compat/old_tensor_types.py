@@ -2,25 +2,12 @@
 
 from typing import Any
 
-from adjoint import dtypes
-from adjoint.creation import set_default_device, tensor, zeros
-from adjoint.device import device
+from adjoint.compat.storages import DTYPE_NAMES
+from adjoint.creation import tensor, zeros
+from adjoint.device import device, set_default_device
 from adjoint.dtypes import dtype, set_default_dtype
 from adjoint.size import Size
 from adjoint.tensor import Tensor
-
-_DTYPES: dict[str, dtype | None] = {
-    "Float": dtypes.float32,
-    "Double": dtypes.float64,
-    "Half": dtypes.float16,
-    "BFloat16": dtypes.bfloat16,
-    "Byte": dtypes.uint8,
-    "Char": dtypes.int8,
-    "Short": dtypes.int16,
-    "Int": dtypes.int32,
-    "Long": dtypes.int64,
-    "Bool": dtypes.bool_,
-}
 
 
 class TensorType(type):
@@ -66,8 +53,8 @@ class TensorType(type):
 
 def _types(where: device, prefix: str) -> dict[str, TensorType]:
     found = {}
-    for stem, kind in _DTYPES.items():
-        if kind is not None:
+    for stem, kind in DTYPE_NAMES.items():
+        if kind is not None and not kind.is_complex:  # those have a storage, and no such type
             name = f"{stem}Tensor"
             names = {"dtype": kind, "where": where, "path": f"{prefix}.{name}"}
             found[name] = TensorType(name, (), names)

@@ -5,7 +5,7 @@ from typing import Any
 
 from adjoint import random
 from adjoint.backends import backend_for
-from adjoint.compat.legacy_types import CUDA_TYPES
+from adjoint.compat.old_tensor_types import CUDA_TYPES
 from adjoint.device import device as as_device
 
 globals().update(CUDA_TYPES)

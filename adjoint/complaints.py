@@ -1,0 +1,40 @@
+"""Errors of array libraries as PyTorch's types, naming the op and what it was given."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adjoint.ops.op import Op
+
+
+def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
+    """The library's error in PyTorch's type, naming the op and what it was given."""
+    if isinstance(error, (NotImplementedError, ImportError)):
+        return error
+    given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
+    kind: type[Exception] = RuntimeError
+    for known in (TypeError, IndexError):
+        if isinstance(error, known):
+            kind = known
+    text = str(error)
+    if "could not be broadcast together" in text or "shape-mismatch" in text:
+        text = "the shapes can't be broadcast together; sizes must be equal or 1, from the last on"
+    elif isinstance(error, RuntimeError) and (
+        type(error) is not RuntimeError or text.startswith(op.name)
+    ):
+        return error
+    elif "boolean array indexing assignment" in text:
+        kind, text = RuntimeError, "the values do not have the shape of what the mask picks"
+    elif "not supported for the input types" in text:
+        kind, text = NotImplementedError, "not implemented for this data type"
+    elif "matmul: Input operand" in text:
+        text = "the inner sizes of the two matrices differ"
+    return kind(f"{op.name}({given}): {text}")
+
+
+def described(value: Any) -> str:
+    """An argument in an error message."""
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        text = repr(value)
+        return text if len(text) < 60 else text[:57] + "..."
+    return f"{value.dtype}{list(shape)}"

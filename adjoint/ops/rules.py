@@ -1,0 +1,20 @@
+"""Rules that many tables share: of what is constant, and of what has no derivative."""
+
+from typing import Any
+
+from adjoint.ops.op import elementwise
+
+
+@elementwise(input=lambda grad: zero_of(grad), method=False, inplace=False)
+def zero_of(xp: Any, input: Any) -> Any:
+    """Zeros in the form of input: the gradient of what is constant almost everywhere."""
+    return xp.zeros_like(input)
+
+
+def refused_derivative(name: str) -> Any:
+    """The rule of an op that PyTorch records but refuses to differentiate."""
+
+    def rule(grad: Any) -> Any:
+        raise RuntimeError(f"the derivative of {name} is not implemented")
+
+    return rule

@@ -1,0 +1,216 @@
+"""What a leaf's gradient is: its data type, its memory and its layout."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.autograd import Function, enforce_grad_layout_policy
+from adjoint.autograd.ownership import is_alone
+
+
+def leaf(*values, dtype=adjoint.float32):
+    return adjoint.tensor(list(values), dtype=dtype, requires_grad=True)
+
+
+class Doubled(Function):
+    """The identity, with a gradient in double precision."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.double()
+
+
+class Remembering(Function):
+    """Hands the same gradient to both inputs, and notes where it lies."""
+
+    kept = None
+    place = 0
+    keep = False
+
+    @staticmethod
+    def forward(ctx, x, y):
+        return x + y
+
+    @staticmethod
+    def backward(ctx, grad):
+        Remembering.place = grad.data_ptr()
+        Remembering.kept = grad if Remembering.keep else None
+        return grad, grad
+
+
+class Ones(Function):
+    """The sum, with a new gradient in C's layout."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.shape = x.shape
+        return x.sum()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return adjoint.ones(ctx.shape)
+
+
+class TestDtype:
+    def test_gradients_are_cast_before_they_are_summed(self):
+        x = leaf(1.0)
+        x.grad_dtype = adjoint.float64
+        (x * 1e8 + x).sum().backward()
+        assert x.grad.dtype is adjoint.float64
+        assert x.grad.tolist() == [1e8 + 1.0]  # which float32 can't hold
+
+    def test_none_takes_what_comes(self):
+        x = leaf(1.0)
+        x.grad_dtype = None
+        Doubled.apply(x).sum().backward()
+        assert x.grad.dtype is adjoint.float64
+
+    @pytest.mark.parametrize("kind", [None, adjoint.float64])
+    def test_set_after_the_forward(self, kind):
+        x = leaf(1.0, 2.0)
+        y = (x * x).sum() + Doubled.apply(x).sum()
+        x.grad_dtype = kind
+        y.backward()
+        assert x.grad.dtype is adjoint.float64
+        assert x.grad.tolist() == [3.0, 5.0]
+
+    def test_one_accumulator_as_before(self):
+        x = leaf(1.0)
+        x.grad_dtype = adjoint.float16
+        first, second = x * 2, x * 3
+        assert first.grad_fn.next_functions[0][0] is second.grad_fn.next_functions[0][0]
+
+    def test_a_hook_and_grad_see_it(self):
+        x = leaf(1.0)
+        x.grad_dtype = adjoint.float64
+        seen = []
+        x.register_hook(lambda grad: seen.append(grad.dtype))
+        (x * 2).sum().backward()
+        assert seen == [adjoint.float64]
+        (found,) = adjoint.autograd.grad((x * 2).sum(), x)
+        assert found.dtype is adjoint.float64
+
+    def test_a_gradient_of_another_type_is_not_assigned(self):
+        x = leaf(1.0)
+        x.grad_dtype = adjoint.float16
+        with pytest.raises(RuntimeError, match="grad_dtype float16"):
+            x.grad = adjoint.ones(1)
+        x.grad = adjoint.ones(1, dtype=adjoint.float16)
+        with pytest.raises(RuntimeError, match="already a gradient"):
+            x.grad_dtype = adjoint.float32
+        assert x.grad_dtype is adjoint.float16
+
+    def test_refusals(self):
+        x = leaf(1.0)
+        with pytest.raises(RuntimeError, match="must be a dtype"):
+            x.grad_dtype = "float16"
+        with pytest.raises(RuntimeError, match="on leaf tensors"):
+            (x * 2).grad_dtype  # noqa: B018
+        with pytest.raises(RuntimeError, match="on leaf tensors"):
+            (x * 2).grad_dtype = None
+
+
+class TestMemory:
+    def test_one_place_and_two(self):
+        array = np.ones(3)
+        assert is_alone(array)
+        other = array
+        assert not is_alone(array)
+        del other
+        view = array[:1]
+        assert not is_alone(array)
+        assert not is_alone(view)
+        del view
+        assert is_alone(array)
+
+    @pytest.mark.parametrize("keep", [False, True])
+    def test_what_a_function_lets_go_is_not_copied(self, monkeypatch, keep):
+        monkeypatch.setattr(Remembering, "keep", keep)
+        x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        Remembering.apply(x, y)[0].backward()
+        places = [x.grad.data_ptr(), y.grad.data_ptr()]
+        assert places.count(Remembering.place) == (0 if keep else 1)
+        assert x.grad.tolist() == y.grad.tolist() == [1.0, 0.0]
+
+    def test_what_a_hook_answers_is_not_copied(self):
+        x = leaf(1.0, 2.0)
+        places = []
+
+        def double(grad):
+            answer = grad * 2
+            places.append(answer.data_ptr())
+            return answer
+
+        x.register_hook(double)
+        (x * 3).sum().backward()
+        assert x.grad.data_ptr() == places[0]
+        assert x.grad.tolist() == [6.0, 6.0]
+
+    def test_what_a_hook_keeps_is_copied(self):
+        x = leaf(1.0, 2.0)
+        kept = []
+
+        def double(grad):
+            kept.append(grad * 2)
+            return kept[0]
+
+        x.register_hook(double)
+        (x * 3).sum().backward()
+        x.grad.add_(1)
+        assert kept[0].tolist() == [6.0, 6.0]
+
+    def test_what_the_caller_gave_is_copied(self):
+        x = leaf(1.0, 2.0)
+        given = adjoint.ones(2)
+        x.register_hook(lambda grad: None)
+        x.view_as(x).backward(given)
+        x.backward(given)
+        assert x.grad.tolist() == [2.0, 2.0]
+        assert given.tolist() == [1.0, 1.0]
+
+
+class TestLayout:
+    def columns(self):
+        return adjoint.ones(4, 3).t().requires_grad_()
+
+    def test_as_the_leaf_unless_switched_off(self):
+        x = self.columns()
+        Ones.apply(x).backward()
+        assert x.grad.stride() == x.stride() == (1, 3)
+        with enforce_grad_layout_policy(False):
+            x.grad = None
+            Ones.apply(x).backward()
+            assert x.grad.stride() == (4, 1)
+        x.grad = None
+        Ones.apply(x).backward()
+        assert x.grad.stride() == (1, 3)
+
+    def test_as_a_function_and_a_decorator(self):
+        x = self.columns()
+        run = enforce_grad_layout_policy(False)(lambda: Ones.apply(x).backward())
+        Ones.apply(x).backward()
+        assert x.grad.stride() == (1, 3)
+        x.grad = None
+        run()
+        assert x.grad.stride() == (4, 1)
+        enforce_grad_layout_policy(False)
+        try:
+            x.grad = None
+            Ones.apply(x).backward()
+            assert x.grad.stride() == (4, 1)
+        finally:
+            enforce_grad_layout_policy(True)
+
+    def test_a_recorded_gradient_has_the_leafs_layout(self):
+        x = self.columns()
+        (x * x * adjoint.ones(3, 4)).sum().backward(create_graph=True)
+        assert x.grad.stride() == (1, 3)
+        assert x.grad.grad_fn.name() == "CopyBackwards"
+        x.grad = None
+        gc.collect()

@@ -1,0 +1,36 @@
+"""Samples of complex numbers."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from adjoint.testing import Sample, samples
+from tests.samples.arrays import any_number, complex_array, pairs, real_numbers
+
+samples("conj", "conj_physical")(any_number)
+samples("resolve_conj", "resolve_neg")(real_numbers)
+
+
+@samples("real", "imag", "view_as_real", "angle")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield Sample((complex_array(rng, 2, 3),))
+    yield Sample((complex_array(rng),))
+    yield Sample((complex_array(rng, 3, 2).T,))
+    yield Sample((complex_array(rng, 2).astype("complex64"),), second_order=False)
+
+
+@samples("view_as_complex")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(3, 2)),))
+    yield Sample((rng.normal(size=(2,)),))
+
+
+@samples("complex", "polar")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    for x, y in pairs(rng, 0.5, 3.0):
+        yield Sample((x, y))
+    x = rng.uniform(0.5, 2.0, size=2).astype("float32")
+    yield Sample((x, x), second_order=False)
+    reason = {"jax": "computes real + 1j * imag, where one infinity makes the other nan"}
+    values = (np.array([np.inf, 1.0]), np.array([2.0, np.nan]))
+    yield Sample(values, differentiate=False, without=reason)
