@@ -293,7 +293,7 @@ def doc_of(function: Any) -> str:
 def member_lines(member: Member, types: Types) -> list[str]:
     """The lines of a member of Tensor."""
     name, decorators, function = member
-    if isinstance(function, str | type):
+    if isinstance(function, type):
         return [f"{name}: {types.spell(function)}"]
     kind = decorators[0] if decorators else ""
     first = {"staticmethod": [], "classmethod": ["cls"]}.get(kind, ["self"])
