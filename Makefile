@@ -13,8 +13,8 @@ WORKERS ?= 2
 ARGS ?= # more for pytest
 
 BIN := $(VENV)/bin
-SOURCES := $(shell find adjoint -name '*.py') setup.py pyproject.toml
-CHECKED := adjoint benchmarks examples tests setup.py
+SOURCES := $(shell find adjoint -name '*.py' -o -name '*.pyi') setup.py pyproject.toml
+CHECKED := adjoint benchmarks examples tests tools setup.py
 TEST_STAMPS := $(VENV)/.test $(if $(WITH_TORCH),$(VENV)/.torch $(VENV)/.programs)
 
 # One thread each, so that tests do not fight for the cores; pictures need no screen.

@@ -1,6 +1,6 @@
 """The shape of a tensor."""
 
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 
 class Size(tuple[int, ...]):
@@ -17,6 +17,12 @@ class Size(tuple[int, ...]):
 
     def __repr__(self) -> str:
         return f"adjoint.Size({list(self)})"
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Size": ...
 
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(index)

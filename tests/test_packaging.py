@@ -47,14 +47,16 @@ def test_compiled_says_how_the_core_was_loaded():
 @pytest.mark.skipif(EXPECTED != "installed", reason="the package under test is not installed")
 def test_wheel_holds_sources_and_compiled_modules():
     files = {str(file) for file in importlib.metadata.files("adjoint")}
-    sources = {str(path.relative_to(ROOT)) for path in (ROOT / "adjoint").rglob("*.py")}
-    assert sources <= files
+    for kind in ("*.py", "*.pyi"):
+        sources = {str(path.relative_to(ROOT)) for path in (ROOT / "adjoint").rglob(kind)}
+        assert sources and sources <= files
     assert "adjoint/py.typed" in files
     if adjoint.__compiled__:
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
         for name in build_script().COMPILED:
             assert name.removesuffix(".py") + suffix in files
-    assert not [file for file in files if file.startswith(("tests/", "examples/", "benchmarks/"))]
+    others = ("tests/", "tools/", "examples/", "benchmarks/")
+    assert not [file for file in files if file.startswith(others)]
 
 
 @pytest.mark.skipif(EXPECTED != "installed", reason="the package under test is not installed")

@@ -8,9 +8,11 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from adjoint.ambient import change_any_layout, change_grad_enabled, change_inference
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class ContextDecorator:
@@ -20,7 +22,7 @@ class ContextDecorator:
         """A fresh manager with the same settings, one for each call of the decorated function."""
         raise NotImplementedError
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: Decorated) -> Decorated:
         if inspect.isclass(function):
             warnings.warn(
                 f"{type(self).__name__} on the class {function.__name__} holds while it is called, "
@@ -29,7 +31,7 @@ class ContextDecorator:
                 stacklevel=2,
             )
         if inspect.isgeneratorfunction(function):
-            return _wrap_generator(self.clone, function)
+            return cast("Decorated", _wrap_generator(self.clone, function))
         clone = self.clone
 
         @functools.wraps(function)
@@ -37,7 +39,7 @@ class ContextDecorator:
             with clone():
                 return function(*args, **kwargs)
 
-        return wrapper
+        return cast("Decorated", wrapper)
 
 
 def _wrap_generator(manager: Callable[[], Any], function: Callable[..., Any]) -> Any:
@@ -80,7 +82,7 @@ class Setting(ContextDecorator):
         """See ContextDecorator."""
         return type(self)(self.mode)
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: Decorated) -> Decorated:
         self.change(self.previous)
         return super().__call__(function)
 

@@ -86,7 +86,7 @@ class LBFGS(Optimizer):
     # ---- the step ----
 
     @no_grad()
-    def step(self, closure: Closure) -> Any:
+    def step(self, closure: Closure) -> Any:  # type: ignore[override]  # it needs one
         """Iterate until nothing is left to gain, or max_iter or max_eval is reached."""
         group = self.param_groups[0]
         search = group["line_search_fn"]

@@ -1,0 +1,122 @@
+"""The types of return_types.py and of what ops add to it; written by python -m tools.stubs."""
+
+from adjoint.tensor import Tensor
+from typing import NamedTuple
+
+class cummax(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class cummin(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class aminmax(NamedTuple):
+    min: Tensor
+    max: Tensor
+
+class max_dim(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class min_dim(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class sort(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class topk(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class kthvalue(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class median_dim(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class nanmedian_dim(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class mode(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class unique_all(NamedTuple):
+    output: Tensor
+    inverse: Tensor
+    counts: Tensor
+
+class unique_runs(NamedTuple):
+    output: Tensor
+    inverse: Tensor
+    counts: Tensor
+
+class linalg_inv_ex(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+class linalg_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class cholesky_lower_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+class linalg_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+class linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+class linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class linalg_eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+class geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
+class frexp(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
+class layer_standardized(NamedTuple):
+    output: Tensor
+    mean: Tensor
+    variance: Tensor
+
+class group_standardized(NamedTuple):
+    output: Tensor
+    mean: Tensor
+    variance: Tensor
+
+class batch_standardized(NamedTuple):
+    output: Tensor
+    mean: Tensor
+    variance: Tensor
+
+class root_scaled(NamedTuple):
+    output: Tensor
+    power: Tensor
+
+class lstm_gates(NamedTuple):
+    hidden: Tensor
+    cell: Tensor
