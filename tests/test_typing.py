@@ -82,7 +82,8 @@ def test_a_typed_program_runs(tmp_path):
 def test_a_typed_program_passes(mypy, tmp_path):
     copy = tmp_path / PROGRAM.name  # beside the original lie our own modules
     copy.write_text(PROGRAM.read_text())
-    said = mypy(copy, *HOME.rglob("*.pyi"))
+    installed = str(HOME.parent) in site.getsitepackages()  # what lies there mypy takes as it is
+    said = mypy(copy, *([] if installed else HOME.rglob("*.pyi")))
     assert said.startswith("Success"), said
 
 

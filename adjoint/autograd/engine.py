@@ -26,7 +26,7 @@ from adjoint.autograd.hooks import (
 )
 from adjoint.autograd.leaves import accumulate, commit, remember_retained, roll_back
 from adjoint.autograd.node import AccumulateGrad, Node, conform
-from adjoint.autograd.ownership import is_alone
+from adjoint.autograd.ownership import is_first_alone
 from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, raw
 
@@ -155,7 +155,7 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         owned = not seen and node in task.owned
         if seen and not task.create_graph:
             grads = [raw(g) for g in grads]  # what a hook has made and let go is ours
-            owned = is_alone(grads[0])
+            owned = is_first_alone(grads)
         accumulate(task, node, grads[0], owned)
         results: list[Any] = []
     elif all_none(grads) and not node.takes_none():

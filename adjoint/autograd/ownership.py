@@ -20,7 +20,15 @@ def _references_of_one() -> int:
     return _references(value)
 
 
-ALONE: Final = _references_of_one()  # it depends on the version of Python
+def _references_in_list() -> int:
+    """How many that are for a value in a list alone."""
+    values = [object()]
+    return getrefcount(values[0])
+
+
+# They depend on the version of Python.
+ALONE: Final = _references_of_one()
+ALONE_IN_LIST: Final = _references_in_list()
 
 
 def is_alone(array: Any) -> bool:
@@ -29,3 +37,13 @@ def is_alone(array: Any) -> bool:
     A view of the memory, or a Tensor, would count: each refers to the array.
     """
     return type(array) is NDARRAY and array.base is None and getrefcount(array) <= ALONE
+
+
+def is_first_alone(arrays: list[Any]) -> bool:
+    """The same of the first in a list, which is the one place that has it.
+
+    A compiled caller that took it out of the list would refer to it once more.
+    """
+    if type(arrays[0]) is not NDARRAY or arrays[0].base is not None:
+        return False
+    return getrefcount(arrays[0]) <= ALONE_IN_LIST
