@@ -5,6 +5,7 @@ import contextvars
 import functools
 import gc
 import os
+import sys
 import threading
 import weakref
 
@@ -167,26 +168,37 @@ def test_failed_pass_leaves_nothing(form, no_collector):
     alike([x.grad], adjoint.autograd.grad(block(x, w).sum(), [x]))
 
 
+@pytest.fixture
+def restless_threads():
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("restless_threads")
 @every_form
 def test_threads(form):
     """One graph, several passes at once."""
     x, w = leaf(3, 3), leaf(3, 3)
     expected = adjoint.autograd.grad(block(x, w).sum(), [x, w])
-    out = in_form(form, block, x, w).sum()
-    found = [None] * 4
-    barrier = threading.Barrier(4)
 
     def work(i):
         barrier.wait()
         found[i] = adjoint.autograd.grad(out, [x, w], retain_graph=True)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for grads in found:
-        alike(grads, expected)
+    for _ in range(20):
+        out = in_form(form, block, x, w).sum()
+        found = [None] * 4
+        barrier = threading.Barrier(4)
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for grads in found:
+            alike(grads, expected)
 
 
 @every_form

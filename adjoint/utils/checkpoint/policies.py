@@ -122,17 +122,25 @@ class _Keeping(Watcher):
 
 
 class _Reusing(Watcher):
-    """A later run: kept results in place of computing them."""
+    """Later runs: kept results in place of computing them."""
 
     def __init__(self, store: _Store, allow_mutation: bool) -> None:
         super().__init__()
         self.store = store
         self.allow_mutation = allow_mutation
-        self.counts: dict[Any, int] = {}
 
-    def __enter__(self) -> Any:
-        self.counts = {}
-        return super().__enter__()
+    def watching(self) -> Callable[[Any, list[Any]], Any]:
+        """See Watcher; passes of several threads may run the region again at once."""
+        return _Rerun(self.store, self.allow_mutation).call
+
+
+class _Rerun:
+    """One later run, which counts its own calls."""
+
+    def __init__(self, store: _Store, allow_mutation: bool) -> None:
+        self.store = store
+        self.allow_mutation = allow_mutation
+        self.counts: dict[Any, int] = {}
 
     def call(self, op: Any, values: list[Any]) -> Any:
         """See Watcher."""

@@ -1,5 +1,7 @@
 """Watching the calls of a region: a log of them, for the error that says where two runs differ."""
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from adjoint.ambient import ambient, change_watchers
@@ -8,17 +10,25 @@ from adjoint.tensor import Tensor
 
 
 class Watcher:
-    """A context manager inside which `call` sees and makes every call of an op."""
+    """A context manager inside which `call` sees and makes every call of an op.
+
+    It may be entered by several threads at once, and again by one that is inside.
+    """
 
     def __init__(self) -> None:
-        self.outer: list[tuple[Any, ...]] = []
+        self.entries = threading.local()
 
     def __enter__(self) -> Any:
-        self.outer.append(change_watchers((*ambient().watchers, self.call)))
+        outer = self.entries.__dict__.setdefault("outer", [])
+        outer.append(change_watchers((*ambient().watchers, self.watching())))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        change_watchers(self.outer.pop())
+        change_watchers(self.entries.outer.pop())
+
+    def watching(self) -> Callable[[Any, list[Any]], Any]:
+        """What sees the calls of one entry."""
+        return self.call
 
     def call(self, op: Any, values: list[Any]) -> Any:
         """Make a call, of arguments in the order of op's parameters; op may be an in-place form."""
