@@ -28,11 +28,11 @@ from adjoint.dtypes import (
     uint32 as uint32,
     uint64 as uint64,
 )
-from adjoint.size import Size as Size
-from adjoint.tensor import Tensor as Tensor
+from adjoint.tensors.size import Size as Size
+from adjoint.tensors.tensor import Tensor as Tensor
 
 # The op tables, in the order data flows through them.
-from adjoint.ops.arithmetic import (
+from adjoint.ops.elementwise.arithmetic import (
     abs as abs,
     abs_ as abs_,
     add as add,
@@ -54,7 +54,7 @@ from adjoint.ops.arithmetic import (
     sub as sub,
     true_divide as true_divide,
 )
-from adjoint.ops.powers import (
+from adjoint.ops.elementwise.powers import (
     exp as exp,
     exp2 as exp2,
     expm1 as expm1,
@@ -72,14 +72,14 @@ from adjoint.ops.powers import (
     sqrt as sqrt,
     square as square,
 )
-from adjoint.ops.rounding import (
+from adjoint.ops.elementwise.rounding import (
     ceil as ceil,
     floor as floor,
     frac as frac,
     round as round,
     trunc as trunc,
 )
-from adjoint.ops.selection import (
+from adjoint.ops.elementwise.selection import (
     clamp as clamp,
     clamp_max as clamp_max,
     clamp_min as clamp_min,
@@ -91,7 +91,7 @@ from adjoint.ops.selection import (
     nan_to_num as nan_to_num,
     where as where,
 )
-from adjoint.ops.comparison import (
+from adjoint.ops.elementwise.comparison import (
     allclose as allclose,
     bitwise_and as bitwise_and,
     bitwise_left_shift as bitwise_left_shift,
@@ -121,7 +121,7 @@ from adjoint.ops.comparison import (
     ne as ne,
     signbit as signbit,
 )
-from adjoint.ops.trigonometry import (
+from adjoint.ops.elementwise.trigonometry import (
     acos as acos,
     acosh as acosh,
     asin as asin,
@@ -139,8 +139,8 @@ from adjoint.ops.trigonometry import (
     tan as tan,
     tanh as tanh,
 )
-from adjoint.dispatch import conj as conj
-from adjoint.ops.complex_numbers import (
+from adjoint.call.dispatch import conj as conj
+from adjoint.ops.elementwise.complex_numbers import (
     angle as angle,
     complex_ as complex_,
     conj_physical as conj_physical,
@@ -152,7 +152,7 @@ from adjoint.ops.complex_numbers import (
     view_as_complex as view_as_complex,
     view_as_real as view_as_real,
 )
-from adjoint.ops.shape import (
+from adjoint.ops.arranging.shape import (
     adjoint as adjoint,
     broadcast_tensors as broadcast_tensors,
     broadcast_to as broadcast_to,
@@ -179,7 +179,7 @@ from adjoint.ops.shape import (
     unsqueeze as unsqueeze,
     vsplit as vsplit,
 )
-from adjoint.ops.strided import (
+from adjoint.ops.arranging.strided import (
     as_strided as as_strided,
     as_strided_ as as_strided_,
     as_strided_scatter as as_strided_scatter,
@@ -188,7 +188,7 @@ from adjoint.ops.strided import (
     diagonal as diagonal,
     diagonal_copy as diagonal_copy,
 )
-from adjoint.ops.arrange import (
+from adjoint.ops.arranging.arrange import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
     atleast_3d as atleast_3d,
@@ -212,7 +212,7 @@ from adjoint.ops.arrange import (
     triu as triu,
     vander as vander,
 )
-from adjoint.ops.reduction import (
+from adjoint.ops.reducing.reduction import (
     all as all,
     any as any,
     count_nonzero as count_nonzero,
@@ -230,7 +230,7 @@ from adjoint.ops.reduction import (
     var as var,
     var_mean as var_mean,
 )
-from adjoint.ops.extremes import (
+from adjoint.ops.reducing.extremes import (
     amax as amax,
     amin as amin,
     aminmax as aminmax,
@@ -239,14 +239,14 @@ from adjoint.ops.extremes import (
     max as max,
     min as min,
 )
-from adjoint.ops.cumulative import (
+from adjoint.ops.reducing.cumulative import (
     cummax as cummax,
     cummin as cummin,
     cumprod as cumprod,
     cumsum as cumsum,
     logcumsumexp as logcumsumexp,
 )
-from adjoint.ops.statistics import (
+from adjoint.ops.reducing.statistics import (
     bincount as bincount,
     corrcoef as corrcoef,
     cov as cov,
@@ -256,13 +256,13 @@ from adjoint.ops.statistics import (
     histc as histc,
     trapezoid as trapezoid,
 )
-from adjoint.ops.norms import (
+from adjoint.ops.reducing.norms import (
     dist as dist,
     norm as norm,
     norm_except_dim as norm_except_dim,
     renorm as renorm,
 )
-from adjoint.ops.indexing import (
+from adjoint.ops.arranging.indexing import (
     gather as gather,
     index_put as index_put,
     index_select as index_select,
@@ -272,13 +272,13 @@ from adjoint.ops.indexing import (
     take as take,
     take_along_dim as take_along_dim,
 )
-from adjoint.ops.positions import (
+from adjoint.ops.arranging.positions import (
     argwhere as argwhere,
     nonzero as nonzero,
     nonzero_static as nonzero_static,
     unravel_index as unravel_index,
 )
-from adjoint.ops.writing import (
+from adjoint.ops.arranging.writing import (
     diagonal_scatter as diagonal_scatter,
     fill as fill,
     index_add as index_add,
@@ -292,7 +292,7 @@ from adjoint.ops.writing import (
     select_scatter as select_scatter,
     slice_scatter as slice_scatter,
 )
-from adjoint.ops.conversion import (
+from adjoint.ops.arranging.conversion import (
     channels_last as channels_last,
     channels_last_3d as channels_last_3d,
     contiguous_format as contiguous_format,
@@ -314,7 +314,7 @@ from adjoint.ops.conversion import (
     result_type as result_type,
     typename as typename,
 )
-from adjoint.ops.copies import (
+from adjoint.ops.arranging.copies import (
     alias_copy as alias_copy,
     as_strided_copy as as_strided_copy,
     detach_copy as detach_copy,
@@ -335,7 +335,7 @@ from adjoint.ops.copies import (
     view_as_real_copy as view_as_real_copy,
     view_copy as view_copy,
 )
-from adjoint.ops.facts import (
+from adjoint.ops.arranging.questions import (
     broadcast_shapes as broadcast_shapes,
     detach as detach,
     detach_ as detach_,
@@ -344,15 +344,9 @@ from adjoint.ops.facts import (
     is_neg as is_neg,
     is_nonzero as is_nonzero,
 )
-from adjoint.ops.floating import (
-    frexp as frexp,
-    nextafter as nextafter,
-)
-from adjoint.ops.histograms import (
-    histogram as histogram,
-    histogramdd as histogramdd,
-)
-from adjoint.ops.factorizations import (
+from adjoint.ops.elementwise.floating import frexp as frexp, nextafter as nextafter
+from adjoint.ops.reducing.histograms import histogram as histogram, histogramdd as histogramdd
+from adjoint.ops.matrices.factorizations import (
     geqrf as geqrf,
     lobpcg as lobpcg,
     lu as lu,
@@ -362,10 +356,8 @@ from adjoint.ops.factorizations import (
     svd_lowrank as svd_lowrank,
     triangular_solve as triangular_solve,
 )
-from adjoint.ops.segments import (
-    segment_reduce as segment_reduce,
-)
-from adjoint.ops.matmul import (
+from adjoint.ops.reducing.segments import segment_reduce as segment_reduce
+from adjoint.ops.matrices.matmul import (
     addbmm as addbmm,
     addmm as addmm,
     addmv as addmv,
@@ -385,7 +377,7 @@ from adjoint.ops.matmul import (
     tensordot as tensordot,
     vdot as vdot,
 )
-from adjoint.ops.special import (
+from adjoint.ops.elementwise.special import (
     digamma as digamma,
     erf as erf,
     erfc as erfc,
@@ -400,7 +392,7 @@ from adjoint.ops.special import (
     sinc as sinc,
     xlogy as xlogy,
 )
-from adjoint.ops.activation import (
+from adjoint.ops.elementwise.activation import (
     celu as celu,
     hardshrink as hardshrink,
     prelu as prelu,
@@ -410,7 +402,7 @@ from adjoint.ops.activation import (
     sigmoid as sigmoid,
     threshold as threshold,
 )
-from adjoint.ops.sorting import (
+from adjoint.ops.reducing.sorting import (
     argsort as argsort,
     bucketize as bucketize,
     isin as isin,
@@ -427,7 +419,7 @@ from adjoint.ops.sorting import (
     unique as unique,
     unique_consecutive as unique_consecutive,
 )
-from adjoint.ops.linalg import (
+from adjoint.ops.matrices.linalg import (
     cholesky_inverse as cholesky_inverse,
     cholesky_solve as cholesky_solve,
     det as det,
@@ -438,31 +430,26 @@ from adjoint.ops.linalg import (
     pinverse as pinverse,
     slogdet as slogdet,
 )
-from adjoint.ops.decompositions import (
+from adjoint.ops.matrices.decompositions import (
     cholesky as cholesky,
     lu_unpack as lu_unpack,
     orgqr as orgqr,
     qr as qr,
     svd as svd,
 )
-from adjoint.ops.matrix_norms import (
-    cdist as cdist,
-)
-from adjoint.ops.spectral import (
-    istft as istft,
-    stft as stft,
-)
-from adjoint.ops.normalization import (
+from adjoint.ops.matrices.matrix_norms import cdist as cdist
+from adjoint.ops.signals.spectral import istft as istft, stft as stft
+from adjoint.ops.neural.normalization import (
     group_norm as group_norm,
     layer_norm as layer_norm,
     rms_norm as rms_norm,
 )
-from adjoint.ops.distances import (
+from adjoint.ops.matrices.distances import (
     cosine_similarity as cosine_similarity,
     pairwise_distance as pairwise_distance,
     pdist as pdist,
 )
-from adjoint.ops.convolution import (
+from adjoint.ops.neural.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
     conv3d as conv3d,
@@ -471,35 +458,31 @@ from adjoint.ops.convolution import (
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
 )
-from adjoint.ops.pooling import (
+from adjoint.ops.neural.pooling import (
     avg_pool1d as avg_pool1d,
     max_pool1d as max_pool1d,
     max_pool2d as max_pool2d,
     max_pool3d as max_pool3d,
 )
-from adjoint.ops.adaptive_pooling import (
-    adaptive_avg_pool1d as adaptive_avg_pool1d,
-)
-from adjoint.ops.neural import (
-    bilinear as bilinear,
-)
-from adjoint.ops.resampling import (
+from adjoint.ops.neural.adaptive_pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
+from adjoint.ops.neural.linear import bilinear as bilinear
+from adjoint.ops.neural.resampling import (
     channel_shuffle as channel_shuffle,
     pixel_shuffle as pixel_shuffle,
     pixel_unshuffle as pixel_unshuffle,
 )
-from adjoint.ops.recurrent import (
+from adjoint.ops.neural.recurrent import (
     gru_cell as gru_cell,
     lstm_cell as lstm_cell,
     rnn_relu_cell as rnn_relu_cell,
     rnn_tanh_cell as rnn_tanh_cell,
 )
-from adjoint.ops.dropout import (
+from adjoint.ops.neural.dropout import (
     alpha_dropout as alpha_dropout,
     feature_alpha_dropout as feature_alpha_dropout,
     feature_dropout as feature_dropout,
 )
-from adjoint.ops.random import (
+from adjoint.ops.sampling.random import (
     bernoulli as bernoulli,
     binomial as binomial,
     dropout as dropout,
@@ -507,7 +490,7 @@ from adjoint.ops.random import (
     multinomial as multinomial,
     poisson as poisson,
 )
-from adjoint.native_functions import (
+from adjoint.nn.native_functions import (
     adaptive_max_pool1d as adaptive_max_pool1d,
     alpha_dropout_ as alpha_dropout_,
     batch_norm as batch_norm,
@@ -529,13 +512,13 @@ from adjoint.native_functions import (
 )
 
 # Made from nothing.
-from adjoint.borrowing import (
+from adjoint.creation.from_memory import (
     as_tensor as as_tensor,
     asarray as asarray,
     from_numpy as from_numpy,
     frombuffer as frombuffer,
 )
-from adjoint.creation import (
+from adjoint.creation.factories import (
     arange as arange,
     empty as empty,
     empty_like as empty_like,
@@ -566,7 +549,7 @@ from adjoint.device import (
     get_default_device as get_default_device,
     set_default_device as set_default_device,
 )
-from adjoint.windows import (
+from adjoint.creation.windows import (
     bartlett_window as bartlett_window,
     blackman_window as blackman_window,
     hamming_window as hamming_window,
@@ -585,8 +568,8 @@ from adjoint.random import (
 )
 
 # Recording and its modes.
-from adjoint.ambient import is_grad_enabled as is_grad_enabled
-from adjoint.ambient import is_inference_mode_enabled as is_inference_mode_enabled
+from adjoint.call.context import is_grad_enabled as is_grad_enabled
+from adjoint.call.context import is_inference_mode_enabled as is_inference_mode_enabled
 from adjoint.autograd.grad_mode import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
@@ -616,8 +599,8 @@ from adjoint.settings import (
 )
 
 # To and from elsewhere.
-from adjoint.interop import from_dlpack as from_dlpack, to_dlpack as to_dlpack
-from adjoint.printing import set_printoptions as set_printoptions
+from adjoint.tensors.interop import from_dlpack as from_dlpack, to_dlpack as to_dlpack
+from adjoint.tensors.printing import set_printoptions as set_printoptions
 
 from adjoint.ops.inplace import INPLACE as _INPLACE
 
@@ -625,7 +608,7 @@ from adjoint.ops.inplace import INPLACE as _INPLACE
 from adjoint import autograd as autograd
 from adjoint import fft as fft
 from adjoint import linalg as linalg
-from adjoint import methods as methods
+from adjoint.tensors import methods as methods
 from adjoint import random as random
 from adjoint import signal as signal
 from adjoint import special as special
@@ -645,7 +628,11 @@ _LATER = (
     "utils",
     "viz",
 )
-_HOMES = {"explain": "explaining", "load": "serialization", "save": "serialization"}
+_HOMES = {
+    "explain": "autograd.explaining",
+    "load": "saving.serialization",
+    "save": "saving.serialization",
+}
 
 if TYPE_CHECKING:
     from adjoint import compat as compat
@@ -658,8 +645,8 @@ if TYPE_CHECKING:
     from adjoint import testing as testing
     from adjoint import utils as utils
     from adjoint import viz as viz
-    from adjoint.explaining import explain as explain
-    from adjoint.serialization import load as load, save as save
+    from adjoint.autograd.explaining import explain as explain
+    from adjoint.saving.serialization import load as load, save as save
 
 
 def __getattr__(name: str) -> Any:

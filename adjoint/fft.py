@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from adjoint.creation import tensor
+from adjoint.creation.factories import tensor
 from adjoint.dtypes import FLOAT, as_dtype
-from adjoint.ops.fft import (
+from adjoint.ops.signals.fft import (
     fft_fft as fft,
     fft_fft2 as fft2,
     fft_fftn as fftn,
@@ -26,7 +26,7 @@ from adjoint.ops.fft import (
     fft_rfft2 as rfft2,
     fft_rfftn as rfftn,
 )
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 __all__ = [
     "fft",

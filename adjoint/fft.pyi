@@ -1,6 +1,6 @@
 """The types of fft.py and of what ops add to it; written by python -m tools.stubs."""
 
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from typing import Any
 
 def fft(

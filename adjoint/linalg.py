@@ -1,6 +1,6 @@
 """Linear algebra under the names of torch.linalg."""
 
-from adjoint.ops.decompositions import (
+from adjoint.ops.matrices.decompositions import (
     linalg_cholesky as cholesky,
     linalg_cholesky_ex as cholesky_ex,
     linalg_eig as eig,
@@ -15,8 +15,8 @@ from adjoint.ops.decompositions import (
     linalg_svd as svd,
     linalg_svdvals as svdvals,
 )
-from adjoint.ops.factorizations import linalg_lu_factor_ex as lu_factor_ex
-from adjoint.ops.linalg import (
+from adjoint.ops.matrices.factorizations import linalg_lu_factor_ex as lu_factor_ex
+from adjoint.ops.matrices.linalg import (
     LinAlgError,
     linalg_det as det,
     linalg_diagonal as diagonal,
@@ -33,13 +33,13 @@ from adjoint.ops.linalg import (
     linalg_tensorinv as tensorinv,
     linalg_tensorsolve as tensorsolve,
 )
-from adjoint.ops.matmul import (
+from adjoint.ops.matrices.matmul import (
     linalg_cross as cross,
     linalg_multi_dot as multi_dot,
     linalg_vecdot as vecdot,
     matmul,
 )
-from adjoint.ops.matrix_norms import (
+from adjoint.ops.matrices.matrix_norms import (
     linalg_cond as cond,
     linalg_matrix_norm as matrix_norm,
     linalg_matrix_rank as matrix_rank,

@@ -1,8 +1,8 @@
 """The types of linalg.py and of what ops add to it; written by python -m tools.stubs."""
 
-from adjoint.ops.decompositions import linalg_lu as lu
-from adjoint.ops.factorizations import linalg_lu_factor_ex as lu_factor_ex
-from adjoint.ops.linalg import LinAlgError as LinAlgError
+from adjoint.ops.matrices.decompositions import linalg_lu as lu
+from adjoint.ops.matrices.factorizations import linalg_lu_factor_ex as lu_factor_ex
+from adjoint.ops.matrices.linalg import LinAlgError as LinAlgError
 from adjoint.return_types import linalg_eig
 from adjoint.return_types import linalg_eigh
 from adjoint.return_types import linalg_inv_ex
@@ -10,7 +10,7 @@ from adjoint.return_types import linalg_lu_factor
 from adjoint.return_types import linalg_qr
 from adjoint.return_types import linalg_slogdet
 from adjoint.return_types import linalg_svd
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from typing import Any
 
 def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Tensor:

@@ -13,7 +13,7 @@ from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
 from adjoint.device import device as as_device
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 __all__ = [
     "Generator",

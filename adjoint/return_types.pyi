@@ -1,6 +1,6 @@
 """The types of return_types.py and of what ops add to it; written by python -m tools.stubs."""
 
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from typing import NamedTuple
 
 class cummax(NamedTuple):
@@ -10,6 +10,47 @@ class cummax(NamedTuple):
 class cummin(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class frexp(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
+class linalg_inv_ex(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+class linalg_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class cholesky_lower_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+class linalg_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+class linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+class linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class linalg_eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+class geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
 
 class aminmax(NamedTuple):
     min: Tensor
@@ -56,47 +97,6 @@ class unique_runs(NamedTuple):
     output: Tensor
     inverse: Tensor
     counts: Tensor
-
-class linalg_inv_ex(NamedTuple):
-    inverse: Tensor
-    info: Tensor
-
-class linalg_slogdet(NamedTuple):
-    sign: Tensor
-    logabsdet: Tensor
-
-class cholesky_lower_ex(NamedTuple):
-    L: Tensor
-    info: Tensor
-
-class linalg_qr(NamedTuple):
-    Q: Tensor
-    R: Tensor
-
-class linalg_lu_factor(NamedTuple):
-    LU: Tensor
-    pivots: Tensor
-
-class linalg_eigh(NamedTuple):
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-class linalg_eig(NamedTuple):
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-class linalg_svd(NamedTuple):
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
-
-class geqrf(NamedTuple):
-    a: Tensor
-    tau: Tensor
-
-class frexp(NamedTuple):
-    mantissa: Tensor
-    exponent: Tensor
 
 class layer_standardized(NamedTuple):
     output: Tensor

@@ -1,10 +1,9 @@
 """Special functions, under the names of torch.special."""
 
-from adjoint.ops.activation import sigmoid as expit
-from adjoint.ops.powers import exp2, expm1, log1p
-from adjoint.ops.reduction import log_softmax, logsumexp, softmax
-from adjoint.ops.rounding import round
-from adjoint.ops.special import (
+from adjoint.ops.elementwise.activation import sigmoid as expit
+from adjoint.ops.elementwise.powers import exp2, expm1, log1p
+from adjoint.ops.elementwise.rounding import round
+from adjoint.ops.elementwise.special import (
     bessel_j0,
     bessel_j1,
     bessel_y0,
@@ -33,6 +32,7 @@ from adjoint.ops.special import (
     xlogy,
     zeta,
 )
+from adjoint.ops.reducing.reduction import log_softmax, logsumexp, softmax
 
 psi = digamma
 

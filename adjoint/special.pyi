@@ -1,6 +1,6 @@
 """The types of special.py and of what ops add to it; written by python -m tools.stubs."""
 
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from typing import Any
 
 def expit(input: Any, *, out: Any = None) -> Tensor:
@@ -11,12 +11,6 @@ def expm1(input: Any, *, out: Any = None) -> Tensor:
     """exp(input) - 1, exact for small elements."""
 def log1p(input: Any, *, out: Any = None) -> Tensor:
     """log(1 + input), exact for small elements."""
-def log_softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
-    """The logarithm of softmax, without its underflow."""
-def logsumexp(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
-    """Logarithm of the sum of exponentials over dim."""
-def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
-    """Exponentials along dim, scaled to sum 1."""
 def round(input: Any, *, decimals: int = 0, out: Any = None) -> Tensor:
     """The nearest number with `decimals` decimals; halves go to the even one."""
 def bessel_j0(input: Any, *, out: Any = None) -> Tensor:
@@ -73,5 +67,11 @@ def xlogy(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """input * log(other), and 0 where input is 0."""
 def zeta(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Hurwitz's zeta function: the sum of (k + other) ** -input over k = 0, 1, ..."""
+def log_softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
+    """The logarithm of softmax, without its underflow."""
+def logsumexp(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """Logarithm of the sum of exponentials over dim."""
+def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
+    """Exponentials along dim, scaled to sum 1."""
 def psi(input: Any, *, out: Any = None) -> Tensor:
     """The derivative of lgamma."""

@@ -4,9 +4,9 @@ from adjoint.autograd.hooks import RemovableHandle
 from adjoint.autograd.node import Node
 from adjoint.device import device as _device
 from adjoint.dtypes import dtype as _dtype
-from adjoint.ops.conversion import layout as _layout
-from adjoint.ops.factorizations import TriangularSolution
-from adjoint.ops.histograms import Histogram
+from adjoint.ops.arranging.conversion import layout as _layout
+from adjoint.ops.matrices.factorizations import TriangularSolution
+from adjoint.ops.reducing.histograms import Histogram
 from adjoint.return_types import aminmax as _aminmax
 from adjoint.return_types import cummax as _cummax
 from adjoint.return_types import cummin as _cummin
@@ -16,8 +16,8 @@ from adjoint.return_types import kthvalue as _kthvalue
 from adjoint.return_types import mode as _mode
 from adjoint.return_types import sort as _sort
 from adjoint.return_types import topk as _topk
-from adjoint.size import Size
-from adjoint.tensor_core import TensorCore
+from adjoint.tensors.core import TensorCore
+from adjoint.tensors.size import Size
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int

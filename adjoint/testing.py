@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.autograd.differentiate import grad
+from adjoint.autograd.entry_points import grad
 from adjoint.dtypes import as_dtype
 from adjoint.ops.op import COMPOSITES, MISSING, TABLE, Op
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 @dataclass

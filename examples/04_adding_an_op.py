@@ -1,8 +1,8 @@
 """A new operation is one declaration: what it computes, and its derivatives beside it."""
 
 import adjoint
+from adjoint.ops.arranging.shape import expand
 from adjoint.ops.op import elementwise, general
-from adjoint.ops.shape import expand
 
 
 # The forward gets the array library as `xp`. Each keyword of the decorator names an input that

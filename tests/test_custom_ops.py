@@ -12,7 +12,7 @@ import pytest
 import adjoint
 from adjoint import Tensor, library
 from adjoint.autograd import Function, gradcheck, gradgradcheck
-from adjoint.autograd.derive import jvp
+from adjoint.autograd.forward_rules import jvp
 from adjoint.autograd.graph import saved_tensors_hooks
 from adjoint.ops.op import Op
 from adjoint.utils.checkpoint import (

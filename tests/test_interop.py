@@ -191,7 +191,7 @@ def test_dlpack(z, x):
     array[0] = 7
     assert tensor[0].item() == 7
     assert adjoint.from_dlpack(z).data_ptr() == z.data_ptr()
-    assert adjoint.from_dlpack(adjoint.interop.to_dlpack(z)).tolist() == z.tolist()
+    assert adjoint.from_dlpack(adjoint.tensors.interop.to_dlpack(z)).tolist() == z.tolist()
     assert z.__dlpack_device__() == (1, 0)
     with pytest.raises(BufferError, match="detach"):
         np.from_dlpack(x)

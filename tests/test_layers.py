@@ -13,46 +13,34 @@ ROOT = Path(adjoint.__file__).parent
 # From the bottom up. A module may import its own layer and those below; a package stands for the
 # modules in it that are not named themselves.
 LAYERS = [
-    ["_base", "ambient", "backends", "device", "dtypes", "provenance", "pytree", "size"],
-    ["tensor_core"],
-    ["autograd.hooks", "lineage"],
+    [
+        "_base",
+        "autograd.provenance",
+        "backends",
+        "call.context",
+        "device",
+        "dtypes",
+        "pytree",
+        "tensors.size",
+    ],
+    ["tensors.core"],
+    ["autograd.hooks", "autograd.intermediates"],
     ["autograd.node", "autograd.saved_tensors"],
     [
         "autograd.engine",
         "autograd.graph_task",
         "autograd.leaves",
-        "autograd.ownership",
+        "autograd.reference_counts",
         "autograd.workers",
     ],
-    [
-        "complaints",
-        "dispatch",
-        "op_node",
-        "ops.op",
-        "promotion",
-        "recording",
-        "tensor",
-        "views",
-        "widening",
-    ],
-    [
-        "borrowing",
-        "creation",
-        "creation_options",
-        "interop",
-        "literals",
-        "ops",
-        "pickling",
-        "printing",
-        "random",
-        "subclass",
-    ],
-    ["signal", "windows"],
-    ["autograd", "fft", "func", "library", "linalg", "methods"],
-    ["explaining", "native_functions", "return_types", "settings", "special", "version"],
+    ["call", "ops.op", "tensors.tensor", "tensors.views"],
+    ["creation", "ops", "random", "tensors"],
+    ["signal"],
+    ["autograd", "fft", "func", "library", "linalg", "tensors.methods"],
+    ["return_types", "settings", "special", "version"],
     ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
     ["distributions"],
-    ["safetensors_files", "saved_objects", "serialization"],
+    ["saving"],
     ["__main__", "cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names
 ]
@@ -63,7 +51,7 @@ LIBRARIES = {"numpy", "scipy", "ml_dtypes", "cupy", "jax", "torch"}
 EXCEPTIONS = {
     "adjoint.dtypes": ({"numpy", "ml_dtypes"}, "our data types are named after NumPy's"),
     "adjoint.testing": ({"numpy"}, "samples are NumPy arrays, whatever the backend"),
-    "adjoint.ops.conversion": ({"ml_dtypes"}, "it knows the limits of bfloat16"),
+    "adjoint.ops.arranging.conversion": ({"ml_dtypes"}, "it knows the limits of bfloat16"),
 }
 
 

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint import dispatch, library
+from adjoint import library
+from adjoint.call import dispatch
 from adjoint.dtypes import can_cast
 from adjoint.library.trials import TableTrial
 from adjoint.ops.inplace import INPLACE, InplaceOp
 from adjoint.ops.op import TABLE, Op, general
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from adjoint.testing import Sample, is_differentiable, map_arrays, samples_of
 
 SCHEMA, RULES, BACKWARD, GRADIENTS = (

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint import dispatch
-from adjoint.autograd.derive import jvp
-from adjoint.autograd.differentiate import grad
+from adjoint.autograd.entry_points import grad
+from adjoint.autograd.forward_rules import jvp
+from adjoint.call import dispatch
+from adjoint.call.record import inputs_to_keep
 from adjoint.dtypes import dtype
+from adjoint.ops.arranging.shape import expand
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE, Op
-from adjoint.ops.shape import expand
-from adjoint.recording import inputs_to_keep
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import TensorCore
+from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor
 from adjoint.testing import (
     Sample,
     all_functions,

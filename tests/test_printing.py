@@ -119,7 +119,7 @@ def test_format():
 
 
 def test_printoptions_restores():
-    with adjoint.printing.printoptions(precision=1, sci_mode=True):
+    with adjoint.tensors.printing.printoptions(precision=1, sci_mode=True):
         assert repr(adjoint.tensor(1.5)) == "tensor(1.5e+00)"
     assert repr(adjoint.tensor(1.5)) == "tensor(1.5000)"
 

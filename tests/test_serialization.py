@@ -17,7 +17,7 @@ import adjoint
 from adjoint import nn, ones, tensor, zeros
 from adjoint.dtypes import ALL
 from adjoint.optim import AdamW
-from adjoint.serialization import load, save
+from adjoint.saving.serialization import load, save
 
 
 def through(obj, **options):
@@ -455,7 +455,7 @@ def test_places_that_are_no_files(tmp_path):
 
 
 def test_a_header_that_no_program_would_read_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("adjoint.safetensors_files._LONGEST_HEADER", 1000)
+    monkeypatch.setattr("adjoint.saving.safetensors_files._LONGEST_HEADER", 1000)
     with pytest.raises(ValueError, match="save long bytes or lists of numbers as tensors"):
         save(b"\0" * 1000, tmp_path / "x")
     assert not list(tmp_path.iterdir())

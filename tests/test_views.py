@@ -11,7 +11,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd import grad, inference_mode, no_grad
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 try:
     import torch

@@ -24,17 +24,22 @@ import adjoint.nn  # gives Tensor a method, too
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.method_order import MethodOrder
 from adjoint.ops.op import COMPOSITES, TABLE, Op
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 HOME = Path(adjoint.__file__).parent
-MODULE = sys.modules["adjoint.tensor"]  # adjoint.tensor is a function
+MODULE = sys.modules["adjoint.tensors.tensor"]  # adjoint.tensor is a function
 MODULES = ["adjoint", "adjoint.fft", "adjoint.linalg", "adjoint.nn.functional", "adjoint.special"]
 WIDTH = 100
 TITLE = '"""The types of {source} and of what ops add to it; written by python -m tools.stubs."""'
 STARS: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
 
 # Where the functions live that answer a tensor unless they are listed below.
-OWN = ("adjoint.ops.", "adjoint.dispatch", "adjoint.nn.functional", "adjoint.native_functions")
+OWN = (
+    "adjoint.ops.",
+    "adjoint.call.dispatch",
+    "adjoint.nn.functional",
+    "adjoint.nn.native_functions",
+)
 SEVERAL = "tuple[Tensor, ...]"
 PAIR = "tuple[Tensor, Tensor]"
 RESULTS: dict[str, Any] = {
@@ -59,7 +64,7 @@ MEMBER_RESULTS: dict[str, Any] = {
     **dict.fromkeys(["is_cpu", "is_cuda", "is_meta", "is_xla"], "bool"),
     **dict.fromkeys(["is_quantized", "is_sparse"], "bool"),
     "shape": "Size",
-    "layout": "adjoint.ops.conversion.layout",
+    "layout": "adjoint.ops.arranging.conversion.layout",
     "nbytes": "int",
     "__iter__": "Iterator[Tensor]",
 }
@@ -319,7 +324,7 @@ def function_lines(member: Member, first: list[str], result: Any, types: Types) 
 
 
 def tensor_stub() -> str:
-    """The text of adjoint/tensor.pyi."""
+    """The text of adjoint/tensors/tensor.pyi."""
     types = Types(dir(Tensor), ["Tensor"])
     bases = ", ".join(types.spell(base) for base in Tensor.__bases__)
     lines = [f"class Tensor({bases}):", f'    """{Tensor.__doc__}"""', ""]
@@ -339,7 +344,7 @@ def return_types_stub() -> str:
         if op.outputs is not None:
             fields = [f"    {field}: Tensor" for field in op.outputs._fields]
             lines += ["", f"class {op.name}(NamedTuple):", *fields]
-    imports = ["from typing import NamedTuple", "from adjoint.tensor import Tensor"]
+    imports = ["from typing import NamedTuple", "from adjoint.tensors.tensor import Tensor"]
     return joined("return_types.py", imports, lines[1:])
 
 

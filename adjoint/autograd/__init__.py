@@ -7,8 +7,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
-    "backward": "differentiate",
-    "grad": "differentiate",
+    "backward": "entry_points",
+    "grad": "entry_points",
     "no_grad": "grad_mode",
     "enable_grad": "grad_mode",
     "set_grad_enabled": "grad_mode",
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         detect_anomaly as detect_anomaly,
         set_detect_anomaly as set_detect_anomaly,
     )
-    from adjoint.autograd.differentiate import backward as backward, grad as grad
+    from adjoint.autograd.entry_points import backward as backward, grad as grad
     from adjoint.autograd.function import Function as Function
     from adjoint.autograd.grad_mode import (
         enable_grad as enable_grad,

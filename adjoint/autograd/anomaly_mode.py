@@ -9,14 +9,14 @@ import traceback
 import warnings
 from typing import Any
 
-from adjoint.ambient import ambient, change_anomaly, change_watchers
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import current_task
 from adjoint.backends import quiet
-from adjoint.complaints import described
+from adjoint.call.context import ambient, change_anomaly, change_watchers
+from adjoint.call.errors import described
+from adjoint.call.promotion import unwrapped
 from adjoint.dtypes import FLOAT, category_of
-from adjoint.promotion import unwrapped
-from adjoint.tensor_core import TensorCore, backend_of, raw
+from adjoint.tensors.core import TensorCore, backend_of, raw
 
 __all__ = [
     "detect_anomaly",

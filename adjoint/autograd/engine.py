@@ -13,7 +13,6 @@ import threading
 from heapq import heappop, heappush
 from typing import Any, Final
 
-from adjoint.ambient import DEFAULT, ambient, is_grad_enabled, set_ambient
 from adjoint.autograd.graph_task import (
     GraphTask,
     under_way,
@@ -26,9 +25,10 @@ from adjoint.autograd.hooks import (
 )
 from adjoint.autograd.leaves import accumulate, commit, remember_retained, roll_back
 from adjoint.autograd.node import AccumulateGrad, Node, conform
-from adjoint.autograd.ownership import is_first_alone
+from adjoint.autograd.reference_counts import is_first_alone
 from adjoint.backends.error_state import IGNORE, STATE
-from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, raw
+from adjoint.call.context import DEFAULT, ambient, is_grad_enabled, set_ambient
+from adjoint.tensors.core import NDARRAY, TensorCore, backend_of, raw
 
 push: Final[Any] = heappush
 pop: Final[Any] = heappop

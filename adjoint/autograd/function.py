@@ -10,8 +10,6 @@ import inspect
 import warnings
 from typing import Any
 
-from adjoint import views
-from adjoint.ambient import ambient, change_grad_enabled, is_grad_enabled
 from adjoint.autograd.function_node import (
     DelayedError,
     FunctionCtx as FunctionCtx,
@@ -20,10 +18,12 @@ from adjoint.autograd.function_node import (
     placed,
 )
 from adjoint.autograd.hooks import attach_region_hooks
-from adjoint.lineage import Lineage
-from adjoint.ops.conversion import alias
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import CUSTOM_VIEW, DEFAULT_VIEW, MULTI_OUTPUT_VIEW, is_floating
+from adjoint.autograd.intermediates import Lineage
+from adjoint.call.context import ambient, change_grad_enabled, is_grad_enabled
+from adjoint.ops.arranging.conversion import alias
+from adjoint.tensors import views
+from adjoint.tensors.core import CUSTOM_VIEW, DEFAULT_VIEW, MULTI_OUTPUT_VIEW, is_floating
+from adjoint.tensors.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 

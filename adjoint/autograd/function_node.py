@@ -7,7 +7,6 @@ other attribute: attributes live in one dictionary of the node, which every ctx 
 import weakref
 from typing import Any
 
-from adjoint.ambient import change_grad_enabled, is_grad_enabled
 from adjoint.autograd.node import (
     ANY_DEPTH,
     Node,
@@ -18,9 +17,10 @@ from adjoint.autograd.node import (
     next_sequence_number,
 )
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
+from adjoint.call.context import change_grad_enabled, is_grad_enabled
 from adjoint.dtypes import COMPLEX, category_of
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import Spec, backend_of
+from adjoint.tensors.core import Spec, backend_of
+from adjoint.tensors.tensor import Tensor
 
 # What a ctx shows of its node, besides the attributes a Function has set.
 SHOWN = (

@@ -9,11 +9,11 @@ respect to them is the product that is wanted. `vectorize=True` makes one pass f
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from adjoint.autograd.differentiate import grad
+from adjoint.autograd.entry_points import grad
 from adjoint.autograd.grad_mode import enable_grad
-from adjoint.creation import zeros_like
+from adjoint.creation.factories import zeros_like
 from adjoint.ops import find_function
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

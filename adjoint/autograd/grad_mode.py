@@ -1,7 +1,7 @@
 """Whether operations are recorded: no_grad, enable_grad, set_grad_enabled, inference_mode.
 
 Each is a context manager and a decorator, of generators too. The settings themselves are in
-`adjoint.ambient`.
+`adjoint.call.context`.
 """
 
 import functools
@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from adjoint.ambient import change_any_layout, change_grad_enabled, change_inference
+from adjoint.call.context import change_any_layout, change_grad_enabled, change_inference
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

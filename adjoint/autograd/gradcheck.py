@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from adjoint.autograd.differentiate import grad
+from adjoint.autograd.entry_points import grad
 from adjoint.autograd.jacobians import (
     GradcheckError as GradcheckError,
     Problem,
@@ -27,11 +27,11 @@ from adjoint.autograd.jacobians import (
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
-from adjoint.creation import zeros_like
+from adjoint.creation.factories import zeros_like
 from adjoint.ops import find_function
 from adjoint.ops.op import find
 from adjoint.random import Generator
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 __all__ = [
     "GradcheckError",

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
-from adjoint.ambient import ambient, change_guards, change_node_hooks, change_saved_hooks
 from adjoint.autograd.graph_task import GraphTask, current_task, queue_callback as queue_callback
 from adjoint.autograd.hooks import (
     ACCUMULATE,
@@ -24,13 +23,14 @@ from adjoint.autograd.hooks import (
     name_of,
 )
 from adjoint.autograd.node import AccumulateGrad, GradientEdge, Node, edge_node
-from adjoint.provenance import (
+from adjoint.autograd.provenance import (
     Source as Source,
     is_provenance_enabled as is_provenance_enabled,
     set_provenance_enabled as set_provenance_enabled,
 )
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import VersionCounter
+from adjoint.call.context import ambient, change_guards, change_node_hooks, change_saved_hooks
+from adjoint.tensors.core import VersionCounter
+from adjoint.tensors.tensor import Tensor
 
 __all__ = [
     "GradientEdge",

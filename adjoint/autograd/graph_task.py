@@ -4,11 +4,11 @@ import contextvars
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.ambient import change_grad_enabled
+from adjoint.call.context import change_grad_enabled
 
 if TYPE_CHECKING:
     from adjoint.autograd.node import AccumulateGrad, Node
-    from adjoint.tensor_core import TensorCore
+    from adjoint.tensors.core import TensorCore
 
 
 class _TaskCounter:

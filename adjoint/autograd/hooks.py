@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Final
 
 from adjoint._base import HookTable, WeakBase, mypyc_attr
-from adjoint.tensor_core import TensorCore, factory
+from adjoint.tensors.core import TensorCore, factory
 
 # The kinds of hook, in the words of messages and records.
 TENSOR: Final = "tensor hook"

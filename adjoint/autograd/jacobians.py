@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from adjoint.autograd.differentiate import grad
+from adjoint.autograd.entry_points import grad
 from adjoint.backends import backend_of, quiet
 from adjoint.backends.numpy import numpy_backend
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 np = numpy_backend.xp
 

@@ -8,13 +8,13 @@ import os
 import threading
 from typing import Any, Final
 
-from adjoint.ambient import is_any_layout_allowed
 from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.hooks import NodeHooks, run_accumulate_hooks, wrapped
 from adjoint.autograd.node import AccumulateGrad, Node
-from adjoint.autograd.ownership import is_alone
+from adjoint.autograd.reference_counts import is_alone
 from adjoint.autograd.saved_tensors import before_change
-from adjoint.tensor_core import NDARRAY, TensorCore, backend_of, factory, raw
+from adjoint.call.context import is_any_layout_allowed
+from adjoint.tensors.core import NDARRAY, TensorCore, backend_of, factory, raw
 
 
 class _Locks:

@@ -7,7 +7,6 @@ import weakref
 from typing import Any, Final, NamedTuple
 
 from adjoint._base import WeakBase, mypyc_attr
-from adjoint.ambient import is_grad_enabled
 from adjoint.autograd.hooks import (
     POST,
     PRE,
@@ -17,8 +16,7 @@ from adjoint.autograd.hooks import (
     pre_table,
     register,
 )
-from adjoint.dtypes import COMPLEX, FLOAT, category_of
-from adjoint.provenance import (
+from adjoint.autograd.provenance import (
     INTERPRETED,
     Source,
     calls,
@@ -29,7 +27,9 @@ from adjoint.provenance import (
     trail,
     user_frame,
 )
-from adjoint.tensor_core import (
+from adjoint.call.context import is_grad_enabled
+from adjoint.dtypes import COMPLEX, FLOAT, category_of
+from adjoint.tensors.core import (
     F32,
     OWN_DTYPE,
     Spec,

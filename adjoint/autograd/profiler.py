@@ -7,7 +7,6 @@ make the call of every op, the engine tells it of every node. `profile` puts one
 
 from typing import Any, Self
 
-from adjoint.ambient import ambient, change_observers, change_watchers, switchboard
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.profiler_events import (
     EventList as EventList,
@@ -15,8 +14,9 @@ from adjoint.autograd.profiler_events import (
     FunctionEventAvg as FunctionEventAvg,
     Results,
 )
+from adjoint.autograd.provenance import calls, module_path, modules_of
 from adjoint.autograd.recorder import Recorder, Running
-from adjoint.provenance import calls, module_path, modules_of
+from adjoint.call.context import ambient, change_observers, change_watchers, switchboard
 
 
 class ModulePaths:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adjoint.provenance import Source
+from adjoint.autograd.provenance import Source
 
 MICROSECOND = 1_000  # in nanoseconds, the unit of everything that is kept
 

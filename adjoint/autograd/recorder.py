@@ -12,8 +12,8 @@ from typing import Any
 from adjoint import backends
 from adjoint.autograd.node import Node, sequence
 from adjoint.autograd.profiler_events import EventList, FunctionEvent
-from adjoint.provenance import Source, locate, user_frame
-from adjoint.tensor_core import NDARRAY, TensorCore, backend_of
+from adjoint.autograd.provenance import Source, locate, user_frame
+from adjoint.tensors.core import NDARRAY, TensorCore, backend_of
 
 
 @dataclass(slots=True, eq=False)

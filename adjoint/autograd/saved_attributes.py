@@ -7,9 +7,9 @@ hooks can be registered. The names are PyTorch's for the ops that both save the 
 from typing import Any
 
 from adjoint.autograd.saved_tensors import SavedTensor, freed
-from adjoint.op_node import OpNode
+from adjoint.call.op_node import OpNode
 from adjoint.ops.op import RESULT, SHAPE, TABLE, VALUE, Op
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 _names: dict[str, dict[str, tuple[int, int]]] = {}
 

@@ -7,11 +7,11 @@ where hooks on saving are active is a value packed into a `SavedTensor`.
 import weakref
 from typing import Any
 
-from adjoint.ambient import ambient, change_grad_enabled, switchboard
 from adjoint.autograd.hooks import name_of
 from adjoint.autograd.node import AccumulateGrad, Node, edge_node
 from adjoint.backends import lookup
-from adjoint.tensor_core import TensorCore, VersionCounter, backend_of, factory
+from adjoint.call.context import ambient, change_grad_enabled, switchboard
+from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, factory
 
 
 class SavedTensor:

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 from adjoint.device import device
 from adjoint.dtypes import dtype
-from adjoint.size import Size
-from adjoint.tensor import Tensor
+from adjoint.tensors.size import Size
+from adjoint.tensors.tensor import Tensor
 
 Number: TypeAlias = int | float | bool
 Device: TypeAlias = device | str | int | None

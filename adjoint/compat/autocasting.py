@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from adjoint import dtypes
-from adjoint.ambient import ambient, change_watchers
 from adjoint.autograd.grad_mode import ContextDecorator
+from adjoint.call.context import ambient, change_watchers
+from adjoint.call.dispatch import tensors_in
 from adjoint.compat import cuda
-from adjoint.dispatch import tensors_in
 from adjoint.dtypes import dtype as Dtype  # noqa: N812  # autocast's own parameter is called dtype
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 # The narrow type of each kind of device.
 _DEFAULTS = {"cpu": dtypes.bfloat16 or dtypes.float16, "cuda": dtypes.float16}

@@ -1,7 +1,7 @@
 """torch._C's list of tensors whose memory a captured graph owns; nothing here puts any on it."""
 
 from adjoint.compat.weak_tensors import WeakTensorKeyDictionary
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 _cached = WeakTensorKeyDictionary()
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adjoint import dtypes
-from adjoint.borrowing import as_tensor
+from adjoint.creation.from_memory import as_tensor
 from adjoint.dtypes import dtype, promote_types
-from adjoint.ops.comparison import isclose
-from adjoint.tensor import Tensor
+from adjoint.ops.elementwise.comparison import isclose
+from adjoint.tensors.tensor import Tensor
 from adjoint.testing import make_tensor as make_tensor
 
 _ABSOLUTE = 1e-5

@@ -7,10 +7,10 @@ are called on tensors; gradients without create_graph are computed on arrays, an
 from collections.abc import Mapping
 from typing import Any, Self
 
-from adjoint.ambient import ambient, change_watchers
+from adjoint.call.context import ambient, change_watchers
+from adjoint.call.dispatch import tensors_in
 from adjoint.compat.operators import overload_of
-from adjoint.dispatch import tensors_in
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 class TorchDispatchMode:

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from adjoint.creation import empty
+from adjoint.creation.factories import empty
 from adjoint.distributions.multivariate import factor_of_inverse, squared_distance, times_vector
 from adjoint.distributions.parameters import sum_rightmost
 from adjoint.distributions.relaxed import (
     ExpRelaxedCategorical as ExpRelaxedCategorical,
     LogitRelaxedBernoulli as LogitRelaxedBernoulli,
 )
-from adjoint.ops.implicit import dirichlet_rule
-from adjoint.tensor import Tensor
+from adjoint.ops.sampling.implicit import dirichlet_rule
+from adjoint.tensors.tensor import Tensor
 
 _batch_mahalanobis = squared_distance
 _batch_mv = times_vector

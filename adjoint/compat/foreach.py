@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.ops.matrix_norms import linalg_vector_norm
-from adjoint.tensor import Tensor
+from adjoint.ops.matrices.matrix_norms import linalg_vector_norm
+from adjoint.tensors.tensor import Tensor
 
 _UNARY = (
     "abs acos asin atan ceil clone cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p "

@@ -6,7 +6,7 @@ from typing import Any
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.compat import cuda
 from adjoint.pytree import tree_map
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 def _grads(optimizer: Any) -> list[Any]:

@@ -4,7 +4,7 @@ import weakref
 from typing import Any
 
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 class _Joined(Node):

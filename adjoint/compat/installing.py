@@ -12,8 +12,8 @@ from typing import Any
 from adjoint.autograd.node import AccumulateGrad
 from adjoint.compat.mirror import ROOT
 from adjoint.dtypes import dtype
-from adjoint.size import Size
-from adjoint.tensor import Tensor
+from adjoint.tensors.size import Size
+from adjoint.tensors.tensor import Tensor
 
 _ALIASES = {"torch": ROOT, "functorch": f"{ROOT}.functorch"}
 

@@ -22,7 +22,7 @@ from adjoint.nn.module_hooks import (
     PARAMETER_REGISTRATION,
     register_module_forward_hook,
 )
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 BackwardHook = Callable[[Any, Any, Any], Any]
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 from adjoint._base import HookTable
 from adjoint.autograd.node import Node
 from adjoint.dtypes import from_numpy_dtype
-from adjoint.size import Size
-from adjoint.tensor import Tensor
+from adjoint.tensors.size import Size
+from adjoint.tensors.tensor import Tensor
 
 
 class InputMetadata(NamedTuple):

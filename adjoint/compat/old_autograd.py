@@ -6,7 +6,7 @@ from typing import Any
 from adjoint.autograd import graph
 from adjoint.autograd.graph_task import current_task
 from adjoint.compat.switches import switch
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 _VIEWS = """How a view that was changed finds its history: adjoint always replays the view."""
 _THREADS = """Whether backward may use threads: adjoint uses one for each device that needs it."""

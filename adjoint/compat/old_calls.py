@@ -4,9 +4,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.autograd.provenance import user_frame
 from adjoint.ops.op import TABLE, Op
-from adjoint.provenance import user_frame
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 _WITH_FACTOR = {"add": "alpha", "sub": "alpha", "addcmul": "value", "addcdiv": "value"}
 _PRODUCTS = ("addmm", "addmv", "addr", "addbmm", "baddbmm")

@@ -3,11 +3,11 @@
 from typing import Any
 
 from adjoint.compat.storages import DTYPE_NAMES
-from adjoint.creation import tensor, zeros
+from adjoint.creation.factories import tensor, zeros
 from adjoint.device import device, set_default_device
 from adjoint.dtypes import dtype, set_default_dtype
-from adjoint.size import Size
-from adjoint.tensor import Tensor
+from adjoint.tensors.size import Size
+from adjoint.tensors.tensor import Tensor
 
 
 class TensorType(type):

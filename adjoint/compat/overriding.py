@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from adjoint.subclass import plain
-from adjoint.tensor import Tensor
+from adjoint.tensors.subclass import plain
+from adjoint.tensors.tensor import Tensor
 
 DisableTorchFunction = DisableTorchFunctionSubclass = plain
 

@@ -246,7 +246,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "utils.data.dataloader": ("adjoint.utils.data",),
     "utils.data.dataset": ("adjoint.utils.data",),
     "utils.data.sampler": ("adjoint.utils.data",),
-    "utils.dlpack": ("adjoint.interop",),
+    "utils.dlpack": ("adjoint.tensors.interop",),
     "utils.hooks": ("adjoint.utils.hooks", "adjoint.autograd.hooks"),
     "utils.model_zoo": ("adjoint.compat.hub",),
     "utils.weak": ("adjoint.compat.weak_tensors",),

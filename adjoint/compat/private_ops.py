@@ -3,12 +3,12 @@
 from typing import Any
 
 from adjoint.device import device
-from adjoint.ops.activation import relu
-from adjoint.ops.arithmetic import add
-from adjoint.ops.conversion import requested
-from adjoint.ops.resampling import channel_shuffle
-from adjoint.ops.sorting import unique
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.conversion import requested
+from adjoint.ops.elementwise.activation import relu
+from adjoint.ops.elementwise.arithmetic import add
+from adjoint.ops.neural.resampling import channel_shuffle
+from adjoint.ops.reducing.sorting import unique
+from adjoint.tensors.tensor import Tensor
 
 
 def _unique2(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.dtypes import dtype
-from adjoint.ops.shape import cat
+from adjoint.ops.arranging.shape import cat
 
 __all__ = ["_element_size", "_flatten_dense_tensors", "_unflatten_dense_tensors"]
 

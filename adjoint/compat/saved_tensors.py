@@ -3,9 +3,9 @@
 import warnings
 from typing import Any
 
-from adjoint.ambient import ambient
 from adjoint.autograd import saved_tensors
-from adjoint.tensor import Tensor
+from adjoint.call.context import ambient
+from adjoint.tensors.tensor import Tensor
 
 
 class _SavedTensorType(type):

@@ -24,7 +24,7 @@ from adjoint.compat.torch_files import (
 )
 from adjoint.compat.unpickling import WeightsUnpickler
 from adjoint.device import device
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 def save(

@@ -7,13 +7,13 @@ elements were given is not remembered: those that are not zero count.
 from typing import Any
 
 from adjoint import dtypes
-from adjoint.borrowing import as_tensor
 from adjoint.compat.old_tensor_types import CPU_TYPES
-from adjoint.creation import zeros
-from adjoint.ops.indexing import index_put
-from adjoint.ops.matmul import addmm as addmm, mm as mm
-from adjoint.ops.reduction import sum as sum
-from adjoint.tensor import Tensor
+from adjoint.creation.factories import zeros
+from adjoint.creation.from_memory import as_tensor
+from adjoint.ops.arranging.indexing import index_put
+from adjoint.ops.matrices.matmul import addmm as addmm, mm as mm
+from adjoint.ops.reducing.reduction import sum as sum
+from adjoint.tensors.tensor import Tensor
 
 
 def sparse_coo_tensor(

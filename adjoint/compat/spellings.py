@@ -6,7 +6,7 @@ From a path below torch to a module of adjoint's and a name in it; looked up whe
 _ANOMALY = "adjoint.autograd.anomaly_mode"
 _CASTING = "adjoint.compat.autocasting"
 _GRAPH = "adjoint.autograd.graph"
-_IMPLICIT = "adjoint.ops.implicit"
+_IMPLICIT = "adjoint.ops.sampling.implicit"
 _UNCOMPILED = "adjoint.compat.uncompiled"
 _LINEAR = "NonDynamicallyQuantizableLinear"  # the last layer of attention
 
@@ -22,7 +22,7 @@ SPELLINGS: dict[str, str] = {
     "is_anomaly_check_nan_enabled": f"{_ANOMALY}:is_anomaly_check_nan_enabled",
     "is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
     "sparse_coo_tensor": "adjoint.compat.sparse_tensors:sparse_coo_tensor",
-    "spmm": "adjoint.ops.matmul:mm",
+    "spmm": "adjoint.ops.matrices.matmul:mm",
     "vmap": "adjoint.func:vmap",
     # Differentiation.
     "_vmap_internals._vmap": "adjoint.func:vmap",
@@ -67,7 +67,7 @@ SPELLINGS: dict[str, str] = {
     "_C._will_engine_execute_node": f"{_GRAPH}:will_run",
     # Modes.
     "_C._AutoDispatchBelowAutograd": "adjoint:no_grad",
-    "_C._set_grad_enabled": "adjoint.ambient:change_grad_enabled",
+    "_C._set_grad_enabled": "adjoint.call.context:change_grad_enabled",
     "_C.is_anomaly_enabled": f"{_ANOMALY}:is_anomaly_enabled",
     "_C.is_grad_enabled": "adjoint:is_grad_enabled",
     "_C.is_inference_mode_enabled": "adjoint:is_inference_mode_enabled",
@@ -75,8 +75,8 @@ SPELLINGS: dict[str, str] = {
     "_C.Generator": "adjoint:Generator",
     "_C.Size": "adjoint:Size",
     "_C.Tag": "adjoint.compat.libraries:Tag",
-    "_C.TensorBase": "adjoint.tensor_core:TensorCore",
-    "_C._TensorBase": "adjoint.tensor_core:TensorCore",
+    "_C.TensorBase": "adjoint.tensors.core:TensorCore",
+    "_C._TensorBase": "adjoint.tensors.core:TensorCore",
     "_C._functions.AccumulateGrad": "adjoint.autograd.node:AccumulateGrad",
     "_C.default_generator": "adjoint:default_generator",
     "_C.device": "adjoint:device",

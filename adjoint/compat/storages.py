@@ -5,10 +5,10 @@ from typing import Any, Self
 
 from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
-from adjoint.creation import tensor as new_tensor, zeros
+from adjoint.creation.factories import tensor as new_tensor, zeros
 from adjoint.dtypes import dtype, get_default_dtype, uint8
-from adjoint.ops.conversion import data_ptr
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.conversion import data_ptr
+from adjoint.tensors.tensor import Tensor
 
 # Storages of one data type have a class of their own, torch.FloatStorage, and most tensors a type.
 DTYPE_NAMES: dict[str, dtype | None] = {

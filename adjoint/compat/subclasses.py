@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 def _ignore_arguments(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from adjoint._base import HookTable
-from adjoint.ambient import is_inference_mode_enabled
 from adjoint.autograd.node import edge_node
+from adjoint.call.context import is_inference_mode_enabled
 from adjoint.compat.old_tensor_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
 from adjoint.compat.storages import (
     CLASSES,
@@ -15,7 +15,7 @@ from adjoint.compat.storages import (
     UntypedStorage,
     elements_for,
 )
-from adjoint.ops.conversion import (
+from adjoint.ops.arranging.conversion import (
     alias,
     channels_last,
     channels_last_3d,
@@ -24,8 +24,8 @@ from adjoint.ops.conversion import (
     preserve_format,
     type_,
 )
-from adjoint.tensor import Tensor
-from adjoint.views import replay
+from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.views import replay
 
 _LAYOUTS = (contiguous_format, channels_last, channels_last_3d)
 

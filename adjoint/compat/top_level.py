@@ -27,8 +27,8 @@ from adjoint.compat.storages import (
 )
 from adjoint.compat.uncompiled import compile as compile
 from adjoint.compat.versions import __version__ as __version__
-from adjoint.ops.conversion import layout
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.conversion import layout
+from adjoint.tensors.tensor import Tensor
 
 Storage = STORAGES["FloatStorage"]
 

@@ -14,9 +14,9 @@ from adjoint.compat import (
 from adjoint.compat.attaching import attach
 from adjoint.compat.mirror import reflect
 
-attach("adjoint.tensor:Tensor", tensor_methods.METHODS, replace=("type", "__dir__"))
-attach("adjoint.tensor:Tensor", sparse_tensors.METHODS)
-attach("adjoint.tensor:Tensor", subclasses.METHODS, replace=("__init_subclass__",))
+attach("adjoint.tensors.tensor:Tensor", tensor_methods.METHODS, replace=("type", "__dir__"))
+attach("adjoint.tensors.tensor:Tensor", sparse_tensors.METHODS)
+attach("adjoint.tensors.tensor:Tensor", subclasses.METHODS, replace=("__init_subclass__",))
 attach("adjoint.autograd.node:Node", node_methods.METHODS)
 attach("adjoint.autograd.function_node:FunctionCtx", saved_tensors.FUNCTION_METHODS)
 attach("adjoint.autograd.graph:MutationContext", saved_tensors.MUTATION_METHODS)

@@ -11,8 +11,8 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.compat.old_tensor_types import CPU_TYPES
 from adjoint.compat.unpickling import WeightsUnpickler
 from adjoint.nn import Parameter
-from adjoint.size import Size
-from adjoint.tensor import Tensor
+from adjoint.tensors.size import Size
+from adjoint.tensors.tensor import Tensor
 
 START = b"PK\x03\x04"  # how such a file begins
 

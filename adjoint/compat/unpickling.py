@@ -4,7 +4,7 @@ import pickle
 from typing import Any, ClassVar
 
 from adjoint.compat.safe_globals import find_allowed
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 class WeightsUnpickler(pickle.Unpickler):
@@ -12,10 +12,10 @@ class WeightsUnpickler(pickle.Unpickler):
 
     ALLOWED: ClassVar[dict[str, set[str]]] = {
         "adjoint._base": {"HookTable"},
-        "adjoint.pickling": {"rebuilt"},
-        "adjoint.tensor": {"Tensor"},
+        "adjoint.tensors.pickling": {"rebuilt"},
+        "adjoint.tensors.tensor": {"Tensor"},
         "adjoint.dtypes": {"by_name"},
-        "adjoint.size": {"Size"},
+        "adjoint.tensors.size": {"Size"},
         "adjoint.device": {"device"},
         "adjoint.nn.parameter": {"Parameter", "Buffer"},
         "collections": {"OrderedDict", "defaultdict", "Counter"},

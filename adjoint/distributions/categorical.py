@@ -4,17 +4,17 @@ import math
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.creation import arange, eye, full, ones_like, tensor
+from adjoint.creation.factories import arange, eye, full, ones_like, tensor
 from adjoint.distributions import constraints
 from adjoint.distributions.counts import Binomial
 from adjoint.distributions.distribution import Distribution
 from adjoint.distributions.parameters import EitherParameter, broadcast_all
 from adjoint.dtypes import int64
-from adjoint.ops.conversion import finfo
-from adjoint.ops.positions import one_hot
-from adjoint.ops.random import multinomial
-from adjoint.ops.shape import broadcast_tensors
-from adjoint.size import Size
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.positions import one_hot
+from adjoint.ops.arranging.shape import broadcast_tensors
+from adjoint.ops.sampling.random import multinomial
+from adjoint.tensors.size import Size
 
 __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
 

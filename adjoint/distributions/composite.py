@@ -8,7 +8,7 @@ from adjoint.distributions.categorical import Categorical
 from adjoint.distributions.distribution import Distribution
 from adjoint.distributions.parameters import sum_rightmost
 from adjoint.distributions.transforms import ComposeTransform, Transform
-from adjoint.size import Size
+from adjoint.tensors.size import Size
 
 __all__ = ["Independent", "MixtureSameFamily", "TransformedDistribution"]
 

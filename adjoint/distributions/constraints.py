@@ -6,13 +6,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.creation import full
+from adjoint.creation.factories import full
 from adjoint.distributions.parameters import all_rightmost
 from adjoint.dtypes import bool_
-from adjoint.ops.comparison import isclose
-from adjoint.ops.conversion import finfo
-from adjoint.ops.decompositions import linalg_cholesky_ex, linalg_eigvalsh
-from adjoint.ops.shape import cat as cat_tensors, stack as stack_tensors
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.shape import cat as cat_tensors, stack as stack_tensors
+from adjoint.ops.elementwise.comparison import isclose
+from adjoint.ops.matrices.decompositions import linalg_cholesky_ex, linalg_eigvalsh
 
 __all__ = [
     "Constraint",

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.creation import full_like
+from adjoint.creation.factories import full_like
 from adjoint.distributions import constraints
 from adjoint.distributions.distribution import Distribution, ExponentialFamily
 from adjoint.distributions.gammas import Chi2
@@ -14,11 +14,11 @@ from adjoint.distributions.parameters import (
     standard_normal,
     standard_uniform,
 )
-from adjoint.ops.conversion import finfo
-from adjoint.ops.implicit import angles
-from adjoint.ops.selection import where
-from adjoint.ops.special import i0e, i1e
-from adjoint.size import Size
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.elementwise.special import i0e, i1e
+from adjoint.ops.sampling.implicit import angles
+from adjoint.tensors.size import Size
 
 __all__ = ["Cauchy", "Laplace", "Normal", "StudentT", "Uniform", "VonMises"]
 

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.creation import arange
+from adjoint.creation.factories import arange
 from adjoint.distributions import constraints
 from adjoint.distributions.distribution import Distribution, ExponentialFamily
 from adjoint.distributions.gammas import Gamma
@@ -15,13 +15,13 @@ from adjoint.distributions.parameters import (
     lazy_property,
     standard_uniform,
 )
-from adjoint.ops.activation import logsigmoid
-from adjoint.ops.conversion import finfo
-from adjoint.ops.losses import binary_cross_entropy_with_logits
-from adjoint.ops.random import bernoulli, binomial, poisson
-from adjoint.ops.selection import where
-from adjoint.ops.special import xlogy
-from adjoint.size import Size
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.elementwise.activation import logsigmoid
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.elementwise.special import xlogy
+from adjoint.ops.neural.losses import binary_cross_entropy_with_logits
+from adjoint.ops.sampling.random import bernoulli, binomial, poisson
+from adjoint.tensors.size import Size
 
 __all__ = [
     "Bernoulli",

@@ -3,12 +3,12 @@
 import warnings
 from typing import Any, TypeVar
 
-from adjoint.autograd.differentiate import grad
+from adjoint.autograd.entry_points import grad
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.distributions.constraints import is_dependent
 from adjoint.distributions.parameters import broadcast_all, lazy_property, sum_rightmost
-from adjoint.size import Size
-from adjoint.tensor import Tensor
+from adjoint.tensors.size import Size
+from adjoint.tensors.tensor import Tensor
 
 __all__ = ["Distribution", "ExponentialFamily"]
 

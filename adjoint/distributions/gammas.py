@@ -4,18 +4,18 @@ import math
 from numbers import Number
 from typing import Any
 
-from adjoint.borrowing import as_tensor
-from adjoint.creation import tensor
+from adjoint.creation.factories import tensor
+from adjoint.creation.from_memory import as_tensor
 from adjoint.distributions import constraints
 from adjoint.distributions.distribution import Distribution, ExponentialFamily
 from adjoint.distributions.parameters import broadcast_all
-from adjoint.ops.conversion import finfo
-from adjoint.ops.implicit import standard_dirichlet, standard_gamma
-from adjoint.ops.positions import one_hot
-from adjoint.ops.selection import where
-from adjoint.ops.shape import stack
-from adjoint.ops.special import igamma, xlogy
-from adjoint.size import Size
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.positions import one_hot
+from adjoint.ops.arranging.shape import stack
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.elementwise.special import igamma, xlogy
+from adjoint.ops.sampling.implicit import standard_dirichlet, standard_gamma
+from adjoint.tensors.size import Size
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"]
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.creation import zeros
+from adjoint.creation.factories import zeros
 from adjoint.distributions.categorical import Categorical, OneHotCategorical
 from adjoint.distributions.composite import Independent, TransformedDistribution
 from adjoint.distributions.continuous import Cauchy, Laplace, Normal, Uniform
@@ -34,11 +34,11 @@ from adjoint.distributions.multivariate import (
 )
 from adjoint.distributions.parameters import euler_constant, half_log_2_pi, sum_rightmost
 from adjoint.distributions.transformed import Gumbel, HalfNormal, Pareto
-from adjoint.ops.activation import softplus
-from adjoint.ops.facts import broadcast_shapes
-from adjoint.ops.selection import where
-from adjoint.ops.shape import cat
-from adjoint.ops.special import xlogy
+from adjoint.ops.arranging.questions import broadcast_shapes
+from adjoint.ops.arranging.shape import cat
+from adjoint.ops.elementwise.activation import softplus
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.elementwise.special import xlogy
 
 __all__ = ["kl_divergence", "register_kl"]
 

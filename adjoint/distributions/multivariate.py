@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.creation import arange, eye
+from adjoint.creation.factories import arange, eye
 from adjoint.distributions import constraints
 from adjoint.distributions.distribution import Distribution, ExponentialFamily
 from adjoint.distributions.gammas import Beta, Chi2
@@ -15,13 +15,13 @@ from adjoint.distributions.parameters import (
     lazy_property,
     standard_normal,
 )
-from adjoint.ops.conversion import finfo
-from adjoint.ops.decompositions import linalg_cholesky
-from adjoint.ops.facts import broadcast_shapes
-from adjoint.ops.linalg import cholesky_solve, linalg_slogdet, linalg_solve_triangular
-from adjoint.ops.selection import where
-from adjoint.ops.shape import broadcast_tensors, cat
-from adjoint.size import Size
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.questions import broadcast_shapes
+from adjoint.ops.arranging.shape import broadcast_tensors, cat
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.matrices.decompositions import linalg_cholesky
+from adjoint.ops.matrices.linalg import cholesky_solve, linalg_slogdet, linalg_solve_triangular
+from adjoint.tensors.size import Size
 
 __all__ = ["LKJCholesky", "LowRankMultivariateNormal", "MultivariateNormal", "Wishart"]
 

@@ -4,13 +4,13 @@ import math
 from numbers import Number
 from typing import Any
 
-from adjoint.creation import full_like
+from adjoint.creation.factories import full_like
 from adjoint.distributions import constraints
 from adjoint.distributions.parameters import broadcast_all, lazy_property
 from adjoint.distributions.transform import Transform
-from adjoint.ops.activation import softplus
-from adjoint.ops.conversion import finfo
-from adjoint.ops.facts import broadcast_shapes
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.questions import broadcast_shapes
+from adjoint.ops.elementwise.activation import softplus
 
 
 class _Increasing(Transform):

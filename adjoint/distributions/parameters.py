@@ -6,13 +6,13 @@ from numbers import Number
 from typing import Any
 
 from adjoint.autograd.grad_mode import enable_grad
-from adjoint.creation import arange, empty, tensor as new_tensor
+from adjoint.creation.factories import arange, empty, tensor as new_tensor
 from adjoint.dtypes import get_default_dtype
-from adjoint.ops.conversion import finfo
-from adjoint.ops.indexing import getitem
-from adjoint.ops.shape import broadcast_tensors
-from adjoint.size import Size
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.indexing import getitem
+from adjoint.ops.arranging.shape import broadcast_tensors
+from adjoint.tensors.size import Size
+from adjoint.tensors.tensor import Tensor
 
 __all__ = [
     "broadcast_all",

@@ -17,8 +17,8 @@ from adjoint.distributions.parameters import (
 )
 from adjoint.distributions.transformed import of_base
 from adjoint.distributions.transforms import ExpTransform, SigmoidTransform
-from adjoint.ops.activation import softplus
-from adjoint.size import Size
+from adjoint.ops.elementwise.activation import softplus
+from adjoint.tensors.size import Size
 
 __all__ = [
     "ExpRelaxedCategorical",

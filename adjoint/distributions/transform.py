@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.creation import zeros_like
+from adjoint.creation.factories import zeros_like
 from adjoint.distributions import constraints
 from adjoint.distributions.parameters import lazy_property, sum_rightmost
-from adjoint.size import Size
+from adjoint.tensors.size import Size
 
 
 class Transform:

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from adjoint.creation import full_like, ones_like
+from adjoint.creation.factories import full_like, ones_like
 from adjoint.distributions import constraints
 from adjoint.distributions.composite import TransformedDistribution
 from adjoint.distributions.continuous import Cauchy, Normal, Uniform
@@ -21,10 +21,10 @@ from adjoint.distributions.transforms import (
     PowerTransform,
     StickBreakingTransform,
 )
-from adjoint.ops.comparison import isclose
-from adjoint.ops.conversion import finfo
-from adjoint.ops.selection import where
-from adjoint.size import Size
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.elementwise.comparison import isclose
+from adjoint.ops.elementwise.selection import where
+from adjoint.tensors.size import Size
 
 __all__ = [
     "GeneralizedPareto",

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.creation import eye
+from adjoint.creation.factories import eye
 from adjoint.distributions import constraints
 from adjoint.distributions.number_transforms import clipped_sigmoid, log_slope_of_tanh
 from adjoint.distributions.parameters import sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
 from adjoint.distributions.transform import Transform, require_dims
-from adjoint.ops.activation import logsigmoid
-from adjoint.ops.arrange import pad
-from adjoint.ops.conversion import finfo
-from adjoint.ops.decompositions import linalg_cholesky
-from adjoint.ops.shape import cat, stack
-from adjoint.size import Size
+from adjoint.ops.arranging.arrange import pad
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.shape import cat, stack
+from adjoint.ops.elementwise.activation import logsigmoid
+from adjoint.ops.matrices.decompositions import linalg_cholesky
+from adjoint.tensors.size import Size
 
 
 class SoftmaxTransform(Transform):

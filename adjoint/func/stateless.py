@@ -9,9 +9,9 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from adjoint.ops.conversion import typename
-from adjoint.ops.shape import stack
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.conversion import typename
+from adjoint.ops.arranging.shape import stack
+from adjoint.tensors.tensor import Tensor
 
 Tensors = dict[str, Any]
 

@@ -5,19 +5,21 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from adjoint import dispatch, lineage, views
-from adjoint.ambient import change_grad_enabled, is_grad_enabled
+from adjoint.autograd import intermediates
 from adjoint.autograd.function_node import DelayedError
 from adjoint.autograd.node import edge_node
 from adjoint.autograd.saved_tensors import before_change
+from adjoint.call import dispatch
+from adjoint.call.context import change_grad_enabled, is_grad_enabled
+from adjoint.call.dispatch import tensors_in
+from adjoint.call.record import cut_of
 from adjoint.device import device
-from adjoint.dispatch import tensors_in
 from adjoint.library.formula import Call, OpFunction, Registered, registration_site
 from adjoint.library.schema import Argument, Kind, Schema, accepted, from_hints, parse
 from adjoint.ops.op import MISSING, Op
-from adjoint.recording import cut_of
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import CUT_BY_MODE, CUT_BY_OP, backend_of
+from adjoint.tensors import views
+from adjoint.tensors.core import CUT_BY_MODE, CUT_BY_OP, backend_of
+from adjoint.tensors.tensor import Tensor
 
 DeviceTypes = str | Sequence[str] | None
 
@@ -201,8 +203,8 @@ class CustomOpDef(Op):
         recording = is_grad_enabled() and any(t.requires_grad for t in tensors_in(values))
         result = self.differentiated(values) if recording else self.compute(values)
         results = results_of(result)
-        if not recording and lineage.tracking.used:
-            lineage.extend(self, values, results)
+        if not recording and intermediates.tracking.used:
+            intermediates.extend(self, values, results)
         if self.composite or self.view:
             return result  # it may be an argument
         cut = cut_of(values, CUT_BY_OP if recording else CUT_BY_MODE)

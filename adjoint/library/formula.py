@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from adjoint.autograd.function import Function
 from adjoint.ops.op import MISSING
 from adjoint.pytree import TreeSpec, tree_flatten, tree_unflatten
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 class Formula(Protocol):

@@ -21,7 +21,7 @@ from adjoint.library.formula import Call, registration_site, wrong
 from adjoint.library.registration import RECORDING
 from adjoint.library.schema import Schema, from_hints, parse
 from adjoint.pytree import tree_flatten, tree_unflatten
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 RESERVED = frozenset({"aten", "at", "prim", "prims", "pytorch", "torch"})  # PyTorch's own
 

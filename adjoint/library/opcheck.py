@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.autograd import differentiate
+from adjoint.autograd import entry_points
 from adjoint.autograd.function_node import FunctionNode
-from adjoint.creation import empty_like, randn
-from adjoint.dispatch import tensors_in
+from adjoint.call.dispatch import tensors_in
+from adjoint.creation.factories import empty_like, randn
 from adjoint.dtypes import FLOAT, complex128, float64
 from adjoint.library.custom_op import CustomOpDef, results_of, shared
 from adjoint.library.fake import fake_mode
@@ -23,7 +23,7 @@ from adjoint.library.trials import (
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.random import fork_rng, get_rng_state, set_rng_state
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 DOUBLES = (float64, complex128)
 STEP = 1e-6
@@ -157,7 +157,7 @@ def check_backward(trial: Trial) -> None:
     if not results:
         raise NotApplicable("no result requires grad")
     ones = [r.detach() * 0 + 1 for r in results]
-    differentiate.grad(results, inputs, ones, allow_unused=True)
+    entry_points.grad(results, inputs, ones, allow_unused=True)
 
 
 def check_gradients(trial: Trial) -> None:
@@ -172,7 +172,7 @@ def check_gradients(trial: Trial) -> None:
     if not live or any(results[i].dtype not in DOUBLES for i in live):
         raise NotApplicable("finite differences need results of doubles that require grad")
     weights = [randn(results[i].shape, dtype=results[i].dtype) for i in live]
-    found = differentiate.grad([results[i] for i in live], inputs, weights, allow_unused=True)
+    found = entry_points.grad([results[i] for i in live], inputs, weights, allow_unused=True)
     directions = [randn(t.shape, dtype=t.dtype) for t in inputs]
     slope = sum(inner(g, d) for g, d in zip(found, directions) if g is not None)
 

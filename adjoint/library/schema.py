@@ -18,9 +18,9 @@ from typing import Any
 
 from adjoint.device import device
 from adjoint.dtypes import bool_, by_name, dtype
-from adjoint.ops.conversion import layout, memory_format
+from adjoint.ops.arranging.conversion import layout, memory_format
 from adjoint.ops.op import MISSING
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 Number = int | float | bool
 BASES = {

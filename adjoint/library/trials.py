@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.dispatch import tensors_in
+from adjoint.call.dispatch import tensors_in
 from adjoint.library.custom_op import CustomOpDef
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.pytree import tree_map
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 def fresh(tensor: Any) -> Any:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
-from adjoint.ops.conversion import typename
+from adjoint.ops.arranging.conversion import typename
 
 
 class SDPBackend(Enum):

@@ -14,15 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from adjoint.ambient import is_grad_enabled
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.hooks import name_of
 from adjoint.autograd.node import Node, edge_node, next_sequence_number, sequence
-from adjoint.pickling import attributes_of
+from adjoint.call.context import is_grad_enabled
 from adjoint.pytree import TreeSpec, tree_flatten
-from adjoint.subclass import as_subclass
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import (
+from adjoint.tensors.core import (
     CUSTOM_VIEW,
     DEFAULT_VIEW,
     Extras,
@@ -31,7 +28,10 @@ from adjoint.tensor_core import (
     backend_of,
     factory,
 )
-from adjoint.views import set_history
+from adjoint.tensors.pickling import attributes_of
+from adjoint.tensors.subclass import as_subclass
+from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.views import set_history
 
 Hooks = Callable[[], Iterable[Any]]
 

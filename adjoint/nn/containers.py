@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from adjoint.nn.module import Module, enclosed, indented
 from adjoint.nn.parameter import Parameter
-from adjoint.ops.conversion import typename
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.conversion import typename
+from adjoint.tensors.tensor import Tensor
 
 
 def _pairs(name: str, values: Any) -> Iterator[tuple[str, Any]]:

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.ambient import overrides_enabled
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.call.context import overrides_enabled
 from adjoint.nn.parameter import Parameter
 from adjoint.ops import attach_all
-from adjoint.tensor import Tensor, wants_calls
+from adjoint.tensors.tensor import Tensor, wants_calls
 from adjoint.utils.swapping import swap_tensors
 
 

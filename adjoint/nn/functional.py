@@ -9,8 +9,10 @@ import warnings
 from typing import Any
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
-from adjoint.ops import activation, normalization, random, reduction, selection
-from adjoint.ops.activation import (
+from adjoint.ops.arranging.arrange import pad as pad
+from adjoint.ops.arranging.positions import one_hot as one_hot
+from adjoint.ops.elementwise import activation, selection
+from adjoint.ops.elementwise.activation import (
     gelu as gelu,
     glu as glu,
     hardshrink as hardshrink,
@@ -22,7 +24,16 @@ from adjoint.ops.activation import (
     softsign as softsign,
     tanhshrink as tanhshrink,
 )
-from adjoint.ops.adaptive_pooling import (
+from adjoint.ops.elementwise.trigonometry import tanh as tanh
+from adjoint.ops.inplace import INPLACE
+from adjoint.ops.matrices.distances import (
+    cosine_similarity as cosine_similarity,
+    normalize as normalize,
+    pairwise_distance as pairwise_distance,
+    pdist as pdist,
+)
+from adjoint.ops.neural import normalization
+from adjoint.ops.neural.adaptive_pooling import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
     adaptive_avg_pool2d as adaptive_avg_pool2d,
     adaptive_avg_pool3d as adaptive_avg_pool3d,
@@ -32,16 +43,17 @@ from adjoint.ops.adaptive_pooling import (
     fractional_max_pool2d as fractional_max_pool2d,
     fractional_max_pool3d as fractional_max_pool3d,
 )
-from adjoint.ops.arrange import pad as pad
-from adjoint.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
-from adjoint.ops.class_losses import (
+from adjoint.ops.neural.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
+from adjoint.ops.neural.class_losses import (
     cross_entropy as cross_entropy,
     multi_margin_loss as multi_margin_loss,
     multilabel_margin_loss as multilabel_margin_loss,
     multilabel_soft_margin_loss as multilabel_soft_margin_loss,
     nll_loss as nll_loss,
 )
-from adjoint.ops.convolution import (
+from adjoint.ops.neural.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
     conv3d as conv3d,
@@ -50,18 +62,12 @@ from adjoint.ops.convolution import (
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
 )
-from adjoint.ops.ctc import ctc_loss as ctc_loss
-from adjoint.ops.distances import (
-    cosine_similarity as cosine_similarity,
-    normalize as normalize,
-    pairwise_distance as pairwise_distance,
-    pdist as pdist,
-)
-from adjoint.ops.dropout import dropped
-from adjoint.ops.embedding import embedding as embedding, embedding_bag as embedding_bag
-from adjoint.ops.grid import affine_grid as affine_grid, grid_sample as grid_sample
-from adjoint.ops.inplace import INPLACE
-from adjoint.ops.losses import (
+from adjoint.ops.neural.ctc import ctc_loss as ctc_loss
+from adjoint.ops.neural.dropout import dropped
+from adjoint.ops.neural.embedding import embedding as embedding, embedding_bag as embedding_bag
+from adjoint.ops.neural.grid import affine_grid as affine_grid, grid_sample as grid_sample
+from adjoint.ops.neural.linear import bilinear as bilinear, linear as linear
+from adjoint.ops.neural.losses import (
     binary_cross_entropy as binary_cross_entropy,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
     cosine_embedding_loss as cosine_embedding_loss,
@@ -78,16 +84,14 @@ from adjoint.ops.losses import (
     triplet_margin_loss as triplet_margin_loss,
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
-from adjoint.ops.neural import bilinear as bilinear, linear as linear
-from adjoint.ops.normalization import (
+from adjoint.ops.neural.normalization import (
     batch_norm as batch_norm,
     instance_norm as instance_norm,
     layer_norm as layer_norm,
     local_response_norm as local_response_norm,
     rms_norm as rms_norm,
 )
-from adjoint.ops.op import Op
-from adjoint.ops.pooling import (
+from adjoint.ops.neural.pooling import (
     avg_pool1d as avg_pool1d,
     avg_pool2d as avg_pool2d,
     avg_pool3d as avg_pool3d,
@@ -101,8 +105,7 @@ from adjoint.ops.pooling import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
-from adjoint.ops.positions import one_hot as one_hot
-from adjoint.ops.resampling import (
+from adjoint.ops.neural.resampling import (
     channel_shuffle as channel_shuffle,
     fold as fold,
     interpolate as interpolate,
@@ -110,7 +113,9 @@ from adjoint.ops.resampling import (
     pixel_unshuffle as pixel_unshuffle,
     unfold as unfold,
 )
-from adjoint.ops.trigonometry import tanh as tanh
+from adjoint.ops.op import Op
+from adjoint.ops.reducing import reduction
+from adjoint.ops.sampling import random
 
 native_channel_shuffle = channel_shuffle
 

@@ -1,10 +1,16 @@
 """The types of nn/functional.py and of what ops add to it; written by python -m tools.stubs."""
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from typing import Any
 from typing import overload
 
+def pad(
+    input: Any, pad: Any, mode: str = "constant", value: Any = None, *, out: Any = None
+) -> Tensor:
+    """input with a border, from the last dimension on: constant, reflect, replicate or circular."""
+def one_hot(tensor: Any, num_classes: int = -1, *, out: Any = None) -> Tensor:
+    """For each class number a row of zeros with a one at that place."""
 def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Tensor:
     """input times the part of a standard normal distribution below it."""
 def glu(input: Any, dim: int = -1, *, out: Any = None) -> Tensor:
@@ -27,6 +33,28 @@ def softsign(input: Any, *, out: Any = None) -> Tensor:
     """input / (1 + |input|)."""
 def tanhshrink(input: Any, *, out: Any = None) -> Tensor:
     """input - tanh(input)."""
+def tanh(input: Any, *, out: Any = None) -> Tensor:
+    """Hyperbolic tangent."""
+def cosine_similarity(
+    x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08, *, out: Any = None
+) -> Tensor:
+    """The cosine of the angle between vectors along dim."""
+def normalize(
+    input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
+) -> Tensor:
+    """input divided by its norm of exponent p along dim, or by eps where that is greater."""
+def pairwise_distance(
+    x1: Any,
+    x2: Any,
+    p: float = 2.0,
+    eps: float = 1e-06,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+) -> Tensor:
+    """The norm of exponent p of x1 - x2 + eps over the last dimension."""
+def pdist(input: Any, p: float = 2.0, *, out: Any = None) -> Tensor:
+    """The distances between all pairs of rows, each pair once."""
 def adaptive_avg_pool1d(input: Any, output_size: Any, *, out: Any = None) -> Tensor:
     """Means of windows that are chosen so that the result is of output_size."""
 def adaptive_avg_pool2d(input: Any, output_size: Any, *, out: Any = None) -> Tensor:
@@ -103,10 +131,6 @@ def fractional_max_pool3d(
     out: Any = None,
 ) -> Any:
     """Maxima of windows at distances drawn by chance."""
-def pad(
-    input: Any, pad: Any, mode: str = "constant", value: Any = None, *, out: Any = None
-) -> Tensor:
-    """input with a border, from the last dimension on: constant, reflect, replicate or circular."""
 def scaled_dot_product_attention(
     query: Any,
     key: Any,
@@ -268,26 +292,6 @@ def ctc_loss(
     out: Any = None,
 ) -> Tensor:
     """-log of the probability of label sequences; log_probs is (frames, batch, classes)."""
-def cosine_similarity(
-    x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08, *, out: Any = None
-) -> Tensor:
-    """The cosine of the angle between vectors along dim."""
-def normalize(
-    input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
-) -> Tensor:
-    """input divided by its norm of exponent p along dim, or by eps where that is greater."""
-def pairwise_distance(
-    x1: Any,
-    x2: Any,
-    p: float = 2.0,
-    eps: float = 1e-06,
-    keepdim: bool = False,
-    *,
-    out: Any = None,
-) -> Tensor:
-    """The norm of exponent p of x1 - x2 + eps over the last dimension."""
-def pdist(input: Any, p: float = 2.0, *, out: Any = None) -> Tensor:
-    """The distances between all pairs of rows, each pair once."""
 def embedding(
     input: Any,
     weight: Any,
@@ -330,6 +334,12 @@ def grid_sample(
     out: Any = None,
 ) -> Tensor:
     """Images read at the places of a grid, from (-1, -1), one corner, to (1, 1), the other."""
+def bilinear(
+    input1: Any, input2: Any, weight: Any, bias: Any = None, *, out: Any = None
+) -> Tensor:
+    """For each matrix of weight the product input1 @ matrix @ input2, plus bias."""
+def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Tensor:
+    """input @ weight.T + bias."""
 def binary_cross_entropy(
     input: Any,
     target: Any,
@@ -503,12 +513,6 @@ def triplet_margin_with_distance_loss(
     out: Any = None,
 ) -> Tensor:
     """triplet_margin_loss with a distance of one's own."""
-def bilinear(
-    input1: Any, input2: Any, weight: Any, bias: Any = None, *, out: Any = None
-) -> Tensor:
-    """For each matrix of weight the product input1 @ matrix @ input2, plus bias."""
-def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Tensor:
-    """input @ weight.T + bias."""
 def batch_norm(
     input: Any,
     running_mean: Any,
@@ -737,8 +741,6 @@ def max_unpool3d(
     out: Any = None,
 ) -> Tensor:
     """Zeros with the elements of input where indices of a max_pool say."""
-def one_hot(tensor: Any, num_classes: int = -1, *, out: Any = None) -> Tensor:
-    """For each class number a row of zeros with a one at that place."""
 def channel_shuffle(input: Any, groups: int, *, out: Any = None) -> Tensor:
     """Channels of all groups by turns."""
 def fold(
@@ -772,8 +774,6 @@ def unfold(
     input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
     """The windows of images, a column each; see fold."""
-def tanh(input: Any, *, out: Any = None) -> Tensor:
-    """Hyperbolic tangent."""
 def native_channel_shuffle(input: Any, groups: int, *, out: Any = None) -> Tensor:
     """Channels of all groups by turns."""
 def celu_(input: Any, alpha: float = 1.0) -> Tensor:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from adjoint.ambient import is_grad_enabled
-from adjoint.autograd.differentiate import grad as gradient
+from adjoint.autograd.entry_points import grad as gradient
 from adjoint.autograd.grad_mode import enable_grad
+from adjoint.call.context import is_grad_enabled
 from adjoint.nn import functional
 
 

@@ -5,10 +5,10 @@ import warnings
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.ops.arithmetic import sign
-from adjoint.ops.decompositions import linalg_qr
-from adjoint.ops.linalg import linalg_diagonal
-from adjoint.ops.shape import reshape, transpose
+from adjoint.ops.arranging.shape import reshape, transpose
+from adjoint.ops.elementwise.arithmetic import sign
+from adjoint.ops.matrices.decompositions import linalg_qr
+from adjoint.ops.matrices.linalg import linalg_diagonal
 from adjoint.random import chosen
 
 # ---- gains and fans ----

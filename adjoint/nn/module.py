@@ -19,8 +19,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeVar
 from weakref import ref
 
-from adjoint import creation
 from adjoint._base import HookTable
+from adjoint.autograd.provenance import calls, module_path, modules_of, trail
+from adjoint.creation import factories
 from adjoint.dtypes import COMPLEX, FLOAT, dtype
 from adjoint.nn.conversion import convert_parameter
 from adjoint.nn.module_hooks import (
@@ -46,9 +47,8 @@ from adjoint.nn.state_dict import (
     KIND_STATE_PRE,
     State,
 )
-from adjoint.ops.conversion import requested, typename
-from adjoint.provenance import calls, module_path, modules_of, trail
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.conversion import requested, typename
+from adjoint.tensors.tensor import Tensor
 
 T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
@@ -489,7 +489,7 @@ class Module(CallHooks, State):
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move parameters and buffers to a device without their values."""
         return self._apply(
-            lambda tensor: creation.empty_like(tensor, device=device), recurse=recurse
+            lambda tensor: factories.empty_like(tensor, device=device), recurse=recurse
         )
 
     def cpu(self) -> Self:

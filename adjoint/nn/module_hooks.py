@@ -16,8 +16,8 @@ from weakref import ref
 
 from adjoint._base import HookTable
 from adjoint.autograd.hooks import RemovableHandle, insert, name_of
+from adjoint.autograd.provenance import calls
 from adjoint.nn.backward_hooks import BackwardHooks
-from adjoint.provenance import calls
 
 # The kinds of hook, in the words of lists and messages.
 KIND_FORWARD_PRE = "forward pre-hook"

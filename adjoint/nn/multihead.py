@@ -3,14 +3,14 @@
 from typing import Any
 
 from adjoint.dtypes import bool_
-from adjoint.ops.arrange import pad, repeat
-from adjoint.ops.attention import scaled_dot_product_attention
-from adjoint.ops.matmul import matmul, mT
-from adjoint.ops.neural import linear
-from adjoint.ops.random import dropout
-from adjoint.ops.reduction import mean, softmax
-from adjoint.ops.selection import where
-from adjoint.ops.shape import cat, chunk, reshape, transpose, unsqueeze
+from adjoint.ops.arranging.arrange import pad, repeat
+from adjoint.ops.arranging.shape import cat, chunk, reshape, transpose, unsqueeze
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.matrices.matmul import matmul, mT
+from adjoint.ops.neural.attention import scaled_dot_product_attention
+from adjoint.ops.neural.linear import linear
+from adjoint.ops.reducing.reduction import mean, softmax
+from adjoint.ops.sampling.random import dropout
 
 # ---- masks ----
 

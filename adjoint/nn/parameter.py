@@ -4,11 +4,11 @@
 
 from typing import Any
 
-from adjoint.creation import empty
-from adjoint.ops.conversion import clone
-from adjoint.pickling import METHODS as PICKLING, rebuilt
-from adjoint.subclass import as_subclass, make_subclass, plain
-from adjoint.tensor import Tensor
+from adjoint.creation.factories import empty
+from adjoint.ops.arranging.conversion import clone
+from adjoint.tensors.pickling import METHODS as PICKLING, rebuilt
+from adjoint.tensors.subclass import as_subclass, make_subclass, plain
+from adjoint.tensors.tensor import Tensor
 
 
 class _Marked(type):

@@ -21,7 +21,7 @@ from adjoint.autograd.hooks import RemovableHandle, name_of
 from adjoint.nn.conversion import get_swap_module_params_on_conversion, load_by_swap
 from adjoint.nn.module_hooks import add_hook
 from adjoint.nn.parameter import Parameter, is_lazy
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 # The kinds of hook, in the words of lists and messages.
 KIND_STATE_PRE = "state_dict pre-hook"

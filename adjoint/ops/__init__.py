@@ -2,66 +2,73 @@
 
 from typing import Any
 
-from adjoint import dispatch
-from adjoint.ops import (
-    activation,
-    adaptive_pooling,
-    arithmetic,
+from adjoint.call import dispatch
+from adjoint.ops import shared_rules
+from adjoint.ops.arranging import (
     arrange,
-    attention,
-    class_losses,
-    comparison,
-    complex_numbers,
     conversion,
-    convolution,
     copies,
-    ctc,
-    cumulative,
-    decompositions,
-    distances,
-    dropout,
-    embedding,
-    extremes,
-    factorizations,
-    facts,
-    fft,
-    floating,
-    grid,
-    histograms,
     indexing,
-    linalg,
-    losses,
-    matmul,
-    matrix_norms,
-    neural,
-    normalization,
-    norms,
-    pooling,
     positions,
-    powers,
-    random,
-    recurrent,
-    reduction,
-    resampling,
-    rounding,
-    rules,
-    segments,
-    selection,
+    questions,
     shape,
-    sorting,
-    special,
-    spectral,
-    statistics,
     strided,
-    trigonometry,
     writing,
 )
-from adjoint.ops.inplace import INPLACE, InplaceOp
+from adjoint.ops.elementwise import (
+    activation,
+    arithmetic,
+    comparison,
+    complex_numbers,
+    floating,
+    powers,
+    rounding,
+    selection,
+    special,
+    trigonometry,
+)
+from adjoint.ops.inplace import INPLACE, InplaceOp, derive_inplace
+from adjoint.ops.matrices import (
+    decompositions,
+    distances,
+    factorizations,
+    linalg,
+    matmul,
+    matrix_norms,
+)
+from adjoint.ops.neural import (
+    adaptive_pooling,
+    attention,
+    class_losses,
+    convolution,
+    ctc,
+    dropout,
+    embedding,
+    grid,
+    linear,
+    losses,
+    normalization,
+    pooling,
+    recurrent,
+    resampling,
+)
 from adjoint.ops.op import COMPOSITES, METHOD_COMPOSITES, TABLE, Op
-from adjoint.tensor import Tensor
+from adjoint.ops.reducing import (
+    cumulative,
+    extremes,
+    histograms,
+    norms,
+    reduction,
+    segments,
+    sorting,
+    statistics,
+)
+from adjoint.ops.sampling import random
+from adjoint.ops.signals import fft, spectral
+from adjoint.tensors.tensor import Tensor
 
 TABLES = (
-    rules,
+    shared_rules,
     comparison,
     selection,
     arithmetic,
@@ -84,7 +91,7 @@ TABLES = (
     segments,
     conversion,
     copies,
-    facts,
+    questions,
     matmul,
     floating,
     special,
@@ -96,7 +103,7 @@ TABLES = (
     matrix_norms,
     fft,
     spectral,
-    neural,
+    linear,
     random,
     convolution,
     pooling,
@@ -144,6 +151,7 @@ def _is_method(name: str, function: Any) -> bool:
 
 def attach() -> None:
     """Give Tensor its methods, properties and operators."""
+    derive_inplace()
     names = [*TABLE, *INPLACE, *COMPOSITES, *ALIASES]
     names += [f"{alias}_" for alias, name in ALIASES.items() if f"{name}_" in INPLACE]
     for name in names:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from adjoint._base import mypyc_attr
 from adjoint.ops.op import TABLE, Op
-from adjoint.views import apply_inplace
+from adjoint.tensors.views import apply_inplace
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -35,9 +35,12 @@ class InplaceOp:
         return f"<adjoint op {self.__name__}>"
 
 
-INPLACE: Final[dict[str, InplaceOp]] = {
-    f"{name}_": InplaceOp(op) for name, op in TABLE.items() if op.inplace
-}
+INPLACE: Final[dict[str, InplaceOp]] = {}
 
-for _op in TABLE.values():
-    _op.changer = INPLACE.get(f"{_op.name}_") or InplaceOp(_op)
+
+def derive_inplace() -> None:
+    """Give every op of the tables its in-place form; those that are public go into INPLACE."""
+    for name, op in TABLE.items():
+        op.changer = InplaceOp(op)
+        if op.inplace:
+            INPLACE[f"{name}_"] = op.changer

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any, Final, TypeVar, overload
 
-import adjoint.dispatch as dispatch
+import adjoint.call.dispatch as dispatch
 from adjoint._base import mypyc_attr
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.half_precision import widening_forward, widening_rule
+from adjoint.call.promotion import common_backend
 from adjoint.dtypes import float64
-from adjoint.promotion import common_backend
-from adjoint.widening import widening_forward, widening_rule
 
 # Where a rule's argument comes from.
 GRAD: Final = 0

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.ops.shape import reshape
+from adjoint.ops.arranging.shape import reshape
 from adjoint.optim.elementwise import ElementwiseOptimizer, State, choose, penalty
 from adjoint.optim.optimizer import (
     Group,
@@ -11,7 +11,7 @@ from adjoint.optim.optimizer import (
     check_fused,
     check_non_negative,
 )
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 def mixed(mean: Any, value: Any, keep: Any) -> Any:

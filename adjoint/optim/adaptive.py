@@ -5,7 +5,7 @@ from typing import Any
 from adjoint.optim.adam import decayed, mixed
 from adjoint.optim.elementwise import ElementwiseOptimizer, State
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 class Adagrad(ElementwiseOptimizer):

@@ -15,15 +15,15 @@ from adjoint.autograd.grad_mode import enable_grad, no_grad
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import COMPLEX, category_of, float32
-from adjoint.ops.arithmetic import abs, sign
-from adjoint.ops.complex_numbers import view_as_complex, view_as_real
-from adjoint.ops.conversion import clone
-from adjoint.ops.powers import sqrt
-from adjoint.ops.selection import clamp, maximum, where
-from adjoint.ops.shape import reshape
+from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.elementwise.arithmetic import abs, sign
+from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_real
+from adjoint.ops.elementwise.powers import sqrt
+from adjoint.ops.elementwise.selection import clamp, maximum, where
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import F32, F64, backend_of
+from adjoint.tensors.core import F32, F64, backend_of
+from adjoint.tensors.tensor import Tensor
 
 State = dict[str, Any]
 

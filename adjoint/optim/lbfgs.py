@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 from adjoint.autograd.grad_mode import enable_grad, no_grad
 from adjoint.dtypes import COMPLEX, category_of
-from adjoint.ops.complex_numbers import view_as_real
-from adjoint.ops.conversion import clone
-from adjoint.ops.shape import cat, reshape
+from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.shape import cat, reshape
+from adjoint.ops.elementwise.complex_numbers import view_as_real
 from adjoint.optim.optimizer import Closure, Optimizer, Params, check_non_negative
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 Evaluate = Callable[[Any], "Point"]
 

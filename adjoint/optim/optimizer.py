@@ -11,9 +11,9 @@ from typing import Any
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.autograd.hooks import RemovableHandle, name_of
 from adjoint.dtypes import FLOAT, category_of, float32, float64, get_default_dtype
-from adjoint.interop import from_dlpack
-from adjoint.ops.conversion import clone, is_tensor
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.conversion import clone, is_tensor
+from adjoint.tensors.interop import from_dlpack
+from adjoint.tensors.tensor import Tensor
 
 Group = dict[str, Any]
 Closure = Callable[[], Any]

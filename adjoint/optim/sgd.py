@@ -5,8 +5,8 @@ from typing import Any
 from adjoint.backends.numpy import numpy_backend
 from adjoint.optim.elementwise import ElementwiseOptimizer, State, penalty
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import NDARRAY
+from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.tensor import Tensor
 
 MANY = 16  # from here on a step over joined parameters is quicker
 

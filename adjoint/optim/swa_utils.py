@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from adjoint import nn
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.creation import tensor
+from adjoint.creation.factories import tensor
 from adjoint.dtypes import FLOAT, category_of, int64
 from adjoint.optim.lr_scheduler.base import LRScheduler, Rates, for_each_group
 from adjoint.optim.optimizer import Optimizer

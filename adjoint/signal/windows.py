@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.tensor import Tensor
-from adjoint.windows import sampled
+from adjoint.creation.windows import sampled
+from adjoint.tensors.tensor import Tensor
 
 __all__ = [
     "bartlett",

@@ -7,7 +7,7 @@ from typing import Any
 from adjoint.autograd.graph import current_task_id, queue_callback, register_multi_grad_hook
 from adjoint.nn import Module, register_module_forward_hook, register_module_forward_pre_hook
 from adjoint.pytree import tree_flatten
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 __all__ = ["ModuleTracker"]
 

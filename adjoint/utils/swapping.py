@@ -2,7 +2,7 @@
 
 from typing import Any, NoReturn
 
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 # What autograd keeps in a tensor; apart from its attributes where TensorCore is compiled.
 _FIELDS = (

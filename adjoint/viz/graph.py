@@ -10,7 +10,7 @@ from typing import Any
 
 from adjoint.autograd.node import AccumulateGrad, GradientEdge, Node, edge_node
 from adjoint.dtypes import from_numpy_dtype
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from adjoint.viz.layout import Layout, lay_out
 
 LIMIT = 400  # boxes; a picture of more shows nothing

@@ -9,8 +9,7 @@ import weakref
 import pytest
 
 import adjoint
-from adjoint import lineage
-from adjoint.autograd import Function, grad
+from adjoint.autograd import Function, grad, intermediates
 from adjoint.autograd.function import FunctionCtx, InplaceFunction, once_differentiable
 from adjoint.autograd.graph import Node, saved_tensors_hooks
 
@@ -126,7 +125,7 @@ class TestSavedIntermediates:
 
         with pytest.raises(ValueError, match="no"):
             Save.apply(leaf(1.0), fail)
-        assert lineage.current() is None
+        assert intermediates.current() is None
         assert adjoint.is_grad_enabled()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd import Function, enforce_grad_layout_policy
-from adjoint.autograd.ownership import is_alone
+from adjoint.autograd.reference_counts import is_alone
 
 
 def leaf(*values, dtype=adjoint.float32):

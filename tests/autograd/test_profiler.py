@@ -14,9 +14,9 @@ import adjoint
 from adjoint.autograd import recorder as recording
 from adjoint.autograd.node import Node, next_sequence_number
 from adjoint.autograd.profiler_events import EventList, bytes_text, line_text, time_text
+from adjoint.autograd.provenance import Source
 from adjoint.autograd.recorder import Recorder
-from adjoint.provenance import Source
-from adjoint.tensor_core import Spec
+from adjoint.tensors.core import Spec
 
 HERE = "test_profiler.py"
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.autograd.differentiate import grad
+from adjoint.autograd.entry_points import grad
 from adjoint.backends import backend_of
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from adjoint.testing import (
     Sample,
     all_functions,

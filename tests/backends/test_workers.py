@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, backends
-from adjoint.ambient import is_grad_enabled
 from adjoint.autograd import backward, grad, no_grad
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.backends.numpy import NumpyBackend, NumpyNamespace
+from adjoint.call.context import is_grad_enabled
 from adjoint.device import device
-from adjoint.tensor_core import Spec
+from adjoint.tensors.core import Spec
 
 
 class First(np.ndarray):

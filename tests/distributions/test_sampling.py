@@ -7,7 +7,7 @@ import pytest
 
 import adjoint
 from adjoint import distributions as dist
-from adjoint.ops.implicit import dirichlet_slope, gamma_slope
+from adjoint.ops.sampling.implicit import dirichlet_slope, gamma_slope
 from tests.distribution_cases import EVERY, arguments, made
 
 scipy_special = pytest.importorskip("scipy.special")

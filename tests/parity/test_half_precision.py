@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from adjoint import bfloat16, float16
-from adjoint.autograd.differentiate import grad
+from adjoint.autograd.entry_points import grad
 from adjoint.ops.op import TABLE
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from adjoint.testing import (
     Sample,
     flatten,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adjoint.ops import find_function
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 torch = pytest.importorskip("torch")
 

@@ -9,9 +9,9 @@ import pytest
 import adjoint
 import adjoint.fft
 import adjoint.linalg
-from adjoint.autograd.differentiate import grad
+from adjoint.autograd.entry_points import grad
 from adjoint.ops import find_function
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 torch = pytest.importorskip("torch")
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import adjoint.linalg
-from adjoint.autograd.differentiate import grad
+from adjoint.autograd.entry_points import grad
 from adjoint.ops import find_function
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 torch = pytest.importorskip("torch")
 

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from adjoint import autograd
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from adjoint.testing import assert_close
 
 Step = tuple[Any, ...]

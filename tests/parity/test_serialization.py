@@ -7,7 +7,7 @@ import pytest
 
 import adjoint
 import adjoint.optim
-from adjoint.serialization import load, save
+from adjoint.saving.serialization import load, save
 
 torch = pytest.importorskip("torch")
 safetensors = pytest.importorskip("safetensors")

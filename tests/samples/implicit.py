@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-import adjoint.ops.implicit  # the table is loaded with distributions alone
+import adjoint.ops.sampling.implicit  # the table is loaded with distributions alone
 from adjoint.testing import Sample, samples
 
-assert adjoint.ops.implicit.standard_gamma.inputs
+assert adjoint.ops.sampling.implicit.standard_gamma.inputs
 
 
 @samples("standard_gamma", "standard_dirichlet")

@@ -12,8 +12,8 @@ import weakref
 import pytest
 
 import adjoint
-from adjoint.ambient import ambient
 from adjoint.autograd.graph import saved_tensors_hooks
+from adjoint.call.context import ambient
 from adjoint.utils.checkpoint import (
     CheckpointError,
     CheckpointPolicy,

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from adjoint.creation import empty
+from adjoint.creation.factories import empty
 from adjoint.nn import functional, init
 from adjoint.nn.layers.base import REQUIRED, Stateless, taking
 from adjoint.nn.parameter import Parameter
-from adjoint.ops.activation import relu
+from adjoint.ops.elementwise.activation import relu
 
 # ---- with an option to overwrite the input ----
 

@@ -8,7 +8,7 @@ from adjoint.nn import functional
 from adjoint.nn.containers import ModuleList, Sequential
 from adjoint.nn.layers.linear import Linear
 from adjoint.nn.module import Module
-from adjoint.ops.shape import cat
+from adjoint.ops.arranging.shape import cat
 
 
 class _ASMoutput(NamedTuple):

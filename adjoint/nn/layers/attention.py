@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.creation import empty
+from adjoint.creation.factories import empty
 from adjoint.nn import functional, init
 from adjoint.nn.layers.linear import NonDynamicallyQuantizableLinear
 from adjoint.nn.module import Module

@@ -3,11 +3,11 @@
 import math
 from typing import Any, ClassVar
 
-from adjoint.creation import empty
+from adjoint.creation.factories import empty
 from adjoint.nn import functional, init
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
-from adjoint.ops.convolution import each
+from adjoint.ops.neural.convolution import each
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 

@@ -24,7 +24,7 @@ from adjoint.nn.layers.normalization import (
     InstanceNorm3d,
 )
 from adjoint.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 class LazyModuleMixin:

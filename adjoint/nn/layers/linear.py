@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from adjoint.creation import empty
+from adjoint.creation.factories import empty
 from adjoint.nn import functional, init
 from adjoint.nn.layers.base import Stateless, taking
 from adjoint.nn.module import Module

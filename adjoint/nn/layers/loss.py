@@ -5,7 +5,7 @@ from typing import Any
 from adjoint.nn import functional
 from adjoint.nn.layers.base import Stateless, taking
 from adjoint.nn.layers.distance import PairwiseDistance
-from adjoint.ops.losses import chosen_reduction
+from adjoint.ops.neural.losses import chosen_reduction
 
 # The two arguments that reduction has replaced, which all older losses still take.
 _OLD: dict[str, Any] = {"size_average": None, "reduce": None}

@@ -3,7 +3,7 @@
 import warnings
 from typing import Any, ClassVar
 
-from adjoint.creation import arange, empty, ones, tensor, zeros
+from adjoint.creation.factories import arange, empty, ones, tensor, zeros
 from adjoint.dtypes import int64
 from adjoint.nn import functional, init
 from adjoint.nn.layers.base import REQUIRED, Stateless, taking

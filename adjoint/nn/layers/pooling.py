@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from adjoint.nn import functional
 from adjoint.nn.layers.base import REQUIRED, Stateless, taking
-from adjoint.ops.convolution import each
+from adjoint.ops.neural.convolution import each
 
 
 class _Pool(Stateless):

@@ -4,16 +4,18 @@ import math
 import warnings
 from typing import Any, ClassVar
 
-from adjoint.creation import empty
+from adjoint.creation.factories import empty
 from adjoint.nn import init
 from adjoint.nn.functional import dropout
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.utils.rnn import PackedSequence
-from adjoint.ops.activation import relu
-from adjoint.ops.indexing import index_select
-from adjoint.ops.neural import linear
-from adjoint.ops.recurrent import (
+from adjoint.ops.arranging.indexing import index_select
+from adjoint.ops.arranging.shape import cat, narrow, reshape, stack, unbind, unsqueeze
+from adjoint.ops.elementwise.activation import relu
+from adjoint.ops.elementwise.trigonometry import tanh
+from adjoint.ops.neural.linear import linear
+from adjoint.ops.neural.recurrent import (
     gru_cell,
     gru_gates,
     lstm_cell,
@@ -21,8 +23,6 @@ from adjoint.ops.recurrent import (
     rnn_relu_cell,
     rnn_tanh_cell,
 )
-from adjoint.ops.shape import cat, narrow, reshape, stack, unbind, unsqueeze
-from adjoint.ops.trigonometry import tanh
 
 # ---- what a step does: (projected input, states, recurrent weight and bias) → states ----
 

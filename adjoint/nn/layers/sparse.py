@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.creation import empty
+from adjoint.creation.factories import empty
 from adjoint.nn import functional, init
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.creation import full
+from adjoint.creation.factories import full
 from adjoint.nn import functional, init
 from adjoint.nn.containers import ModuleList
 from adjoint.nn.layers.attention import MultiheadAttention
@@ -13,7 +13,7 @@ from adjoint.nn.layers.linear import Linear
 from adjoint.nn.layers.normalization import LayerNorm
 from adjoint.nn.module import Module
 from adjoint.nn.multihead import as_added
-from adjoint.ops.arrange import triu
+from adjoint.ops.arranging.arrange import triu
 
 Activation = str | Callable[[Any], Any]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends import quiet
-from adjoint.creation import scalar_tensor, tensor
+from adjoint.creation.factories import scalar_tensor, tensor
 from adjoint.linalg import vector_norm
-from adjoint.ops.selection import clamp
-from adjoint.ops.shape import stack
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import F32, F64, NDARRAY
+from adjoint.ops.arranging.shape import stack
+from adjoint.ops.elementwise.selection import clamp
+from adjoint.tensors.core import F32, F64, NDARRAY
+from adjoint.tensors.tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]
 

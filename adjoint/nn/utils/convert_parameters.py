@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from adjoint.ops.conversion import typename
-from adjoint.ops.shape import cat
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.conversion import typename
+from adjoint.ops.arranging.shape import cat
+from adjoint.tensors.tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

@@ -3,10 +3,10 @@
 import copy
 from typing import Any, TypeVar
 
-from adjoint.creation import ones_like, zeros_like
+from adjoint.creation.factories import ones_like, zeros_like
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
-from adjoint.ops.powers import rsqrt
+from adjoint.ops.elementwise.powers import rsqrt
 
 T_module = TypeVar("T_module", bound=Module)
 

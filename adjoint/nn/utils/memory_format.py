@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 
 from adjoint.nn.module import Module
-from adjoint.ops.conversion import memory_format as format_type, typename
+from adjoint.ops.arranging.conversion import memory_format as format_type, typename
 
 T_module = TypeVar("T_module", bound=Module)
 

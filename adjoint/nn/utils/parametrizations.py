@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import Any, TypeVar
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.creation import eye, ones_like, randn, zeros_like
+from adjoint.creation.factories import eye, ones_like, randn, zeros_like
 from adjoint.linalg import householder_product, qr, solve
 from adjoint.nn.functional import normalize
 from adjoint.nn.module import Module
@@ -18,14 +18,14 @@ from adjoint.nn.utils.spectral_norm import (
     random_direction,
 )
 from adjoint.nn.utils.weight_norm import norm_except_dim, weight_of
-from adjoint.ops.comparison import allclose
-from adjoint.ops.conversion import finfo
-from adjoint.ops.linalg import matrix_exp
-from adjoint.ops.matmul import mv, vdot
-from adjoint.ops.norms import norm
-from adjoint.ops.selection import where
-from adjoint.ops.shape import cat
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.shape import cat
+from adjoint.ops.elementwise.comparison import allclose
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.matrices.linalg import matrix_exp
+from adjoint.ops.matrices.matmul import mv, vdot
+from adjoint.ops.reducing.norms import norm
+from adjoint.tensors.tensor import Tensor
 
 T_module = TypeVar("T_module", bound=Module)
 

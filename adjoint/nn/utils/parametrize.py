@@ -17,7 +17,7 @@ from adjoint.autograd.grad_mode import no_grad
 from adjoint.nn.containers import ModuleDict, ModuleList
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 # Inside cached(): the values computed so far, by the module's id and the name. It keeps the
 # modules too, so that no id is given away again meanwhile.

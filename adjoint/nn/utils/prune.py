@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from adjoint.creation import ones_like, rand, rand_like, zeros_like
+from adjoint.creation.factories import ones_like, rand, rand_like, zeros_like
 from adjoint.nn.module import Module
 from adjoint.nn.utils.convert_parameters import parameters_to_vector
-from adjoint.ops.arithmetic import abs
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.norms import norm
-from adjoint.ops.sorting import topk
-from adjoint.tensor import Tensor
+from adjoint.ops.elementwise.arithmetic import abs
+from adjoint.ops.reducing.norms import norm
+from adjoint.ops.reducing.sorting import topk
+from adjoint.tensors.tensor import Tensor
 
 T_module = TypeVar("T_module", bound=Module)
 Amount = int | float

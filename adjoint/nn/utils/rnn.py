@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from adjoint.creation import tensor
-from adjoint.ops.arrange import pad
-from adjoint.ops.indexing import index_select
-from adjoint.ops.shape import cat, narrow, stack, transpose
+from adjoint.creation.factories import tensor
+from adjoint.ops.arranging.arrange import pad
+from adjoint.ops.arranging.indexing import index_select
+from adjoint.ops.arranging.shape import cat, narrow, stack, transpose
 
 
 class _Fields(NamedTuple):

@@ -15,8 +15,8 @@ from adjoint.nn.layers.convolution import ConvTranspose1d, ConvTranspose2d, Conv
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter, is_lazy
 from adjoint.nn.utils.weight_norm import hook_key, take_off
-from adjoint.ops.linalg import pinverse
-from adjoint.ops.matmul import dot, mv
+from adjoint.ops.matrices.linalg import pinverse
+from adjoint.ops.matrices.matmul import dot, mv
 
 T_module = TypeVar("T_module", bound=Module)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter, is_lazy
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.norms import norm
+from adjoint.ops.reducing.norms import norm
 
 T_module = TypeVar("T_module", bound=Module)
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from adjoint.ops.conversion import clone
-from adjoint.ops.shape import reshape
+from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.shape import reshape
 from adjoint.optim.optimizer import Optimizer
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 Rates = list[Any]
 

@@ -9,12 +9,12 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from adjoint import dispatch
 from adjoint.autograd.graph_task import current_task
 from adjoint.backends import backend_of
+from adjoint.call import dispatch
 from adjoint.ops.op import Op
 from adjoint.pytree import tree_flatten, tree_unflatten
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 from adjoint.utils.checkpoint.recompute import CheckpointError
 from adjoint.utils.checkpoint.trace import Watcher
 

@@ -13,15 +13,15 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-from adjoint.ambient import ambient, change_saved_hooks, is_grad_enabled
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.saved_tensors import SavedTensor
-from adjoint.dispatch import tensors_in
-from adjoint.op_node import OpNode
+from adjoint.call.context import ambient, change_saved_hooks, is_grad_enabled
+from adjoint.call.dispatch import tensors_in
+from adjoint.call.op_node import OpNode
+from adjoint.call.record import inputs_to_keep
 from adjoint.ops.op import Op
-from adjoint.recording import inputs_to_keep
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import NDARRAY, backend_of
+from adjoint.tensors.core import NDARRAY, backend_of
+from adjoint.tensors.tensor import Tensor
 from adjoint.utils.checkpoint.passes import PerPass
 from adjoint.utils.checkpoint.surroundings import Surroundings, keep, restored
 from adjoint.utils.checkpoint.trace import Trace

@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from adjoint.ambient import is_grad_enabled
-from adjoint.autograd.differentiate import backward
+from adjoint.autograd.entry_points import backward
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import freed
-from adjoint.tensor import Tensor
-from adjoint.tensor_core import is_floating, raw
+from adjoint.call.context import is_grad_enabled
+from adjoint.tensors.core import is_floating, raw
+from adjoint.tensors.tensor import Tensor
 from adjoint.utils.checkpoint.surroundings import Surroundings, keep, restored
 
 

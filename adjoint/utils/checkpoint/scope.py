@@ -9,13 +9,13 @@ subclasses that see calls for themselves, and tensors changed in place since the
 import weakref
 from typing import Any
 
-from adjoint import dispatch
-from adjoint.ambient import ambient, change_saved_hooks, change_watchers
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
-from adjoint.ops import random
+from adjoint.call import dispatch
+from adjoint.call.context import ambient, change_saved_hooks, change_watchers
 from adjoint.ops.op import Op
-from adjoint.tensor import Tensor
+from adjoint.ops.sampling import random
+from adjoint.tensors.tensor import Tensor
 from adjoint.utils.checkpoint.passes import PerPass
 from adjoint.utils.checkpoint.spill import Folder, Spilled
 from adjoint.utils.checkpoint.trace import Watcher

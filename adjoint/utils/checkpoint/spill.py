@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 class Folder:

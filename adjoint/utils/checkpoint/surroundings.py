@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from adjoint.ambient import (
+from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
+from adjoint.call.context import (
     ambient,
     change_grad_enabled,
     change_guards,
@@ -12,9 +13,8 @@ from adjoint.ambient import (
     change_watchers,
     set_ambient,
 )
-from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
 from adjoint.random import fork_rng, get_rng_state, set_rng_state
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 class KeptArgument:

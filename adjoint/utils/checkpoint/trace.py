@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.ambient import ambient, change_watchers
-from adjoint.provenance import locate, user_frame
-from adjoint.tensor import Tensor
+from adjoint.autograd.provenance import locate, user_frame
+from adjoint.call.context import ambient, change_watchers
+from adjoint.tensors.tensor import Tensor
 
 
 class Watcher:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, 
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.borrowing import as_tensor
-from adjoint.creation import tensor
+from adjoint.creation.factories import tensor
+from adjoint.creation.from_memory import as_tensor
 from adjoint.dtypes import float64
-from adjoint.ops.shape import stack
-from adjoint.tensor import Tensor
+from adjoint.ops.arranging.shape import stack
+from adjoint.tensors.tensor import Tensor
 
 _np = numpy_backend.xp
 _NO_NUMBERS = "SUO"  # kinds of NumPy arrays that no tensor can hold

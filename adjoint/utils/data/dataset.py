@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from adjoint.creation import randperm
+from adjoint.creation.factories import randperm
 from adjoint.random import Generator
-from adjoint.tensor import Tensor
+from adjoint.tensors.tensor import Tensor
 
 Sample_co = TypeVar("Sample_co", covariant=True)
 

@@ -5,10 +5,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from adjoint.borrowing import as_tensor
-from adjoint.creation import randint, randperm
+from adjoint.creation.factories import randint, randperm
+from adjoint.creation.from_memory import as_tensor
 from adjoint.dtypes import float64
-from adjoint.ops.random import multinomial
+from adjoint.ops.sampling.random import multinomial
 from adjoint.random import Generator, chosen
 
 Index_co = TypeVar("Index_co", covariant=True)

@@ -1,0 +1,258 @@
+"""Derivatives of recorded work: backward and grad."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import adjoint.call.dispatch as dispatch
+from adjoint.autograd.engine import run_pass
+from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
+from adjoint.dtypes import COMPLEX, FLOAT, category_of
+from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
+from adjoint.tensors.size import Size
+from adjoint.tensors.tensor import Tensor
+
+__all__ = ["backward", "grad"]
+
+
+def _roots(
+    tensors: Sequence[Any], grads: Sequence[Any], create_graph: bool
+) -> tuple[list[Node], list[int], list[Any]]:
+    """The nodes to start from, and the gradient each starts with."""
+    nodes: list[Node] = []
+    numbers: list[int] = []
+    starts: list[Any] = []
+    for i, (tensor, given) in enumerate(zip(tensors, grads)):
+        if isinstance(tensor, GradientEdge):
+            given = _edge_start(i, tensor, given)
+            nodes.append(tensor.node)
+            numbers.append(tensor.output_nr)
+            starts.append(given if create_graph else given.array)
+            continue
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"element {i} must be a Tensor, got {type(tensor).__name__}")
+        tensor.up_to_date()
+        node = edge_node(tensor)
+        if node is None:
+            raise RuntimeError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn: none "
+                "of the tensors it was computed from requires grad, or it was made under no_grad"
+            )
+        start = _checked(i, tensor, given)
+        nodes.append(node)
+        numbers.append(tensor.output_number)
+        if create_graph:
+            starts.append(start if isinstance(start, Tensor) else Tensor(start))
+        else:
+            starts.append(start.array if isinstance(start, Tensor) else start)
+    return nodes, numbers, starts
+
+
+def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
+    """The gradient to start an edge with: the one given, or 1 for the place of a scalar."""
+    spec = edge.node.spec_of(edge.output_nr)
+    if given is None:
+        if any(size != 1 for size in spec.shape):
+            raise RuntimeError(
+                f"grad can be implicitly created only for scalar outputs, but element {i} is the "
+                f"edge of a tensor of shape {list(spec.shape)}; give its gradient"
+            )
+        return Tensor(backend_of(spec.array_type).xp.ones(spec.shape, spec.dtype))
+    if given.array.shape != spec.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "
+            f"output[{i}] has a shape of {Size(spec.shape)}."
+        )
+    if (category_of(given.array.dtype) == COMPLEX) != (category_of(spec.dtype) == COMPLEX):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype: "
+            f"grad_output[{i}] is {given.dtype.name}, output[{i}] is {spec.dtype}."
+        )
+    return given
+
+
+def _checked(i: int, tensor: Tensor, given: Any) -> Any:
+    """The gradient to start a root with: the one given, or 1 for a real scalar."""
+    array = tensor.array
+    if given is None:
+        if array.size != 1:
+            raise RuntimeError(
+                f"grad can be implicitly created only for scalar outputs, but element {i} has "
+                f"shape {list(array.shape)}; give its gradient, or sum() it first"
+            )
+        if not tensor.spec().short and category_of(array.dtype) != FLOAT:
+            raise RuntimeError(
+                "grad can be implicitly created only for real scalar outputs, but element "
+                f"{i} is {tensor.dtype.name}"
+            )
+        return one_like(array)
+    if not isinstance(given, Tensor):
+        raise TypeError(
+            f"gradients can be either Tensors or None, but element {i} is a {type(given).__name__}"
+        )
+    if given.array.shape != array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "
+            f"output[{i}] has a shape of {tensor.shape}."
+        )
+    if (category_of(given.array.dtype) == COMPLEX) != (category_of(array.dtype) == COMPLEX):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype: "
+            f"grad_output[{i}] is {given.dtype.name}, output[{i}] is {tensor.dtype.name}."
+        )
+    return given
+
+
+def _constant_one(kind: Any) -> Any:
+    one = backend_of(NDARRAY).xp.ones((), kind)
+    one.flags.writeable = False
+    return one
+
+
+ONE32: Final[Any] = _constant_one(F32)
+ONE64: Final[Any] = _constant_one(F64)
+
+
+def one_like(array: Any) -> Any:
+    """The gradient 1 for a single element; for most 0-d arrays one constant for all."""
+    if type(array) is NDARRAY and array.ndim == 0:
+        if array.dtype is F32:
+            return ONE32
+        if array.dtype is F64:
+            return ONE64
+    return backend_of(array).xp.ones(array.shape, array.dtype)
+
+
+def _sequence(value: Any) -> tuple[Any, ...]:
+    """One or many, as a tuple."""
+    if isinstance(value, (Tensor, GradientEdge)):
+        return (value,)
+    return tuple(value)
+
+
+def _gradients(grads: Any, count: int) -> tuple[Any, ...]:
+    if grads is None:
+        return (None,) * count
+    given = (grads,) if isinstance(grads, Tensor) else tuple(grads)
+    if len(given) != count:
+        raise RuntimeError(f"got {count} tensors and {len(given)} gradients")
+    return given
+
+
+def _edge(i: int, value: Any, function: str) -> tuple[Node, int]:
+    """Where the gradient of an input arrives."""
+    if isinstance(value, GradientEdge):
+        return value.node, value.output_nr
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{function}: inputs must be Tensors or GradientEdges, but element {i} is a "
+            f"{type(value).__name__}"
+        )
+    value.up_to_date()
+    node = edge_node(value)
+    if node is None:
+        raise RuntimeError(
+            f"One of the differentiated Tensors does not require grad: element {i} of inputs, of "
+            f"shape {list(value.array.shape)}; call requires_grad_() on it before the forward"
+        )
+    return node, value.output_number
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of tensors with respect to the leaves to their `.grad`."""
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError("give grad_tensors or its old name grad_variables, not both")
+        grad_tensors = grad_variables
+    roots = _sequence(tensors)
+    nodes, numbers, starts = _roots(roots, _gradients(grad_tensors, len(roots)), create_graph)
+    targets: list[tuple[Node, int]] = []
+    if inputs is not None:
+        wanted = _sequence(inputs)
+        if not wanted:
+            raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
+        targets = [_edge(i, value, "backward") for i, value in enumerate(wanted)]
+        for value in wanted:
+            if isinstance(value, Tensor):
+                value.retain_grad()
+    keep = create_graph if retain_graph is None else retain_graph
+    run_pass(nodes, numbers, starts, targets, True, keep, create_graph)
+
+
+def _batched(
+    outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, options: Any
+) -> tuple[Any, ...]:
+    """The gradients for each element of a batch of grad_outputs, stacked."""
+    roots = _sequence(outputs)
+    given = _gradients(grad_outputs, len(roots))
+    sizes = {int(g.shape[0]) for g in given if g is not None and g.ndim}
+    if len(sizes) != 1 or any(g is not None and not g.ndim for g in given):
+        raise RuntimeError(
+            "grad: with is_grads_batched all grad_outputs must have one more dimension than the "
+            f"outputs, in front and of one size, got sizes {sorted(sizes)}"
+        )
+    size = sizes.pop()
+    keep = options[0] if retain_graph is None else retain_graph
+    rows: list[Any] = []
+    for i in range(size):
+        one = [None if g is None else g[i] for g in given]
+        rows.append(grad(roots, inputs, one, keep or i < size - 1, *options))
+    stack = dispatch.operators.stack
+    columns = zip(*rows)
+    return tuple([None if column[0] is None else stack(list(column)) for column in columns])
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of outputs with respect to inputs; no `.grad` is touched.
+
+    With `is_grads_batched`, grad_outputs have one more dimension in front, and so do the answers:
+    one pass is made for each element of it.
+    """
+    if is_grads_batched:
+        options = (create_graph, only_inputs, allow_unused, False, materialize_grads)
+        return _batched(outputs, inputs, grad_outputs, retain_graph, options)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("materialize_grads=True needs allow_unused=True or None, not False")
+    roots = _sequence(outputs)
+    wanted = _sequence(inputs)
+    nodes, numbers, starts = _roots(roots, _gradients(grad_outputs, len(roots)), create_graph)
+    targets = [_edge(i, value, "grad") for i, value in enumerate(wanted)]
+    keep = create_graph if retain_graph is None else retain_graph
+    found = run_pass(nodes, numbers, starts, targets, False, keep, create_graph)
+    answers: list[Any] = []
+    for i, (value, result) in enumerate(zip(wanted, found)):
+        if result is not None:
+            answers.append(result if isinstance(result, Tensor) else Tensor(result))
+        elif materialize_grads:
+            if isinstance(value, GradientEdge):
+                raise RuntimeError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge, as "
+                    f"element {i} is: an edge has no shape of its own"
+                )
+            zeros = backend_of(value.array).xp.zeros(value.array.shape, value.array.dtype)
+            answers.append(Tensor(zeros).requires_grad_(create_graph))
+        elif allow_unused:
+            answers.append(None)
+        else:
+            raise RuntimeError(
+                "One of the differentiated Tensors appears to not have been used in the graph: "
+                f"element {i} of inputs. Set allow_unused=True to get None for it, or "
+                "materialize_grads=True for zeros."
+            )
+    return tuple(answers)

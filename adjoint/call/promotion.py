@@ -1,0 +1,151 @@
+"""In which data type and on which backend an op computes: its arguments made to agree."""
+
+from typing import TYPE_CHECKING, Any
+
+from adjoint.backends import Backend, lookup
+from adjoint.backends.numpy import numpy_backend
+from adjoint.dtypes import (
+    BOOL,
+    FLOAT,
+    category_of,
+    dtype,
+    fitted_integer,
+    from_numpy_dtype,
+    get_default_dtype,
+    of_python_scalar,
+    result_of,
+)
+from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
+from adjoint.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from adjoint.ops.op import Op
+
+
+def narrowed(op: "Op", arrays: list[Any], out: Any) -> Any:
+    """An elementwise result in the 16-bit type of the arguments, where NumPy has widened it."""
+    if not op.diagonal or not op.promotes or isinstance(out, (tuple, list)):
+        return out
+    kind = getattr(arrays[op.promotes[0]], "dtype", None)
+    own = getattr(out, "dtype", None)
+    if kind is None or own is None or own == kind or kind.itemsize != 2:
+        return out
+    wider = own.kind == "f" and own.itemsize == 4 and category_of(kind) == FLOAT
+    return out.astype(kind) if wider else out
+
+
+def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
+    """The backend of all arguments; 0-d CPU tensors go along with any other."""
+    backend: Backend = backend_of(tensors[0].array)
+    for tensor in tensors:
+        other = backend_of(tensor.array)
+        if other is not backend:
+            if other is numpy_backend and tensor.array.ndim == 0:
+                continue
+            if backend is numpy_backend and tensors[0].array.ndim == 0:
+                return common_backend(op, tensors[1:] + tensors[:1])
+            raise RuntimeError(
+                f"{op.name}(): Expected all tensors to be on the same device, but found "
+                f"{backend.device(tensors[0].array)} and {other.device(tensor.array)}; "
+                "move one with .to(...)"
+            )
+    return backend
+
+
+def promoted(op: "Op", values: list[Any], arrays: list[Any], backend: Backend) -> list[Any]:
+    """The raw arguments, those that mix brought to one data type."""
+    if not op.promotes:
+        return arrays
+    target = uniform(op, arrays)
+    if target is None:
+        kind = promotion(op, values)
+        if kind is None:
+            return arrays
+        target = kind.numpy_dtype
+    for i in op.promotes:
+        array = arrays[i]
+        if isinstance(values[i], Tensor):
+            if array.dtype != target:
+                arrays[i] = array.astype(target)
+        elif isinstance(values[i], (list, tuple)):
+            arrays[i] = [a if a.dtype == target else a.astype(target) for a in array]
+        elif isinstance(array, (bool, int, float, complex)):
+            if type(array) is int and target.kind in "iu":
+                # Operators wrap numbers around, as in PyTorch; an exponent is not of the type.
+                array = fitted_integer(array, target, op.required == 2 and op.name != "pow")
+            arrays[i] = backend.asarray(array, target)
+        elif array is not None and not isinstance(array, str):
+            arrays[i] = backend.asarray(array).astype(target)
+    return arrays
+
+
+def uniform(op: "Op", arrays: list[Any]) -> Any:
+    """The floating type of the arguments that mix, if it is that of all; None to look closer."""
+    kind: Any = None
+    for i in op.promotes:
+        array = arrays[i]
+        if type(array) is NDARRAY:
+            if kind is None:
+                kind = array.dtype
+                if kind is not F32 and kind is not F64:
+                    return None
+            elif array.dtype is not kind:
+                return None
+        elif type(array) is not float and type(array) is not int:
+            return None
+    return kind
+
+
+def unwrapped(value: Any) -> Any:
+    """The array of a tensor, in lists too."""
+    if isinstance(value, Tensor):
+        return value.array
+    if isinstance(value, tuple):
+        for element in value:
+            if isinstance(element, Tensor):
+                return tuple([unwrapped(e) for e in value])
+    elif isinstance(value, list):
+        return [unwrapped(e) for e in value]
+    return value
+
+
+def promotion(op: "Op", values: list[Any]) -> dtype | None:
+    """The data type in which an op computes; None to leave all as it is."""
+    dimensioned: list[dtype] = []
+    zero_dim: list[dtype] = []
+    numbers: list[dtype] = []
+    for i in op.promotes:
+        value = values[i]
+        for element in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(element, Tensor):
+                kind = from_numpy_dtype(element.array.dtype)
+                (dimensioned if element.array.ndim else zero_dim).append(kind)
+            elif isinstance(element, (bool, int, float, complex)):
+                numbers.append(of_python_scalar(element))
+            elif lookup(type(element)) is not None:
+                kind = from_numpy_dtype(element.dtype)
+                (dimensioned if element.ndim else zero_dim).append(kind)
+    if not (dimensioned or zero_dim or numbers):
+        return None
+    if not op.bools:
+        refuse_bools(op, [*dimensioned, *zero_dim, *numbers])
+    result = result_of(dimensioned, zero_dim, numbers)
+    if op.floats and result.category < FLOAT:
+        return get_default_dtype()
+    return result
+
+
+def refuse_bools(op: "Op", kinds: list[dtype]) -> None:
+    """Raise if one of the types to mix is bool, for an op that is not meant for truth values."""
+    for kind in kinds:
+        if kind.category == BOOL:
+            raise RuntimeError(
+                f"{op.name}(): a bool tensor is not supported; invert it with ~, combine two with "
+                "logical_xor(), or convert it with .to(...)"
+            )
+
+
+def as_array(value: Any, backend: Backend) -> Any:
+    """What a forward answered as an array: of its own library, if it is one of another."""
+    own = lookup(type(value))
+    return (backend if own is None else own).asarray(value)

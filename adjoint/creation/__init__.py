@@ -1,0 +1,1 @@
+"""New tensors: from data, from others' memory, filled with numbers."""

@@ -1,0 +1,446 @@
+"""New tensors: from data, from sizes, from ranges, from random numbers."""
+
+import math
+import warnings
+from typing import Any
+
+from adjoint.backends.numpy import numpy_backend
+from adjoint.creation.from_data import array_of, fitted, is_row, number
+from adjoint.creation.options import Options, finished, shape_of, sizes_of
+from adjoint.device import CPU, device as as_device, get_default_device
+from adjoint.dtypes import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INTEGER,
+    as_dtype,
+    default_complex,
+    dtype,
+    get_default_dtype,
+    int64,
+    of_python_scalar,
+)
+from adjoint.ops.arranging.conversion import contiguous_format
+from adjoint.ops.sampling.random import draw_integers, draw_normal, draw_uniform, normal_from
+from adjoint.random import chosen
+from adjoint.tensors.size import Size
+from adjoint.tensors.tensor import Tensor
+
+__all__ = [
+    "arange",
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "logspace",
+    "normal",
+    "ones",
+    "ones_like",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "scalar_tensor",
+    "tensor",
+    "tril_indices",
+    "triu_indices",
+    "zeros",
+    "zeros_like",
+]
+
+np = numpy_backend.xp
+
+
+# ---- from data ----
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A new tensor with a copy of data: a number, nested sequences, or an array."""
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "tensor(t) copies a tensor and its history is lost; t.detach().clone() says so",
+            stacklevel=2,
+        )
+    kind = None if dtype is None else as_dtype(dtype)
+    array, where = array_of(data, kind, get_default_device())
+    return finished(array, where if device is None else as_device(device), requires_grad)
+
+
+def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
+    """The array of `Tensor(...)`: nothing, sizes, or data as the default floating type."""
+    numpy_dtype = get_default_dtype().numpy_dtype
+    if value is None and not sizes:
+        return np.empty(0, numpy_dtype)
+    if isinstance(value, Size) and not sizes:
+        return np.empty(tuple(value), numpy_dtype)
+    if isinstance(value, Tensor):
+        return value.array
+    if isinstance(value, int) and not isinstance(value, bool):
+        return np.empty(shape_of("Tensor", (value, *sizes)), numpy_dtype)
+    if sizes or not is_row(value):
+        raise TypeError(
+            f"Tensor(): data must be a sequence of numbers, or sizes, not {type(value).__name__}"
+        )
+    return array_of(value, get_default_dtype(), CPU)[0]
+
+
+# ---- from sizes ----
+
+
+def zeros(*size: Any, **options: Any) -> Tensor:
+    """Zeros."""
+    shape = sizes_of("zeros", size, options)
+    asked = Options("zeros", options)
+    return asked.made(np.zeros(shape, asked.kind().numpy_dtype))
+
+
+def ones(*size: Any, **options: Any) -> Tensor:
+    """Ones."""
+    shape = sizes_of("ones", size, options)
+    asked = Options("ones", options)
+    return asked.made(np.ones(shape, asked.kind().numpy_dtype))
+
+
+def empty(*size: Any, **options: Any) -> Tensor:
+    """Memory as it was found; write before you read."""
+    shape = sizes_of("empty", size, options)
+    asked = Options("empty", options)
+    return asked.made(np.empty(shape, asked.kind().numpy_dtype))
+
+
+def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
+    """fill_value everywhere; the data type follows from it."""
+    shape = shape_of("full", size)
+    value = number(fill_value)
+    asked = Options("full", options)
+    kind = asked.kind(of_python_scalar(value))
+    return asked.made(np.full(shape, _element(value, kind)))
+
+
+def _element(value: Any, kind: dtype) -> Any:
+    """A number as a 0-d array, if it fits the data type."""
+    if isinstance(value, complex) and BOOL < kind.category < COMPLEX:
+        raise RuntimeError(f"value {value} cannot be converted to type {kind.name}")
+    return fitted(np.asarray(value), kind)
+
+
+def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
+    """Uninitialised memory seen with the given strides."""
+    shape, steps = shape_of("empty_strided", size), shape_of("empty_strided", stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(f"empty_strided(): {len(shape)} sizes but {len(steps)} strides")
+    asked = Options("empty_strided", options)
+    count = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps))
+    memory = np.empty(count, asked.kind().numpy_dtype)
+    return asked.made(np.strided(memory, shape, steps, 0))
+
+
+def zeros_like(input: Tensor, **options: Any) -> Tensor:
+    """Zeros in input's shape, data type and device."""
+    return _like("zeros_like", input, options, 0)
+
+
+def ones_like(input: Tensor, **options: Any) -> Tensor:
+    """Ones in input's shape, data type and device."""
+    return _like("ones_like", input, options, 1)
+
+
+def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
+    """fill_value in input's shape, data type and device."""
+    return _like("full_like", input, options, number(fill_value))
+
+
+def empty_like(input: Tensor, **options: Any) -> Tensor:
+    """Uninitialised memory in input's shape, data type and device."""
+    return _like("empty_like", input, options, None)
+
+
+def _imitating(name: str, input: Any, options: dict[str, Any]) -> Options:
+    """The keywords of a factory that imitates a tensor."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): input must be a Tensor, not {type(input).__name__}")
+    if input.special and hasattr(input, "refuse"):  # a parameter that has no shape yet
+        input.refuse(name)
+    return Options(name, _own(input, options))
+
+
+def _like(name: str, input: Tensor, options: dict[str, Any], value: Any) -> Tensor:
+    """A number, or nothing, everywhere, in the order in memory of another tensor."""
+    asked = _imitating(name, input, options)
+    kind = asked.kind()
+    array = input.array
+    strides = getattr(array, "strides", (0,))
+    if asked.memory_format is contiguous_format or 0 in strides:
+        blank = np.empty(array.shape, kind.numpy_dtype)
+    else:
+        blank = np.empty_like(array, kind.numpy_dtype, shape=array.shape)
+    if value is not None:
+        blank[...] = _element(value, kind)
+    return asked.made(blank)
+
+
+def scalar_tensor(s: Any, **options: Any) -> Tensor:
+    """A 0-d tensor of a number, as the default floating type."""
+    asked = Options("scalar_tensor", options)
+    return asked.made(_element(number(s), asked.kind()))
+
+
+# ---- ranges and patterns ----
+
+
+def _collected(name: str, names: Any, args: tuple[Any, ...], options: Any) -> dict[str, Any]:
+    """Leading arguments by name, whether they came by position or by keyword."""
+    given = dict(zip(names, args))
+    for key in ("start", "end", "step", "low", "high", "size"):
+        if key in options:
+            if key in given:
+                raise TypeError(f"{name}() got several values for '{key}'")
+            given[key] = options.pop(key)
+    return given
+
+
+def arange(*bounds: Any, **options: Any) -> Tensor:
+    """Numbers from start (0) up to but without end, step (1) apart."""
+    only_end = len(bounds) == 1 and "end" not in options
+    names = ("end",) if only_end else ("start", "end", "step")
+    given = _collected("arange", names, bounds, options)
+    if len(bounds) > 3 or "end" not in given:
+        raise TypeError("arange() takes end, or start and end, and a step: arange(0, 10, 2)")
+    start, step = number(given.get("start", 0)), number(given.get("step", 1))
+    end = number(given["end"])
+    asked = Options("arange", options)
+    whole = all(isinstance(value, int) for value in (start, end, step))
+    kind = asked.kind(int64 if whole else None)
+    if kind.category in (BOOL, COMPLEX):
+        raise NotImplementedError(f"arange is not implemented for {kind.name}")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"arange(): unsupported range: {start} -> {end}")
+    if kind.category == INTEGER:
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise RuntimeError("arange(): step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            "arange(): upper bound and lower bound inconsistent with step sign: from "
+            f"{start} to {end} by {step}"
+        )
+    values = start + step * np.arange(math.ceil((end - start) / step))
+    return asked.listed(values.astype(kind.numpy_dtype))
+
+
+def _spaced(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, dtype]:
+    """Equally spaced numbers, and the data type they shall have."""
+    if steps < 0:
+        raise RuntimeError(f"{asked.name}(): number of steps must be non-negative, got {steps}")
+    start, end = number(start), number(end)
+    mixed = isinstance(start, complex) or isinstance(end, complex)
+    kind = asked.kind(default_complex() if mixed else None)
+    if mixed and kind.category != COMPLEX:
+        raise RuntimeError(
+            f"{asked.name}(): inferred dtype is complex, which {kind.name} can't hold"
+        )
+    if kind.category == INTEGER:
+        start, end = int(start), int(end)
+    if steps == 1:
+        return np.full(1, start), kind
+    step = (end - start) / (steps - 1) if steps else 0.0
+    places = np.arange(steps)
+    # Counted from both ends, so that the last number is exactly `end`.
+    rising, falling = start + step * places, end - step * (steps - 1 - places)
+    return np.where(places < steps // 2, rising, falling), kind
+
+
+def linspace(start: Any, end: Any, steps: int, **options: Any) -> Tensor:
+    """`steps` numbers from start to end, both included, equally far apart."""
+    asked = Options("linspace", options)
+    values, kind = _spaced(start, end, steps, asked)
+    return asked.listed(values.astype(kind.numpy_dtype))
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
+    """base to the power of `steps` equally spaced exponents from start to end."""
+    asked = Options("logspace", options)
+    exponents, kind = _spaced(start, end, steps, asked)
+    return asked.listed(np.power(float(base), exponents).astype(kind.numpy_dtype))
+
+
+def eye(n: int, m: int | None = None, **options: Any) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere."""
+    rows, columns = shape_of("eye", (n, n if m is None else m))
+    asked = Options("eye", options)
+    return asked.made(np.eye(rows, columns, dtype=asked.kind().numpy_dtype))
+
+
+def tril_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
+    """The indices of the lower triangle of a matrix: a row of rows and a row of columns."""
+    shape = shape_of("tril_indices", (row, col))
+    asked = Options("tril_indices", options)
+    indices = np.stack(np.nonzero(np.tri(*shape, offset, dtype=bool)))
+    return asked.made(indices.astype(asked.kind(int64).numpy_dtype))
+
+
+def triu_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
+    """The indices of the upper triangle of a matrix: a row of rows and a row of columns."""
+    shape = shape_of("triu_indices", (row, col))
+    asked = Options("triu_indices", options)
+    indices = np.stack(np.nonzero(~np.tri(*shape, offset - 1, dtype=bool)))
+    return asked.made(indices.astype(asked.kind(int64).numpy_dtype))
+
+
+# ---- random numbers ----
+
+
+def _continuous(asked: Options) -> Any:
+    """The data type of numbers that are no integers."""
+    kind = asked.kind()
+    if kind.category < FLOAT:
+        raise NotImplementedError(f"{asked.name} is not implemented for {kind.name}; use randint")
+    return kind.numpy_dtype
+
+
+def rand(*size: Any, generator: Any = None, **options: Any) -> Tensor:
+    """Numbers spread evenly over [0, 1)."""
+    shape = sizes_of("rand", size, options)
+    asked = Options("rand", options)
+    return asked.made(draw_uniform(shape, _continuous(asked), 0.0, 1.0, chosen(generator)))
+
+
+def randn(*size: Any, generator: Any = None, **options: Any) -> Tensor:
+    """Normally distributed numbers of mean 0 and variance 1."""
+    shape = sizes_of("randn", size, options)
+    asked = Options("randn", options)
+    return asked.made(draw_normal(shape, _continuous(asked), 0.0, 1.0, chosen(generator)))
+
+
+def rand_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
+    """Numbers of [0, 1) in input's shape, data type and device."""
+    asked = _imitating("rand_like", input, options)
+    shape = input.array.shape
+    return asked.made(draw_uniform(shape, _continuous(asked), 0.0, 1.0, chosen(generator)))
+
+
+def randn_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
+    """Normally distributed numbers in input's shape, data type and device."""
+    asked = _imitating("randn_like", input, options)
+    shape = input.array.shape
+    return asked.made(draw_normal(shape, _continuous(asked), 0.0, 1.0, chosen(generator)))
+
+
+def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
+    """Random integers, at least low (0 if it is left out) and less than high."""
+    given = _bounded("randint", ("low", "high", "size"), args, options)
+    if len(args) > 3 or "high" not in given or "size" not in given:
+        raise TypeError("randint() takes low (0), high and size: randint(0, 10, (2, 3))")
+    asked = Options("randint", options)
+    return _integers(shape_of("randint", given["size"]), given, asked.kind(int64), asked, generator)
+
+
+def randint_like(input: Tensor, *bounds: Any, generator: Any = None, **options: Any) -> Tensor:
+    """Integers of [low, high) in input's shape, data type and device."""
+    given = _bounded("randint_like", ("low", "high"), bounds, options)
+    if len(bounds) > 2 or "high" not in given:
+        raise TypeError("randint_like() takes a tensor, low (0) and high")
+    asked = _imitating("randint_like", input, options)
+    return _integers(input.array.shape, given, asked.kind(), asked, generator)
+
+
+def _bounded(name: str, names: tuple[str, ...], args: Any, options: Any) -> dict[str, Any]:
+    """Arguments by name; the first, low, is left out unless all are given in one way or other."""
+    count = len(args) + sum(key in options for key in names)
+    return _collected(name, names if count == len(names) else names[1:], args, options)
+
+
+def _integers(shape: Any, given: Any, kind: dtype, asked: Options, generator: Any) -> Tensor:
+    low, high = int(number(given.get("low", 0))), int(number(given["high"]))
+    return asked.made(draw_integers(shape, kind.numpy_dtype, low, high, chosen(generator)))
+
+
+def randperm(n: int, *, generator: Any = None, **options: Any) -> Tensor:
+    """The integers below n in random order."""
+    (count,) = shape_of("randperm", (n,))
+    asked = Options("randperm", options)
+    array = chosen(generator).draw(lambda stream: stream.permutation(count))
+    return asked.made(array.astype(asked.kind(int64).numpy_dtype))
+
+
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any
+) -> Tensor:
+    """Normally distributed numbers: with means and deviations of tensors, or of a size."""
+    if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        result: Tensor = normal_from(mean, std, generator, out=options.pop("out", None))
+        if size is not None or options:
+            raise TypeError("normal() takes no size, dtype or device where mean or std is a tensor")
+        return result
+    if size is None:
+        raise TypeError("normal() of two numbers needs a size: normal(0.0, 1.0, (2, 3))")
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    asked = Options("normal", options)
+    shape = shape_of("normal", size)
+    return asked.made(draw_normal(shape, _continuous(asked), mean, std, chosen(generator)))
+
+
+# ---- methods that make a tensor like this one, of other data or size ----
+
+
+def _own(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
+    """Options that fall back on a tensor's own data type and device."""
+    if options.get("dtype") is None:
+        options["dtype"] = self.dtype
+    if options.get("device") is None:
+        options["device"] = self.device
+    return options
+
+
+def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
+    """A new tensor of data, with this one's data type and device."""
+    return tensor(data, **_own(self, options))
+
+
+def new_zeros(self: Tensor, *size: Any, **options: Any) -> Tensor:
+    """Zeros with this tensor's data type and device."""
+    return zeros(*size, **_own(self, options))
+
+
+def new_ones(self: Tensor, *size: Any, **options: Any) -> Tensor:
+    """Ones with this tensor's data type and device."""
+    return ones(*size, **_own(self, options))
+
+
+def new_empty(self: Tensor, *size: Any, **options: Any) -> Tensor:
+    """Uninitialised memory with this tensor's data type and device."""
+    return empty(*size, **_own(self, options))
+
+
+def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
+    """fill_value with this tensor's data type and device."""
+    return full(size, fill_value, **_own(self, options))
+
+
+def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
+    """Uninitialised memory seen with the given strides, with this tensor's data type and device."""
+    return empty_strided(size, stride, **_own(self, options))
+
+
+METHODS: dict[str, Any] = {
+    "new_empty": new_empty,
+    "new_empty_strided": new_empty_strided,
+    "new_full": new_full,
+    "new_ones": new_ones,
+    "new_tensor": new_tensor,
+    "new_zeros": new_zeros,
+}

@@ -1,0 +1,107 @@
+"""What all functions that make tensors share: their keywords and sizes."""
+
+import math
+import operator
+from typing import Any
+
+from adjoint.backends import backend_for
+from adjoint.call.context import is_inference_mode_enabled
+from adjoint.device import device, get_default_device
+from adjoint.dtypes import as_dtype, dtype, get_default_dtype
+from adjoint.ops.arranging.conversion import strided
+from adjoint.tensors.tensor import Tensor
+
+
+def _place(where: Any) -> device:
+    return get_default_device() if where is None else device(where)
+
+
+def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
+    """A NumPy array's values as a new tensor on a device."""
+    if where.type != "cpu":
+        array = backend_for(where).from_numpy(array, where)
+    result = Tensor(array)
+    if requires_grad:
+        result.requires_grad_()
+    if is_inference_mode_enabled():
+        result.mark_inference()
+    return result
+
+
+class Options:
+    """The keywords that all factories take; pin_memory means nothing here and is accepted."""
+
+    def __init__(self, name: str, given: dict[str, Any]) -> None:
+        unknown = given.keys() - _OPTIONS
+        if unknown:
+            raise TypeError(f"{name}() got an unexpected argument '{min(unknown)}'")
+        if given.get("layout") not in (None, strided):
+            raise RuntimeError(f"{name}() is not implemented for sparse types: tensors are strided")
+        out, kind = given.get("out"), given.get("dtype")
+        if isinstance(kind, str):
+            raise TypeError(f"{name}(): dtype must be one such as adjoint.float32, not {kind!r}")
+        if out is not None and kind is not None and as_dtype(kind) is not out.dtype:
+            raise RuntimeError(
+                f"{name}(): dtype {as_dtype(kind).name} does not match dtype of out "
+                f"({out.dtype.name})"
+            )
+        self.name = name
+        self.out = out
+        self.dtype = kind if out is None else out.dtype
+        self.device = _place(given.get("device"))
+        self.requires_grad = given.get("requires_grad", False)
+        self.memory_format = given.get("memory_format")
+
+    def kind(self, default: dtype | None = None) -> dtype:
+        """The data type asked for, or the default one."""
+        if self.dtype is not None:
+            return as_dtype(self.dtype)
+        return get_default_dtype() if default is None else default
+
+    def made(self, array: Any) -> Tensor:
+        """The answer of the factory: a new tensor, or out with the new values."""
+        if self.out is None:
+            return finished(array, self.device, self.requires_grad)
+        result = finished(array, self.out.device, False)
+        overwritten: Tensor = self.out.overwrite(result, self.name)
+        return overwritten
+
+    def listed(self, array: Any) -> Tensor:
+        """The answer of a factory of a row of numbers; an out of as many keeps its shape."""
+        if self.out is not None and self.out.array.size == array.size:
+            array = array.reshape(self.out.array.shape)
+        return self.made(array)
+
+
+_TOO_MANY = 1 << 59  # elements of 16 bytes, of which memory has no more than 63 bits
+_OPTIONS = {"out", "dtype", "layout", "device", "requires_grad", "pin_memory", "memory_format"}
+
+
+def sizes_of(name: str, size: tuple[Any, ...], options: dict[str, Any]) -> tuple[int, ...]:
+    """A shape given as numbers, as one sequence, or as the keyword size."""
+    if "size" in options:
+        if size:
+            raise TypeError(f"{name}() got several values for 'size'")
+        return shape_of(name, options.pop("size"))
+    if not size:
+        raise TypeError(f"{name}() misses its size: give numbers, or () for a single element")
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        return shape_of(name, size[0])
+    return shape_of(name, size)
+
+
+def shape_of(name: str, size: Any) -> tuple[int, ...]:
+    """A shape given as one sequence of numbers."""
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"{name}(): size must be a tuple of ints, not {type(size).__name__}")
+    try:
+        sizes = tuple(operator.index(n) for n in size)
+    except TypeError:
+        kinds = ", ".join(type(n).__name__ for n in size)
+        raise TypeError(f"{name}(): size must be a tuple of ints, got ({kinds})") from None
+    for n in sizes:
+        if n < 0:
+            raise RuntimeError(f"{name}(): a size can't be negative: {list(sizes)}")
+    if math.prod(sizes) >= _TOO_MANY:
+        raise RuntimeError(f"{name}(): the size of the storage overflowed: {list(sizes)}")
+    return sizes

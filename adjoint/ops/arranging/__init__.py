@@ -1,0 +1,1 @@
+"""Ops that show, move, read or write elements, and leave them as they are."""

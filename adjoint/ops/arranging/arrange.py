@@ -1,0 +1,439 @@
+"""Copies of the elements in another arrangement: joined, repeated, rolled, padded, on grids."""
+
+import itertools
+from typing import Any
+
+from adjoint.dtypes import int64
+from adjoint.ops.arranging.indexing import index_select
+from adjoint.ops.arranging.shape import (
+    basic_index,
+    cat,
+    expand,
+    flip,
+    narrow,
+    reshape,
+    stack,
+    unsqueeze,
+)
+from adjoint.ops.arranging.strided import diag_embed
+from adjoint.ops.arranging.writing import fill
+from adjoint.ops.dims import along, distinct_dims, normal_dim, product
+from adjoint.ops.op import composite, general, linear
+from adjoint.ops.reducing.reduction import sum
+
+# ---- at least so many dimensions ----
+
+
+def _each(function: Any, tensors: tuple[Any, ...]) -> Any:
+    """A function of one tensor, of several, or of a list of them."""
+    if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
+        return function(tensors[0])
+    several = tensors[0] if len(tensors) == 1 else tensors
+    return tuple(function(tensor) for tensor in several)
+
+
+def _at_least_1d(tensor: Any) -> Any:
+    return tensor if tensor.ndim else reshape(tensor, (1,))
+
+
+def _at_least_2d(tensor: Any) -> Any:
+    return tensor if tensor.ndim > 1 else unsqueeze(_at_least_1d(tensor), 0)
+
+
+def _at_least_3d(tensor: Any) -> Any:
+    return tensor if tensor.ndim > 2 else unsqueeze(_at_least_2d(tensor), -1)
+
+
+@composite(method=False)
+def atleast_1d(*tensors: Any) -> Any:
+    """The tensors with at least one dimension, as views."""
+    return _each(_at_least_1d, tensors)
+
+
+@composite(method=False)
+def atleast_2d(*tensors: Any) -> Any:
+    """The tensors with at least two dimensions, as views."""
+    return _each(_at_least_2d, tensors)
+
+
+@composite(method=False)
+def atleast_3d(*tensors: Any) -> Any:
+    """The tensors with at least three dimensions, as views."""
+    return _each(_at_least_3d, tensors)
+
+
+# ---- joined ----
+
+
+def _several(name: str, tensors: Any) -> list[Any]:
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(
+            f"{name}(): the argument must be a tuple of Tensors, not {type(tensors).__name__}"
+        )
+    if not len(tensors):
+        raise RuntimeError(f"{name}(): expected a non-empty list of tensors")
+    return list(tensors)
+
+
+@composite(method=False)
+def hstack(tensors: Any) -> Any:
+    """The tensors joined by columns: along dimension 1, or 0 for vectors."""
+    parts = [_at_least_1d(tensor) for tensor in _several("hstack", tensors)]
+    return cat(parts, 0 if parts[0].ndim == 1 else 1)
+
+
+@composite(method=False)
+def vstack(tensors: Any) -> Any:
+    """The tensors joined by rows; a vector is one row."""
+    return cat([_at_least_2d(tensor) for tensor in _several("vstack", tensors)], 0)
+
+
+@composite(method=False)
+def dstack(tensors: Any) -> Any:
+    """The tensors joined along a third dimension."""
+    return cat([_at_least_3d(tensor) for tensor in _several("dstack", tensors)], 2)
+
+
+@composite(method=False)
+def column_stack(tensors: Any) -> Any:
+    """The tensors joined by columns; a vector is one column."""
+    parts = _several("column_stack", tensors)
+    return hstack([t if t.ndim > 1 else reshape(t, (product(t.shape), 1)) for t in parts])
+
+
+@composite(method=False)
+def block_diag(*tensors: Any) -> Any:
+    """A matrix with the given matrices along its diagonal and zeros elsewhere."""
+    blocks = []
+    for tensor in tensors:
+        if tensor.ndim > 2:
+            raise RuntimeError(f"block_diag(): expected at most 2 dimensions, got {tensor.ndim}")
+        blocks.append(_at_least_2d(tensor))
+    width = 0
+    total = 0
+    for block in blocks:
+        total += block.shape[1]
+    rows = []
+    for block in blocks:
+        own = block.shape[1]
+        rows.append(constant_pad_nd(block, (width, total - width - own)))
+        width += own
+    return cat(rows, 0)
+
+
+# ---- repeated ----
+
+
+def _unrepeated(grad: Any, shape: Any, repeats: Any) -> Any:
+    """The sum over the copies that repeat made."""
+    lead = len(repeats) - len(shape)
+    sizes = (1,) * lead + tuple(shape)
+    apart = [n for pair in zip(repeats, sizes, strict=True) for n in pair]
+    summed = sum(reshape(grad, apart), tuple(range(0, 2 * len(repeats), 2))) if repeats else grad
+    return reshape(summed, tuple(shape))
+
+
+@linear(
+    input=lambda grad, input_shape, repeats: _unrepeated(grad, input_shape, repeats),
+)
+def repeat(xp: Any, input: Any, *repeats: Any) -> Any:
+    """A copy in which each dimension comes several times, one after the other."""
+    if len(repeats) < input.ndim:
+        raise RuntimeError(f"{len(repeats)} repeats are too few for {input.ndim} dimensions")
+    if any(n < 0 for n in repeats):
+        raise RuntimeError(f"repeats must not be negative, got {list(repeats)}")
+    return xp.tile(input, tuple(repeats)) if repeats else xp.array(input)
+
+
+@composite
+def tile(input: Any, *dims: Any) -> Any:
+    """repeat, with ones for the dimensions in front that dims does not name."""
+    counts = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
+    return repeat(input, (1,) * (input.ndim - len(counts)) + tuple(counts))
+
+
+@general(method=False)
+def repeated_index(xp: Any, repeats: Any, size: Any = None) -> Any:
+    """0, 1, 2, …, each as often as repeats says; one number of repeats holds for `size` of them."""
+    if repeats.dtype.kind not in "iu":
+        raise NotImplementedError(f"repeats must be integers, got {repeats.dtype}")
+    if repeats.ndim > 1:
+        raise RuntimeError(f"repeats must have at most 1 dimension, got {repeats.ndim}")
+    counts = repeats.reshape(-1)
+    if size is not None and counts.shape[0] == 1:
+        counts = xp.broadcast_to(counts, (size,))
+    if size is not None and counts.shape[0] != size:
+        raise RuntimeError(f"{counts.shape[0]} repeats for a dimension of size {size}")
+    if xp.library.__name__ == "numpy" and counts.size and counts.min() < 0:
+        raise RuntimeError("repeats must not be negative")
+    return xp.repeat(xp.arange(counts.shape[0]), counts)
+
+
+@composite
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Each element, or slice along dim, several times in a row."""
+    if repeats is None:
+        return repeated_index(input)
+    whole = reshape(input, (-1,)) if dim is None else input
+    axis = normal_dim(0 if dim is None else dim, whole.ndim)
+    if isinstance(repeats, int):
+        if repeats < 0:
+            raise RuntimeError(f"repeat_interleave(): repeats must not be negative, got {repeats}")
+        if output_size not in (None, whole.shape[axis] * repeats):
+            raise RuntimeError(
+                f"repeat_interleave(): output_size must be {whole.shape[axis] * repeats}, got "
+                f"{output_size}"
+            )
+        apart = expand(
+            unsqueeze(whole, axis + 1),
+            (*whole.shape[: axis + 1], repeats, *whole.shape[axis + 1 :]),
+        )
+        shape = (*whole.shape[:axis], whole.shape[axis] * repeats, *whole.shape[axis + 1 :])
+        return reshape(apart, shape)
+    index = repeated_index(repeats, whole.shape[axis])
+    if output_size not in (None, index.shape[0]):
+        raise RuntimeError(
+            f"repeat_interleave(): output_size must be {index.shape[0]}, got {output_size}"
+        )
+    return index_select(whole, axis, index)
+
+
+# ---- moved ----
+
+
+def _negative(shifts: Any) -> Any:
+    return tuple(-n for n in shifts) if isinstance(shifts, (tuple, list)) else -shifts
+
+
+@linear(input=lambda grad, shifts, dims: roll(grad, _negative(shifts), dims))
+def roll(xp: Any, input: Any, shifts: Any, dims: Any = ()) -> Any:
+    """A copy in which elements move along dims, or as if flattened, and come back at the start."""
+    steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+    axes = () if dims is None else dims
+    axes = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
+    if not steps:
+        raise RuntimeError("shifts are required")
+    if len(steps) != len(axes) and (axes or len(steps) > 1):
+        raise RuntimeError(f"{len(steps)} shifts for {len(axes)} dimensions")
+    if axes and input.ndim == 0:
+        raise IndexError("a 0-d tensor has no dimension to roll along")
+    if not axes:
+        return xp.roll(input, steps[0], None)
+    return xp.roll(input, steps, tuple(normal_dim(d, input.ndim) for d in axes))
+
+
+@linear(input=lambda grad, k, dims: rot90(grad, -k, dims))
+def rot90(xp: Any, input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+    """A copy turned k times by a right angle, from the first of dims towards the second."""
+    if len(dims) != 2 or input.ndim < 2:
+        raise RuntimeError(
+            f"a rotation needs 2 dimensions: got dims {list(dims)} of a {input.ndim}-d tensor"
+        )
+    return xp.array(xp.rot90(input, k, distinct_dims(dims, input.ndim)))
+
+
+@composite
+def fliplr(input: Any) -> Any:
+    """A copy with the order of columns reversed."""
+    if input.ndim < 2:
+        raise RuntimeError(f"fliplr(): expected at least 2 dimensions, got {input.ndim}")
+    return flip(input, 1)
+
+
+@composite
+def flipud(input: Any) -> Any:
+    """A copy with the order of rows reversed."""
+    if input.ndim < 1:
+        raise RuntimeError("flipud(): expected at least 1 dimension, got 0")
+    return flip(input, 0)
+
+
+def _diagonal_in(input: Any, diagonal: int) -> int:
+    """A diagonal of the matrices of input, the nearest one beyond them for one far away."""
+    if input.ndim < 2:
+        raise RuntimeError(f"expected at least 2 dimensions, got {input.ndim}")
+    rows, columns = input.shape[-2:]
+    return int(max(-rows, min(diagonal, columns)))
+
+
+@linear(input=lambda grad, diagonal: tril(grad, diagonal), inplace=True, exact_out=True)
+def tril(xp: Any, input: Any, diagonal: int = 0) -> Any:
+    """A copy with zeros above a diagonal."""
+    return xp.tril(input, _diagonal_in(input, diagonal))
+
+
+@linear(input=lambda grad, diagonal: triu(grad, diagonal), inplace=True, exact_out=True)
+def triu(xp: Any, input: Any, diagonal: int = 0) -> Any:
+    """A copy with zeros below a diagonal."""
+    return xp.triu(input, _diagonal_in(input, diagonal))
+
+
+@composite
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """A matrix with all elements of input on a diagonal."""
+    return diag_embed(reshape(input, (-1,)), offset)
+
+
+# ---- padded ----
+
+
+def _cropping(pad: Any) -> tuple[int, ...]:
+    return tuple(-n for n in pad)
+
+
+@general(
+    input=lambda grad, pad: constant_pad_nd(grad, _cropping(pad)),
+)
+def constant_pad_nd(xp: Any, input: Any, pad: Any, value: Any = 0) -> Any:
+    """input with value around it; pad goes from the last dimension on, and may be negative."""
+    _check_padding(pad, input.ndim)
+    widths = [(0, 0)] * input.ndim
+    for i in range(0, len(pad), 2):
+        widths[input.ndim - 1 - i // 2] = (pad[i], pad[i + 1])
+    crop = []
+    for n, (left, right) in zip(input.shape, widths, strict=True):
+        if n + min(left, 0) + min(right, 0) < 0 or n + left + right < 0:
+            raise RuntimeError(f"padding {list(pad)} takes away more than there is")
+        crop.append(slice(max(-left, 0), n - max(-right, 0)))
+    wide = [(max(left, 0), max(right, 0)) for left, right in widths]
+    return (
+        xp.pad(input[tuple(crop)], wide, constant_values=value) if input.ndim else xp.array(input)
+    )
+
+
+def _check_padding(pad: Any, ndim: int) -> None:
+    if len(pad) % 2:
+        raise RuntimeError(f"padding must come in pairs, got {len(pad)} numbers")
+    if len(pad) > 2 * ndim:
+        raise RuntimeError(f"padding of {len(pad) // 2} dimensions for a tensor of {ndim}")
+
+
+def _edges(input: Any, dim: int, left: int, right: int, mode: str) -> tuple[Any, Any]:
+    """What goes before and after along dim; the counts are not negative."""
+    n = input.shape[dim]
+    if mode == "reflect":
+        if left >= n or right >= n:
+            raise RuntimeError(f"pad(): a reflection of {left} and {right} needs more than {n}")
+        before = flip(narrow(input, dim, 1, left), dim)
+        return before, flip(narrow(input, dim, n - 1 - right, right), dim)
+    if mode == "circular":
+        if left > n or right > n:
+            raise RuntimeError(f"pad(): padding {left}, {right} wraps a size of {n} more than once")
+        return narrow(input, dim, n - left, left), narrow(input, dim, 0, right)
+    if not n:
+        raise RuntimeError("pad(): an empty dimension has no edge to repeat")
+    sizes = [-1] * input.ndim
+    sizes[dim] = left
+    before = expand(narrow(input, dim, 0, 1), sizes)
+    sizes[dim] = right
+    return before, expand(narrow(input, dim, n - 1, 1), sizes)
+
+
+@composite(method=False)
+def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+    """input with a border, from the last dimension on: constant, reflect, replicate or circular."""
+    if mode == "constant":
+        return constant_pad_nd(input, tuple(pad), 0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"pad(): unknown mode {mode!r}")
+    if value not in (None, 0):
+        raise RuntimeError(f"pad(): mode {mode!r} takes no value")
+    _check_padding(pad, input.ndim)
+    if input.ndim - len(pad) // 2 not in (1, 2):
+        raise NotImplementedError(
+            f"pad(): mode {mode!r} pads all dimensions but one or two, got {len(pad) // 2} of "
+            f"{input.ndim}"
+        )
+    inner_shape = input.shape[1:] if input.ndim - len(pad) // 2 == 2 else input.shape
+    if mode != "circular" and 0 in inner_shape:
+        raise RuntimeError(
+            f"pad(): in mode {mode!r} only the batch may be empty, got shape {list(input.shape)}"
+        )
+    for i in range(0, len(pad), 2):
+        dim, left, right = input.ndim - 1 - i // 2, pad[i], pad[i + 1]
+        n = input.shape[dim]
+        if n + left + right < (0 if mode == "circular" else 1):
+            raise RuntimeError(f"pad(): of {n} places in dimension {dim}, {tuple(pad)} leaves none")
+        inner = basic_index(input, along(dim, slice(max(-left, 0), n - max(-right, 0))))
+        source = inner if mode == "circular" else input
+        before, after = _edges(source, dim, max(left, 0), max(right, 0), mode)
+        input = cat([before, inner, after], dim)
+    return input
+
+
+# ---- grids ----
+
+
+@composite(method=False)
+def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+    """The coordinates of a grid: each vector, expanded along the dimensions of the others."""
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    vectors = list(given)
+    if not vectors:
+        raise RuntimeError("meshgrid(): expected a non-empty list of tensors")
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f"meshgrid(): indexing must be 'ij' or 'xy', got {indexing!r}")
+    for vector in vectors:
+        if vector.ndim > 1:
+            raise RuntimeError(f"meshgrid(): expected vectors, got {vector.ndim} dimensions")
+        if vector.dtype != vectors[0].dtype:
+            raise RuntimeError("meshgrid(): expected all tensors to have the same dtype")
+    places = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        places[0], places[1] = 1, 0
+    shape = [0] * len(vectors)
+    for place, vector in zip(places, vectors, strict=True):
+        shape[place] = product(vector.shape)
+    grids = []
+    for place, vector in zip(places, vectors, strict=True):
+        across = [shape[place] if d == place else 1 for d in range(len(shape))]
+        grids.append(expand(reshape(vector, across), shape))
+    return tuple(grids)
+
+
+@composite(method=False)
+def cartesian_prod(*tensors: Any) -> Any:
+    """All combinations of one element of each vector, a row each."""
+    for tensor in tensors:
+        if tensor.ndim != 1:
+            raise RuntimeError(f"cartesian_prod(): expected vectors, got {tensor.ndim} dimensions")
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = meshgrid(*tensors, indexing="ij")
+    return stack([reshape(grid, (product(grid.shape),)) for grid in grids], 1)
+
+
+@composite(method=False)
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All choices of r elements of a vector, a row each, in the order of the vector."""
+    if input.ndim != 1:
+        raise RuntimeError(f"combinations(): expected a vector, got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"combinations(): r must not be negative, got {r}")
+    if r == 0:
+        return input.new_zeros((0,))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = [place for row in choose(range(input.shape[0]), r) for place in row]
+    places = input.new_tensor(rows, dtype=int64)
+    return reshape(index_select(input, 0, places), (len(rows) // r, r))
+
+
+@composite(method=False)
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+    """A matrix of the powers of a vector's elements, the highest first unless increasing."""
+    if x.ndim != 1:
+        raise RuntimeError(f"vander(): expected a vector, got {x.ndim} dimensions")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError(f"vander(): N must not be negative, got {count}")
+    if count == 0:
+        return basic_index(unsqueeze(x, 1), along(1, slice(0, 0)))
+    powers = [fill(x, 1)]
+    for _ in range(count - 1):
+        powers.append(powers[-1] * x)
+    return stack(powers if increasing else powers[::-1], 1)
+
+
+ALIASES = {"row_stack": "vstack"}

@@ -1,0 +1,587 @@
+"""Copies and conversions: clone, to, contiguous, data types; questions about memory and type."""
+
+from typing import Any
+
+from adjoint.backends import backend_for, backend_of
+from adjoint.backends.numpy import numpy_backend
+from adjoint.call import dispatch
+from adjoint.device import device, device as as_device
+from adjoint.dtypes import (
+    as_dtype,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    of_python_scalar,
+    result_of,
+    uint8,
+)
+from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.dims import normal_dim, product
+from adjoint.ops.op import composite, general, linear
+from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.views import apply_inplace
+
+
+class _Named:
+    """A constant that is known by its name alone, and pickles as such."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"adjoint.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class memory_format(_Named):
+    """In which order the elements of a tensor lie in memory."""
+
+
+class layout(_Named):
+    """How a tensor is stored; adjoint's are all strided."""
+
+
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+strided = layout("strided")
+
+_CHANNELS_RANK = {channels_last: 4, channels_last_3d: 5}
+
+
+# ---- copies ----
+
+
+def _copied(xp: Any, input: Any, target: Any, order: Any) -> Any:
+    """input in memory of its own, as another data type if target is given."""
+    rank = _CHANNELS_RANK.get(order)
+    if rank is not None:
+        if input.ndim != rank:
+            raise RuntimeError(f"required rank {rank} tensor to use {order.name} format")
+        inner = _copied(xp, xp.moveaxis(input, 1, -1), target, contiguous_format)
+        return xp.moveaxis(inner, -1, 1)
+    if not hasattr(input, "strides"):  # a library with a single order
+        return xp.array(input, dtype=target)
+    # A repeated dimension (of stride 0) has no place of its own in memory to preserve.
+    if order is contiguous_format or 0 in input.strides:
+        return xp.array(input, dtype=target, order="C")
+    return xp.array(input) if target is None else input.astype(target)
+
+
+@linear(input=lambda grad: grad)
+def clone(xp: Any, input: Any, *, memory_format: Any = None) -> Any:
+    """A copy, in the same order in memory unless memory_format asks for another."""
+    return _copied(xp, input, None, memory_format)
+
+
+@linear(input=lambda grad: grad, name="_to_copy", method=False)
+def to_copy(xp: Any, input: Any, *, dtype: Any = None, memory_format: Any = None) -> Any:
+    """A copy as another data type."""
+    target = input.dtype if dtype is None else as_dtype(dtype).numpy_dtype
+    return _copied(xp, input, target, memory_format)
+
+
+@linear(input=lambda grad: grad, view=True, method=False)
+def alias(xp: Any, input: Any) -> Any:
+    """The same memory as another tensor."""
+    return input[...]
+
+
+@linear(input=lambda grad: zeros_of(grad), method=False)
+def zeros_of(xp: Any, input: Any) -> Any:
+    """Zeros shaped as input: the gradient of what is overwritten."""
+    return xp.zeros_like(input)
+
+
+def _check_source(array: Any, source: Any) -> None:
+    """Refuse a source with more dimensions, which NumPy takes if they have size 1."""
+    if source.ndim > array.ndim:
+        raise RuntimeError(
+            f"a source of {source.ndim} dimensions does not fit one of {array.ndim}; reshape it"
+        )
+
+
+def _write(array: Any, src: Any, non_blocking: bool) -> None:
+    if hasattr(src, "ndim"):
+        _check_source(array, src)
+    array[...] = src
+
+
+@general(
+    input=lambda grad: zeros_of(grad),
+    src=lambda grad: grad,
+    mutate=_write,
+    inplace=True,
+    aligned=True,
+    method=False,
+    node_name="CopyBackwards",
+)
+def copy(xp: Any, input: Any, src: Any, non_blocking: bool = False) -> Any:
+    """The values of src in input's shape and data type."""
+    source = xp.asarray(src)
+    _check_source(input, source)
+    return xp.broadcast_to(source, input.shape).astype(input.dtype)
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Any:
+    """Overwrite with the values of src, broadcast and cast; src may be on another device."""
+    if src is self and not self.requires_grad:  # nothing to do, also where memory is seen twice
+        self.counter().bump()
+        return self
+    if isinstance(src, Tensor) and src.device != self.device:
+        src = moved(src, self.device)
+    return apply_inplace(copy, [self, src, non_blocking])
+
+
+def _relocated(array: Any, where: device) -> Any:
+    """A raw array on another device, by way of NumPy."""
+    return backend_for(where).from_numpy(backend_of(array).to_numpy(array), where)
+
+
+@linear(
+    input=lambda grad, origin: moved(grad, origin),
+    method=False,
+    node_name="ToCopyBackward0",
+)
+def transfer(xp: Any, input: Any, where: Any, origin: Any) -> Any:
+    """input on the device `where`; its gradient goes back to `origin`."""
+    return _relocated(input, where)
+
+
+def moved(value: Any, where: device) -> Any:
+    """A Tensor or raw array on another device; a Tensor's gradient comes back."""
+    if not isinstance(value, Tensor):
+        return _relocated(value, where)
+    return transfer(value, where, value.device)
+
+
+# ---- conversions ----
+
+
+def _is_dtype(value: Any) -> bool:
+    return isinstance(value, (dtype, numpy_backend.xp.dtype, type))
+
+
+def requested(args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `to` by name, for each of its call forms."""
+    first = args[0] if args else None
+    if isinstance(first, Tensor):
+        args = (first.device, first.dtype, *args[1:])
+    elif _is_dtype(first):
+        args = (None, *args)
+    names = ("device", "dtype", "non_blocking", "copy")
+    if len(args) > len(names):
+        raise TypeError(f"to() takes a device, a dtype, non_blocking and copy, got {args}")
+    for name, value in zip(names, args):
+        if name in options and not (name == "device" and value is None):
+            raise TypeError(f"to() got several values for '{name}'")
+        options.setdefault(name, value)
+    unknown = options.keys() - {*names, "memory_format"}
+    if unknown:
+        raise TypeError(f"to() got an unexpected argument '{min(unknown)}'")
+    kind = options.get("dtype")
+    if kind is not None and not _is_dtype(kind):
+        raise TypeError(f"to() takes a dtype after the device, got {kind!r}")
+    if isinstance(options.get("non_blocking"), (device, str)):
+        raise TypeError("to() takes the device before the dtype: to(device, dtype)")
+    return options
+
+
+def same_place(wanted: device, own: device) -> bool:
+    """Whether a tensor on `own` need not be moved to be on `wanted`."""
+    return wanted.type == own.type and wanted.index in (None, own.index)
+
+
+def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    """The tensor as another dtype, on another device, or as another tensor; itself if it is so."""
+    asked = requested(args, options)
+    kind = None if asked.get("dtype") is None else as_dtype(asked["dtype"])
+    where = None if asked.get("device") is None else device(asked["device"])
+    order = asked.get("memory_format")
+    result: Tensor = self
+    if kind is not None and kind.numpy_dtype != self.array.dtype:
+        result = to_copy(result, dtype=kind, memory_format=order)
+    if where is not None and not same_place(where, self.device):
+        result = moved(result, where)
+    reordered = order is not None and not is_contiguous(self, order)
+    if result is self and (reordered or asked.get("copy")):
+        result = to_copy(self, memory_format=order)
+    return result
+
+
+def _converter(name: str, target: dtype | None) -> Any:
+    """The method that converts to one data type."""
+
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        if target is None:
+            raise RuntimeError(f"{name} needs ml_dtypes: pip install 'adjoint[bfloat16]'")
+        return to(self, target, memory_format=memory_format)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"The tensor as {'bfloat16' if target is None else target.name}."
+    return convert
+
+
+_CONVERTERS = {
+    "bool": bool_,
+    "byte": uint8,
+    "char": int8,
+    "short": int16,
+    "int": int32,
+    "long": int64,
+    "half": float16,
+    "bfloat16": bfloat16,
+    "float": float32,
+    "double": float64,
+    "cfloat": complex64,
+    "cdouble": complex128,
+}
+
+_TYPE_NAMES = {
+    "Bool": bool_,
+    "Byte": uint8,
+    "Char": int8,
+    "Short": int16,
+    "Int": int32,
+    "Long": int64,
+    "Half": float16,
+    "BFloat16": bfloat16,
+    "Float": float32,
+    "Double": float64,
+    "ComplexFloat": complex64,
+    "ComplexDouble": complex128,
+}
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type, or the tensor as another type."""
+    if dtype is None:
+        kind = self.dtype
+        name = next((n for n, d in _TYPE_NAMES.items() if d is kind), kind.name.capitalize())
+        part = "" if self.device.type == "cpu" else f"{self.device.type}."
+        return f"adjoint.{part}{name}Tensor"
+    if isinstance(dtype, str):
+        stem = dtype.removeprefix("torch.").removeprefix("adjoint.").removesuffix("Tensor")
+        if _TYPE_NAMES.get(stem) is None:
+            known = ", ".join(f"adjoint.{n}Tensor" for n in _TYPE_NAMES)
+            raise ValueError(f"invalid type: {dtype!r}; the known names are {known}")
+        dtype = _TYPE_NAMES[stem]
+    return to(self, dtype)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with the data type and device of other."""
+    return to(self, other)
+
+
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor in main memory."""
+    return to(self, device("cpu"), memory_format=memory_format)
+
+
+def cuda(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Tensor:
+    """The tensor on a GPU, as an array of CuPy."""
+    if device is not None and as_device(device).type != "cuda":
+        raise RuntimeError(f"Tensor.cuda(): must be cuda device, got {device}; use to()")
+    return to(self, "cuda" if device is None else device, memory_format=memory_format)
+
+
+# ---- memory ----
+
+
+def _stride_of(array: Any) -> tuple[int, ...]:
+    """The distance of neighbours along each dimension, in elements."""
+    strides = getattr(array, "strides", None)
+    if strides is not None and array.size:
+        return tuple(s // array.itemsize for s in strides)
+    found: list[int] = []
+    step = 1
+    for n in reversed(array.shape):
+        found.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(found))
+
+
+def _in_order(array: Any) -> bool:
+    flags = getattr(array, "flags", None)
+    return True if flags is None else bool(flags.c_contiguous)
+
+
+def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
+    """Whether the elements lie in memory in the order of their indices."""
+    array = self.array
+    rank = _CHANNELS_RANK.get(memory_format)
+    if rank is None:
+        return memory_format is preserve_format or _in_order(array)
+    return array.ndim == rank and _in_order(backend_of(array).xp.moveaxis(array, 1, -1))
+
+
+@composite
+def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
+    """The tensor itself if its elements lie in order, else a copy that does."""
+    if isinstance(input, Tensor) and is_contiguous(input, memory_format):
+        return input
+    return clone(input, memory_format=memory_format)
+
+
+@composite
+def ravel(input: Any) -> Any:
+    """All elements in one dimension, next to one another in memory."""
+    return contiguous(reshape(input, (-1,)) if product(input.shape) else reshape(input, (0,)))
+
+
+def stride(self: Tensor, dim: Any = None) -> Any:
+    """The distance in memory of neighbours along dim, or along each dimension, in elements."""
+    strides = _stride_of(self.array)
+    return strides if dim is None else strides[_checked_dim(self, dim)]
+
+
+def _checked_dim(self: Tensor, dim: Any) -> int:
+    if self.array.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return normal_dim(dim, self.array.ndim)
+
+
+def _address(array: Any) -> int:
+    """Where the first element lies."""
+    pointer: int
+    if hasattr(array, "__array_interface__"):
+        pointer = array.__array_interface__["data"][0]
+    elif hasattr(array, "unsafe_buffer_pointer"):
+        pointer = array.unsafe_buffer_pointer()
+    else:
+        pointer = array.data.ptr
+    return pointer
+
+
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element; 0 for a tensor without elements."""
+    return _address(self.array) if self.array.size else 0
+
+
+def _owner(array: Any) -> Any:
+    """The array whose memory this one shows."""
+    base: Any = getattr(array, "base", None)
+    while type(base) is type(array):
+        array, base = base, base.base
+    return array
+
+
+def storage_offset(self: Tensor) -> int:
+    """How many elements lie in memory before the first one."""
+    array = self.array
+    owner = _owner(array)
+    return 0 if owner is array else (_address(array) - _address(owner)) // int(array.itemsize)
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both are the same view of the same memory."""
+    return (
+        _owner(self.array) is _owner(tensor.array)
+        and _address(self.array) == _address(tensor.array)
+        and self.array.shape == tensor.array.shape
+        and _stride_of(self.array) == _stride_of(tensor.array)
+    )
+
+
+# ---- sizes and kinds ----
+
+
+def size(self: Tensor, dim: Any = None) -> Any:
+    """The size of dim, or of every dimension."""
+    return self.shape if dim is None else self.array.shape[_checked_dim(self, dim)]
+
+
+def dim(self: Tensor) -> int:
+    """How many dimensions it has."""
+    return self.ndim
+
+
+@composite
+def numel(input: Tensor) -> int:
+    """How many elements it has."""
+    return int(input.array.size)
+
+
+@composite
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements are real floating-point numbers."""
+    return input.dtype.is_floating_point
+
+
+@composite
+def is_complex(input: Tensor) -> bool:
+    """Whether the elements are complex numbers."""
+    return input.dtype.is_complex
+
+
+@composite
+def is_signed(input: Tensor) -> bool:
+    """Whether the elements can be negative."""
+    return input.dtype.is_signed
+
+
+@composite
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both have one shape."""
+    return bool(input.array.shape == other.array.shape)
+
+
+def element_size(self: Tensor) -> int:
+    """Bytes of one element."""
+    return self.dtype.itemsize
+
+
+def get_device(self: Tensor) -> int:
+    """The number of its device; -1 in main memory."""
+    where = self.device
+    if where.type == "cpu":
+        return -1
+    return 0 if where.index is None else where.index
+
+
+# ---- data types ----
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The data type of an operation between two tensors or numbers."""
+    dimensioned: list[dtype] = []
+    zero_dim: list[dtype] = []
+    numbers: list[dtype] = []
+    for value in (tensor1, tensor2):
+        if isinstance(value, Tensor):
+            (dimensioned if value.array.ndim else zero_dim).append(value.dtype)
+        else:
+            numbers.append(of_python_scalar(value))
+    return result_of(dimensioned, zero_dim, numbers)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether obj is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def typename(obj: Any) -> str:
+    """The name of an object's type; of a tensor, with its data type."""
+    if isinstance(obj, Tensor):
+        return str(type_(obj))
+    kind = type(obj)
+    prefix = "" if kind.__module__ in ("builtins", None) else kind.__module__ + "."
+    return prefix + kind.__qualname__
+
+
+def _float_limits(numpy_dtype: Any) -> Any:
+    """NumPy's finfo, or that of ml_dtypes for the types it brings."""
+    if numpy_dtype.kind in "fc" and numpy_dtype.isbuiltin != 2:  # 2: made by another library
+        return numpy_backend.xp.finfo(numpy_dtype)
+    import ml_dtypes
+
+    return ml_dtypes.finfo(numpy_dtype)
+
+
+class finfo:
+    """The limits of a floating-point data type; of the parts of a complex one."""
+
+    def __init__(self, type: Any = None) -> None:
+        kind = get_default_dtype() if type is None else as_dtype(type)
+        if not (kind.is_floating_point or kind.is_complex):
+            raise TypeError(f"finfo: {kind!r} is no floating-point type; ask iinfo")
+        kind = kind.to_real()
+        limits = _float_limits(kind.numpy_dtype)
+        self.dtype = kind.name
+        self.bits = 8 * kind.itemsize
+        self.eps = float(limits.eps)
+        self.max = float(limits.max)
+        self.min = float(limits.min)
+        self.tiny = self.smallest_normal = float(limits.tiny)
+        self.resolution = float(f"1e-{int(limits.precision)}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.tiny:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
+        )
+
+
+class iinfo:
+    """The limits of an integer data type."""
+
+    def __init__(self, type: Any) -> None:
+        kind = as_dtype(type)
+        if kind.is_floating_point or kind.is_complex:
+            raise TypeError(f"iinfo: {kind!r} is no integer type; ask finfo")
+        if kind is bool_:
+            raise TypeError("iinfo: adjoint.bool has no limits")
+        limits = numpy_backend.xp.iinfo(kind.numpy_dtype)
+        self.dtype = kind.name
+        self.bits = 8 * kind.itemsize
+        self.max = int(limits.max)
+        self.min = int(limits.min)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+METHODS: dict[str, Any] = {
+    "copy_": copy_,
+    "to": to,
+    "type": type_,
+    "type_as": type_as,
+    "cpu": cpu,
+    "cuda": cuda,
+    "is_contiguous": is_contiguous,
+    "stride": stride,
+    "data_ptr": data_ptr,
+    "storage_offset": storage_offset,
+    "is_set_to": is_set_to,
+    "size": size,
+    "dim": dim,
+    "ndimension": dim,
+    "nelement": numel,
+    "element_size": element_size,
+    "get_device": get_device,
+    **{name: _converter(name, target) for name, target in _CONVERTERS.items()},
+}
+
+PROPERTIES: dict[str, Any] = {
+    "itemsize": element_size,
+    "nbytes": lambda self: int(self.array.size) * self.dtype.itemsize,
+    "layout": lambda self: strided,
+    "is_cpu": lambda self: self.device.type == "cpu",
+    "is_cuda": lambda self: self.device.type == "cuda",
+    "is_xla": lambda self: self.device.type == "xla",
+    "is_meta": lambda self: self.device.type == "meta",
+    "is_sparse": lambda self: False,
+    "is_quantized": lambda self: False,
+}
+
+
+dispatch.operators.beside_device = moved

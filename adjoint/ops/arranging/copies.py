@@ -1,0 +1,76 @@
+"""The view functions again, as copies: view_copy for view, and so on."""
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.dtypes import dtype
+from adjoint.ops.arranging.conversion import alias, clone
+from adjoint.ops.arranging.shape import (
+    basic_index,
+    expand,
+    narrow,
+    permute,
+    reshape,
+    select,
+    split,
+    split_with_sizes,
+    squeeze,
+    t,
+    transpose,
+    unbind,
+    unsqueeze,
+    view,
+)
+from adjoint.ops.arranging.strided import as_strided, unfold
+from adjoint.ops.dims import normal_dim
+from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_real
+from adjoint.ops.op import composite
+from adjoint.tensors.tensor import Tensor
+
+
+def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    """Every step-th element of dim from start up to end."""
+    if input.ndim == 0:
+        raise IndexError("slice(): a 0-d tensor has no dimension to cut")
+    if step < 1:
+        raise RuntimeError(f"slice(): the step must be positive, got {step}")
+    place = normal_dim(dim, input.ndim)
+    return basic_index(input, (slice(None),) * place + (slice(start, end, step),))
+
+
+def _view(input: Any, size: Any) -> Any:
+    """Another shape or data type; since it is copied, memory in any order will do for a shape."""
+    return view(input, size) if isinstance(size, dtype) else reshape(input, size)
+
+
+def _copied(name: str, function: Callable[..., Any], method: bool = False) -> Any:
+    """The public function called `name`: what a view function shows, in memory of its own."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        shown = function(*args, **kwargs)
+        return tuple(map(clone, shown)) if isinstance(shown, tuple) else clone(shown)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"A copy of what {name.removesuffix('_copy')} shows."
+    return composite(method=method)(call)
+
+
+alias_copy = _copied("alias_copy", alias)
+as_strided_copy = _copied("as_strided_copy", as_strided)
+detach_copy = _copied("detach_copy", Tensor.detach)
+expand_copy = _copied("expand_copy", expand)
+narrow_copy = _copied("narrow_copy", narrow, method=True)
+permute_copy = _copied("permute_copy", permute)
+select_copy = _copied("select_copy", select)
+slice_copy = _copied("slice_copy", _slice)
+split_copy = _copied("split_copy", split)
+split_with_sizes_copy = _copied("split_with_sizes_copy", split_with_sizes)
+squeeze_copy = _copied("squeeze_copy", squeeze)
+t_copy = _copied("t_copy", t)
+transpose_copy = _copied("transpose_copy", transpose)
+unbind_copy = _copied("unbind_copy", unbind)
+unfold_copy = _copied("unfold_copy", unfold)
+unsqueeze_copy = _copied("unsqueeze_copy", unsqueeze)
+view_as_complex_copy = _copied("view_as_complex_copy", view_as_complex)
+view_as_real_copy = _copied("view_as_real_copy", view_as_real)
+view_copy = _copied("view_copy", _view)

@@ -1,0 +1,77 @@
+"""Positions as numbers: of what is not zero, of elements counted from the start, of classes."""
+
+from typing import Any
+
+from adjoint.ops.arranging.indexing import lifted
+from adjoint.ops.arranging.shape import cat, reshape, unbind
+from adjoint.ops.dims import check_positions, product
+from adjoint.ops.op import composite, general
+
+
+@general(method=False)
+def nonzero_positions(xp: Any, input: Any) -> Any:
+    """A row of indices for each element that is not zero."""
+    found = xp.nonzero(lifted(input))
+    rows = xp.stack(found, axis=1).astype("int64")
+    return rows if input.ndim else rows[:, :0]
+
+
+@composite(exact_out=True)
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
+    if not as_tuple:
+        return nonzero_positions(input)
+    return tuple(unbind(nonzero_positions(input if input.ndim else reshape(input, (1,))), 1))
+
+
+@composite
+def argwhere(input: Any) -> Any:
+    """A row of indices for each element that is not zero."""
+    return nonzero_positions(input)
+
+
+@composite
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+    """The first `size` rows of nonzero; where there are fewer, rows of fill_value follow."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static(): size must not be negative, got {size}")
+    found = nonzero_positions(input)
+    kept = found[:size]
+    return cat([kept, kept.new_full((size - kept.shape[0], input.ndim), fill_value)])
+
+
+@general(method=False)
+def unraveled(xp: Any, indices: Any, shape: Any) -> Any:
+    """The position in each dimension of a shape, in front, of elements counted from the start."""
+    sizes = [product(shape[dim + 1 :]) for dim in range(len(shape))]
+    parts = [indices // max(size, 1) % max(n, 1) for size, n in zip(sizes, shape)]
+    return xp.stack(parts).astype("int64")
+
+
+@composite(method=False)
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """For each dimension of a shape the positions of elements counted from the start."""
+    if indices.array.dtype.kind not in "iu":
+        raise TypeError(f"unravel_index(): expected indices of integers, got {indices.dtype}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, int):
+            raise TypeError(f"unravel_index(): shape must hold ints, got {type(size).__name__}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"unravel_index(): a size can't be negative: {sizes}")
+    return tuple(unbind(unraveled(indices, sizes), 0)) if sizes else ()
+
+
+@general(method=False)
+def one_hot(xp: Any, tensor: Any, num_classes: int = -1) -> Any:
+    """For each class number a row of zeros with a one at that place."""
+    if tensor.dtype != "int64":
+        raise RuntimeError(f"expected class numbers of int64, got {tensor.dtype}")
+    if num_classes == -1:
+        if not tensor.size:
+            raise RuntimeError("can't tell the number of classes from an empty tensor")
+        num_classes = int(tensor.max()) + 1
+    if num_classes < 1:
+        raise RuntimeError(f"the number of classes must be positive, got {num_classes}")
+    check_positions(xp, tensor, num_classes)
+    return (xp.expand_dims(tensor, -1) == xp.arange(num_classes)).astype("int64")

@@ -1,0 +1,286 @@
+"""Views by strides: diagonals, sliding windows, and memory read in any pattern."""
+
+from typing import Any
+
+from adjoint.ops.arranging.shape import writable
+from adjoint.ops.dims import normal_dim, product
+from adjoint.ops.op import composite, find, linear
+from adjoint.tensors.views import apply_inplace
+
+# ---- diagonals ----
+
+
+def _diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
+    first, second = normal_dim(dim1, ndim), normal_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"the dimensions of a diagonal cannot be identical: {dim1}, {dim2}")
+    return first, second
+
+
+@linear(
+    input=lambda grad, input_shape, offset, dim1, dim2: diagonal_place(
+        grad, input_shape, offset, dim1, dim2
+    ),
+    view=True,
+)
+def diagonal(xp: Any, input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A view of a diagonal of dim1 and dim2, as the last dimension."""
+    first, second = _diagonal_dims(dim1, dim2, input.ndim)
+    return writable(xp.diagonal(input, offset, first, second), input)
+
+
+@linear(
+    input=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2),
+    method=False,
+    node_name="DiagonalBackward0",
+)
+def diagonal_place(xp: Any, input: Any, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
+    """Zeros of `shape` with input on a diagonal: the gradient of diagonal."""
+    first, second = _diagonal_dims(dim1, dim2, len(shape))
+    lead = tuple(n for d, n in enumerate(shape) if d not in (first, second))
+    count = xp.arange(input.shape[-1])
+    rows, columns = count + max(-offset, 0), count + max(offset, 0)
+    zeros = xp.zeros((*lead, shape[first], shape[second]), input.dtype)
+    return xp.moveaxis(
+        xp.updated(zeros, (Ellipsis, rows, columns), input), (-2, -1), (first, second)
+    )
+
+
+@linear(
+    input=lambda grad, input_shape, offset, dim1, dim2: diagonal_place(
+        grad, input_shape, offset, dim1, dim2
+    ),
+    method=False,
+    node_name="DiagonalBackward0_copy",
+)
+def diagonal_copy(xp: Any, input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A copy of a diagonal of dim1 and dim2, as the last dimension."""
+    first, second = _diagonal_dims(dim1, dim2, input.ndim)
+    return xp.array(xp.diagonal(input, offset, first, second))
+
+
+@composite
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """Matrices, in dim1 and dim2, with the last dimension of input as their diagonals."""
+    first, second = _diagonal_dims(dim1, dim2, input.ndim + 1)
+    if input.ndim == 0:
+        raise IndexError("diag_embed(): a 0-d tensor has no dimension to put on a diagonal")
+    side = input.shape[-1] + abs(offset)
+    lead = iter(input.shape[:-1])
+    shape = [side if d in (first, second) else next(lead) for d in range(input.ndim + 1)]
+    return diagonal_place(input, tuple(shape), offset, first, second)
+
+
+@composite(exact_out=True)
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """The diagonal of a matrix, or the matrix of a diagonal."""
+    if input.ndim == 1:
+        return diag_embed(input, diagonal)
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): expected 1 or 2 dimensions, got {input.ndim}")
+    return diagonal_copy(input, diagonal)
+
+
+# ---- memory ----
+
+
+def _strides(array: Any) -> tuple[int, ...]:
+    """How many elements apart neighbours are, along each dimension."""
+    strides = getattr(array, "strides", None)
+    if strides is None:  # a library without strides: as if it were in order
+        return tuple(product(array.shape[d + 1 :]) for d in range(array.ndim))
+    return tuple(s // array.dtype.itemsize for s in strides)
+
+
+def _address(array: Any) -> int:
+    interface = getattr(array, "__array_interface__", None) or array.__cuda_array_interface__
+    address: int = interface["data"][0]
+    return address
+
+
+def _owner(array: Any) -> Any:
+    """The array whose memory this one sees."""
+    while isinstance(getattr(array, "base", None), type(array)):
+        array = array.base
+    return array
+
+
+def _extent(sizes: Any, strides: Any) -> int:
+    """How many elements a pattern spans, from its first on."""
+    if 0 in sizes:
+        return 0
+    return 1 + sum((int(n) - 1) * int(s) for n, s in zip(sizes, strides))
+
+
+def _memory_positions(xp: Any, sizes: Any, strides: Any, offset: int) -> Any:
+    """Where each element of a pattern lies in memory, counted in elements."""
+    total: Any = offset
+    for d, (n, stride) in enumerate(zip(sizes, strides)):
+        across = (1,) * d + (n,) + (1,) * (len(sizes) - d - 1)
+        total = total + xp.arange(n).reshape(across) * stride
+    return xp.broadcast_to(xp.asarray(total), tuple(sizes))
+
+
+def _through(xp: Any, input: Any, source: Any, target: Any, mean: str) -> Any:
+    """See through_memory."""
+    low = min(source[2], target[2])
+    span = max(p[2] + _extent(p[0], p[1]) for p in (source, target)) - low
+    put = _memory_positions(xp, source[0], source[1], source[2] - low).reshape(-1)
+    take = _memory_positions(xp, target[0], target[1], target[2] - low)
+    values = input.reshape(-1)
+    shared = put if mean == "source" else take.reshape(-1)
+    ones = xp.ones(shared.shape, input.dtype)
+    count = xp.added_at(xp.zeros(span, input.dtype), shared, ones)
+    if mean == "source":
+        values = (values / count[put]).astype(input.dtype)
+    memory = xp.added_at(xp.zeros(span, input.dtype), put, values)
+    return memory[take] if mean == "source" else memory[take] / count[take]
+
+
+@linear(
+    input=lambda grad, source, target, mean: through_memory(
+        grad, target, source, "target" if mean == "source" else "source"
+    ),
+    method=False,
+    node_name="AsStridedBackward0",
+)
+def through_memory(xp: Any, input: Any, source: Any, target: Any, mean: str) -> Any:
+    """input laid out as `source` says, read again as `target` says; what meets in one place adds.
+
+    A pattern is (sizes, strides, offset). Where the pattern that `mean` names ("source" or
+    "target") has several elements in one place, each takes an equal share.
+    """
+    return _through(xp, input, source, target, mean)
+
+
+@linear(
+    input=lambda grad, size, stride, offset, source: through_memory(
+        grad, (size, stride, offset), source, "target"
+    ),
+    view=True,
+    method=False,
+    node_name="AsStridedBackward0",
+)
+def strided_view(xp: Any, input: Any, size: Any, stride: Any, offset: int, source: Any) -> Any:
+    """Memory read in a pattern, `offset` counted as `source`, the pattern of input, counts.
+
+    An array whose own pattern is another, as a gradient's may be, is read by value.
+    """
+    fits = getattr(input, "strides", None) is not None and _strides(input) == source[1]
+    if not fits:
+        return _through(xp, input, source, (size, stride, offset), "source")
+    owner = _owner(input)
+    start = (_address(input) - _address(owner)) // input.dtype.itemsize + offset - source[2]
+    if 0 in size:  # nothing is read, wherever it may begin
+        start = 0
+    if start < 0 or start + _extent(size, stride) > owner.nbytes // input.dtype.itemsize:
+        raise RuntimeError(
+            f"sizes {list(size)}, strides {list(stride)} and storage offset {offset} reach beyond "
+            "the memory of the tensor"
+        )
+    return xp.strided(input, tuple(size), tuple(stride), start)
+
+
+def _pattern(
+    name: str, input: Any, size: Any, stride: Any, storage_offset: int | None
+) -> list[Any]:
+    """The arguments of strided_view, checked."""
+    if len(size) != len(stride):
+        raise RuntimeError(f"{name}(): {len(size)} sizes, but {len(stride)} strides")
+    if any(s < 0 for s in stride) or any(n < 0 for n in size):
+        raise RuntimeError(f"{name}(): sizes and strides must not be negative")
+    array = getattr(input, "array", input)
+    base = getattr(input, "_base", None)
+    own = 0
+    if base is not None and getattr(array, "strides", None) is not None:
+        own = (_address(array) - _address(base.array)) // array.dtype.itemsize
+    source = (tuple(array.shape), _strides(array), own)
+    offset = own if storage_offset is None else int(storage_offset)
+    return [input, tuple(size), tuple(stride), offset, source]
+
+
+@composite
+def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """A view of the tensor's memory by sizes, strides and offset, all counted in elements."""
+    return strided_view(*_pattern("as_strided", input, size, stride, storage_offset))
+
+
+@composite
+def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """In-place form of as_strided: the tensor shows its memory in another pattern."""
+    return apply_inplace(strided_view, _pattern("as_strided_", input, size, stride, storage_offset))
+
+
+@composite
+def as_strided_scatter(
+    input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
+) -> Any:
+    """A copy of input with src written where as_strided of these arguments looks."""
+    if tuple(src.shape) != tuple(size):
+        raise RuntimeError(
+            f"as_strided_scatter(): src must have the size {list(size)}, got {list(src.shape)}"
+        )
+    written = find("clone")(input)
+    as_strided(written, size, stride, storage_offset).copy_(src)
+    return written
+
+
+# ---- sliding windows ----
+
+
+def _windows(length: int, size: int, step: int) -> int:
+    return (length - size) // step + 1
+
+
+@linear(
+    input=lambda grad, input_shape, dimension, size, step: folded(
+        grad, input_shape, dimension, size, step
+    ),
+    view=True,
+)
+def unfold(xp: Any, input: Any, dimension: int, size: int, step: int) -> Any:
+    """A view of all windows of `size` along a dimension, `step` apart, as a last dimension."""
+    place = normal_dim(dimension, input.ndim)
+    length = input.shape[place] if input.ndim else 1
+    if not 0 <= size <= length:
+        raise RuntimeError(f"a window of {size} does not fit dimension {place} of size {length}")
+    if step < 1:
+        raise RuntimeError(f"the step must be positive, got {step}")
+    if input.ndim == 0:
+        return input.reshape(1)[:size]
+    count = _windows(length, size, step)
+    if getattr(input, "strides", None) is None:
+        return xp.moveaxis(
+            xp.take(input, _window_positions(xp, count, size, step), place), place + 1, -1
+        )
+    strides = _strides(input)
+    start = (_address(input) - _address(_owner(input))) // input.dtype.itemsize
+    return xp.strided(
+        input,
+        (*input.shape[:place], count, *input.shape[place + 1 :], size),
+        (*strides[:place], strides[place] * step, *strides[place + 1 :], strides[place]),
+        start,
+    )
+
+
+def _window_positions(xp: Any, count: int, size: int, step: int) -> Any:
+    return xp.arange(count).reshape(-1, 1) * step + xp.arange(size)
+
+
+@linear(
+    input=lambda grad, dimension, size, step: unfold(grad, dimension, size, step),
+    method=False,
+    node_name="UnfoldBackward0",
+)
+def folded(xp: Any, input: Any, shape: Any, dimension: int, size: int, step: int) -> Any:
+    """Windows added up at their places in zeros of `shape`: the gradient of unfold."""
+    zeros = xp.zeros(tuple(shape), input.dtype)
+    if not shape:
+        return xp.sum(input).reshape(()) if size else zeros
+    place = normal_dim(dimension, len(shape))
+    positions = _window_positions(xp, input.shape[place], size, step)
+    index = (slice(None),) * place + (positions,)
+    values = xp.moveaxis(input, -1, place + 1)
+    if step >= size:  # no two windows meet
+        return xp.updated(zeros, index, values)
+    return xp.added_at(zeros, index, values)

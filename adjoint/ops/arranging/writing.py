@@ -1,0 +1,500 @@
+"""Writing into a copy or in place: scatter, index_*, masked_scatter, put, fill and their kin."""
+
+from typing import Any
+
+from adjoint.backends import backend_of
+from adjoint.ops.arranging.indexing import (
+    as_scalar,
+    as_value,
+    check_index,
+    check_mask,
+    gather,
+    lifted,
+    masked_fill,
+    of_source,
+    pick,
+    positions_along,
+    same_dtype,
+    setitem,
+    spread,
+    take,
+)
+from adjoint.ops.arranging.shape import basic_index, expand, reshape
+from adjoint.ops.arranging.strided import diagonal
+from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
+from adjoint.ops.op import composite, general, linear
+from adjoint.tensors.views import apply_inplace
+
+# ---- where an index tensor names along a dimension ----
+
+
+def _scatter_input(grad: Any, dim: int, index: Any, reduce: Any) -> Any:
+    if reduce == "multiply":
+        raise RuntimeError(
+            "scatter(reduce='multiply') has no derivative; use scatter_reduce 'prod'"
+        )
+    return grad if reduce == "add" else scatter(grad, dim, index, value=0)
+
+
+def _scatter_source(grad: Any, dim: int, index: Any, src_shape: Any, reduce: Any) -> Any:
+    if reduce == "multiply":
+        raise RuntimeError(
+            "scatter(reduce='multiply') has no derivative; use scatter_reduce 'prod'"
+        )
+    return of_source(gather(grad, dim, index), src_shape)
+
+
+@general(
+    input=lambda grad, dim, index, reduce: _scatter_input(grad, dim, index, reduce),
+    src=lambda grad, dim, index, src_shape, reduce: _scatter_source(
+        grad, dim, index, src_shape, reduce
+    ),
+    inplace=True,
+)
+def scatter(
+    xp: Any,
+    input: Any,
+    dim: int,
+    index: Any,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: Any = None,
+) -> Any:
+    """input with src, a tensor or a number, written where index names along dim."""
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError(f"reduce must be 'add' or 'multiply', got {reduce!r}")
+    source = value if src is None else src
+    if source is None:
+        raise TypeError("expected src, a tensor, or value, a number")
+    if not index.size:
+        return xp.array(input)
+    number = isinstance(source, (bool, int, float, complex))
+    if not number:
+        same_dtype("src", input, source)
+    whole, chosen, axis = lifted(input), lifted(index), normal_dim(dim, input.ndim)
+    values = as_value(xp, source, input.dtype) if number else lifted(source)
+    check_index(whole, axis, chosen, None if number else values)
+    places = positions_along(xp, whole.shape, axis, chosen).reshape(-1)
+    if number:
+        values = xp.broadcast_to(values, places.shape)
+    else:
+        values = values[tuple(slice(n) for n in chosen.shape)].reshape(-1)
+    flat = whole.reshape(-1)
+    if reduce is None:
+        return xp.updated(flat, places, values).reshape(input.shape)
+    return xp.combined_at(reduce, flat, places, values).reshape(input.shape)
+
+
+_COMBINE = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
+
+
+def _corner(source: Any, index: Any) -> Any:
+    """The part of a source that an index of this shape uses."""
+    if tuple(source.shape) == tuple(index.shape):
+        return source
+    return basic_index(source, tuple(slice(n) for n in index.shape))
+
+
+def _counts(shape: Any, dim: int, index: Any, include_self: bool) -> Any:
+    """How many elements met at each place, at least one."""
+    met = spread((index >= 0) * 1.0, shape, dim, index)
+    return met + 1 if include_self else met + (met == 0)
+
+
+def _product_gradients(
+    grad: Any, dim: int, index: Any, input: Any, src: Any, include_self: bool, result: Any
+) -> tuple[Any, Any]:
+    """The product without the element itself: also where one factor is zero."""
+    shape = tuple(input.shape)
+    own = masked_fill(input, input == 0, 1)
+    grad_input = (
+        grad * scatter_reduce(own, dim, index, src, "prod", include_self=include_self) / own
+    )
+    part = _corner(src, index)
+    zero = part == 0
+    zeros = gather(spread(zero * 1.0, shape, dim, index), dim, index)
+    if include_self:
+        zeros = zeros + gather((input == 0) * 1.0, dim, index)
+    filled = masked_fill(part, zero, 1)
+    # The only zero of its place gets the product of the others; else division gives the same.
+    safe_input = masked_fill(input, input == 0, 1) if include_self else input
+    others = scatter_reduce(safe_input, dim, index, filled, "prod", include_self=include_self)
+    alone = gather(grad * others, dim, index)
+    usual = gather(grad * result, dim, index) / filled
+    only = masked_fill(zero, zeros != 1, False)
+    return grad_input, masked_fill(alone, ~only, 0) + masked_fill(usual, only, 0)
+
+
+def _extreme_gradients(
+    grad: Any, dim: int, index: Any, input: Any, src: Any, include_self: bool, result: Any
+) -> tuple[Any, Any]:
+    """All that are equal to the extreme share its gradient."""
+    own = (input == result) * 1.0
+    chosen = (_corner(src, index) == gather(result, dim, index)) * 1.0
+    count = spread(chosen, tuple(input.shape), dim, index)
+    count = count + own if include_self else count + (count == 0)
+    share = grad / count
+    return own * share, chosen * gather(share, dim, index)
+
+
+def _scatter_reduce_gradients(
+    grad: Any,
+    input: Any,
+    dim: int,
+    index: Any,
+    src: Any,
+    reduce: str,
+    include_self: bool,
+    result: Any,
+) -> tuple[Any, Any]:
+    if reduce == "sum":
+        grad_input, grad_src = grad, gather(grad, dim, index)
+    elif reduce == "mean":
+        grad_input = grad / _counts(tuple(input.shape), dim, index, include_self)
+        grad_src = gather(grad_input, dim, index)
+    elif reduce == "prod":
+        grad_input, grad_src = _product_gradients(
+            grad, dim, index, input, src, include_self, result
+        )
+    else:
+        grad_input, grad_src = _extreme_gradients(
+            grad, dim, index, input, src, include_self, result
+        )
+    if not include_self:
+        grad_input = scatter(grad_input, dim, index, value=0)
+    return grad_input, of_source(grad_src, tuple(src.shape))
+
+
+@general(joint=("input src", _scatter_reduce_gradients), inplace=True)
+def scatter_reduce(
+    xp: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """input with src taken in by sum, prod, mean, amax or amin where index names along dim."""
+    if reduce not in _COMBINE:
+        raise RuntimeError(f"reduce must be sum, prod, mean, amax or amin, got {reduce!r}")
+    same_dtype("src", input, src)
+    if not index.size:
+        return xp.array(input)
+    whole, chosen, values = lifted(input), lifted(index), lifted(src)
+    axis = normal_dim(dim, input.ndim)
+    check_index(whole, axis, chosen, values)
+    places = positions_along(xp, whole.shape, axis, chosen).reshape(-1)
+    values = values[tuple(slice(n) for n in chosen.shape)].reshape(-1)
+    flat = whole.reshape(-1)
+    start = flat
+    if not include_self:
+        start = xp.updated(flat, places, _neutral(xp, reduce, input.dtype))
+    out = xp.combined_at(_COMBINE[reduce], start, places, values)
+    if reduce == "mean":
+        first = xp.ones(flat.shape, "int64")
+        if not include_self:
+            first = xp.updated(first, places, 0)
+        count = xp.maximum(xp.added_at(first, places, xp.ones(places.shape, "int64")), 1)
+        exact = input.dtype.kind in "iu"
+        out = out // count if exact else out / count.astype(input.dtype)
+    return out.astype(input.dtype).reshape(input.shape)
+
+
+def _neutral(xp: Any, reduce: str, kind: Any) -> Any:
+    """What changes nothing when it is taken in."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if kind.kind == "b":
+        return reduce == "amin"
+    if kind.kind in "iu":
+        limits = xp.iinfo(kind)
+        return limits.min if reduce == "amax" else limits.max
+    return -xp.inf if reduce == "amax" else xp.inf
+
+
+# ---- whole slices ----
+
+
+def _check_slices(input: Any, dim: int, index: Any, source: Any, counting: type[Exception]) -> int:
+    """The dimension counted from the front, after refusing what index_add and _copy can't take."""
+    axis = normal_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError(f"the index must be 1-d, not {index.ndim}-d")
+    if index.dtype.kind not in "iu":
+        raise RuntimeError(f"expected an index tensor of int64, got {index.dtype}")
+    same_dtype("source", input, source)
+    whole, values = lifted(input), lifted(source)
+    if axis >= values.ndim or index.size != values.shape[axis]:
+        raise counting(f"{index.size} indices for a source of shape {list(source.shape)}")
+    if whole.ndim != values.ndim or any(
+        n != m for d, (n, m) in enumerate(zip(whole.shape, values.shape)) if d != axis
+    ):
+        raise RuntimeError(
+            f"a source of shape {list(source.shape)} must be like the tensor, "
+            f"{list(input.shape)}, apart from dimension {axis}"
+        )
+    return axis
+
+
+def _slices(grad: Any, dim: int, index: Any) -> Any:
+    """The slices of a gradient that an index names, also by negative numbers."""
+    return pick(grad, along(dim % grad.ndim, reshape(index, (-1,)))) if grad.ndim else grad
+
+
+@linear(
+    input=lambda grad: grad,
+    source=lambda grad, dim, index, source_shape, alpha: (
+        reshape(_slices(grad, dim, index), source_shape) * alpha
+    ),
+    inplace=True,
+)
+def index_add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """input with alpha times the slices of source added where index names along dim."""
+    axis = _check_slices(input, dim, index, source, RuntimeError)
+    whole, values = lifted(input), lifted(source)
+    check_positions(xp, index, whole.shape[axis])
+    wide = index.reshape((1,) * axis + (-1,) + (1,) * (whole.ndim - axis - 1))
+    places = positions_along(xp, whole.shape, axis, xp.broadcast_to(wide, values.shape))
+    values = values if alpha == 1 else (values * alpha).astype(input.dtype)
+    return xp.added_at(whole.reshape(-1), places.reshape(-1), values.reshape(-1)).reshape(
+        input.shape
+    )
+
+
+@general(
+    input=lambda grad, dim, index: index_fill(grad, dim, index, 0),
+    source=lambda grad, dim, index, source_shape: reshape(_slices(grad, dim, index), source_shape),
+    inplace=True,
+)
+def index_copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> Any:
+    """input with the slices of source where index names along dim."""
+    axis = _check_slices(input, dim, index, source, IndexError)
+    whole = lifted(input)
+    check_positions(xp, index, whole.shape[axis], IndexError)
+    return xp.updated(whole, along(axis, lifted(index)), lifted(source)).reshape(input.shape)
+
+
+@general(
+    input=lambda grad, dim, index: index_fill(grad, dim, index, 0),
+    value=lambda grad, dim, index: _slices(grad, dim, index),
+    inplace=True,
+)
+def index_fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> Any:
+    """input with value in the slices that index names along dim."""
+    axis = normal_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError(f"the index must be 1-d, not {index.ndim}-d")
+    number = as_scalar(xp, value, input.dtype)
+    return xp.updated(lifted(input), along(axis, lifted(index)), number).reshape(input.shape)
+
+
+@composite
+def index_reduce(
+    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """input with the slices of source taken in by prod, mean, amax or amin where index names."""
+    wide = _wide_index(input, dim, index, source)
+    return scatter_reduce(input, dim, wide, source, reduce, include_self=include_self)
+
+
+@composite
+def index_reduce_(
+    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """The in-place form of index_reduce."""
+    wide = _wide_index(input, dim, index, source)
+    return apply_inplace(scatter_reduce, [input, dim, wide, source, reduce, include_self])
+
+
+def _wide_index(input: Any, dim: int, index: Any, source: Any) -> Any:
+    """An index of slices as one of their elements."""
+    axis = normal_dim(dim, input.ndim)
+    if index.ndim > 1 or index.shape[0] != source.shape[axis]:
+        raise IndexError(
+            f"index_reduce(): an index of shape {list(index.shape)} does not fit a source of shape "
+            f"{list(source.shape)}"
+        )
+    shape = [-1 if d == axis else 1 for d in range(source.ndim)]
+    return expand(reshape(index, shape), source.shape)
+
+
+# ---- by mask and by flat position ----
+
+
+def _ranks(xp: Any, mask: Any, size: int) -> Any:
+    """For each element of a mask how many before it are True, kept inside a source of `size`."""
+    counted = xp.cumsum(mask.reshape(-1).astype("int64")) - 1
+    return xp.clip(counted, 0, max(size - 1, 0)).reshape(mask.shape)
+
+
+@linear(
+    input=lambda grad, input_shape, mask: masked_collect(grad, mask, input_shape),
+    method=False,
+    node_name="MaskedScatterBackward0",
+)
+def masked_deal(xp: Any, input: Any, mask: Any) -> Any:
+    """The elements of input, in order, where mask is True; zeros elsewhere."""
+    if not input.size:
+        return xp.zeros(mask.shape, input.dtype)
+    dealt = xp.take(input.reshape(-1), _ranks(xp, mask, input.size))
+    return xp.where(mask, dealt, xp.zeros((), input.dtype))
+
+
+@linear(
+    input=lambda grad, mask: masked_deal(grad, mask),
+    method=False,
+    node_name="MaskedScatterBackward0",
+)
+def masked_collect(xp: Any, input: Any, mask: Any, shape: Any) -> Any:
+    """The elements where mask is True, in order, in an array of `shape`, then zeros."""
+    size = product(shape)
+    if not size:
+        return xp.zeros(tuple(shape), input.dtype)
+    chosen = xp.where(mask, input, xp.zeros((), input.dtype))
+    wide = xp.broadcast_to(mask, chosen.shape)
+    ranks = _ranks(xp, wide, size).reshape(-1)
+    return xp.added_at(xp.zeros(size, input.dtype), ranks, chosen.reshape(-1)).reshape(tuple(shape))
+
+
+def _collected(grad: Any, mask: Any, shape: Any) -> Any:
+    return masked_collect(grad, expand(mask, tuple(grad.shape)), shape)
+
+
+@linear(
+    input=lambda grad, mask: masked_fill(grad, mask, 0),
+    source=lambda grad, mask, source_shape: _collected(grad, mask, source_shape),
+    inplace=True,
+)
+def masked_scatter(xp: Any, input: Any, mask: Any, source: Any) -> Any:
+    """input with the elements of source, in order, where mask is True."""
+    check_mask(mask)
+    same_dtype("source", input, source)
+    shape = broadcast_shape(input.shape, mask.shape)
+    wide = xp.broadcast_to(mask, shape)
+    if xp.library.__name__ == "numpy" and int(wide.sum()) > source.size:
+        raise RuntimeError(
+            f"the mask takes {int(wide.sum())} elements, the source has {source.size}"
+        )
+    if not source.size:
+        return xp.array(xp.broadcast_to(input, shape))
+    return xp.where(wide, xp.take(source.reshape(-1), _ranks(xp, wide, source.size)), input)
+
+
+def _put_input(grad: Any, index: Any, accumulate: bool) -> Any:
+    if accumulate:
+        return grad
+    return reshape(setitem(reshape(grad, (-1,)), (index,), 0), tuple(grad.shape))
+
+
+@linear(
+    input=lambda grad, index, accumulate: _put_input(grad, index, accumulate),
+    source=lambda grad, index, source_shape: reshape(take(grad, index), source_shape),
+    inplace=True,
+)
+def put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """input with source written, or added, where index names in the flattened tensor."""
+    same_dtype("source", input, source)
+    if index.dtype.kind not in "iu":
+        raise RuntimeError(f"expected an index tensor of int64, got {index.dtype}")
+    if index.size != source.size:
+        raise IndexError(f"{index.size} indices for a source of {source.size} elements")
+    change = xp.added_at if accumulate else xp.updated
+    flat = change(input.reshape(-1), index.reshape(-1), source.reshape(-1))
+    return flat.reshape(input.shape)
+
+
+# ---- everywhere, or a part ----
+
+
+def _fill_memory(array: Any, value: Any) -> None:
+    array[...] = as_scalar(backend_of(array).xp, value, array.dtype)
+
+
+@general(
+    input=lambda grad: fill(grad, 0),
+    value=lambda grad: grad,
+    mutate=_fill_memory,
+    inplace=True,
+    constant=True,
+)
+def fill(xp: Any, input: Any, value: Any) -> Any:
+    """A tensor like input with value everywhere."""
+    return xp.array(xp.broadcast_to(as_scalar(xp, value, input.dtype), input.shape))
+
+
+def _zero_memory(array: Any) -> None:
+    array[...] = 0
+
+
+@linear(input=lambda grad: zero(grad), mutate=_zero_memory, inplace=True, constant=True)
+def zero(xp: Any, input: Any) -> Any:
+    """A tensor like input with zeros everywhere."""
+    return xp.zeros(input.shape, input.dtype)
+
+
+def _on_diagonal(grad: Any, wrap: bool) -> Any:
+    return grad - fill_diagonal(grad, 0, wrap)
+
+
+@general(
+    input=lambda grad, wrap: fill_diagonal(grad, 0, wrap),
+    fill_value=lambda grad, wrap: _on_diagonal(grad, wrap),
+    inplace=True,
+)
+def fill_diagonal(xp: Any, input: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """input with a value on its main diagonal; wrap starts it again below a tall matrix's end."""
+    if input.ndim < 2:
+        raise RuntimeError("a diagonal needs at least 2 dimensions")
+    if input.ndim > 2 and len(set(input.shape)) > 1:
+        raise RuntimeError(f"all dimensions must be of equal length, got {list(input.shape)}")
+    step = sum(product(input.shape[d + 1 :]) for d in range(input.ndim))
+    end = input.size if wrap else min(input.shape) * step
+    places = xp.arange(0, min(end, input.size), step)
+    return xp.updated(input.reshape(-1), places, as_scalar(xp, fill_value, input.dtype)).reshape(
+        input.shape
+    )
+
+
+def _embedded(name: str, input: Any, index: tuple[Any, ...], src: Any) -> Any:
+    """input with src, which must have just that shape, at a basic index."""
+    shape = tuple(basic_index(input, index).shape)
+    if shape != tuple(src.shape):
+        raise RuntimeError(
+            f"{name}(): expected src of the shape of the slice, {list(shape)}, got "
+            f"{list(src.shape)}"
+        )
+    return setitem(input, index, src)
+
+
+@composite
+def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+    """A copy of input with src at one index along dim."""
+    return _embedded("select_scatter", input, along(normal_dim(dim, input.ndim), index), src)
+
+
+@composite
+def slice_scatter(
+    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Any:
+    """A copy of input with src in a slice along dim."""
+    part = along(normal_dim(dim, input.ndim), slice(start, end, step))
+    return _embedded("slice_scatter", input, part, src)
+
+
+@linear(
+    input=lambda grad, offset, dim1, dim2: diagonal_scatter(
+        grad, zero(diagonal(grad, offset, dim1, dim2)), offset, dim1, dim2
+    ),
+    src=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2),
+)
+def diagonal_scatter(
+    xp: Any, input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Any:
+    """A copy of input with src on a diagonal."""
+    first, second = normal_dim(dim1, input.ndim), normal_dim(dim2, input.ndim)
+    expected = xp.diagonal(input, offset, first, second).shape
+    if expected != src.shape:
+        raise RuntimeError(f"expected src of shape {list(expected)}, got {list(src.shape)}")
+    count = xp.arange(src.shape[-1])
+    rows, columns = count + max(-offset, 0), count + max(offset, 0)
+    moved = xp.moveaxis(input, (first, second), (-2, -1))
+    changed = xp.updated(moved, (Ellipsis, rows, columns), src.astype(input.dtype))
+    return xp.moveaxis(changed, (-2, -1), (first, second))

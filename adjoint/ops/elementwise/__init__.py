@@ -1,0 +1,1 @@
+"""Ops whose results depend on the elements at their own place."""

@@ -1,0 +1,398 @@
+"""Activations: relu and its relatives."""
+
+import math
+from typing import Any
+
+from adjoint.backends.numpy import ZEROS
+from adjoint.call.dispatch import conj
+from adjoint.ops.arranging.shape import narrow, reshape
+from adjoint.ops.dims import normal_dim
+from adjoint.ops.elementwise.arithmetic import abs, div, mul, sub
+from adjoint.ops.elementwise.powers import exp
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.elementwise.special import erf, error_function
+from adjoint.ops.elementwise.trigonometry import tanh
+from adjoint.ops.op import composite, elementwise
+from adjoint.ops.reducing.cumulative import narrowed, widened
+from adjoint.ops.shared_rules import zero_of
+from adjoint.tensors.core import NDARRAY, TensorCore, backend_of
+
+
+def _floats_only(name: str, array: Any) -> None:
+    """Refuse data types in which the result could not be expressed."""
+    if array.dtype.kind in "biu":
+        raise NotImplementedError(
+            f"{name}() is not implemented for {array.dtype}; convert with .to(...) first"
+        )
+
+
+@elementwise(
+    input=lambda grad: grad,
+    source=lambda grad: zero_of(grad),
+    promotes="",
+    method=False,
+    inplace=False,
+)
+def constant_in(xp: Any, input: Any, source: Any) -> Any:
+    """A copy of input that also hangs on source in the graph, with derivative 0."""
+    return xp.array(xp.broadcast_arrays(input, source)[0])
+
+
+def stepwise(grad: Any, source: Any) -> Any:
+    """A gradient that source changes only by steps: one can differentiate it again, and get 0."""
+    return constant_in(grad, source) if isinstance(grad, TensorCore) else grad
+
+
+# ---- smooth steps ----
+
+
+@elementwise(input=lambda grad, result: grad * conj(result * (1 - result)), floats=True)
+def sigmoid(xp: Any, input: Any) -> Any:
+    """1 / (1 + exp(-input)); an overflow of exp is the limit 0, as it should be."""
+    return xp.reciprocal(1 + xp.exp(-input))
+
+
+@elementwise(
+    input=lambda grad, input: grad * sigmoid(-input),
+    inplace=False,
+    method=False,
+    node_name="LogSigmoidBackward0",
+)
+def logsigmoid(xp: Any, input: Any) -> Any:
+    """log(sigmoid(input)), without overflow."""
+    _floats_only("logsigmoid", input)
+    return xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.absolute(input)))
+
+
+@elementwise(
+    input=lambda grad, input, beta, threshold: where(
+        input * beta > threshold, grad, grad * sigmoid(input * beta)
+    ),
+    inplace=False,
+    method=False,
+)
+def softplus(xp: Any, input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """log(1 + exp(beta * input)) / beta, and input itself where that is above threshold."""
+    _floats_only("softplus", input)
+    scaled = input * beta
+    smooth = (xp.maximum(scaled, 0) + xp.log1p(xp.exp(-xp.absolute(scaled)))) / beta
+    return xp.where(scaled > threshold, input, smooth)
+
+
+def _piecewise(slope: Any, grad: Any, input: Any) -> Any:
+    """A rule of many steps, slope(grad, input), on raw arrays in pieces that stay in caches."""
+    if isinstance(grad, TensorCore):
+        return slope(grad, input)
+    return backend_of(grad).xp.in_blocks(slope, grad, input)
+
+
+def _silu_slope(grad: Any, input: Any) -> Any:
+    step = sigmoid(input)
+    return grad * conj(step * (1 + input * (1 - step)))
+
+
+@elementwise(input=lambda grad, input: _piecewise(_silu_slope, grad, input), method=False)
+def silu(xp: Any, input: Any) -> Any:
+    """input * sigmoid(input)."""
+    _floats_only("silu", input)
+    return xp.in_blocks(lambda x: xp.divide(x, 1 + xp.exp(-x)), input)
+
+
+def _mish_slope(grad: Any, input: Any) -> Any:
+    step = tanh(softplus(input))
+    return grad * (step + input * sigmoid(input) * (1 - step * step))
+
+
+@elementwise(input=lambda grad, input: _piecewise(_mish_slope, grad, input), method=False)
+def mish(xp: Any, input: Any) -> Any:
+    """input * tanh(softplus(input))."""
+    _floats_only("mish", input)
+    return xp.in_blocks(lambda x: x * xp.tanh(xp.logaddexp(x, 0)), input)
+
+
+_ROOT_HALF = math.sqrt(0.5)
+_DENSITY = 1 / math.sqrt(2 * math.pi)
+_TANH_SLOPE = math.sqrt(2 / math.pi)
+_TANH_CUBIC = 0.044715
+
+
+def _gelu_slope(grad: Any, input: Any) -> Any:
+    below = 0.5 * (1 + erf(input * _ROOT_HALF))
+    return grad * (below + input * (exp(input * input * -0.5) * _DENSITY))
+
+
+def _tanh_gelu_slope(grad: Any, input: Any) -> Any:
+    squared = input * input
+    step = tanh(input * (_TANH_SLOPE + _TANH_SLOPE * _TANH_CUBIC * squared))
+    slope = _TANH_SLOPE + 3 * _TANH_SLOPE * _TANH_CUBIC * squared
+    return grad * (0.5 * (1 + step + input * (1 - step * step) * slope))
+
+
+def _gelu_rule(grad: Any, input: Any, approximate: str) -> Any:
+    return _piecewise(_gelu_slope if approximate == "none" else _tanh_gelu_slope, grad, input)
+
+
+def _gelu(xp: Any, input: Any) -> Any:
+    wide = widened(input)
+    below = 0.5 * (1 + error_function(xp, "erf", wide * _ROOT_HALF))
+    return narrowed(wide * below, input.dtype)
+
+
+def _tanh_gelu(xp: Any, input: Any) -> Any:
+    inner = input * (_TANH_SLOPE + _TANH_SLOPE * _TANH_CUBIC * (input * input))
+    return 0.5 * input * (1 + xp.tanh(inner))
+
+
+@elementwise(input=_gelu_rule, inplace=False, method=False)
+def gelu(xp: Any, input: Any, *, approximate: str = "none") -> Any:
+    """input times the part of a standard normal distribution below it."""
+    _floats_only("gelu", input)
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(f"approximate must be 'none' or 'tanh', got {approximate!r}")
+    function = _gelu if approximate == "none" else _tanh_gelu
+    return xp.in_blocks(lambda x: function(xp, x), input)
+
+
+# ---- with a kink ----
+
+
+def _relu_rule(grad: Any, result: Any) -> Any:
+    """The gradient where the result is not 0; so it passes a NaN, as in PyTorch."""
+    if type(grad) is NDARRAY:  # a zero of NumPy's own is compared in half the time
+        return grad * (result != ZEROS.get(result.dtype.char, 0))
+    return stepwise(grad * (result != 0), result)
+
+
+@elementwise(input=_relu_rule)
+def relu(xp: Any, input: Any) -> Any:
+    """input where it is positive, else 0."""
+    return xp.relu(input)
+
+
+@elementwise(
+    input=lambda grad, input, negative_slope: stepwise(
+        where(input > 0, grad, grad * negative_slope), input
+    ),
+    method=False,
+)
+def leaky_relu(xp: Any, input: Any, negative_slope: float = 0.01) -> Any:
+    """input where it is positive, else negative_slope * input."""
+    _floats_only("leaky_relu", input)
+    return xp.where(input > 0, input, input * negative_slope)
+
+
+def _elu(xp: Any, input: Any, alpha: float, scale: float, stretch: float) -> Any:
+    """scale * input above 0; below, an exponential that comes from -scale * alpha."""
+    below = alpha * xp.expm1(xp.minimum(input, 0) * stretch)
+    return scale * xp.where(input > 0, input, below)
+
+
+def _elu_rule(grad: Any, input: Any, alpha: float, scale: float, stretch: float) -> Any:
+    below = exp(where(input > 0, 0, input) * stretch) * (alpha * scale * stretch)
+    return grad * where(input > 0, scale, below)
+
+
+@elementwise(input=lambda grad, input, alpha: _elu_rule(grad, input, alpha, 1.0, 1.0), method=False)
+def elu(xp: Any, input: Any, alpha: float = 1.0) -> Any:
+    """input where it is positive, else alpha * (exp(input) - 1)."""
+    _floats_only("elu", input)
+    return _elu(xp, input, alpha, 1.0, 1.0)
+
+
+# The fixed point at which activations keep mean 0 and variance 1 (Klambauer et al., 2017).
+_SELU_ALPHA = 1.6732632423543772
+_SELU_SCALE = 1.0507009873554805
+
+
+@elementwise(
+    input=lambda grad, input: _elu_rule(grad, input, _SELU_ALPHA, _SELU_SCALE, 1.0),
+    method=False,
+    node_name="EluBackward0",
+)
+def selu(xp: Any, input: Any) -> Any:
+    """elu scaled so that deep networks keep mean 0 and variance 1."""
+    _floats_only("selu", input)
+    return _elu(xp, input, _SELU_ALPHA, _SELU_SCALE, 1.0)
+
+
+@elementwise(
+    input=lambda grad, input, alpha: _elu_rule(grad, input, alpha, 1.0, 1.0 / alpha), method=False
+)
+def celu(xp: Any, input: Any, alpha: float = 1.0) -> Any:
+    """input where it is positive, else alpha * (exp(input / alpha) - 1)."""
+    _floats_only("celu", input)
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0")
+    return _elu(xp, input, alpha, 1.0, 1.0 / alpha)
+
+
+def _inside(grad: Any, input: Any, low: float, high: float) -> Any:
+    """grad where input lies between the bounds; nan counts as inside, a bound does not."""
+    return stepwise(where((input <= low) | (input >= high), 0, grad), input)
+
+
+@elementwise(
+    input=lambda grad, input, min_val, max_val: _inside(grad, input, min_val, max_val),
+    method=False,
+)
+def hardtanh(xp: Any, input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """input, but at least min_val and at most max_val."""
+    if min_val > max_val:
+        raise ValueError(f"min_val={min_val} is above max_val={max_val}")
+    return xp.clip(input, min_val, max_val).astype(input.dtype)
+
+
+@elementwise(
+    input=lambda grad, input: _inside(grad, input, 0, 6),
+    method=False,
+    node_name="HardtanhBackward0",
+)
+def relu6(xp: Any, input: Any) -> Any:
+    """input, but at least 0 and at most 6."""
+    return xp.clip(input, 0, 6)
+
+
+@elementwise(input=lambda grad, input: _inside(grad / 6, input, -3, 3), method=False)
+def hardsigmoid(xp: Any, input: Any) -> Any:
+    """input / 6 + 1/2, but at least 0 and at most 1."""
+    _floats_only("hardsigmoid", input)
+    return xp.clip(input + 3, 0, 6) / 6
+
+
+@elementwise(
+    input=lambda grad, input: where(
+        input < 3, where(input > -3, grad * (input / 3 + 0.5), 0), grad
+    ),
+    method=False,
+)
+def hardswish(xp: Any, input: Any) -> Any:
+    """input * hardsigmoid(input)."""
+    _floats_only("hardswish", input)
+    return input * xp.clip(input + 3, 0, 6) / 6
+
+
+@elementwise(method=False, inplace=False, wide=False)
+def near_zero(xp: Any, input: Any, bound: float) -> Any:
+    """Whether elements are at most bound away from 0, a number in the type of the elements."""
+    limit = xp.asarray(bound, dtype=input.dtype)
+    return (input >= -limit) & (input <= limit)
+
+
+def _shrink_rule(grad: Any, input: Any, lambd: float) -> Any:
+    return stepwise(where(near_zero(input, lambd), 0, grad), input)
+
+
+@elementwise(input=_shrink_rule, inplace=False, wide=False, exact_out=True)
+def hardshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
+    """input, and 0 where it is at most lambd away from 0."""
+    _floats_only("hardshrink", input)
+    return xp.where(near_zero(input, lambd), 0, input)
+
+
+@elementwise(input=_shrink_rule, inplace=False, method=False, wide=False)
+def softshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
+    """input moved by lambd towards 0, and 0 where it is nearer."""
+    _floats_only("softshrink", input)
+    if lambd < 0:
+        raise RuntimeError(f"lambd must not be negative, got {lambd}")
+    return xp.where(near_zero(input, lambd), 0, input - xp.sign(input) * lambd)
+
+
+@elementwise(
+    input=lambda grad, input, threshold: stepwise(where(input <= threshold, 0, grad), input),
+    promotes="input",
+    method=False,
+)
+def threshold(xp: Any, input: Any, threshold: float, value: float) -> Any:
+    """input where it is above threshold, else value."""
+    return xp.where(input <= threshold, value, input).astype(input.dtype)
+
+
+# ---- made of others ----
+
+
+@composite(method=False)
+def softsign(input: Any) -> Any:
+    """input / (1 + |input|)."""
+    return div(input, abs(input) + 1)
+
+
+@composite(method=False)
+def tanhshrink(input: Any) -> Any:
+    """input - tanh(input)."""
+    return sub(input, tanh(input))
+
+
+@elementwise(
+    input=lambda grad, input, weight: where(input > 0, grad, grad * weight),
+    weight=lambda grad, input: where(input > 0, 0, grad * input),
+    method=False,
+    inplace=False,
+    node_name="PreluKernelBackward0",
+)
+def leaky_by(xp: Any, input: Any, weight: Any) -> Any:
+    """input where it is positive, else weight * input."""
+    return xp.where(input > 0, input, input * weight)
+
+
+@composite
+def prelu(input: Any, weight: Any) -> Any:
+    """input where it is positive, else weight * input; one weight for all, or one a channel."""
+    count = math.prod(weight.shape)
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if count != 1 and (weight.ndim != 1 or count != channels):
+        raise RuntimeError(
+            f"prelu(): weight must hold 1 number or {channels}, one for each channel of dimension "
+            f"1, got shape {list(weight.shape)} for input of shape {list(input.shape)}"
+        )
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"prelu(): input and weight must have one data type, got {input.dtype} and "
+            f"{weight.dtype}"
+        )
+    ahead = (1, count) if input.ndim > 1 else (count,) * min(input.ndim, 1)
+    return leaky_by(input, reshape(weight, (*ahead, *(1,) * (input.ndim - 2))))
+
+
+@composite(method=False)
+def glu(input: Any, dim: int = -1) -> Any:
+    """The first half along dim times the sigmoid of the second."""
+    if input.ndim == 0:
+        raise RuntimeError("glu(): a tensor without dimensions can't be halved")
+    dim = normal_dim(dim, input.ndim)
+    size = input.shape[dim]
+    if size % 2:
+        raise RuntimeError(
+            f"glu(): dimension {dim} must have an even size to be halved, got {size}"
+        )
+    half = size // 2
+    return mul(narrow(input, dim, 0, half), sigmoid(narrow(input, dim, half, half)))
+
+
+@composite
+def rrelu(
+    input: Any,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Any:
+    """input where it is positive, else times a slope: in training drawn for each element."""
+    slopes = random_slopes(input, lower, upper, training, generator)
+    return leaky_by(input, slopes) if training else leaky_relu(input, slopes)
+
+
+def random_slopes(
+    input: Any, lower: float, upper: float, training: bool, generator: Any = None
+) -> Any:
+    """The slopes of rrelu below 0: in training one for each element, else one number."""
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
+    if lower > upper:
+        raise RuntimeError(
+            f"rrelu(): the lower bound must not be above the upper: {lower} > {upper}"
+        )
+    if not training:
+        return (lower + upper) / 2
+    return input.detach().clone().uniform_(lower, upper, generator=generator)

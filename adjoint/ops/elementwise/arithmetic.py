@@ -1,0 +1,309 @@
+"""Arithmetic: sums, products, quotients and what they leave over, signs and sizes."""
+
+from typing import Any
+
+from adjoint.backends import NDARRAY, backend_of
+from adjoint.call.dispatch import conj, holds_complex
+from adjoint.dtypes import category_of
+from adjoint.ops.elementwise.comparison import kind_of, refuse_complex
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.op import composite, elementwise, find
+from adjoint.ops.shared_rules import refused_derivative, zero_of
+from adjoint.tensors.views import apply_inplace
+
+
+def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
+    """other * alpha in other's data type."""
+    scaled = xp.multiply(other, alpha)
+    fits = category_of(scaled.dtype) <= category_of(other.dtype)
+    if isinstance(alpha, (float, complex)) and not fits:
+        raise RuntimeError(f"alpha={alpha} does not fit {other.dtype}; convert the tensors first")
+    return scaled.astype(other.dtype)
+
+
+def _add_in_place(array: Any, other: Any, alpha: Any) -> None:
+    backend_of(array).xp.add_scaled(array, other, alpha)
+
+
+def _subtract_in_place(array: Any, other: Any, alpha: Any) -> None:
+    backend_of(array).xp.add_scaled(array, other, -alpha)
+
+
+@elementwise(
+    input=lambda grad: grad,
+    other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha),
+    mutate=_add_in_place,
+)
+def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """input + alpha * other."""
+    return xp.add(input, other if alpha == 1 else _scaled(xp, other, alpha))
+
+
+@elementwise(
+    input=lambda grad: grad,
+    other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
+    mutate=_subtract_in_place,
+    bools=False,
+)
+def sub(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """input - alpha * other."""
+    return xp.subtract(input, other if alpha == 1 else _scaled(xp, other, alpha))
+
+
+@composite(method=False)
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """other - alpha * input."""
+    return sub(other, input, alpha=alpha)
+
+
+@elementwise(
+    input=lambda grad, other: grad * conj(other),
+    other=lambda grad, input: grad * conj(input),
+)
+def mul(xp: Any, input: Any, other: Any) -> Any:
+    """input * other."""
+    return xp.multiply(input, other)
+
+
+@elementwise(
+    input=lambda grad, other: grad / conj(other),
+    other=lambda grad, input, other: -grad * conj(input / other / other),
+    floats=True,
+    node_name="DivBackward0",
+    domain=(0.5, 3.0),
+)
+def true_divide(xp: Any, input: Any, other: Any) -> Any:
+    """input / other."""
+    return xp.divide(input, other)
+
+
+def _refuse_zero_divisor(other: Any) -> None:
+    """Integers have no value for x / 0; on the CPU, as in PyTorch, that is an error."""
+    if type(other) is NDARRAY and other.dtype.kind in "iub" and not other.all():
+        raise RuntimeError("ZeroDivisionError: an integer division by zero")
+
+
+def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
+    """The quotient rounded towards zero."""
+    if input.dtype.kind not in "biu":
+        return xp.trunc(xp.divide(input, other))
+    quotient = xp.floor_divide(input, other)
+    return quotient + ((quotient < 0) & (quotient * other != input)).astype(quotient.dtype)
+
+
+@elementwise(
+    input=lambda grad: zero_of(grad),
+    other=lambda grad: zero_of(grad),
+    method=False,
+    node_name="DivBackward1",
+    domain=(0.5, 3.0),
+)
+def rounded_divide(xp: Any, input: Any, other: Any, rounding_mode: str = "trunc") -> Any:
+    """input / other, rounded towards zero ("trunc") or downwards ("floor")."""
+    _refuse_zero_divisor(other)
+    if rounding_mode == "floor":
+        return xp.floor_divide(input, other)
+    return _truncated_quotient(xp, input, other)
+
+
+def _rounding(mode: str) -> str:
+    if mode not in ("trunc", "floor"):
+        raise RuntimeError(f"div(): rounding_mode must be None, 'trunc' or 'floor', got {mode!r}")
+    return mode
+
+
+@composite
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+    """input / other; with rounding_mode "trunc" or "floor", the quotient as a whole number."""
+    target = {} if out is None else {"out": out}
+    if rounding_mode is None:
+        return true_divide(input, other, **target)
+    return rounded_divide(input, other, _rounding(rounding_mode), **target)
+
+
+@composite
+def div_(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """In-place form of div."""
+    if rounding_mode is None:
+        return apply_inplace(true_divide, [input, other])
+    return apply_inplace(rounded_divide, [input, other, _rounding(rounding_mode)])
+
+
+@elementwise(
+    input=refused_derivative("floor_divide"),
+    other=refused_derivative("floor_divide"),
+    domain=(0.5, 3.0),
+)
+def floor_divide(xp: Any, input: Any, other: Any) -> Any:
+    """input / other, rounded downwards."""
+    _refuse_zero_divisor(other)
+    return xp.floor_divide(input, other)
+
+
+@elementwise(
+    input=lambda grad: grad,
+    other=lambda grad, input, other: -grad * rounded_divide(input, other, "floor"),
+    domain=(0.5, 3.0),
+)
+def remainder(xp: Any, input: Any, other: Any) -> Any:
+    """What division leaves over, with the sign of other."""
+    _refuse_zero_divisor(other)
+    return xp.remainder(input, other)
+
+
+@elementwise(
+    input=lambda grad: grad,
+    other=lambda grad, input, other: -grad * rounded_divide(input, other, "trunc"),
+    domain=(0.5, 3.0),
+)
+def fmod(xp: Any, input: Any, other: Any) -> Any:
+    """What division leaves over, with the sign of input."""
+    _refuse_zero_divisor(other)
+    return xp.fmod(input, other)
+
+
+@elementwise(input=lambda grad: -grad, exact_out=True)
+def neg(xp: Any, input: Any) -> Any:
+    """-input."""
+    if kind_of(input) == "b":
+        raise RuntimeError("bool tensors have no negative; use ~ or logical_not")
+    return xp.negative(input)
+
+
+@elementwise(input=lambda grad: grad, inplace=False)
+def positive(xp: Any, input: Any) -> Any:
+    """+input."""
+    if kind_of(input) == "b":
+        raise RuntimeError("bool tensors have no +; convert with .to(...) first")
+    return xp.positive(input)
+
+
+@elementwise(
+    input=lambda grad, result: -grad * conj(result * result), floats=True, domain=(0.5, 3.0)
+)
+def reciprocal(xp: Any, input: Any) -> Any:
+    """1 / input."""
+    return xp.reciprocal(input)
+
+
+def _sgn_rule(grad: Any, input: Any, result: Any) -> Any:
+    """Turning moves z / |z|, stretching does not: the part of grad along result is removed."""
+    if not holds_complex(input):
+        return zero_of(grad)
+    size = abs(input)
+    across = grad - result * find("real")(conj(result) * grad)
+    return where(size == 0, 0, across / where(size == 0, 1, size))
+
+
+def _sgn_tangent(args: list[Any], tangents: list[Any]) -> Any:
+    """The rule again: taking away what is along result is its own transpose."""
+    return _sgn_rule(tangents[0], args[0], sgn(args[0]))
+
+
+@elementwise(input=_sgn_rule, jvp=_sgn_tangent, exact_out=True)
+def sgn(xp: Any, input: Any) -> Any:
+    """The sign of a real number, z / |z| of a complex one; 0 at 0."""
+    if input.dtype.kind == "c":
+        size = xp.absolute(input)
+        return input / xp.where(size == 0, 1, size)
+    return xp.array(input) if input.dtype.kind in "bu" else xp.sign(input)
+
+
+@elementwise(input=lambda grad: zero_of(grad), exact_out=True)
+def sign(xp: Any, input: Any) -> Any:
+    """-1, 0 or 1."""
+    refuse_complex("sign", input)
+    return xp.array(input) if input.dtype.kind == "b" else xp.sign(input)
+
+
+@elementwise(input=lambda grad, input: grad * sgn(input), inplace=False, domain=(0.5, 3.0))
+def abs(xp: Any, input: Any) -> Any:
+    """Absolute value, or modulus."""
+    return xp.absolute(input)
+
+
+@composite
+def abs_(input: Any) -> Any:
+    """In-place form of abs, for real tensors."""
+    if holds_complex(input):
+        raise RuntimeError("abs_(): the moduli of a complex tensor are real; use abs()")
+    return apply_inplace(abs, [input])
+
+
+@elementwise(
+    input=lambda grad, input, result: grad * sign(input) * sign(result),
+    other=lambda grad: zero_of(grad),
+    floats=True,
+)
+def copysign(xp: Any, input: Any, other: Any) -> Any:
+    """|input| with the sign of other."""
+    return xp.copysign(input, other)
+
+
+def _lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
+    """Counted from the nearer end, so that both ends are met exactly."""
+    span = end - input
+    if isinstance(weight, (int, float)):
+        return input + weight * span if weight < 0.5 else end - (1 - weight) * span
+    return xp.where(xp.absolute(weight) < 0.5, input + weight * span, end - (1 - weight) * span)
+
+
+@elementwise(
+    input=lambda grad, weight: grad * (1 - conj(weight)),
+    end=lambda grad, weight: grad * conj(weight),
+    weight=lambda grad, input, end: grad * conj(end - input),
+    promotes="",  # PyTorch mixes no data types here, but for a weight that is one number
+    exact_out=True,
+)
+def lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
+    """input + weight * (end - input)."""
+    for name, value in (("end", end), ("weight", weight)):
+        if getattr(value, "dtype", input.dtype) != input.dtype and (name == "end" or value.ndim):
+            raise RuntimeError(
+                f"expected dtype {input.dtype}, that of input, for {name}, got {value.dtype}"
+            )
+    if input.dtype.kind in "iub":
+        raise NotImplementedError(f"lerp() is not implemented for {input.dtype}")
+    if hasattr(weight, "dtype"):
+        weight = weight.astype(input.dtype)
+    return _lerp(xp, input, end, weight)
+
+
+@elementwise(
+    input=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * conj(tensor2 * value),
+    tensor2=lambda grad, tensor1, value: grad * conj(tensor1 * value),
+)
+def addcmul(xp: Any, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value * tensor1 * tensor2."""
+    product = xp.multiply(tensor1, tensor2)
+    return xp.add(input, product if value == 1 else _scaled(xp, product, value))
+
+
+@elementwise(
+    input=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * conj(value / tensor2),
+    tensor2=lambda grad, tensor1, tensor2, value: (
+        -grad * conj(value * (tensor1 / tensor2) / tensor2)
+    ),
+    domain=(0.5, 3.0),
+)
+def addcdiv(xp: Any, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value * tensor1 / tensor2."""
+    if tensor1.dtype.kind in "iub":
+        raise RuntimeError("addcdiv does not divide integers; convert with .to(...) first")
+    quotient = xp.divide(tensor1, tensor2)
+    return xp.add(input, quotient if value == 1 else _scaled(xp, quotient, value))
+
+
+ALIASES = {
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "divide_": "div_",
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "negative": "neg",
+    "absolute": "abs",
+    "absolute_": "abs_",
+}

@@ -1,0 +1,146 @@
+"""Complex numbers: conjugates, parts, angles, and the real pairs they are made of."""
+
+import math
+from typing import Any
+
+from adjoint.call.dispatch import conj, holds_complex
+from adjoint.ops.arranging.shape import select
+from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.elementwise.trigonometry import cos, sin
+from adjoint.ops.op import composite, elementwise, linear
+from adjoint.ops.shared_rules import zero_of
+
+
+@elementwise(input=lambda grad: conj_physical(grad), exact_out=True)
+def conj_physical(xp: Any, input: Any) -> Any:
+    """Complex conjugate of each element."""
+    return xp.array(input) if input.dtype.kind == "b" else xp.conjugate(input)
+
+
+def _conjugated(input: Any) -> Any:
+    """Complex conjugate of each element; real input is returned as it is."""
+    return conj(input)
+
+
+_conjugated.__name__ = "conj"
+composite(_conjugated)  # rules call the compiled conj itself, which can't be a method
+
+
+@composite
+def resolve_conj(input: Any) -> Any:
+    """The input itself: conjugation is never postponed."""
+    return input
+
+
+@composite
+def resolve_neg(input: Any) -> Any:
+    """The input itself: negation is never postponed."""
+    return input
+
+
+@linear(input=lambda grad: grad, view=True, method=False)
+def real(xp: Any, input: Any) -> Any:
+    """The real parts, as a view."""
+    return xp.real(input)
+
+
+@linear(input=lambda grad: grad * 1j, view=True, method=False)
+def imag(xp: Any, input: Any) -> Any:
+    """The imaginary parts, as a view."""
+    if input.dtype.kind != "c":
+        raise RuntimeError(f"imag is for complex tensors, not for {input.dtype}")
+    return xp.imag(input)
+
+
+_PARTS_OF = {"complex64": "float32", "complex128": "float64"}
+_COMPLEX_OF = {parts: whole for whole, parts in _PARTS_OF.items()}
+
+
+def _joined(grad: Any) -> Any:
+    """Pairs as complex numbers, whatever their layout: a gradient may be expanded or transposed."""
+    return complex_(select(grad, -1, 0), select(grad, -1, 1))
+
+
+@linear(input=_joined, view=True, method=False)
+def view_as_real(xp: Any, input: Any) -> Any:
+    """A view of complex numbers as pairs of reals in a new last dimension."""
+    if input.dtype.kind != "c":
+        raise RuntimeError(f"view_as_real is for complex tensors, not for {input.dtype}")
+    return input[..., None].view(_PARTS_OF[input.dtype.name])
+
+
+@linear(input=lambda grad: view_as_real(grad), view=True, method=False)
+def view_as_complex(xp: Any, input: Any) -> Any:
+    """A view of pairs of reals in the last dimension as complex numbers."""
+    if input.dtype.name not in _COMPLEX_OF:
+        raise RuntimeError(f"view_as_complex is for float32 and float64, not for {input.dtype}")
+    if not input.ndim or input.shape[-1] != 2:
+        raise RuntimeError(
+            f"the last dimension must have size 2, for real and imaginary part, got shape "
+            f"{list(input.shape)}"
+        )
+    if hasattr(input, "strides") and input.size and input.strides[-1] != input.itemsize:
+        raise RuntimeError(
+            "the last dimension must have stride 1, so that pairs are neighbours in memory; call "
+            "contiguous() first"
+        )
+    return input.view(_COMPLEX_OF[input.dtype.name])[..., 0]
+
+
+def _angle_rule(grad: Any, input: Any) -> Any:
+    """A real number's angle stays; a complex one's turns across z, the slower the larger |z|."""
+    if not holds_complex(input):
+        return zero_of(grad)
+    squared = real(input * conj(input))
+    return where(squared == 0, 0, grad * (1j * input / where(squared == 0, 1, squared)))
+
+
+@elementwise(input=_angle_rule, floats=True, inplace=False, domain=(0.5, 3.0))
+def angle(xp: Any, input: Any) -> Any:
+    """The argument of complex numbers; of real ones π if negative, else 0."""
+    if input.dtype.kind == "c":
+        return xp.arctan2(xp.imag(input), xp.real(input))
+    return xp.where(xp.isnan(input), input, (input < 0).astype(input.dtype) * math.pi)
+
+
+@elementwise(
+    real=lambda grad: grad,
+    imag=lambda grad: grad * -1j,
+    promotes="",
+    method=False,
+    inplace=False,
+    name="complex",
+    exact_out=True,
+)
+def complex_(xp: Any, real: Any, imag: Any) -> Any:
+    """Complex numbers from real and imaginary parts."""
+    if real.dtype != imag.dtype or real.dtype.name not in _COMPLEX_OF:
+        raise RuntimeError(
+            f"real and imag must both be float32 or both float64, got {real.dtype} and {imag.dtype}"
+        )
+    pairs = xp.stack(xp.broadcast_arrays(real, imag), axis=-1)
+    return pairs.view(_COMPLEX_OF[real.dtype.name])[..., 0]
+
+
+@composite(method=False, exact_out=True)
+def polar(abs: Any, angle: Any) -> Any:
+    """Complex numbers from modulus and angle."""
+    if abs.dtype != angle.dtype or abs.dtype.name not in _COMPLEX_OF:
+        raise RuntimeError(
+            "polar(): abs and angle must both be float32 or both float64, got "
+            f"{abs.dtype} and {angle.dtype}"
+        )
+    return complex_(mul(abs, cos(angle)), mul(abs, sin(angle)))
+
+
+def _writable(part: Any) -> property:
+    """A part as a property that can be assigned to: the values are copied into the view."""
+
+    def write(self: Any, value: Any) -> None:
+        part(self).copy_(value)
+
+    return property(part, write)
+
+
+PROPERTIES = {"real": _writable(real), "imag": _writable(imag)}

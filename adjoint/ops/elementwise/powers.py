@@ -1,0 +1,200 @@
+"""Powers, exponentials and logarithms."""
+
+import cmath
+import math
+from typing import Any
+
+from adjoint.backends import NDARRAY
+from adjoint.call.dispatch import conj, holds_complex
+from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.elementwise.comparison import kind_of
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.op import composite, elementwise, find
+from adjoint.ops.shared_rules import zero_of
+from adjoint.tensors.views import apply_inplace
+
+
+@elementwise(input=lambda grad, input: grad * (2 * conj(input)))
+def square(xp: Any, input: Any) -> Any:
+    """input * input."""
+    return xp.multiply(input, input, dtype="int64") if kind_of(input) == "b" else xp.square(input)
+
+
+@elementwise(input=lambda grad, result: grad / (2 * conj(result)), floats=True, domain=(0.5, 3.0))
+def sqrt(xp: Any, input: Any) -> Any:
+    """Square root."""
+    return xp.sqrt(input)
+
+
+@elementwise(
+    input=lambda grad, result: grad * (-0.5 * conj(result * result * result)),
+    floats=True,
+    domain=(0.5, 3.0),
+)
+def rsqrt(xp: Any, input: Any) -> Any:
+    """1 / sqrt(input)."""
+    return xp.reciprocal(xp.sqrt(input))
+
+
+def _base_rule(grad: Any, input: Any, exponent: Any) -> Any:
+    """exponent * input ** (exponent - 1); 0 for exponent 0, also where input is 0."""
+    if isinstance(exponent, (int, float, complex)):
+        if exponent == 2:
+            return grad * (2 * conj(input))
+        if exponent == 0:
+            return zero_of(grad)
+        return grad * conj(exponent * input ** (exponent - 1))
+    slope = exponent * input ** (exponent - 1)
+    return where(exponent == 0, 0, grad * conj(slope))
+
+
+def _exponent_rule(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
+    """result * log(input); 0 where input is 0 and the exponent is not negative."""
+    if isinstance(input, (int, float, complex)) and input != 0:
+        if isinstance(input, complex) or (input < 0 and holds_complex(result)):
+            logarithm: Any = cmath.log(input)
+        else:
+            logarithm = math.log(input) if input > 0 else math.nan
+        return grad * conj(result * logarithm)
+    power = find("real")(exponent) if holds_complex(exponent) else exponent
+    flat = (power >= 0) & (input == 0)
+    base = where(flat, 0 * result + 1, input)  # of the result's type: a negative one may be complex
+    return where(flat, 0, grad * conj(result * log(base)))
+
+
+def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:
+    """A power of integers; one below 1 is rounded towards 0."""
+    if exponent.ndim == 0 and type(exponent) is NDARRAY and exponent < 0:
+        raise RuntimeError("integers to negative integer powers are fractions; convert to float")
+    result = xp.power(input, xp.maximum(exponent, 0))
+    odd = xp.where(exponent % 2 == 0, 1, input)
+    return xp.where(exponent < 0, xp.where(xp.absolute(input) == 1, odd, 0), result)
+
+
+@elementwise(input=_base_rule, exponent=_exponent_rule, domain=(0.5, 3.0))
+def pow(xp: Any, input: Any, exponent: Any) -> Any:
+    """input to the power of exponent."""
+    if kind_of(exponent) == "b":
+        raise NotImplementedError("pow() is not implemented for bool; convert with .to(...) first")
+    if kind_of(exponent) == "i":
+        return _whole_power(xp, input, exponent)
+    return xp.power(input, exponent)
+
+
+@elementwise(
+    input=_base_rule,
+    exponent=_exponent_rule,
+    promotes="",  # an exponent that is a number keeps its digits
+    inplace=False,
+    domain=(0.5, 3.0),
+    wide=False,  # its gradients come in double precision
+    node_name="PowBackward1",
+)
+def float_power(xp: Any, input: Any, exponent: Any) -> Any:
+    """input to the power of exponent, in double precision."""
+    double = "complex128" if holds_complex(input) or holds_complex(exponent) else "float64"
+    return xp.power(xp.asarray(input, dtype=double), xp.asarray(exponent, dtype=double))
+
+
+@composite
+def float_power_(input: Any, exponent: Any) -> Any:
+    """In-place form of float_power, for tensors of double precision."""
+    double = "complex128" if holds_complex(input) or holds_complex(exponent) else "float64"
+    if input.dtype.name != double:
+        raise RuntimeError(f"float_power_(): the result is {double}, the tensor {input.dtype.name}")
+    return apply_inplace(float_power, [input, exponent])
+
+
+@elementwise(input=lambda grad, result: grad * conj(result), floats=True)
+def exp(xp: Any, input: Any) -> Any:
+    """e to the power of each element."""
+    return xp.exp(input)
+
+
+_LOG_2 = math.log(2)
+_LOG_10 = math.log(10)
+
+
+@elementwise(input=lambda grad, result: grad * (conj(result) * _LOG_2), floats=True)
+def exp2(xp: Any, input: Any) -> Any:
+    """2 to the power of each element."""
+    return xp.exp(input * _LOG_2) if input.dtype.kind == "c" else xp.exp2(input)
+
+
+@elementwise(input=lambda grad, result: grad * (conj(result) + 1), floats=True)
+def expm1(xp: Any, input: Any) -> Any:
+    """exp(input) - 1, exact for small elements."""
+    return xp.expm1(input)
+
+
+@elementwise(input=lambda grad, input: grad / conj(input), floats=True, domain=(0.5, 3.0))
+def log(xp: Any, input: Any) -> Any:
+    """Natural logarithm."""
+    return xp.log(input)
+
+
+@elementwise(
+    input=lambda grad, input: grad / (conj(input) * _LOG_2), floats=True, domain=(0.5, 3.0)
+)
+def log2(xp: Any, input: Any) -> Any:
+    """Logarithm to base 2."""
+    return xp.log2(input)
+
+
+@elementwise(
+    input=lambda grad, input: grad / (conj(input) * _LOG_10), floats=True, domain=(0.5, 3.0)
+)
+def log10(xp: Any, input: Any) -> Any:
+    """Logarithm to base 10."""
+    return xp.log10(input)
+
+
+@elementwise(input=lambda grad, input: grad / (conj(input) + 1), floats=True, domain=(-0.5, 3.0))
+def log1p(xp: Any, input: Any) -> Any:
+    """log(1 + input), exact for small elements."""
+    return xp.log1p(input)
+
+
+def complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b)), the one of larger real part taken out."""
+    larger = xp.where(a.real >= b.real, a, b)
+    smaller = xp.where(a.real >= b.real, b, a)
+    return xp.where(xp.isinf(larger.real), larger, larger + xp.log1p(xp.exp(smaller - larger)))
+
+
+@elementwise(
+    input=lambda grad, input, other: grad / conj(1 + exp(other - input)),
+    other=lambda grad, input, other: grad / conj(1 + exp(input - other)),
+    floats=True,
+    inplace=False,
+)
+def logaddexp(xp: Any, input: Any, other: Any) -> Any:
+    """log(exp(input) + exp(other)), without overflow."""
+    if holds_complex(input):
+        return complex_logaddexp(xp, input, other)
+    return xp.logaddexp(input, other)
+
+
+@elementwise(
+    input=lambda grad, input, other: grad / (1 + exp2(other - input)),
+    other=lambda grad, input, other: grad / (1 + exp2(input - other)),
+    floats=True,
+    inplace=False,
+)
+def logaddexp2(xp: Any, input: Any, other: Any) -> Any:
+    """log2(2 ** input + 2 ** other), without overflow."""
+    return xp.logaddexp2(input, other)
+
+
+@composite
+def ldexp(input: Any, other: Any) -> Any:
+    """input * 2 ** other."""
+    result = mul(input, pow(2.0, other))
+    keeps = input.is_floating_point() and not other.is_floating_point()
+    return result.to(input.dtype) if keeps else result
+
+
+@composite
+def ldexp_(input: Any, other: Any) -> Any:
+    """In-place form of ldexp."""
+    return apply_inplace(mul, [input, pow(2.0, other)])

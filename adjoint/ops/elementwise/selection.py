@@ -1,0 +1,165 @@
+"""Which of several elements is taken: by a condition, the larger one, the one within bounds."""
+
+import math
+from typing import Any
+
+from adjoint.ops.elementwise.comparison import isfinite, isnan, refuse_complex
+from adjoint.ops.method_order import MethodOrder
+from adjoint.ops.op import composite, elementwise
+from adjoint.ops.shared_rules import refused_derivative
+
+
+@elementwise(
+    input=lambda grad, condition: choose(condition, grad, 0),
+    other=lambda grad, condition: choose(condition, 0, grad),
+    promotes="input other",
+    inplace=False,
+    method=False,
+    node_name="WhereBackward0",
+)
+def choose(xp: Any, condition: Any, input: Any, other: Any) -> Any:
+    """input where condition holds, other elsewhere."""
+    if condition.dtype.kind != "b":
+        raise RuntimeError(
+            f"expected condition to be a boolean tensor, got {condition.dtype}; compare first, "
+            "as in where(condition != 0, ...)"
+        )
+    return xp.where(condition, input, other)
+
+
+@composite
+@MethodOrder
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """input where condition holds, other elsewhere; alone, the indices where condition holds."""
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    return choose(condition, input, other)
+
+
+@elementwise(
+    input=lambda grad, input, other: where(input == other, grad / 2, where(input < other, 0, grad)),
+    other=lambda grad, input, other: where(input == other, grad / 2, where(input > other, 0, grad)),
+    inplace=False,
+)
+def maximum(xp: Any, input: Any, other: Any) -> Any:
+    """The larger element, nan if either is nan; equal ones share the gradient."""
+    refuse_complex("maximum", input)
+    return xp.maximum(input, other)
+
+
+@elementwise(
+    input=lambda grad, input, other: where(input == other, grad / 2, where(input > other, 0, grad)),
+    other=lambda grad, input, other: where(input == other, grad / 2, where(input < other, 0, grad)),
+    inplace=False,
+)
+def minimum(xp: Any, input: Any, other: Any) -> Any:
+    """The smaller element, nan if either is nan; equal ones share the gradient."""
+    refuse_complex("minimum", input)
+    return xp.minimum(input, other)
+
+
+@elementwise(
+    input=lambda grad, input, other: where((input >= other) | isnan(other), grad, 0),
+    other=lambda grad, input, other: where((input >= other) | isnan(other), 0, grad),
+    inplace=False,
+)
+def fmax(xp: Any, input: Any, other: Any) -> Any:
+    """The larger element; a nan gives way to a number."""
+    refuse_complex("fmax", input)
+    return xp.fmax(input, other)
+
+
+@elementwise(
+    input=lambda grad, input, other: where((input <= other) | isnan(other), grad, 0),
+    other=lambda grad, input, other: where((input <= other) | isnan(other), 0, grad),
+    inplace=False,
+)
+def fmin(xp: Any, input: Any, other: Any) -> Any:
+    """The smaller element; a nan gives way to a number."""
+    refuse_complex("fmin", input)
+    return xp.fmin(input, other)
+
+
+def _clamp_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
+    """The gradient passes where the element lies within the bounds, or on them."""
+    if max is None:
+        return where(input >= min, grad, 0)
+    if min is None:
+        return where(input <= max, grad, 0)
+    return where((input >= min) & (input <= max), grad, 0)
+
+
+def _lower_bound_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
+    below = input < min
+    return where(below if max is None else below & (min < max), grad, 0)
+
+
+def _upper_bound_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
+    above = input > max
+    return where(above if min is None else above | (max < min), grad, 0)
+
+
+@elementwise(
+    input=_clamp_rule,
+    min=_lower_bound_rule,
+    max=_upper_bound_rule,
+    promotes="input min max",
+    node_name="ClampBackward1",
+)
+def clamp(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
+    """input, but at least min and at most max."""
+    if min is None and max is None:
+        raise RuntimeError("at least one of min and max must be given")
+    refuse_complex("clamp", input)
+    if min is not None:
+        input = xp.maximum(input, min)
+    return input if max is None else xp.minimum(input, max)
+
+
+@elementwise(
+    input=lambda grad, input, min: where(input >= min, grad, 0),
+    min=lambda grad, input, min: where(input < min, grad, 0),
+)
+def clamp_min(xp: Any, input: Any, min: Any) -> Any:
+    """input, but at least min."""
+    return xp.maximum(input, min)
+
+
+@elementwise(
+    input=lambda grad, input, max: where(input <= max, grad, 0),
+    max=lambda grad, input, max: where(input > max, grad, 0),
+)
+def clamp_max(xp: Any, input: Any, max: Any) -> Any:
+    """input, but at most max."""
+    return xp.minimum(input, max)
+
+
+@elementwise(input=lambda grad, input: where(isfinite(input), grad, 0), wide=False, exact_out=True)
+def nan_to_num(
+    xp: Any, input: Any, nan: float | None = None, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """input with nan replaced by a number, infinities by numbers or the largest finite ones."""
+    if input.dtype.name == "bfloat16":  # none of NumPy's own types, so that it knows no limits
+        high = 3.3895313892515355e38 if posinf is None else posinf
+        low = -3.3895313892515355e38 if neginf is None else neginf
+        finite = xp.where(input == math.inf, high, xp.where(input == -math.inf, low, input))
+        return xp.where(xp.isnan(input), nan or 0.0, finite).astype(input.dtype)
+    return xp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+@elementwise(
+    input=refused_derivative("heaviside"),
+    values=refused_derivative("heaviside"),
+    promotes="",
+    exact_out=True,
+)
+def heaviside(xp: Any, input: Any, values: Any) -> Any:
+    """0 below 0, 1 above, values at 0."""
+    if input.dtype.kind == "c":
+        raise RuntimeError("heaviside is not implemented for complex tensors")
+    if input.dtype != values.dtype:
+        raise RuntimeError("input and values must have one data type; convert one with .to(...)")
+    return xp.where(input == 0, values, (input > 0).astype(input.dtype))
+
+
+ALIASES = {"clip": "clamp"}

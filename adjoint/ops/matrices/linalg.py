@@ -1,0 +1,530 @@
+"""Inverses, determinants, solvers and functions of square matrices, all batched."""
+
+import math
+from typing import Any, NamedTuple
+
+from adjoint.call.dispatch import conj
+from adjoint.ops.arranging.arrange import tril, triu
+from adjoint.ops.arranging.shape import (
+    basic_index,
+    cat,
+    narrow,
+    permute,
+    reshape,
+    squeeze,
+    unsqueeze,
+)
+from adjoint.ops.arranging.strided import diagonal
+from adjoint.ops.elementwise.complex_numbers import real
+from adjoint.ops.elementwise.powers import log
+from adjoint.ops.elementwise.selection import choose
+from adjoint.ops.matrices.matmul import matmul, mH, mT, same_dtype, shapes_of
+from adjoint.ops.op import composite, general
+from adjoint.ops.reducing.reduction import sum
+from adjoint.ops.shared_rules import zero_of
+
+
+class LinAlgError(RuntimeError):
+    """A matrix has no inverse, no factorization, or an algorithm did not converge."""
+
+
+def attempt(name: str, reason: str, function: Any, *args: Any) -> Any:
+    """Call a library's function; its complaint about the values becomes LinAlgError."""
+    try:
+        return function(*args)
+    except Exception as error:
+        if type(error).__name__ != "LinAlgError":
+            raise
+        raise LinAlgError(f"{name}: {reason}") from None
+
+
+def check_matrices(A: Any, square: bool = True) -> None:
+    """Refuse what is not a batch of floating-point matrices."""
+    if A.ndim < 2:
+        raise RuntimeError(f"expected at least 2 dimensions, got shape {shapes_of(A)}")
+    if A.dtype.kind not in "fc" or A.dtype.itemsize < 4:
+        raise RuntimeError(
+            f"expected single or double precision, real or complex, got {A.dtype}; "
+            "convert with .to(adjoint.float32)"
+        )
+    if square and A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"expected square matrices, got {A.shape[-2]} by {A.shape[-1]} in shape {shapes_of(A)}"
+        )
+
+
+def is_vector(A: Any, B: Any) -> bool:
+    """Whether the right side of an equation is a batch of vectors, as PyTorch decides it."""
+    return B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
+
+
+# ---- inverses ----
+
+
+def _inverse_rule(grad: Any, inverse: Any) -> Any:
+    adjoint = mH(inverse)
+    return -(adjoint @ grad @ adjoint)
+
+
+@general(
+    A=lambda grad, result: _inverse_rule(grad, result),
+    method=False,
+    saved_as={"result": "inverse"},
+)
+def linalg_inv(xp: Any, A: Any) -> Any:
+    """The inverse of square matrices."""
+    check_matrices(A)
+    reason = "a singular matrix has no inverse; linalg.pinv gives what is nearest to one"
+    return attempt("linalg_inv", reason, xp.linalg.inv, A)
+
+
+@composite
+def inverse(input: Any) -> Any:
+    """The inverse of square matrices."""
+    return linalg_inv(input)
+
+
+@general(
+    A=lambda grad0, result0: _inverse_rule(grad0, result0),
+    returns="inverse info",
+    method=False,
+)
+def linalg_inv_ex(xp: Any, A: Any, *, check_errors: bool = False) -> Any:
+    """The inverse, and 0 for each matrix that has one; the others become NaN."""
+    check_matrices(A)
+    singular = xp.linalg.slogdet(A)[0] == 0
+    if check_errors and xp.any(singular):
+        raise LinAlgError("linalg_inv_ex: a matrix is singular")
+    replaced = singular[..., None, None]
+    regular = xp.where(replaced, xp.eye(A.shape[-1], dtype=A.dtype), A)
+    inverse = xp.where(replaced, xp.asarray(math.nan, dtype=A.dtype), xp.linalg.inv(regular))
+    return inverse, xp.asarray(singular, dtype="int32")
+
+
+def tolerance(xp: Any, largest: Any, A: Any, atol: Any, rtol: Any) -> Any:
+    """Below which singular values count as zero: the larger of atol and rtol times the largest."""
+    if rtol is None:
+        default = max(A.shape[-2:]) * float(xp.finfo(A.dtype).eps)
+        rtol = default if atol is None else xp.where(xp.asarray(atol) > 0, 0.0, default)
+    bound = xp.asarray(rtol, dtype=largest.dtype) * largest
+    return xp.maximum(bound, xp.asarray(0.0 if atol is None else atol, dtype=largest.dtype))
+
+
+def _pseudo_inverse_rule(grad: Any, A: Any, result: Any) -> Any:
+    """Golub and Pereyra's derivative, for matrices of constant rank."""
+    adjoint, back = mH(result), mH(grad)
+    through_rows = back @ result @ adjoint
+    through_columns = adjoint @ result @ back
+    return (
+        (through_rows - A @ (result @ through_rows))
+        + (through_columns - (through_columns @ result) @ A)
+        - adjoint @ grad @ adjoint
+    )
+
+
+@general(
+    A=lambda grad, A, result: _pseudo_inverse_rule(grad, A, result),
+    method=False,
+    node_name="LinalgPinvBackward0",
+)
+def pseudo_inverse(
+    xp: Any, A: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False
+) -> Any:
+    """The Moore-Penrose inverse; singular values up to the tolerance count as zero."""
+    check_matrices(A, square=hermitian)
+    if A.size == 0:
+        return xp.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)
+    if hermitian:
+        values, right = xp.linalg.eigh(A)
+        left = right
+    else:
+        left, values, right = xp.linalg.svd(A, full_matrices=False)
+        right = xp.conjugate(xp.swapaxes(right, -2, -1))
+    sizes = xp.abs(values)
+    cutoff = tolerance(xp, xp.max(sizes, axis=-1), A, atol, rtol)
+    kept = sizes > cutoff[..., None]
+    reciprocal = xp.where(kept, 1 / xp.where(kept, values, 1), 0)
+    scaled = right * reciprocal[..., None, :]
+    return xp.matmul(scaled, xp.conjugate(xp.swapaxes(left, -2, -1)))
+
+
+@composite(method=False)
+def linalg_pinv(
+    A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Any:
+    """The Moore-Penrose inverse."""
+    return pseudo_inverse(A, atol, rtol if rcond is None else rcond, hermitian)
+
+
+@composite
+def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+    """The Moore-Penrose inverse."""
+    return pseudo_inverse(input, None, rcond, False)
+
+
+# ---- determinants ----
+
+
+def _cofactors_rule(grad: Any, A: Any, result: Any) -> Any:
+    back, cofactors = mH(linalg_inv(A)), conj(result)
+    weight = sum(grad * back, (-2, -1), True)
+    return weight * cofactors - cofactors @ mT(grad) @ back
+
+
+@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), method=False)
+def cofactors(xp: Any, A: Any) -> Any:
+    """The matrix of cofactors, from singular values: it exists for singular matrices too."""
+    left, values, right = xp.linalg.svd(A, full_matrices=False)
+    others = xp.where(xp.eye(A.shape[-1], dtype=bool), 1, values[..., None, :])
+    scaled = xp.conjugate(left) * xp.prod(others, axis=-1)[..., None, :]
+    sign = xp.linalg.det(left) * xp.linalg.det(right)
+    return sign[..., None, None] * xp.matmul(scaled, xp.conjugate(right))
+
+
+@general(
+    A=lambda grad, A: unsqueeze(unsqueeze(grad, -1), -1) * conj(cofactors(A)),
+    method=False,
+)
+def linalg_det(xp: Any, A: Any) -> Any:
+    """The determinant of square matrices."""
+    check_matrices(A)
+    return xp.linalg.det(A)
+
+
+@composite
+def det(input: Any) -> Any:
+    """The determinant of square matrices."""
+    return linalg_det(input)
+
+
+def _slogdet_rule(grad0: Any, grad1: Any, result0: Any, A: Any) -> Any:
+    """With t = tr(inverse @ dA): d sign = i sign Im t, and d logabsdet = Re t."""
+    turn = grad0 * conj(result0)
+    weight = grad1 + (turn - conj(turn)) / 2
+    return unsqueeze(unsqueeze(weight, -1), -1) * mH(linalg_inv(A))
+
+
+@general(
+    A=lambda grad0, grad1, result0, A: _slogdet_rule(grad0, grad1, result0, A),
+    returns="sign logabsdet",
+    method=False,
+)
+def linalg_slogdet(xp: Any, A: Any) -> Any:
+    """Sign and logarithm of the absolute value of the determinant."""
+    check_matrices(A)
+    sign, logarithm = xp.linalg.slogdet(A)
+    return sign, logarithm
+
+
+@composite
+def slogdet(input: Any) -> Any:
+    """Sign and logarithm of the absolute value of the determinant."""
+    return linalg_slogdet(input)
+
+
+@composite
+def logdet(input: Any) -> Any:
+    """The determinant's logarithm; NaN if it is negative."""
+    sign, logarithm = linalg_slogdet(input)
+    return logarithm + log(sign)
+
+
+# ---- solvers ----
+
+
+def _solve_rule(
+    grad: Any, A: Any, result: Any, left: bool, needs: tuple[bool, bool]
+) -> tuple[Any, Any]:
+    back = solve_matrix(mH(A), grad, left)
+    if not needs[0]:
+        return None, back
+    outer = back @ mH(result) if left else mH(result) @ back
+    return -outer, back
+
+
+@general(joint=("A B", _solve_rule), method=False, node_name="LinalgSolveExBackward0")
+def solve_matrix(xp: Any, A: Any, B: Any, left: bool = True) -> Any:
+    """X with A @ X = B, or X @ A = B; both sides are matrices."""
+    check_matrices(A)
+    _check_equation(A, B, left)
+    if not left:
+        A, B = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1)
+    A, B = _common_batch(xp, A, B)
+    reason = "linalg.solve got a singular matrix; linalg.lstsq finds the nearest solution"
+    X = attempt("solve_matrix", reason, xp.linalg.solve, A, B)
+    return X if left else xp.swapaxes(X, -2, -1)
+
+
+def _common_batch(xp: Any, A: Any, B: Any) -> tuple[Any, Any]:
+    """Both with the same leading dimensions."""
+    if A.shape[:-2] == B.shape[:-2]:
+        return A, B
+    batch = xp.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    return (
+        xp.broadcast_to(A, (*batch, *A.shape[-2:])),
+        xp.broadcast_to(B, (*batch, *B.shape[-2:])),
+    )
+
+
+def _check_equation(A: Any, B: Any, left: bool) -> None:
+    same_dtype(A, B)
+    if B.ndim < 2:
+        raise RuntimeError(f"the right side must be matrices, got shapes {shapes_of(A, B)}")
+    if B.shape[-2 if left else -1] != A.shape[-1]:
+        equation = "A @ X = B" if left else "X @ A = B"
+        raise RuntimeError(f"shapes {shapes_of(A, B)} do not fit the equation {equation}")
+
+
+@composite(method=False)
+def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
+    """The solution of A @ X = B (left) or X @ A = B, for vectors or matrices B."""
+    if not is_vector(A, B):
+        return solve_matrix(A, B, left)
+    return squeeze(solve_matrix(A, unsqueeze(B, -1), left), -1)
+
+
+class SolveEx(NamedTuple):
+    """What solve_ex answers."""
+
+    result: Any
+    info: Any
+
+
+@general(method=False)
+def singular_info(xp: Any, A: Any) -> Any:
+    """1 for each singular matrix, 0 for the others."""
+    check_matrices(A)
+    return xp.asarray(xp.linalg.slogdet(A)[0] == 0, dtype="int32")
+
+
+@composite(method=False)
+def linalg_solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """The solution, and 0 for each matrix that has an inverse; the others' become NaN."""
+    info = singular_info(A)
+    if check_errors:
+        return SolveEx(linalg_solve(A, B, left=left), info)
+    singular = unsqueeze(unsqueeze(info, -1), -1) > 0
+    regular = choose(singular, identity_like(A), A)
+    if is_vector(A, B):
+        singular = squeeze(singular, -1)
+    return SolveEx(choose(singular, math.nan, linalg_solve(regular, B, left=left)), info)
+
+
+def _triangle(value: Any, upper: bool, unitriangular: bool) -> Any:
+    """The triangle of a gradient that the matrix has."""
+    if upper:
+        return triu(value, 1 if unitriangular else 0)
+    return tril(value, -1 if unitriangular else 0)
+
+
+def _triangular_rule(
+    grad: Any,
+    A: Any,
+    result: Any,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+    needs: tuple[bool, bool],
+) -> tuple[Any, Any]:
+    back = linalg_solve_triangular(
+        mH(A), grad, upper=not upper, left=left, unitriangular=unitriangular
+    )
+    if not needs[0]:
+        return None, back
+    outer = back @ mH(result) if left else mH(result) @ back
+    return -_triangle(outer, upper, unitriangular), back
+
+
+@general(joint=("A B", _triangular_rule), promotes="A B", method=False)
+def linalg_solve_triangular(
+    xp: Any, A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    """The solution of A @ X = B (left) or X @ A = B, reading one triangle of A only."""
+    check_matrices(A)
+    _check_equation(A, B, left)
+    if not left:
+        A, B, upper = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1), not upper
+    part = xp.triu(A) if upper else xp.tril(A)
+    if unitriangular:
+        part = xp.where(xp.eye(A.shape[-1], dtype=bool), xp.asarray(1, A.dtype), part)
+    part, B = _common_batch(xp, part, B)
+    X = attempt("linalg_solve_triangular", "the diagonal has a zero", xp.linalg.solve, part, B)
+    return X if left else xp.swapaxes(X, -2, -1)
+
+
+@general(method=False)
+def lstsq_facts(xp: Any, A: Any, rcond: Any = None) -> Any:
+    """Rank and singular values of the left side of a least-squares problem."""
+    check_matrices(A, square=False)
+    values = xp.linalg.svd(A, compute_uv=False)
+    largest = xp.max(values, axis=-1, initial=0)
+    kept = values > tolerance(xp, largest, A, None, rcond)[..., None]
+    return xp.sum(kept, axis=-1, dtype="int64"), values
+
+
+class Lstsq(NamedTuple):
+    """What lstsq answers."""
+
+    solution: Any
+    residuals: Any
+    rank: Any
+    singular_values: Any
+
+
+@composite(method=False)
+def linalg_lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """The X that minimizes the norm of A @ X - B, and facts about the problem."""
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(f"lstsq: driver must be gels, gelsy, gelsd or gelss, got {driver!r}")
+    same_dtype(A, B)
+    vector = is_vector(A, B)
+    right = unsqueeze(B, -1) if vector else B
+    if right.ndim < 2 or A.ndim < 2 or A.shape[-2] != right.shape[-2]:
+        raise RuntimeError(f"lstsq: shapes {shapes_of(A, B)} do not have the same number of rows")
+    rank, values = lstsq_facts(A, rcond)
+    solution = matmul(pseudo_inverse(A, None, rcond), right)
+    difference = matmul(A, solution) - right
+    residuals = sum(real(conj(difference) * difference), -2)
+    nothing = (slice(0, 0),)
+    if driver in (None, "gelsy") or A.shape[-2] <= A.shape[-1]:
+        residuals = basic_index(reshape(residuals, (-1,)), nothing)
+    if driver not in ("gelsd", "gelss"):
+        values = basic_index(reshape(values, (-1,)), nothing)
+    if driver == "gels":
+        rank = basic_index(reshape(rank, (-1,)), nothing)
+    return Lstsq(squeeze(solution, -1) if vector else solution, residuals, rank, values)
+
+
+@composite
+def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
+    """X with A @ X = input, for the Cholesky factor L of A."""
+    lower = mH(L) if upper else L
+    half = linalg_solve_triangular(lower, input, upper=False)
+    return linalg_solve_triangular(mH(lower), half, upper=True)
+
+
+@composite
+def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+    """The inverse of A, for the Cholesky factor L of A."""
+    lower = mH(L) if upper else L
+    inverse = linalg_solve_triangular(lower, identity_like(lower), upper=False)
+    return matmul(mH(inverse), inverse)
+
+
+@composite(method=False)
+def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """A view of the diagonals of matrices."""
+    return diagonal(A, offset, dim1, dim2)
+
+
+@composite(method=False)
+def linalg_tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse of the tensordot that sums over all but the first ind dimensions."""
+    if ind <= 0:
+        raise RuntimeError(f"tensorinv: ind must be positive, got {ind}")
+    rows, columns = tuple(A.shape[:ind]), tuple(A.shape[ind:])
+    size = math.prod(rows)
+    if math.prod(columns) != size:
+        raise RuntimeError(
+            f"tensorinv: sizes {rows} and {columns} of shape {shapes_of(A)} have other products"
+        )
+    return reshape(linalg_inv(reshape(A, (size, size))), (*columns, *rows))
+
+
+@composite(method=False)
+def linalg_tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+    """X with tensordot(A, X, X.ndim) = B; dims of A are moved to its end first."""
+    if dims is not None:
+        moved = [d % A.ndim for d in dims]
+        A = permute(A, [d for d in range(A.ndim) if d not in moved] + moved)
+    unknown = tuple(A.shape[B.ndim :])
+    size = math.prod(B.shape)
+    if math.prod(unknown) != size:
+        raise RuntimeError(f"tensorsolve: shapes {shapes_of(A, B)} do not make a square system")
+    solution = linalg_solve(reshape(A, (size, size)), reshape(B, (size,)))
+    return reshape(solution, unknown)
+
+
+# ---- functions of matrices ----
+
+
+@general(input=lambda grad: zero_of(grad), method=False)
+def identity_like(xp: Any, input: Any) -> Any:
+    """Matrices in the shape of input, with 1 on the diagonal and 0 elsewhere."""
+    rows, columns = input.shape[-2:]
+    return xp.zeros(input.shape, input.dtype) + xp.eye(rows, columns, dtype=input.dtype)
+
+
+@composite(method=False)
+def linalg_matrix_power(A: Any, n: int) -> Any:
+    """The n-th power of square matrices by repeated squaring; negative n invert first."""
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"matrix_power: n must be an int, got {n!r}")
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(f"matrix_power: expected square matrices, got shape {shapes_of(A)}")
+    if n == 0:
+        return identity_like(A)
+    if n < 0:
+        A, n = linalg_inv(A), -n
+    result = None
+    while True:
+        if n & 1:
+            result = A if result is None else matmul(result, A)
+        n >>= 1
+        if n == 0:
+            return result
+        A = matmul(A, A)
+
+
+@composite
+def matrix_power(input: Any, n: int) -> Any:
+    """The n-th power of square matrices."""
+    return linalg_matrix_power(input, n)
+
+
+# Numerator of the [13/13] Padé approximant of exp, and the 1-norm up to which it is exact to
+# double precision (Higham 2005).
+_PADE = [
+    math.factorial(26 - k)
+    * math.factorial(13)
+    / (math.factorial(26) * math.factorial(k) * math.factorial(13 - k))
+    for k in range(14)
+]
+_PADE_RADIUS = 5.371920351148152
+
+
+def _exponential_rule(grad: Any, A: Any) -> Any:
+    """exp of [[A, G], [0, A]] has the derivative at A in direction G in its corner."""
+    back, size = mH(A), A.shape[-1]
+    above, below = cat([back, grad], -1), cat([zero_of(back), back], -1)
+    both = linalg_matrix_exp(cat([above, below], -2))
+    return narrow(narrow(both, -2, 0, size), -1, size, size)
+
+
+@general(A=lambda grad, A: _exponential_rule(grad, A), method=False)
+def linalg_matrix_exp(xp: Any, A: Any) -> Any:
+    """The exponential of square matrices: a Padé approximant, scaled down and squared up."""
+    check_matrices(A)
+    if A.size == 0:
+        return xp.zeros(A.shape, A.dtype)
+    norm = xp.max(xp.sum(xp.abs(A), axis=-2), axis=-1)
+    large = xp.isfinite(norm) & (norm > _PADE_RADIUS)
+    halvings = xp.where(large, xp.ceil(xp.log2(xp.where(large, norm, 1) / _PADE_RADIUS)), 0)
+    A = A * xp.asarray(2.0 ** -halvings[..., None, None], A.dtype)
+    square = xp.matmul(A, A)
+    power = xp.broadcast_to(xp.eye(A.shape[-1], dtype=A.dtype), A.shape)
+    even, odd = power * _PADE[0], power * _PADE[1]
+    for k in range(2, 14, 2):
+        power = xp.matmul(power, square)
+        even, odd = even + power * _PADE[k], odd + power * _PADE[k + 1]
+    odd = xp.matmul(A, odd)
+    result = xp.linalg.solve(even - odd, even + odd)
+    for k in range(int(xp.max(halvings))):
+        result = xp.where((halvings > k)[..., None, None], xp.matmul(result, result), result)
+    return result
+
+
+@composite
+def matrix_exp(input: Any) -> Any:
+    """The exponential of square matrices."""
+    return linalg_matrix_exp(input)

@@ -1,0 +1,263 @@
+"""Pooling whose windows follow from the sizes wanted, or from chance."""
+
+import itertools
+import math
+from typing import Any
+
+from adjoint.dtypes import bfloat16, float16, float32
+from adjoint.ops.arranging.conversion import to
+from adjoint.ops.arranging.shape import cat, flatten, narrow, permute, reshape, stack
+from adjoint.ops.neural.convolution import batched, each
+from adjoint.ops.neural.pooling import average_windows
+from adjoint.ops.op import composite, general
+from adjoint.ops.reducing.cumulative import pick_along
+from adjoint.ops.reducing.extremes import max_dim
+from adjoint.ops.reducing.reduction import mean
+from adjoint.ops.sampling.random import draw_uniform
+from adjoint.random import chosen
+from adjoint.tensors.core import backend_of
+from adjoint.tensors.tensor import Tensor
+
+# ---- sizes that are wanted ----
+
+
+# The functions that take an input without channels; the others refuse it, as PyTorch does.
+_WITHOUT_CHANNELS = ("adaptive_avg_pool1d", "adaptive_avg_pool2d")
+
+
+def _wanted(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
+    """The size of each pooled dimension; None means that of the input."""
+    count = int(name[-2])
+    given = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * count
+    if output_size is None or (count == 1 and None in given):
+        raise TypeError(f"{name}(): output_size must be given, None stands for one size of several")
+    if input.ndim not in (count + 1, count + 2):
+        raise RuntimeError(
+            f"{name}(): expected {count + 1} dimensions or, for a batch, {count + 2}, got shape "
+            f"{list(input.shape)}"
+        )
+    if not input.dtype.is_floating_point and not input.dtype.is_complex:
+        raise NotImplementedError(f"{name}() is not implemented for {input.dtype}; convert before")
+    if len(given) != count:
+        raise RuntimeError(f"{name}(): output_size must be {count} numbers, got {list(given)}")
+    own = input.shape[-count:]
+    sizes = tuple(size if n is None else int(n) for n, size in zip(given, own))
+    filled = own if name in _WITHOUT_CHANNELS else input.shape[1:]
+    if min(sizes) < 0 or 0 in filled:
+        raise RuntimeError(
+            f"{name}(): can't make sizes {list(sizes)} of an input of shape {list(input.shape)}"
+        )
+    return sizes
+
+
+def _spans(size: int, wanted: int) -> list[tuple[int, int]]:
+    """Where each window along a dimension starts, and how wide it is."""
+    starts = [n * size // wanted for n in range(wanted)]
+    return [(start, -(-(n + 1) * size // wanted) - start) for n, start in enumerate(starts)]
+
+
+def adaptive_average(images: Any, sizes: tuple[int, ...]) -> Any:
+    """Means of windows that divide images of (batch, channels, *sizes) into `sizes`."""
+    own = images.shape[2:]
+    if all(n == 1 for n in sizes):
+        return mean(images, tuple(range(2, images.ndim)), True)
+    if 0 not in sizes and not any(size % n for size, n in zip(own, sizes)):
+        kernel = tuple(size // n for size, n in zip(own, sizes))
+        return average_windows(images, kernel, kernel, ((0, 0),) * len(own), (True, None))
+    half = images.dtype in (float16, bfloat16)
+    out = to(images, float32) if half else images  # rounded once, not for each dimension
+    for dim, (size, wanted) in enumerate(zip(own, sizes), 2):
+        parts = [mean(narrow(out, dim, *span), dim, True) for span in _spans(size, wanted)]
+        out = cat(parts, dim) if parts else narrow(out, dim, 0, 0)
+    return to(out, images.dtype) if half else out
+
+
+def _adaptive_average(count: int) -> Any:
+    """adaptive_avg_pool1d, adaptive_avg_pool2d or adaptive_avg_pool3d."""
+    name = f"adaptive_avg_pool{count}d"
+
+    def function(input: Any, output_size: Any) -> Any:
+        if count > 1 and output_size in (1, (1,) * count, [1] * count):  # of any dimensions
+            return mean(input, tuple(range(-count, 0)), True)
+        sizes = _wanted(name, input, output_size)
+        return batched(lambda images: adaptive_average(images, sizes), input, count)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "Means of windows that are chosen so that the result is of output_size."
+    return composite(method=False)(function)
+
+
+adaptive_avg_pool1d = _adaptive_average(1)
+adaptive_avg_pool2d = _adaptive_average(2)
+adaptive_avg_pool3d = _adaptive_average(3)
+
+
+@general(method=False)
+def window_places(xp: Any, index: Any, starts: Any, widths: Any, sizes: Any) -> Any:
+    """The places in a flattened image that index names in windows over it.
+
+    The windows are of `widths`, and start along each dimension where `starts` says.
+    """
+    total: Any = 0
+    for axis, (begin, width) in enumerate(zip(starts, widths)):
+        inner = math.prod(widths[axis + 1 :])
+        along = xp.asarray(begin).reshape(-1, *[1] * (len(sizes) - axis - 1))
+        total = total + (along + index // inner % width) * math.prod(sizes[axis + 1 :])
+    return total.astype("int64")
+
+
+def _equal_windows(images: Any, sizes: tuple[int, ...]) -> tuple[Any, Any]:
+    """Maxima and their places where the windows divide the image."""
+    own = tuple(images.shape[2:])
+    widths = tuple(size // n for size, n in zip(own, sizes))
+    count = len(own)
+    parts = reshape(images, (*images.shape[:2], *itertools.chain(*zip(sizes, widths))))
+    order = [0, 1, *range(2, 2 + 2 * count, 2), *range(3, 3 + 2 * count, 2)]
+    values, index = max_dim(flatten(permute(parts, order), 2 + count), -1)
+    starts = tuple(tuple(range(0, size, width)) for size, width in zip(own, widths))
+    return values, window_places(index, starts, widths, own)
+
+
+def _unequal_windows(images: Any, sizes: tuple[int, ...]) -> tuple[Any, Any]:
+    """Maxima and their places, one window after the other."""
+    own = tuple(images.shape[2:])
+    values, places = [], []
+    for spans in itertools.product(*[_spans(size, n) for size, n in zip(own, sizes)]):
+        part = images
+        for dim, span in enumerate(spans, 2):
+            part = narrow(part, dim, *span)
+        value, index = max_dim(flatten(part, 2), -1, True)
+        starts = tuple((start,) for start, _ in spans)
+        shape = (*images.shape[:2], *[1] * len(own))
+        index = window_places(reshape(index, shape), starts, [n for _, n in spans], own)
+        values.append(reshape(value, tuple(images.shape[:2])))
+        places.append(reshape(index, tuple(images.shape[:2])))
+    shape = (*images.shape[:2], *sizes)
+    return reshape(stack(values, -1), shape), reshape(stack(places, -1), shape)
+
+
+def _adaptive_max(count: int) -> Any:
+    """adaptive_max_pool1d, adaptive_max_pool2d or adaptive_max_pool3d."""
+    name = f"adaptive_max_pool{count}d"
+
+    def function(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        sizes = _wanted(name, input, output_size)
+        if min(sizes) < 1:
+            raise RuntimeError(f"{name}(): output_size must be positive, got {output_size}")
+        equal = not any(size % n for size, n in zip(input.shape[-count:], sizes))
+        lead = (1,) if input.ndim == count + 1 else ()
+        images = reshape(input, (*lead, *input.shape))
+        found = (_equal_windows if equal else _unequal_windows)(images, sizes)
+        values, places = (reshape(part, tuple(part.shape[len(lead) :])) for part in found)
+        return (values, places) if return_indices else values
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        "Maxima of windows that are chosen so that the result is of output_size, and with "
+        "return_indices their places in the input."
+    )
+    return composite(method=False)(function)
+
+
+adaptive_max_pool1d = _adaptive_max(1)
+adaptive_max_pool2d = _adaptive_max(2)
+adaptive_max_pool3d = _adaptive_max(3)
+
+
+# ---- windows by chance ----
+
+
+@general(method=False)
+def random_windows(xp: Any, samples: Any, sizes: Any, wanted: Any, kernel: Any) -> Any:
+    """The places in a flattened image of windows whose distances samples decide.
+
+    samples is (batch, channels, dimensions), of numbers in [0, 1); the result is
+    (batch, channels, windows, places in a window).
+    """
+    total: Any = 0
+    lead, count = samples.shape[:2], len(sizes)
+    for axis, (size, n, width) in enumerate(zip(sizes, wanted, kernel)):
+        # Samples of an image are for its columns, then its rows; those of a volume in order.
+        offset = samples[..., 1 - axis if count == 2 else axis, None]
+        gap = (size - width) / (n - 1) if n > 1 else 0.0
+        starts = xp.floor((xp.arange(n) + offset) * gap) - xp.floor(offset * gap)
+        starts = xp.where(xp.arange(n) == n - 1, size - width, starts)
+        starts = starts.astype("int64").reshape(*lead, *_at(axis, n, count), *[1] * count)
+        inner = xp.arange(width).reshape(_at(axis, width, count))
+        total = total + (starts + inner) * math.prod(sizes[axis + 1 :])
+    return total.reshape(*lead, math.prod(wanted), math.prod(kernel))
+
+
+def _at(axis: int, size: int, count: int) -> list[int]:
+    return [size if n == axis else 1 for n in range(count)]
+
+
+def _fractional_sizes(
+    name: str, input: Any, kernel: Any, output_size: Any, output_ratio: Any
+) -> tuple[int, ...]:
+    count = int(name[-2])
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name}(): give output_size or output_ratio")
+    own = input.shape[-count:]
+    if output_size is None:
+        ratios = (
+            output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * count
+        )
+        if len(ratios) != count:
+            raise ValueError(
+                f"{name}(): output_ratio must be a number or {count} numbers, got {list(ratios)}"
+            )
+        wanted = tuple(int(size * ratio) for size, ratio in zip(own, ratios))
+    else:
+        wanted = each(output_size, count, f"{name}(): output_size")
+    for size, n, width in zip(own, wanted, kernel):
+        if n + width - 1 > size - (count == 3):  # a volume must have room to choose
+            raise RuntimeError(f"{name}(): {n} windows of {width} don't fit a size of {size}")
+    return wanted
+
+
+def _fractional(count: int) -> Any:
+    """fractional_max_pool2d or fractional_max_pool3d."""
+    name = f"fractional_max_pool{count}d"
+
+    def function(
+        input: Any,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> Any:
+        if isinstance(kernel_size, (tuple, list)) and len(kernel_size) != count:
+            raise RuntimeError(
+                f"{name}(): kernel_size must either be a number or {count} numbers, got "
+                f"{list(kernel_size)}"
+            )
+        kernel = each(kernel_size, count, f"{name}(): kernel_size")
+        wanted = _fractional_sizes(name, input, kernel, output_size, output_ratio)
+        lead = (1, input.shape[0]) if input.ndim == count + 1 else tuple(input.shape[:2])
+        samples = _random_samples
+        if samples is None:
+            drawn = draw_uniform((*lead, count), input.array.dtype, 0.0, 1.0, chosen(None))
+            samples = Tensor(backend_of(input.array).from_numpy(drawn, input.device))
+        elif tuple(samples.shape[1:]) != (lead[1], count) or samples.shape[0] < lead[0]:
+            raise RuntimeError(
+                f"{name}(): Expect _random_samples of shape {[*lead, count]}, got "
+                f"{list(samples.shape)}"
+            )
+        samples = narrow(samples, 0, 0, lead[0])
+        places = random_windows(samples, tuple(input.shape[-count:]), wanted, kernel)
+        flat = reshape(input, (*lead, math.prod(input.shape[-count:])))
+        parts = pick_along(flat, flatten(places, 2), 2)
+        values, index = max_dim(reshape(parts, tuple(places.shape)), -1, True)
+        shape = (*input.shape[:-count], *wanted)
+        values = reshape(values, shape)
+        return (values, reshape(pick_along(places, index, 3), shape)) if return_indices else values
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "Maxima of windows at distances drawn by chance."
+    return composite(method=False)(function)
+
+
+fractional_max_pool2d = _fractional(2)
+fractional_max_pool3d = _fractional(3)

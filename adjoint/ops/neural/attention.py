@@ -1,0 +1,129 @@
+"""Attention: each query's mean of the values, weighted by how well their keys match it."""
+
+from typing import Any
+
+from adjoint.dtypes import BOOL, bool_ as boolean, category_of, float32
+from adjoint.ops.arranging.arrange import repeat_interleave
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.matrices.matmul import matmul, mT
+from adjoint.ops.op import COMPOSITES, composite, general
+from adjoint.ops.reducing.cumulative import narrowed, widened
+from adjoint.ops.reducing.reduction import all, softmax, sum
+from adjoint.ops.same_dtype import same_kind
+from adjoint.tensors.core import TensorCore, backend_of
+
+
+def _matches(query: Any, key: Any, mask: Any, scale: float, causal: bool) -> Any:
+    """The weights of the values, from ops: zeros where a mask left nothing to choose."""
+    scores = matmul(query * scale, mT(key))
+    if causal:
+        mask = lower_mask(scores, *scores.shape[-2:])
+    if mask is None:
+        return softmax(scores, -1)
+    if category_of(mask.dtype.numpy_dtype) == BOOL:
+        scores = where(mask, scores, float("-inf"))
+    else:
+        scores = scores + mask
+    if causal:  # each row has its first place
+        return softmax(scores, -1)
+    shut = all(scores == float("-inf"), -1, True)
+    return where(shut, 0.0, softmax(where(shut, 0.0, scores), -1))
+
+
+def _attend_rule(
+    grad: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    scale: float,
+    causal: bool,
+    result: Any,
+    hidden: Any,
+    needs: Any,
+) -> Any:
+    """From the weights that forward has kept; where it is recorded, from queries and keys again."""
+    recorded = isinstance(grad, TensorCore)
+    weights = _matches(query, key, mask, scale, causal) if recorded else hidden
+    by_value = mT(weights) @ grad if needs[2] else None
+    if not (needs[0] or needs[1] or needs[3]):
+        return None, None, by_value, None
+    slope, totals = grad @ mT(value), sum(grad * result, -1, True)
+    if recorded:
+        slope = (slope - totals) * weights
+    else:
+        xp = backend_of(slope).xp
+        slope = xp.into(xp.subtract, slope, slope, totals)
+        slope = xp.into(xp.multiply, slope, slope, weights)
+    return (
+        slope @ key * scale if needs[0] else None,
+        mT(slope) @ query * scale if needs[1] else None,
+        by_value,
+        slope if needs[3] else None,
+    )
+
+
+@general(
+    joint=("query key value mask", _attend_rule),
+    hides=True,
+    method=False,
+    wide="rules",
+    node_name="ScaledDotProductFlashAttentionForCpuBackward0",
+)
+def attend(xp: Any, query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool) -> Any:
+    """softmax(query @ key.T * scale + mask) @ value, in one step."""
+    kind = query.dtype
+    scores = xp.matmul(widened(query) * xp.asarray(scale, widened(query).dtype), mT(widened(key)))
+    if causal:
+        mask = xp.tril(xp.ones(scores.shape[-2:], "bool"))
+    if mask is not None:
+        if mask.dtype == "bool":
+            scores = xp.where(mask, scores, xp.asarray(float("-inf"), scores.dtype))
+        else:
+            scores = scores + widened(mask)
+    peaks = scores.max(axis=-1, keepdims=True)
+    if mask is not None:
+        peaks = xp.where(peaks == float("-inf"), xp.zeros((), peaks.dtype), peaks)
+    shifted = xp.into(xp.subtract, scores, scores, peaks)
+    powers = xp.into(xp.library.exp, shifted, shifted)
+    totals = powers.sum(axis=-1, keepdims=True)
+    if mask is not None:
+        totals = xp.where(totals == 0, xp.ones((), totals.dtype), totals)
+    weights = xp.into(xp.library.divide, powers, powers, totals)
+    return narrowed(xp.matmul(weights, widened(value)), kind), weights
+
+
+@general(method=False)
+def lower_mask(xp: Any, like: Any, rows: int, columns: int) -> Any:
+    """A lower triangle of True on the device of `like`."""
+    return xp.tril(xp.ones((rows, columns), "bool"))
+
+
+@composite(method=False)
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """softmax(query @ key.T * scale + mask) @ value."""
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("give attn_mask or is_causal=True, not both")
+    same_kind("scaled_dot_product_attention", query, key=key, value=value)
+    if attn_mask is not None and attn_mask.dtype not in (boolean, float32, query.dtype):
+        raise RuntimeError(
+            f"attn_mask must be bool, float32, or of the type of query, {query.dtype}, not "
+            f"{attn_mask.dtype}"
+        )
+    if enable_gqa:
+        repeats = query.shape[-3] // key.shape[-3]
+        key, value = (repeat_interleave(heads, repeats, -3) for heads in (key, value))
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    if not dropout_p:
+        return attend(query, key, value, attn_mask, factor, is_causal)
+    weights = _matches(query, key, attn_mask, factor, is_causal)
+    return matmul(COMPOSITES["dropout"](weights, dropout_p, True), value)

@@ -1,0 +1,361 @@
+"""Losses of class numbers and of probabilities over classes."""
+
+from typing import Any
+
+from adjoint.call.context import is_grad_enabled
+from adjoint.dtypes import FLOAT, category_of, int64, uint8, uint64
+from adjoint.ops.arranging.indexing import gather, getitem
+from adjoint.ops.arranging.positions import one_hot
+from adjoint.ops.arranging.shape import reshape, unsqueeze
+from adjoint.ops.elementwise.activation import logsigmoid, relu
+from adjoint.ops.elementwise.arithmetic import div, mul
+from adjoint.ops.elementwise.powers import square
+from adjoint.ops.elementwise.selection import clamp_min, where
+from adjoint.ops.neural.losses import chosen_reduction, reduced
+from adjoint.ops.op import composite, general
+from adjoint.ops.reducing.cumulative import cumsum
+from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
+from adjoint.ops.reducing.sorting import as_index
+from adjoint.ops.same_dtype import same_kind
+from adjoint.tensors.core import NDARRAY, TensorCore, backend_of
+
+INT64 = int64.numpy_dtype
+UINT64 = uint64.numpy_dtype
+
+
+def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
+    """The indices of the target classes, classes in dimension 1, and which targets count."""
+    classes = input.shape[1]
+    counted = target != ignore_index
+    outside = counted & ((target < 0) | (target >= classes))
+    if not hasattr(outside, "aval") and bool(xp.any(outside)):
+        wrong = target[outside].reshape(-1)[0]
+        raise IndexError(f"Target {int(wrong)} is out of bounds for {classes} classes")
+    safe = xp.where(counted, target, 0)
+    return safe, counted
+
+
+def _open_index(xp: Any, target: Any, safe: Any) -> tuple[Any, ...]:
+    """An index that takes for each target the element of its class."""
+    grid = xp.meshgrid(*(xp.arange(n) for n in target.shape), indexing="ij", sparse=True)
+    return (grid[0], safe, *grid[1:])
+
+
+@general(
+    input=lambda grad, input_shape, target, ignore_index: _spread_losses(
+        grad, target, input_shape, ignore_index
+    ),
+    method=False,
+)
+def picked_losses(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
+    """-input at the target class of each sample; 0 where the target is ignored."""
+    safe, counted = _pick(xp, input, target, ignore_index)
+    picked = input[_open_index(xp, target, safe)]
+    return xp.where(counted, -picked, xp.zeros((), picked.dtype))
+
+
+def _spread_losses(grad: Any, target: Any, shape: Any, ignore_index: int) -> Any:
+    return spread_losses(grad, target, tuple(shape), ignore_index)
+
+
+@general(
+    input=lambda grad, target, ignore_index: picked_losses(grad, target, ignore_index),
+    method=False,
+)
+def spread_losses(xp: Any, input: Any, target: Any, shape: Any, ignore_index: int = -100) -> Any:
+    """Zeros of `shape` with -input at the target classes: the gradient of picked_losses."""
+    safe, counted = _pick(xp, xp.zeros((1, shape[1]), "bool"), target, ignore_index)
+    zeros = xp.zeros(shape, input.dtype)
+    values = xp.where(counted, -input, xp.zeros((), input.dtype))
+    return xp.updated(zeros, _open_index(xp, target, safe), values)
+
+
+def _check_classes(input: Any, target: Any, weight: Any) -> None:
+    if target.dtype not in (int64, uint8):
+        raise RuntimeError(f"class numbers must be int64 or uint8, not {target.dtype}")
+    if weight is None:
+        return
+    if tuple(weight.shape) != (input.shape[1],):
+        raise RuntimeError(
+            f"weight must hold a number for each of the {input.shape[1]} classes, got shape "
+            f"{list(weight.shape)}"
+        )
+    if weight.requires_grad and is_grad_enabled():
+        raise RuntimeError("the loss has no derivative by weight; detach() it first")
+
+
+@composite(method=False)
+def nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The negative log likelihood of the target classes, given log-probabilities."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    if input.ndim == 1:
+        one = nll_loss(
+            reshape(input, (1, -1)),
+            reshape(target, (1,)),
+            weight,
+            None,
+            ignore_index,
+            None,
+            reduction,
+        )
+        return reshape(one, ()) if reduction == "none" else one
+    if input.shape[0] != target.shape[0] or tuple(input.shape[2:]) != tuple(target.shape[1:]):
+        raise ValueError(
+            f"Expected input and target to agree but for the class dimension, got shapes "
+            f"{tuple(input.shape)} and {tuple(target.shape)}"
+        )
+    _check_classes(input, target, weight)
+    same_kind("nll_loss", input, weight=weight)
+    target = as_index(target)
+    losses = picked_losses(input, target, ignore_index)
+    kept = target != ignore_index
+    if weight is None:
+        count = None if ignore_index < 0 and reduction != "mean" else sum(kept)
+    else:
+        counted = getitem(weight, where(kept, target, 0)) * kept
+        losses, count = mul(losses, counted), sum(counted)
+    return reduced(losses, reduction, count if reduction == "mean" else None)
+
+
+def _targets(xp: Any, target: Any, classes: int, ignore_index: int) -> tuple[Any, Any, Any]:
+    """Class numbers safe to index with, which of them count (None for all), and how many do."""
+    if type(target) is NDARRAY and target.size and not 0 <= ignore_index < classes:
+        if xp.library.maximum.reduce(target.view(UINT64)) < classes:  # the negative are very large
+            return target, None, target.size
+    safe, counted = _pick(xp, xp.zeros((1, classes), "bool"), target, ignore_index)
+    return safe, counted, counted.sum()
+
+
+def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
+    """input less the greatest of its row, and e to the power of that; nothing overflows."""
+    shifted = input - xp.row_peaks(input)
+    return shifted, xp.library.exp(shifted)
+
+
+def _cross_entropy_rule(grad: Any, input: Any, target: Any, ignore_index: int, hidden: Any) -> Any:
+    """By the slope that forward has kept; where it is recorded, from the input again."""
+    if isinstance(grad, TensorCore):
+        return grad * class_slope(input, target, ignore_index)
+    return grad * hidden
+
+
+@general(
+    input=_cross_entropy_rule,
+    hides=True,
+    method=False,
+    wide=True,
+    node_name="NllLossBackward0",
+)
+def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
+    """The mean over rows of -log softmax(input) at the target class, in one step."""
+    safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
+    places = xp.places_of(safe, input.shape[1])
+    shifted, powers = _exponentials(xp, input)
+    totals = xp.row_sums(powers)
+    losses = xp.library.log(totals[:, 0]) - shifted.reshape(-1)[places]
+    if counted is not None:
+        losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
+    total = xp.total(losses)
+    mean = xp.asarray(total / count if counted is None else xp.divide(total, count), losses.dtype)
+    shares = xp.into(xp.library.divide, powers, powers, totals)
+    return mean, _slope(xp, shares, places, counted, count)
+
+
+def _share(xp: Any, count: Any, dtype: Any) -> Any:
+    """Each row's share of a mean; where every target is ignored, one that keeps zeros zeros."""
+    return 1 / count if isinstance(count, int) else xp.asarray(1 / xp.maximum(count, 1), dtype)
+
+
+def _slope(xp: Any, shares: Any, places: Any, counted: Any, count: Any) -> Any:
+    """A fresh softmax, made the gradient of the mean cross entropy over so many rows."""
+    shares = xp.lowered(shares.reshape(-1), places, 1).reshape(shares.shape)
+    if counted is not None:
+        shares = xp.where(counted[:, None], shares, xp.zeros((), shares.dtype))
+    return xp.into(xp.multiply, shares, shares, _share(xp, count, shares.dtype))
+
+
+def _slope_rule(grad: Any, input: Any, target: Any, ignore_index: int) -> Any:
+    """The derivative of softmax, each row by its share of the mean."""
+    if isinstance(grad, TensorCore):
+        kept = target != ignore_index
+        shares = softmax(input, 1)
+        weighted = grad * reshape(kept / clamp_min(sum(kept), 1), (-1, 1))
+        return shares * (weighted - sum(weighted * shares, 1, True))
+    xp = backend_of(grad).xp
+    shares = _shares(xp, input)
+    _, counted, count = _targets(xp, target, input.shape[1], ignore_index)
+    weighted = grad * _share(xp, count, grad.dtype)
+    if counted is not None:
+        weighted = xp.where(counted[:, None], weighted, xp.zeros((), grad.dtype))
+    return shares * (weighted - xp.row_sums(weighted * shares))
+
+
+def _shares(xp: Any, input: Any) -> Any:
+    """softmax over the rows of a matrix."""
+    powers = _exponentials(xp, input)[1]
+    return xp.into(xp.library.divide, powers, powers, xp.row_sums(powers))
+
+
+@general(input=_slope_rule, method=False, wide=True)
+def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
+    """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
+    shares = _shares(xp, input)
+    safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
+    return _slope(xp, shares, xp.places_of(safe, input.shape[1]), counted, count)
+
+
+@composite(method=False)
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """The cross entropy of softmax(input) against class numbers or class probabilities."""
+    if size_average is not None or reduce is not None:
+        reduction = chosen_reduction(reduction, size_average, reduce)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0 and 1, got {label_smoothing}")
+    classes = category_of(target.array.dtype) < FLOAT
+    if classes and weight is None and reduction == "mean" and label_smoothing == 0:
+        sizes, rows = input.array.shape, target.array.shape
+        if len(sizes) == 2 and len(rows) == 1 and sizes[0] == rows[0]:
+            if target.array.dtype is not INT64:
+                _check_classes(input, target, None)
+                target = as_index(target)
+            return mean_cross_entropy(input, target, ignore_index)
+    dim = 0 if input.ndim == 1 else 1
+    logs = log_softmax(input, dim)
+    if not classes:
+        return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, dim)
+    loss = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
+    if label_smoothing == 0:
+        return loss
+    smooth = _smoothing_loss(logs, target, weight, ignore_index, reduction, dim)
+    return loss * (1 - label_smoothing) + smooth * (label_smoothing / input.shape[dim])
+
+
+def _along(weight: Any, dim: int, ndim: int) -> Any:
+    """A weight per class, aligned with dimension dim."""
+    return reshape(weight, [-1 if i == dim else 1 for i in range(ndim)])
+
+
+def _soft_cross_entropy(
+    logs: Any, target: Any, weight: Any, reduction: str, label_smoothing: float, dim: int
+) -> Any:
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / logs.shape[dim]
+    product = logs * target if weight is None else logs * target * _along(weight, dim, logs.ndim)
+    losses = -sum(product, dim)
+    return reduced(losses, reduction, losses.numel())
+
+
+def _smoothing_loss(
+    logs: Any, target: Any, weight: Any, ignore_index: int, reduction: str, dim: int
+) -> Any:
+    """The cross entropy against the uniform distribution, as label smoothing mixes it in."""
+    kept = target != ignore_index
+    weighted = logs if weight is None else logs * _along(weight, dim, logs.ndim)
+    losses = -sum(weighted, dim) * kept
+    if reduction != "mean":
+        return reduced(losses, reduction)
+    if weight is None:
+        return div(sum(losses), sum(kept))
+    return div(sum(losses), sum(getitem(weight, where(kept, target, 0)) * kept))
+
+
+# ---- margins ----
+
+
+def _batched_rows(name: str, input: Any, target: Any, labels: int) -> tuple[Any, Any]:
+    """Rows of scores, and for each row its target, of `labels` dimensions."""
+    rows, wanted = input, target
+    if input.ndim < 2:
+        rows = reshape(input, (1, -1))
+        wanted = reshape(target, (1, -1) if labels else (1,))
+    if rows.ndim != 2 or tuple(wanted.shape) != tuple(rows.shape)[: 1 + labels]:
+        raise RuntimeError(
+            f"{name}(): target of shape {list(target.shape)} does not fit input of shape "
+            f"{list(input.shape)}"
+        )
+    return rows, wanted
+
+
+@composite(method=False)
+def multi_margin_loss(
+    input: Any,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """What the score of the target class lacks to exceed each other by a margin."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError(f"multi_margin_loss(): only p == 1 and p == 2 supported, got {p}")
+    rows, classes = _batched_rows("multi_margin_loss", input, target, 0)
+    column = unsqueeze(classes, 1)
+    lacking = relu(rows + (margin - gather(rows, 1, column)))
+    if p == 2:
+        lacking = square(lacking)
+    if weight is not None:
+        if tuple(weight.shape) != (rows.shape[1],):
+            raise RuntimeError(
+                f"multi_margin_loss(): weight must hold a number for each of {rows.shape[1]} "
+                f"classes, got shape {list(weight.shape)}"
+            )
+        lacking = lacking * getitem(weight, (column,))
+    others = one_hot(classes, rows.shape[1]) == 0
+    losses = sum(where(others, lacking, 0.0), 1) / rows.shape[1]
+    return reduced(reshape(losses, tuple(target.shape)), reduction)
+
+
+@composite(method=False)
+def multilabel_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """What the scores of the target classes lack to exceed all others by 1.
+
+    The classes of a row are those before the first -1.
+    """
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    rows, classes = _batched_rows("multilabel_margin_loss", input, target, 1)
+    given = cumsum(classes < 0, 1) == 0
+    known = where(given, classes, 0)
+    hot = one_hot(known, rows.shape[1]) * unsqueeze(given, 2)
+    others = unsqueeze(sum(hot, 1) == 0, 1)
+    lacking = relu(1 - unsqueeze(gather(rows, 1, known), 2) + unsqueeze(rows, 1))
+    losses = sum(where(unsqueeze(given, 2) & others, lacking, 0.0), (1, 2)) / rows.shape[1]
+    return reduced(losses if input.ndim == 2 else reshape(losses, ()), reduction)
+
+
+@composite(method=False)
+def multilabel_soft_margin_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean over classes of the cross entropy of sigmoid(input) against targets 0 and 1."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        losses = losses * weight
+    return reduced(sum(losses, input.ndim - 1) / input.shape[-1], reduction)

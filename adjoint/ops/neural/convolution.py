@@ -1,0 +1,325 @@
+"""Convolutions over sequences, images and volumes, and the transposed ones.
+
+Three ops that are each other's gradients do all the work: the product with filters, its adjoint
+with respect to the images, and that with respect to the filters.
+"""
+
+from typing import Any
+
+from adjoint.backends.convolution import Layout
+from adjoint.call.dispatch import conj
+from adjoint.ops.arranging.shape import permute, reshape
+from adjoint.ops.op import composite, general, multilinear
+from adjoint.ops.reducing.cumulative import narrowed, widened
+from adjoint.ops.reducing.reduction import sum
+
+# ---- the three products ----
+
+
+def _bias_rule(grad: Any) -> Any:
+    return sum(grad, (0, *range(2, grad.ndim)))
+
+
+def _with_bias(xp: Any, out: Any, bias: Any) -> Any:
+    if bias is None:
+        return out
+    return xp.into(xp.add, out, out, widened(bias).reshape(-1, *[1] * (out.ndim - 2)))
+
+
+def _same_kind(images: Any, *others: Any) -> None:
+    for other in others:
+        if other is not None and other.dtype != images.dtype:
+            raise RuntimeError(
+                f"images, weight and bias must have one data type, got {images.dtype} and "
+                f"{other.dtype}"
+            )
+
+
+def _jvp(op: Any, args: list[Any], tangents: list[Any]) -> Any:
+    """Linear in images and weight; bias is only added."""
+    images, weight, _, *rest = args
+    along_images, along_weight, along_bias = tangents[:3]
+    parts = []
+    if along_images is not None:
+        parts.append(op(along_images, weight, None, *rest))
+    if along_weight is not None:
+        parts.append(op(images, along_weight, None, *rest))
+    if along_bias is not None:
+        shift = reshape(along_bias, (-1, *[1] * (images.ndim - 2)))
+        parts.append(shift + (0 if parts else 0 * op(images, weight, None, *rest)))
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+@general(
+    images=lambda grad, weight, images_shape, stride, padding, dilation, groups: convolve_back(
+        grad, conj(weight), None, tuple(images_shape[2:]), stride, padding, dilation, groups
+    ),
+    weight=lambda grad, images, weight_shape, stride, padding, dilation, groups: convolve_filters(
+        conj(images), grad, tuple(weight_shape[2:]), stride, padding, dilation, groups
+    ),
+    bias=_bias_rule,
+    jvp=lambda args, tangents: _jvp(convolve, args, tangents),
+    method=False,
+    node_name="ConvolutionBackward0",
+)
+def convolve(
+    xp: Any,
+    images: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    """The product of each filter with each window of the images; padding is a pair for each size.
+
+    Images are (batch, channels, *sizes).
+    """
+    _same_kind(images, weight, bias)
+    layout = Layout(tuple(weight.shape[2:]), stride, padding, dilation, groups)
+    counts = layout.counts(images.shape[2:])
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"windows of {list(layout.kernel)}, {list(dilation)} apart within, don't fit images of "
+            f"{list(images.shape[2:])} with {[before for before, _ in padding]} around them"
+        )
+    out = xp.convolve(widened(images), widened(weight), layout)
+    return narrowed(_with_bias(xp, out, bias), images.dtype)
+
+
+@general(
+    images=lambda grad, weight, stride, padding, dilation, groups: convolve(
+        grad, conj(weight), None, stride, padding, dilation, groups
+    ),
+    weight=lambda grad, images, weight_shape, stride, padding, dilation, groups: convolve_filters(
+        grad, conj(images), tuple(weight_shape[2:]), stride, padding, dilation, groups
+    ),
+    bias=_bias_rule,
+    jvp=lambda args, tangents: _jvp(convolve_back, args, tangents),
+    method=False,
+    node_name="ConvolutionBackward0",
+)
+def convolve_back(
+    xp: Any,
+    images: Any,
+    weight: Any,
+    bias: Any,
+    sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    """The transposed convolution, whose results are of `sizes`: the gradient of convolve's images.
+
+    `images` has one element for each window of the result.
+    """
+    _same_kind(images, weight, bias)
+    layout = Layout(tuple(weight.shape[2:]), stride, padding, dilation, groups)
+    out = xp.convolve_back(widened(images), widened(weight), sizes, layout)
+    return narrowed(_with_bias(xp, out, bias), images.dtype)
+
+
+@multilinear(
+    images=lambda grad, other, images_shape, stride, padding, dilation, groups: convolve_back(
+        conj(other), grad, None, tuple(images_shape[2:]), stride, padding, dilation, groups
+    ),
+    other=lambda grad, images, stride, padding, dilation, groups: convolve(
+        conj(images), grad, None, stride, padding, dilation, groups
+    ),
+    method=False,
+    node_name="ConvolutionBackward0",
+)
+def convolve_filters(
+    xp: Any,
+    images: Any,
+    other: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    """For each place in a window, its product with `other`: the gradient of convolve's weight."""
+    layout = Layout(kernel, stride, padding, dilation, groups)
+    return narrowed(xp.convolve_filters(widened(images), widened(other), layout), images.dtype)
+
+
+# ---- the public functions ----
+
+
+def each(value: Any, count: int, name: str) -> tuple[int, ...]:
+    """One number for all sizes, or a number for each."""
+    if isinstance(value, int):
+        return (value,) * count
+    numbers = tuple(int(n) for n in value)
+    if len(numbers) == 1:
+        return numbers * count
+    if len(numbers) != count:
+        raise RuntimeError(f"{name} must be a number or {count} numbers, got {list(numbers)}")
+    return numbers
+
+
+def _sides(
+    name: str, padding: Any, kernel: Any, stride: Any, dilation: Any
+) -> tuple[tuple[int, int], ...]:
+    """How much to add before and after each size."""
+    count = len(kernel)
+    if padding == "valid":
+        return ((0, 0),) * count
+    if padding == "same":
+        if any(step != 1 for step in stride):
+            raise RuntimeError(f"{name}(): padding='same' is not supported for strides above 1")
+        spare = [step * (width - 1) for step, width in zip(dilation, kernel)]
+        return tuple((n // 2, n - n // 2) for n in spare)
+    if isinstance(padding, str):
+        raise RuntimeError(f"{name}(): padding must be numbers, 'same' or 'valid', got {padding!r}")
+    numbers = each(padding, count, f"{name}(): padding")
+    if min(numbers) < 0:
+        raise RuntimeError(f"{name}(): padding must not be negative, got {list(numbers)}")
+    return tuple((n, n) for n in numbers)
+
+
+def _check(name: str, input: Any, weight: Any, bias: Any, groups: int, transposed: bool) -> None:
+    """Refuse images, filters and a bias that don't fit each other."""
+    count = int(name[-2])
+    if not hasattr(input, "ndim"):
+        raise TypeError(f"{name}(): expected a Tensor as input, got {type(input).__name__}")
+    if input.ndim not in (count + 1, count + 2):
+        raise RuntimeError(
+            f"{name}(): expected {count + 1} dimensions or, for a batch, {count + 2}, got input of "
+            f"shape {list(input.shape)}"
+        )
+    if weight.ndim != count + 2:
+        raise RuntimeError(
+            f"{name}(): expected a weight of {count + 2} dimensions, got shape {list(weight.shape)}"
+        )
+    if groups < 1 or weight.shape[0] % groups:
+        raise RuntimeError(
+            f"{name}(): {weight.shape[0]} filters can't be divided into {groups} groups"
+        )
+    channels = input.shape[-1 - count]
+    wanted = weight.shape[0] if transposed else weight.shape[1] * groups
+    if channels != wanted:
+        raise RuntimeError(
+            f"{name}(): weight of shape {list(weight.shape)} with groups={groups} expects {wanted} "
+            f"channels, but input has {channels}"
+        )
+    filters = weight.shape[1] * groups if transposed else weight.shape[0]
+    if bias is not None and tuple(bias.shape) != (filters,):
+        raise RuntimeError(
+            f"{name}(): bias must hold a number for each of {filters} filters, got shape "
+            f"{list(bias.shape)}"
+        )
+
+
+def _steps(name: str, count: int, stride: Any, dilation: Any) -> tuple[Any, Any]:
+    strides = each(stride, count, f"{name}(): stride")
+    dilations = each(dilation, count, f"{name}(): dilation")
+    if min(strides) < 1 or min(dilations) < 1:
+        raise RuntimeError(
+            f"{name}(): stride and dilation must be positive, got {stride} and {dilation}"
+        )
+    return strides, dilations
+
+
+def batched(function: Any, input: Any, count: int) -> Any:
+    """A function of a batch of images, applied to one or to a batch."""
+    if input.ndim == count + 2:
+        return function(input)
+    one = function(reshape(input, (1, *input.shape)))
+    return reshape(one, tuple(one.shape[1:]))
+
+
+def _convolution(count: int, things: str) -> Any:
+    """conv1d, conv2d or conv3d."""
+    name = f"conv{count}d"
+
+    def function(
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Any:
+        _check(name, input, weight, bias, groups, False)
+        strides, dilations = _steps(name, count, stride, dilation)
+        sides = _sides(name, padding, tuple(weight.shape[2:]), strides, dilations)
+        return batched(
+            lambda images: convolve(images, weight, bias, strides, sides, dilations, groups),
+            input,
+            count,
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The cross-correlation of {things} with a bank of filters."
+    return composite(method=False)(function)
+
+
+def _transposed(count: int, things: str) -> Any:
+    """conv_transpose1d, conv_transpose2d or conv_transpose3d."""
+    name = f"conv_transpose{count}d"
+
+    def function(
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Any:
+        _check(name, input, weight, bias, groups, True)
+        strides, dilations = _steps(name, count, stride, dilation)
+        sides = each(padding, count, f"{name}(): padding")
+        extra = each(output_padding, count, f"{name}(): output_padding")
+        if min(sides) < 0 or min(extra) < 0:
+            raise RuntimeError(f"{name}(): padding must not be negative, got {padding}")
+        if any(n >= max(pair) for n, *pair in zip(extra, strides, dilations)):
+            raise RuntimeError(
+                f"{name}(): output_padding must be smaller than stride or dilation, got "
+                f"{list(extra)} for stride {list(strides)} and dilation {list(dilations)}"
+            )
+        inner = tuple(input.shape[-count:])
+        sizes = tuple(
+            (n - 1) * step - 2 * side + reach * (width - 1) + more + 1
+            for n, step, side, reach, width, more in zip(
+                inner, strides, sides, dilations, weight.shape[2:], extra
+            )
+        )
+        if min(sizes) < 1:
+            raise RuntimeError(f"{name}(): the result would have sizes {list(sizes)}, too small")
+        pairs = tuple((side, side - more) for side, more in zip(sides, extra))
+        return batched(
+            lambda images: convolve_back(
+                images, weight, bias, sizes, strides, pairs, dilations, groups
+            ),
+            input,
+            count,
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The transposed convolution of {things}, the gradient of a convolution."
+    return composite(method=False)(function)
+
+
+conv1d = _convolution(1, "sequences")
+conv2d = _convolution(2, "images")
+conv3d = _convolution(3, "volumes")
+conv_transpose1d = _transposed(1, "sequences")
+conv_transpose2d = _transposed(2, "images")
+conv_transpose3d = _transposed(3, "volumes")
+
+
+@composite
+def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+    """conv1d of (time, batch, channels) with filters of (width, channels, filters)."""
+    out = conv1d(permute(input, 1, 2, 0), permute(weight, 2, 1, 0), bias, 1, pad)
+    return permute(out, 2, 0, 1)

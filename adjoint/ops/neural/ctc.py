@@ -1,0 +1,239 @@
+"""Connectionist temporal classification: how likely a sequence of labels is, however it is timed.
+
+A labelling of length S passes 2S + 1 states, a blank before, between and after the labels. Sums
+over all paths run frame by frame, forwards and backwards, for the whole batch at once.
+"""
+
+import math
+import operator
+from typing import Any
+
+from adjoint.dtypes import FLOAT, INTEGER, category_of
+from adjoint.ops.arranging.shape import reshape, unsqueeze
+from adjoint.ops.elementwise.arithmetic import div
+from adjoint.ops.neural.losses import check_reduction, reduced
+from adjoint.ops.op import composite, general
+from adjoint.ops.reducing.reduction import mean
+from adjoint.ops.shared_rules import refused_derivative
+from adjoint.tensors.core import TensorCore
+
+_NEVER = -math.inf
+
+
+def _states(xp: Any, targets: Any, blank: int) -> tuple[Any, Any]:
+    """The label of each state, and whether a path may come to it over the blank before."""
+    batch, length = targets.shape
+    labels = xp.full((batch, 2 * length + 1), blank, dtype="int64")
+    labels = xp.updated(labels, (slice(None), slice(1, None, 2)), targets)
+    earlier = xp.concatenate([labels[:, :2] * 0 + blank, labels[:, :-2]], axis=1)
+    return labels, (labels != blank) & (labels != earlier)
+
+
+def _moved(xp: Any, sums: Any, by: int) -> Any:
+    """Sums of states as seen from states further on; nothing comes from before the first."""
+    if sums.shape[1] <= by:
+        return xp.full_like(sums, _NEVER)
+    head = xp.full((sums.shape[0], by), _NEVER, dtype=sums.dtype)
+    return xp.concatenate([head, sums[:, :-by]], axis=1)
+
+
+def _step(xp: Any, sums: Any, skips: Any) -> Any:
+    """Where paths may be one frame later: in the same state, the next, or the one after."""
+    over = xp.where(skips, _moved(xp, sums, 2), _NEVER)
+    return xp.logaddexp(xp.logaddexp(sums, _moved(xp, sums, 1)), over)
+
+
+def _paths(xp: Any, emitted: Any, skips: Any, lengths: Any) -> Any:
+    """The log sum over all paths up to each state and frame: (frames, batch, states)."""
+    batch, count = emitted.shape[1:]
+    start = xp.where(xp.arange(count) < 2, emitted[0], _NEVER)
+    sums = [start]
+    for frame in range(1, emitted.shape[0]):
+        following = _step(xp, sums[-1], skips) + emitted[frame]
+        sums.append(xp.where((frame < lengths)[:, None], following, sums[-1]))
+    return xp.stack(sums)
+
+
+def _ended(xp: Any, sums: Any, target_lengths: Any) -> Any:
+    """The log sum over the paths that end in the last label or the blank after it."""
+    last = 2 * target_lengths[:, None]
+    final = xp.take_along_axis(sums, last, 1)
+    label = xp.take_along_axis(sums, xp.maximum(last - 1, 0), 1)
+    return xp.logaddexp(final, xp.where(last > 0, label, _NEVER))[:, 0]
+
+
+def _emitted(xp: Any, log_probs: Any, labels: Any) -> Any:
+    """The log probability of each state's label in each frame: (frames, batch, states)."""
+    index = xp.broadcast_to(labels, (log_probs.shape[0], *labels.shape))
+    return xp.take_along_axis(log_probs, index, 2)
+
+
+def _path_rule(
+    grad: Any,
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int,
+    zero_infinity: bool,
+) -> Any:
+    lengths = (input_lengths, target_lengths)
+    return path_slopes(grad, log_probs, targets, *lengths, blank, zero_infinity)
+
+
+@general(
+    log_probs=_path_rule,
+    method=False,
+    node_name="CtcLossBackward0",
+)
+def path_losses(
+    xp: Any,
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int,
+    zero_infinity: bool,
+) -> Any:
+    """For each sample -log of the probability of its labels."""
+    labels, skips = _states(xp, targets, blank)
+    with xp.errstate(all="ignore"):
+        sums = _paths(xp, _emitted(xp, log_probs, labels), skips, input_lengths)
+        ends = xp.take_along_axis(sums, xp.maximum(input_lengths - 1, 0)[None, :, None], 0)[0]
+    empty = xp.where(target_lengths == 0, 0.0, _NEVER)
+    losses = -xp.where(input_lengths > 0, _ended(xp, ends, target_lengths), empty)
+    if zero_infinity:
+        losses = xp.where(losses == math.inf, 0.0, losses)
+    return losses.astype(log_probs.dtype)
+
+
+@general(
+    grad=refused_derivative("the gradient of ctc_loss"),
+    log_probs=refused_derivative("the gradient of ctc_loss"),
+    method=False,
+)
+def path_slopes(
+    xp: Any,
+    grad: Any,
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int,
+    zero_infinity: bool,
+) -> Any:
+    """The gradient of path_losses, for log_probs that are a log_softmax.
+
+    What the probability of a class in a frame is, less how often paths of the labels pass it: this
+    differs from the plain derivative by what log_softmax takes away again.
+    """
+    frames, batch, classes = log_probs.shape
+    labels, skips = _states(xp, targets, blank)
+    emitted = _emitted(xp, log_probs, labels)
+    count = labels.shape[1]
+    inside = xp.arange(frames)[:, None] < input_lengths
+    with xp.errstate(all="ignore"):
+        sums = _paths(xp, emitted, skips, input_lengths)
+        ends = xp.take_along_axis(sums, xp.maximum(input_lengths - 1, 0)[None, :, None], 0)[0]
+        total = _ended(xp, ends, target_lengths)
+        # Backwards is forwards on reversed states: each sample's last state becomes its first.
+        places = xp.arange(count)
+        turned = xp.maximum(2 * target_lengths[:, None] - places, 0)
+        known = places <= 2 * target_lengths[:, None]
+        order = xp.clip(input_lengths - 1 - xp.arange(frames)[:, None], 0, None)
+        back = xp.take_along_axis(emitted, order[:, :, None], 0)
+        back = xp.take_along_axis(back, xp.broadcast_to(turned, back.shape), 2)
+        back = xp.where(known, back, _NEVER)
+        jumps = xp.take_along_axis(labels, turned, 1)
+        before = xp.concatenate([jumps[:, :2] * 0 + blank, jumps[:, :-2]], axis=1)
+        later = _paths(xp, back, (jumps != blank) & (jumps != before), input_lengths)
+        later = xp.take_along_axis(later, order[:, :, None], 0)
+        later = xp.take_along_axis(later, xp.broadcast_to(turned, later.shape), 2)
+        passed = xp.where(known, sums + later - emitted - total[:, None], _NEVER)
+        shares = xp.where(xp.isnan(passed), 0.0, xp.exp(passed))
+    where = (
+        xp.arange(frames)[:, None, None],
+        xp.arange(batch)[:, None],
+        xp.broadcast_to(labels, shares.shape),
+    )
+    used = xp.added_at(xp.zeros((frames, batch, classes), shares.dtype), where, shares)
+    slopes = xp.where(inside[:, :, None], xp.exp(log_probs) - used, 0.0)
+    possible = total > _NEVER
+    if zero_infinity:
+        slopes = xp.where(possible[:, None], slopes, 0.0)
+    else:
+        slopes = xp.where(possible[:, None] | ~inside[:, :, None], slopes, math.nan)
+    return (slopes * grad[:, None]).astype(log_probs.dtype)
+
+
+@general(method=False)
+def padded_targets(xp: Any, targets: Any, lengths: Any, blank: int) -> Any:
+    """Targets as a matrix with a row a sample, `blank` where there is none."""
+    longest = int(xp.max(lengths, initial=0))
+    columns = xp.arange(longest)
+    if targets.ndim == 2:
+        rows = targets[:, :longest]
+    else:
+        starts = xp.cumsum(lengths) - lengths
+        places = xp.minimum(starts[:, None] + columns, max(targets.shape[0] - 1, 0))
+        rows = targets[places] if targets.shape[0] else xp.zeros((lengths.shape[0], 0), "int64")
+    return xp.where(columns < lengths[:, None], rows, blank).astype("int64")
+
+
+def _lengths(name: str, value: Any, batch: int, most: int) -> list[int]:
+    """Lengths, given as a tensor or a sequence, checked."""
+    if not isinstance(value, TensorCore):
+        numbers = [operator.index(n) for n in ([value] if isinstance(value, int) else value)]
+    elif category_of(value.array.dtype) != INTEGER:
+        raise RuntimeError(f"ctc_loss(): {name} must be integral, not {value.array.dtype}")
+    else:
+        numbers = value.array.reshape(-1).tolist()
+    if len(numbers) != batch:
+        raise RuntimeError(f"ctc_loss(): {name} must have {batch} numbers, got {len(numbers)}")
+    for n in numbers:
+        if not 0 <= n <= most:
+            raise RuntimeError(f"ctc_loss(): {name} must lie between 0 and {most}, got {n}")
+    return numbers
+
+
+@composite(method=False)
+def ctc_loss(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:
+    """-log of the probability of label sequences; log_probs is (frames, batch, classes)."""
+    check_reduction(reduction)
+    if category_of(log_probs.array.dtype) < FLOAT:
+        raise NotImplementedError(f"ctc_loss() is not implemented for {log_probs.dtype}")
+    if category_of(targets.array.dtype) != INTEGER:
+        targets = targets.long()
+    if isinstance(input_lengths, TensorCore) != isinstance(target_lengths, TensorCore):
+        raise TypeError(
+            "ctc_loss(): input_lengths and target_lengths must both be Tensors, or neither"
+        )
+    single = log_probs.ndim == 2
+    if single:
+        log_probs = unsqueeze(log_probs, 1)
+    frames, batch, classes = log_probs.shape
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"ctc_loss(): blank must be one of {classes} classes, got {blank}")
+    inputs = _lengths("input_lengths", input_lengths, batch, frames)
+    most = targets.shape[1] if targets.ndim == 2 else targets.shape[0]
+    outputs = _lengths("target_lengths", target_lengths, batch, most)
+    if targets.ndim == 1 and sum(outputs) != targets.shape[0]:
+        raise RuntimeError(
+            f"ctc_loss(): target_lengths add up to {sum(outputs)}, but there are "
+            f"{targets.shape[0]} targets"
+        )
+    known = [targets.new_tensor(numbers).long() for numbers in (inputs, outputs)]
+    labels = padded_targets(targets, known[1], blank)
+    losses = path_losses(log_probs, labels, *known, blank, zero_infinity)
+    if reduction == "mean":
+        divisors = known[1].clamp_min(1).to(losses.dtype)
+        return mean(div(losses, divisors))
+    return reduced(reshape(losses, ()) if single and reduction == "none" else losses, reduction)

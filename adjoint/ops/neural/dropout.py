@@ -1,0 +1,74 @@
+"""Dropout of whole channels, and dropout that keeps mean and variance."""
+
+from typing import Any
+
+from adjoint.backends import backend_of
+from adjoint.backends.numpy import numpy_backend
+from adjoint.ops.elementwise.arithmetic import add, mul
+from adjoint.ops.op import composite
+from adjoint.random import chosen
+from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.views import apply_inplace
+
+# The value that selu has far below zero: what dropped elements are set to.
+_FLOOR = -1.7580993408473766
+
+
+def _check(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _kept(input: Any, p: float, channels: bool) -> Any:
+    """1 for each element, or each channel, that is kept, else 0; in input's data type."""
+    if channels and input.ndim < 2:
+        raise RuntimeError(
+            f"dropout of channels needs at least 2 dimensions, got shape {list(input.shape)}"
+        )
+    shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else tuple(input.shape)
+    xp = numpy_backend.xp
+    drawn = chosen(None).draw(lambda stream: stream.random(shape, "float32"))
+    mask = (xp.asarray(drawn) >= p).astype(input.array.dtype)
+    return Tensor(backend_of(input.array).from_numpy(mask, input.device))
+
+
+def _scaled(input: Any, factor: Any, shift: Any, inplace: bool) -> Any:
+    """input * factor + shift, where there is a shift."""
+    if inplace:
+        input = apply_inplace(mul, [input, factor])
+        return input if shift is None else apply_inplace(add, [input, shift, 1])
+    out = mul(input, factor)
+    return out if shift is None else add(out, shift)
+
+
+def dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, alpha: bool) -> Any:
+    """Dropout of elements or channels: to zero, or with alpha so that mean and variance stay."""
+    _check(p)
+    if not train or p == 0 or input.numel() == 0:
+        return input
+    if p == 1:
+        return _scaled(input, input.new_zeros(()), None, inplace)
+    mask = _kept(input, p, channels)
+    if not alpha:
+        return _scaled(input, mask * (1 / (1 - p)), None, inplace)
+    stretch = ((1 - p) * (1 + p * _FLOOR**2)) ** -0.5
+    shift = (1 - mask) * (stretch * _FLOOR) - stretch * _FLOOR * p
+    return _scaled(input, mask * stretch, shift, inplace)
+
+
+@composite(method=False)
+def alpha_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
+    """Dropout for selu: mean 0 and variance 1 stay."""
+    return dropped(input, p, train, False, False, True)
+
+
+@composite(method=False)
+def feature_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
+    """Zero each channel with probability p and scale the others so that the mean stays."""
+    return dropped(input, p, train, False, True, False)
+
+
+@composite(method=False)
+def feature_alpha_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
+    """Dropout of channels for selu: mean 0 and variance 1 stay."""
+    return dropped(input, p, train, False, True, True)

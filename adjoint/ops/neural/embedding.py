@@ -1,0 +1,232 @@
+"""Embeddings: rows of a table, looked up by number, singly or in bags."""
+
+import math
+from typing import Any
+
+from adjoint.call.context import change_grad_enabled
+from adjoint.ops.arranging.indexing import getitem, setitem_
+from adjoint.ops.arranging.shape import reshape, unsqueeze
+from adjoint.ops.arranging.writing import index_add
+from adjoint.ops.dims import check_positions
+from adjoint.ops.elementwise.arithmetic import div
+from adjoint.ops.elementwise.selection import clamp_min, where
+from adjoint.ops.op import composite, general, linear
+from adjoint.ops.reducing.extremes import max_dim
+from adjoint.ops.reducing.norms import renorm
+from adjoint.ops.reducing.sorting import as_index, unique
+from adjoint.ops.same_dtype import same_kind
+
+# ---- one row each ----
+
+
+@linear(
+    weight=lambda grad, weight_shape, indices, padding_idx, by_frequency: summed_rows(
+        _balanced(grad, indices, padding_idx, by_frequency), indices, weight_shape[0]
+    ),
+    method=False,
+    node_name="EmbeddingBackward0",
+)
+def embedded(
+    xp: Any, weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bool = False
+) -> Any:
+    """The rows of weight that indices name.
+
+    The gradient passes over padding_idx, and by_frequency divides it by how often a row was used.
+    """
+    check_positions(xp, indices, weight.shape[0], IndexError)
+    return xp.take(weight, indices, 0)
+
+
+def _balanced(grad: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
+    if padding_idx >= 0:  # replaced, not multiplied: what is passed over may be NaN
+        grad = where(unsqueeze(indices != padding_idx, -1), grad, 0)
+    return grad * row_factors(grad, indices) if by_frequency else grad
+
+
+@general(method=False)
+def row_factors(xp: Any, like: Any, indices: Any) -> Any:
+    """One divided by how often each index was used, in the data type of `like`."""
+    flat = indices.reshape(-1)
+    counts = xp.bincount(flat)[flat].reshape(indices.shape)
+    return xp.expand_dims(1 / counts.astype(like.dtype), -1)
+
+
+@linear(input=lambda grad, indices: embedded(grad, indices), method=False)
+def summed_rows(xp: Any, input: Any, indices: Any, count: int) -> Any:
+    """A table of `count` rows, each the sum of those of input whose index it is."""
+    width = input.shape[-1]
+    rows = input.reshape(math.prod(indices.shape), width)
+    return xp.summed_rows(rows, indices.reshape(-1), count)
+
+
+def _check_indices(name: str, indices: Any) -> Any:
+    if indices.array.dtype not in ("int64", "int32"):
+        raise RuntimeError(f"{name}(): indices must be int64 or int32, not {indices.dtype}")
+    return as_index(indices)
+
+
+def _check_padding(name: str, padding_idx: int | None, count: int) -> int:
+    """The row that is not trained, or -1."""
+    if padding_idx is None:
+        return -1
+    if not -count <= padding_idx < count:
+        error = AssertionError if name == "embedding" else RuntimeError
+        raise error(
+            f"{name}(): padding_idx must be within the number of embeddings, {count}, got "
+            f"{padding_idx}"
+        )
+    return padding_idx % count
+
+
+def shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+    """Scale down, in place, the rows that will be used and are longer than max_norm."""
+    used = unique(indices)
+    rows = renorm(getitem(weight.detach(), (used,)), norm_type, 0, max_norm)
+    before = change_grad_enabled(False)
+    try:
+        setitem_(weight, (used,), rows)
+    finally:
+        change_grad_enabled(before)
+
+
+def _refuse_sparse(name: str, sparse: bool) -> None:
+    if sparse:
+        raise NotImplementedError(
+            f"{name}(): sparse gradients are not supported; with sparse=False the gradient is the "
+            "same, written out"
+        )
+
+
+@composite(method=False)
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """The row of weight for each index of input."""
+    _refuse_sparse("embedding", sparse)
+    if weight.ndim != 2:
+        raise RuntimeError(f"embedding(): weight must be a matrix, got shape {list(weight.shape)}")
+    padding = _check_padding("embedding", padding_idx, weight.shape[0])
+    indices = _check_indices("embedding", input)
+    if max_norm is not None:
+        shorten_rows(weight, indices, max_norm, norm_type)
+    return embedded(weight, indices, padding, scale_grad_by_freq)
+
+
+# ---- bags ----
+
+
+@general(method=False)
+def bag_numbers(xp: Any, offsets: Any, count: int) -> Any:
+    """For each of `count` places the bag it lies in, given where the bags start."""
+    return (xp.searchsorted(offsets, xp.arange(count), side="right") - 1).astype("int64")
+
+
+@general(method=False)
+def bag_places(xp: Any, bags: Any, counted: Any, count: int) -> Any:
+    """The places of each of `count` bags, filled up with -1; places that don't count are left out.
+
+    One column more than the longest bag needs, so that an empty one has a place too.
+    """
+    places = xp.arange(bags.shape[0])
+    kept = xp.nonzero(counted)[0]
+    owners = bags[kept]
+    sizes = xp.bincount(owners, minlength=count)
+    starts = xp.cumsum(sizes) - sizes
+    ranks = xp.arange(kept.shape[0]) - starts[owners]
+    table = xp.full((count, int(xp.max(sizes, initial=0)) + 1), -1, dtype="int64")
+    return xp.updated(table, (owners, ranks), places[kept])
+
+
+def _arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any, int]:
+    """The indices in one row, the bag of each, and how many bags there are."""
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError("embedding_bag(): a matrix of indices has a bag a row; offsets=None")
+        count, width = input.shape
+        numbers = input.new_tensor([i for i in range(count) for _ in range(width)])
+        return reshape(input, (-1,)), numbers, count
+    if input.ndim != 1 or offsets is None:
+        raise ValueError(
+            f"embedding_bag(): indices must be a matrix, or a vector with offsets; got shape "
+            f"{list(input.shape)}"
+        )
+    if offsets.ndim != 1:
+        raise ValueError(f"embedding_bag(): offsets must be a vector, got {offsets.ndim}D")
+    if len(offsets) and int(offsets[0]) != 0:
+        raise RuntimeError(f"embedding_bag(): the first offset must be 0, got {int(offsets[0])}")
+    if len(offsets) and int(offsets[-1]) > len(input):
+        raise RuntimeError(
+            f"embedding_bag(): the last offset, {int(offsets[-1])}, is beyond the {len(input)} "
+            "indices"
+        )
+    count = len(offsets) - include_last_offset
+    return input, bag_numbers(as_index(offsets[:count]), len(input)), count
+
+
+def _largest(rows: Any, bags: Any, counted: Any, count: int) -> Any:
+    """The maximum of each bag, element by element; zeros for an empty one."""
+    places = bag_places(bags, counted, count)
+    blank = unsqueeze(places < 0, 2)
+    chosen = where(blank, float("-inf"), getitem(rows, (where(places < 0, 0, places),)))
+    best = max_dim(chosen, 1)[0]
+    return where(best == float("-inf"), 0.0, best)
+
+
+@composite(method=False)
+def embedding_bag(
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """The sum, mean or maximum of the rows of weight that the indices of each bag name."""
+    _refuse_sparse("embedding_bag", sparse)
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"embedding_bag(): mode has to be one of sum, mean or max, got {mode!r}")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("embedding_bag(): scale_grad_by_freq goes with sum and mean, not with max")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            f"embedding_bag(): per_sample_weights need mode='sum', not {mode}"
+        )
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag(): per_sample_weights must have the shape of input, "
+            f"{list(input.shape)}, got {list(per_sample_weights.shape)}"
+        )
+    same_kind("embedding_bag", weight, per_sample_weights=per_sample_weights)
+    padding = _check_padding("embedding_bag", padding_idx, weight.shape[0])
+    indices, bags, count = _arranged_bags(
+        _check_indices("embedding_bag", input), offsets, include_last_offset
+    )
+    if max_norm is not None:
+        shorten_rows(weight, indices, max_norm, norm_type)
+    try:
+        rows = embedded(weight, indices, padding, scale_grad_by_freq)
+    except IndexError as error:
+        raise RuntimeError(f"embedding_bag(): {error}") from None
+    counted = indices != padding
+    if mode == "max":
+        return _largest(rows, bags, counted, count)
+    rows = where(unsqueeze(counted, 1), rows, 0.0)
+    if per_sample_weights is not None:
+        rows = rows * reshape(per_sample_weights, (-1, 1))
+    zeros = weight.new_zeros((count, weight.shape[1]))
+    total = index_add(zeros, 0, bags, rows)
+    if mode == "sum":
+        return total
+    sizes = index_add(weight.new_zeros((count,)).detach(), 0, bags, counted.to(weight.dtype))
+    return div(total, unsqueeze(clamp_min(sizes, 1), 1))

@@ -1,0 +1,209 @@
+"""Images read at any places: grid_sample, and grids of affine maps."""
+
+import itertools
+import math
+from typing import Any
+
+from adjoint.ops.arranging.shape import expand, flatten, reshape, unbind, unsqueeze
+from adjoint.ops.elementwise.arithmetic import abs, fmod
+from adjoint.ops.elementwise.rounding import floor, round
+from adjoint.ops.elementwise.selection import clamp, where
+from adjoint.ops.neural.resampling import cubic_weights
+from adjoint.ops.op import composite, general, linear
+from adjoint.ops.reducing.cumulative import pick_along
+from adjoint.ops.same_dtype import same_kind
+
+# ---- coordinates ----
+
+
+def _pixels(places: Any, size: int, align: bool) -> Any:
+    """Coordinates from -1 to 1 as those of pixels."""
+    if align:
+        return (places + 1) * ((size - 1) / 2)
+    return ((places + 1) * size - 1) / 2
+
+
+def _reflected(places: Any, size: int, align: bool) -> Any:
+    """Coordinates beyond an end counted back from it, as often as needed."""
+    low, span = (0.0, size - 1) if align else (-0.5, size)
+    if span == 0:
+        return places * 0
+    away = abs(places - low)
+    extra = fmod(away, span)
+    turns = floor(away.detach() / span)
+    return where(turns % 2 == 0, extra + low, span - extra + low)
+
+
+def _bordered(places: Any, size: int, padding_mode: str, align: bool) -> Any:
+    """Coordinates moved into the image, unless what is outside counts as zero."""
+    if padding_mode == "zeros":
+        return places
+    if padding_mode == "reflection":
+        places = _reflected(places, size, align)
+    return clamp(places, 0, size - 1)
+
+
+@general(method=False)
+def pixel_numbers(xp: Any, rows: Any, sizes: Any) -> tuple[Any, Any]:
+    """Whole coordinates, a list of arrays, as places in a flattened image, and which are inside."""
+    total: Any = 0
+    inside: Any = True
+    for axis, (row, size) in enumerate(zip(rows, sizes)):
+        here = (row >= 0) & (row <= size - 1)
+        place = xp.where(here, row, xp.zeros((), row.dtype)).astype("int64")
+        total = total + place * math.prod(sizes[axis + 1 :])
+        inside = here if inside is True else inside & here
+    return total, inside
+
+
+def _read(flat: Any, rows: list[Any], sizes: Any) -> Any:
+    """(batch, channels, places) of flat images at whole coordinates; zeros outside."""
+    numbers, inside = pixel_numbers([row.detach() for row in rows], sizes)
+    batch, channels = flat.shape[:2]
+    index = expand(unsqueeze(numbers, 1), (batch, channels, numbers.shape[-1]))
+    return where(unsqueeze(inside, 1), pick_along(flat, index, 2), 0.0)
+
+
+# ---- reading ----
+
+
+def _linear(flat: Any, rows: list[Any], sizes: Any) -> Any:
+    """A weighted sum of the nearest pixels, two along each dimension."""
+    lows = [floor(row.detach()) for row in rows]
+    total: Any = None
+    for corner in itertools.product((0, 1), repeat=len(rows)):
+        weight: Any = 1
+        for row, low, high in zip(rows, lows, corner):
+            weight = weight * ((row - low) if high else (low + 1 - row))
+        part = _read(flat, [low + n for low, n in zip(lows, corner)], sizes)
+        part = part * unsqueeze(weight, 1)
+        total = part if total is None else total + part
+    return total
+
+
+def _cubic(flat: Any, rows: list[Any], sizes: Any, padding_mode: str, align: bool) -> Any:
+    """A weighted sum of the nearest pixels, four along each dimension."""
+    lows = [floor(row.detach()) for row in rows]
+    weights = [cubic_weights(row - low) for row, low in zip(rows, lows)]
+    total: Any = None
+    for corner in itertools.product(range(4), repeat=len(rows)):
+        weight: Any = 1
+        for factors, n in zip(weights, corner):
+            weight = weight * factors[n]
+        places = [
+            _bordered(low + (n - 1), size, padding_mode, align)
+            for low, n, size in zip(lows, corner, sizes)
+        ]
+        part = _read(flat, places, sizes) * unsqueeze(weight, 1)
+        total = part if total is None else total + part
+    return total
+
+
+def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(
+            f"grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', got {mode!r}"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            f"grid_sample(): expected padding_mode to be 'zeros', 'border' or 'reflection', got "
+            f"{padding_mode!r}"
+        )
+    fits = input.ndim == grid.ndim in (4, 5) and input.shape[0] == grid.shape[0]
+    if not fits or grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sample(): a grid of shape {list(grid.shape)} does not fit images of shape "
+            f"{list(input.shape)}"
+        )
+    same_kind("grid_sample", input, grid=grid)
+    if 0 in input.shape[2:]:
+        raise RuntimeError(
+            f"grid_sample(): expected input to have non-empty spatial dimensions, got shape "
+            f"{list(input.shape)}"
+        )
+    if mode == "bicubic" and input.ndim != 4:
+        raise RuntimeError("grid_sample(): bicubic interpolation is for images, not for volumes")
+
+
+@composite(method=False)
+def grid_sample(
+    input: Any,
+    grid: Any,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Any:
+    """Images read at the places of a grid, from (-1, -1), one corner, to (1, 1), the other."""
+    _check_grid(input, grid, mode, padding_mode)
+    align = bool(align_corners)
+    sizes = tuple(input.shape[2:])
+    listed = reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), len(sizes)))
+    places = reversed(unbind(listed, 2))  # x comes first
+    rows = [_pixels(row, size, align) for row, size in zip(places, sizes)]
+    flat = flatten(input, 2)
+    if mode == "bicubic":
+        out = _cubic(flat, rows, sizes, padding_mode, align)
+    else:
+        rows = [_bordered(row, size, padding_mode, align) for row, size in zip(rows, sizes)]
+        out = _linear(flat, rows, sizes) if mode == "bilinear" else _nearest(flat, rows, sizes)
+    return reshape(out, (*input.shape[:2], *grid.shape[1:-1]))
+
+
+def _nearest(flat: Any, rows: list[Any], sizes: Any) -> Any:
+    """The nearest pixel; the grid has derivative zero."""
+    out = _read(flat, [round(row) for row in rows], sizes)
+    return out + unsqueeze(rows[0] * 0, 1) if rows[0].requires_grad else out
+
+
+# ---- grids ----
+
+
+def _base_grid(xp: Any, sizes: Any, align: bool, kind: Any) -> Any:
+    """The coordinates of all pixels and a 1, x first: a row each."""
+    vectors = []
+    for size in sizes:
+        line = xp.linspace(-1, 1, size) if size > 1 else xp.zeros(1)
+        vectors.append(line if align else line * ((size - 1) / size))
+    grids = xp.meshgrid(*vectors, indexing="ij")
+    columns = [grid.reshape(-1) for grid in reversed(grids)]
+    columns.append(xp.ones_like(columns[0]))
+    return xp.stack(columns, axis=1).astype(kind)
+
+
+@linear(
+    theta=lambda grad, sizes, align: mapped_back(grad, sizes, align),
+    method=False,
+    node_name="AffineGridGeneratorBackward0",
+)
+def mapped_grid(xp: Any, theta: Any, sizes: Any, align: bool) -> Any:
+    """The coordinates of all pixels, mapped by each matrix of a batch."""
+    places = xp.matmul(_base_grid(xp, sizes, align, theta.dtype), theta.swapaxes(-1, -2))
+    return places.reshape(theta.shape[0], *sizes, len(sizes))
+
+
+@linear(input=lambda grad, sizes, align: mapped_grid(grad, sizes, align), method=False)
+def mapped_back(xp: Any, input: Any, sizes: Any, align: bool) -> Any:
+    """For each matrix, its places times the coordinates of all pixels: mapped_grid's gradient."""
+    places = input.reshape(input.shape[0], math.prod(sizes), len(sizes))
+    return xp.matmul(places.swapaxes(-1, -2), _base_grid(xp, sizes, align, input.dtype))
+
+
+@composite(method=False)
+def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+    """The grid, for grid_sample, of an affine map of each image of a batch."""
+    if not theta.is_floating_point():
+        raise ValueError(f"affine_grid(): expected floating point theta, got {theta.dtype}")
+    sizes = tuple(int(n) for n in size[2:])
+    count = len(sizes)
+    if count not in (2, 3):
+        raise NotImplementedError(
+            f"affine_grid(): size must be of 4 or 5 numbers, images or volumes, got {len(size)}"
+        )
+    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (count, count + 1):
+        raise ValueError(
+            f"affine_grid(): expected a batch of {count}x{count + 1} matrices, got theta of shape "
+            f"{list(theta.shape)}"
+        )
+    if min(sizes) <= 0:
+        raise ValueError(f"affine_grid(): expected non-zero, positive output size, got {size}")
+    return mapped_grid(theta, sizes, bool(align_corners))

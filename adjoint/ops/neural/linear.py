@@ -1,0 +1,106 @@
+"""Linear maps."""
+
+import math
+from typing import Any
+
+from adjoint.call.dispatch import conj
+from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.elementwise.arithmetic import add
+from adjoint.ops.matrices.matmul import einsum, turned_product
+from adjoint.ops.op import composite, general, linear as linear_family
+from adjoint.ops.reducing.reduction import sum
+from adjoint.tensors.core import NDARRAY
+
+
+def _rows(x: Any) -> Any:
+    """All leading dimensions as one."""
+    return x if x.ndim == 2 else reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+
+
+def _linear_input(grad: Any, weight: Any) -> Any:
+    if weight.ndim == 1:
+        return reshape(grad, (*grad.shape, 1)) * conj(weight)
+    if type(grad) is NDARRAY and grad.size:
+        if grad.ndim <= 2:
+            return grad.dot(conj(weight))  # faster to call than matmul
+        rows = _rows(grad).dot(conj(weight))  # one product, not one a batch
+        return rows.reshape(*grad.shape[:-1], weight.shape[1])
+    return grad @ conj(weight)
+
+
+def _linear_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
+    rows = conj(_rows(input))
+    if len(weight_shape) == 1:
+        return reshape(grad, (-1,)) @ rows
+    return turned_product(_rows(grad), rows)
+
+
+@linear_family(input=lambda grad: column_sums(grad), method=False)
+def equal_rows(xp: Any, input: Any, shape: Any) -> Any:
+    """A matrix all of whose rows are input: the gradient of column_sums."""
+    return xp.array(xp.broadcast_to(input, shape))
+
+
+@linear_family(input=lambda grad, input_shape: equal_rows(grad, input_shape), method=False)
+def column_sums(xp: Any, input: Any) -> Any:
+    """The sum over the rows of a matrix."""
+    return xp.column_sums(input)
+
+
+def _linear_bias(grad: Any) -> Any:
+    if grad.ndim == 2:
+        return column_sums(grad)
+    return sum(grad, tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
+
+
+@general(
+    input=_linear_input,
+    weight=_linear_weight,
+    bias=_linear_bias,
+    jvp=lambda args, tangents: _linear_jvp(*args, *tangents),
+    method=False,
+)
+def linear(xp: Any, input: Any, weight: Any, bias: Any = None) -> Any:
+    """input @ weight.T + bias."""
+    kind = weight.dtype
+    if input.dtype is not kind and input.dtype != kind:
+        raise RuntimeError("input and weight must have the same dtype")
+    if bias is not None and bias.dtype is not kind and bias.dtype != kind:
+        raise RuntimeError("input, weight and bias must have the same dtype")
+    if input.shape[-1:] != weight.shape[-1:]:  # a single number has no last dimension
+        raise RuntimeError(
+            f"the last dimension of input, of shape {list(input.shape)}, must be that of weight, "
+            f"{weight.shape[-1]}"
+        )
+    return xp.linear(input, weight, bias)
+
+
+def _linear_jvp(input: Any, weight: Any, bias: Any, *tangents: Any) -> Any:
+    """Linear in each argument but bias, which is only added."""
+    along_input, along_weight, along_bias = tangents
+    parts = []
+    if along_input is not None:
+        parts.append(linear(along_input, weight))
+    if along_weight is not None:
+        parts.append(linear(input, along_weight))
+    total = parts[0] if len(parts) == 1 else add(*parts) if parts else None
+    if along_bias is None:
+        return total
+    return along_bias + (0 * linear(input, weight) if total is None else total)
+
+
+@composite(method=False)
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """For each matrix of weight the product input1 @ matrix @ input2, plus bias."""
+    if weight.ndim != 3 or (input1.shape[-1], input2.shape[-1]) != tuple(weight.shape[1:]):
+        raise RuntimeError(
+            f"bilinear(): weight of shape {list(weight.shape)} does not fit inputs of shapes "
+            f"{list(input1.shape)} and {list(input2.shape)}"
+        )
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(
+            f"bilinear(): inputs must agree but for the last dimension, got shapes "
+            f"{list(input1.shape)} and {list(input2.shape)}"
+        )
+    out = einsum("...i,oij,...j->...o", input1, weight, input2)
+    return out if bias is None else add(out, bias)

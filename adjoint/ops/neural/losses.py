@@ -1,0 +1,527 @@
+"""Losses: how far numbers are from others, from probabilities, or beyond a margin."""
+
+import math
+import warnings
+from typing import Any
+
+from adjoint.ops.arranging.shape import unsqueeze
+from adjoint.ops.dims import broadcast_shape
+from adjoint.ops.elementwise.activation import logsigmoid, sigmoid, softplus
+from adjoint.ops.elementwise.arithmetic import abs, div, sgn
+from adjoint.ops.elementwise.powers import exp, log, square
+from adjoint.ops.elementwise.selection import clamp_min, minimum, where
+from adjoint.ops.elementwise.special import xlogy
+from adjoint.ops.matrices.distances import pairwise_distance
+from adjoint.ops.op import composite, elementwise, general
+from adjoint.ops.reducing.cumulative import narrowed, widened
+from adjoint.ops.reducing.reduction import mean, sum
+from adjoint.ops.same_dtype import same_kind
+from adjoint.tensors.core import TensorCore
+
+# ---- what all have in common ----
+
+
+def chosen_reduction(reduction: str, size_average: Any, reduce: Any) -> str:
+    """The reduction that is meant where the two arguments it replaced are given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        meant = "none"
+    else:
+        meant = "mean" if size_average is None or size_average else "sum"
+    warnings.warn(
+        f"size_average and reduce are deprecated; write reduction='{meant}'", stacklevel=3
+    )
+    return meant
+
+
+def check_reduction(reduction: str) -> None:
+    """Refuse what is no reduction."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(
+            f"{reduction!r} is not a valid value for reduction: 'none', 'mean' or 'sum'"
+        )
+
+
+def reduced(loss: Any, reduction: str, count: Any = None) -> Any:
+    """A loss per element as its mean, its sum, or as it is."""
+    if reduction == "mean":
+        return mean(loss) if count is None else div(sum(loss), count)
+    if reduction == "sum":
+        return sum(loss)
+    check_reduction(reduction)
+    return loss
+
+
+def _warn_of_broadcast(name: str, input: Any, target: Any) -> None:
+    """Warn of shapes that differ; refuse those that do not broadcast."""
+    broadcast_shape(input.shape, target.shape)
+    if input.shape != target.shape:
+        warnings.warn(
+            f"Using a target size {tuple(target.shape)} that differs from the input's, "
+            f"{tuple(input.shape)}: {name}() broadcasts them, which is seldom meant",
+            stacklevel=3,
+        )
+
+
+def _same_shape(name: str, input: Any, target: Any) -> None:
+    if input.shape != target.shape:
+        raise ValueError(
+            f"{name}(): Using a target size {tuple(target.shape)} that is different to the input "
+            f"size {tuple(input.shape)} is not allowed"
+        )
+
+
+# ---- distances ----
+
+
+@elementwise(
+    input=lambda grad, input, target: grad * (2 * (input - target)),
+    target=lambda grad, input, target: grad * (2 * (target - input)),
+    method=False,
+    inplace=False,
+    node_name="MseLossBackward0",
+)
+def squared_error(xp: Any, input: Any, target: Any) -> Any:
+    """The square of the difference."""
+    difference = xp.subtract(input, target)
+    return xp.multiply(difference, difference)
+
+
+def _mean_error_rule(grad: Any, input: Any, target: Any, needs: Any) -> tuple[Any, Any]:
+    slope = (input - target) * (grad * (2 / max(math.prod(input.shape), 1)))
+    return slope if needs[0] else None, -slope if needs[1] else None
+
+
+@general(
+    joint=("input target", _mean_error_rule),
+    method=False,
+    promotes="input target",
+    node_name="MseLossBackward0",
+)
+def mean_squared_error(xp: Any, input: Any, target: Any) -> Any:
+    """The mean of the squares of the differences of two tensors of one shape, in one step."""
+    difference = (widened(input) - widened(target)).reshape(-1)
+    if not difference.size:
+        return xp.asarray(math.nan, dtype=input.dtype)
+    return narrowed(xp.asarray(xp.dot(difference, difference) / difference.size), input.dtype)
+
+
+@composite(method=False)
+def mse_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The squared difference."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    _warn_of_broadcast("mse_loss", input, target)
+    if weight is not None:
+        return _weighted(squared_error(input, target), weight, reduction)
+    if reduction == "mean" and input.shape == target.shape and not input.dtype.is_complex:
+        return mean_squared_error(input, target)
+    return reduced(squared_error(input, target), reduction)
+
+
+def _check_weight(losses: Any, weight: Any) -> None:
+    if weight.shape != losses.shape:
+        raise ValueError(
+            f"weight must have the shape of the losses, {list(losses.shape)}, got "
+            f"{list(weight.shape)}"
+        )
+
+
+def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
+    """Losses times weights; their mean is over the sum of the weights."""
+    _check_weight(losses, weight)
+    return reduced(losses * weight, reduction, sum(weight))
+
+
+@composite(method=False)
+def l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The absolute difference."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    _warn_of_broadcast("l1_loss", input, target)
+    losses = abs(input - target)
+    return reduced(losses, reduction) if weight is None else _weighted(losses, weight, reduction)
+
+
+def _bounded_slope(difference: Any, bound: float) -> Any:
+    """The difference, but at most `bound` away from 0."""
+    return where(abs(difference) < bound, difference, sgn(difference) * bound)
+
+
+@elementwise(
+    input=lambda grad, input, target, delta: grad * _bounded_slope(input - target, delta),
+    target=lambda grad, input, target, delta: grad * _bounded_slope(target - input, delta),
+    method=False,
+    inplace=False,
+    promotes="input target",
+    node_name="HuberLossBackward0",
+)
+def huber_error(xp: Any, input: Any, target: Any, delta: float) -> Any:
+    """Half the square of the difference where that is below delta, else a straight line on."""
+    size = xp.absolute(xp.subtract(input, target))
+    return xp.where(size < delta, 0.5 * size * size, delta * (size - 0.5 * delta))
+
+
+@composite(method=False)
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
+    """Half the squared difference up to delta, from there on linear."""
+    _warn_of_broadcast("huber_loss", input, target)
+    check_reduction(reduction)
+    if delta <= 0:
+        raise RuntimeError(f"huber_loss(): delta must be positive, got {delta}")
+    losses = huber_error(input, target, float(delta)).to(input.dtype)
+    if weight is not None:
+        _check_weight(losses, weight)
+        losses = losses * weight
+    return reduced(losses, reduction)
+
+
+@composite(method=False)
+def smooth_l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Any:
+    """The absolute difference less beta / 2, rounded off to a parabola below beta."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    _warn_of_broadcast("smooth_l1_loss", input, target)
+    check_reduction(reduction)
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss(): beta must not be negative, got {beta}")
+    if beta == 0:
+        return reduced(abs(input - target), reduction)
+    return reduced(huber_error(input, target, float(beta)) / beta, reduction)
+
+
+# ---- probabilities ----
+
+
+def _check_broadcast(name: str, input: Any, **weights: Any) -> None:
+    """Refuse weights and targets that do not broadcast to the shape of input."""
+    for key, weight in weights.items():
+        if weight is None or broadcast_shape(input.shape, weight.shape) == tuple(input.shape):
+            continue
+        raise RuntimeError(
+            f"{name}(): {key} of shape {list(weight.shape)} does not broadcast to input's, "
+            f"{list(input.shape)}"
+        )
+
+
+_LEAST_LOG = -100.0
+
+
+def _chance_rule(grad: Any, input: Any, target: Any) -> Any:
+    """The derivative by the probability, which a denominator near 0 does not blow up."""
+    return grad * ((input - target) / clamp_min(input * (1 - input), 1e-12))
+
+
+@elementwise(
+    input=_chance_rule,
+    target=lambda grad, input: (
+        grad * (clamp_min(log(1 - input), _LEAST_LOG) - clamp_min(log(input), _LEAST_LOG))
+    ),
+    method=False,
+    inplace=False,
+    domain=(0.0, 1.0),
+    node_name="BinaryCrossEntropyBackward0",
+)
+def chance_error(xp: Any, input: Any, target: Any) -> Any:
+    """The cross entropy of a probability; its logarithms are at least -100."""
+    if not hasattr(input, "aval") and bool(xp.any((input < 0) | (input > 1))):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    with xp.errstate(divide="ignore"):
+        right = xp.maximum(xp.log(input), _LEAST_LOG)
+        wrong = xp.maximum(xp.log1p(-input), _LEAST_LOG)
+    return -(target * right + (1 - target) * wrong)
+
+
+@composite(method=False)
+def binary_cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The cross entropy of probabilities against targets between 0 and 1."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    _same_shape("binary_cross_entropy", input, target)
+    same_kind("binary_cross_entropy", input, target=target)
+    losses = chance_error(input, target)
+    _check_broadcast("binary_cross_entropy", input, weight=weight)
+    if weight is not None:
+        losses = (losses * weight).to(input.dtype)
+    return reduced(losses, reduction)
+
+
+@elementwise(
+    input=lambda grad, input, target: grad * (sigmoid(input) - target),
+    target=lambda grad, input: -grad * input,
+    method=False,
+    inplace=False,
+    node_name="BinaryCrossEntropyWithLogitsBackward0",
+)
+def logit_error(xp: Any, input: Any, target: Any) -> Any:
+    """The cross entropy of the probability whose logit is input."""
+    tail = xp.log1p(xp.exp(-xp.absolute(input)))
+    return xp.maximum(input, 0) - input * target + tail
+
+
+@composite(method=False)
+def binary_cross_entropy_with_logits(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Any:
+    """The cross entropy of sigmoid(input) against targets between 0 and 1, without overflow."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"binary_cross_entropy_with_logits(): Target size {tuple(target.shape)} must be the "
+            f"same as input size {tuple(input.shape)}"
+        )
+    name = "binary_cross_entropy_with_logits"
+    _check_broadcast(name, input, weight=weight, pos_weight=pos_weight)
+    if pos_weight is None:
+        losses = logit_error(input, target)
+    else:
+        factor = (pos_weight - 1) * target + 1
+        losses = (1 - target) * input - factor * logsigmoid(input)
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+@composite(method=False)
+def kl_div(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    """The divergence of a distribution, given by logarithms, from a target distribution."""
+    if size_average is not None or reduce is not None:
+        reduction = chosen_reduction(reduction, size_average, reduce)
+    if reduction == "mean":
+        warnings.warn(
+            "kl_div(): reduction='mean' is over all elements; 'batchmean' is the divergence",
+            stacklevel=2,
+        )
+    if log_target:
+        losses = exp(target) * (target - input)
+    else:
+        losses = xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return div(sum(losses), input.shape[0] if input.ndim else 1)
+    return reduced(losses, reduction)
+
+
+@composite(method=False)
+def poisson_nll_loss(
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The negative log likelihood of counts, given their expectation or its logarithm."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    losses = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if full:
+        tail = xlogy(target, target) - target + log(clamp_min(target, 1) * (2 * math.pi)) * 0.5
+        losses = losses + where(target > 1, tail, 0.0)
+    return reduced(losses, reduction)
+
+
+def _variances(input: Any, var: Any) -> Any:
+    """Variances that broadcast with input; refuses others and negative ones."""
+    spread: Any = var if isinstance(var, TensorCore) else input.detach().new_full((), var)
+    sizes, own = tuple(spread.shape), tuple(input.shape)
+    if sizes not in (own, ()):
+        if sizes == own[:-1]:
+            spread = unsqueeze(spread, -1)
+        elif sizes != (*own[:-1], 1):
+            raise ValueError(
+                f"gaussian_nll_loss(): var is of incorrect size {list(sizes)} for input of shape "
+                f"{list(own)}"
+            )
+    if bool((spread < 0).any()):
+        raise ValueError("gaussian_nll_loss(): var has negative entry/entries")
+    return spread
+
+
+@composite(method=False)
+def gaussian_nll_loss(
+    input: Any,
+    target: Any,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Any:
+    """The negative log likelihood of targets, given their expectations and variances."""
+    spread = _variances(input, var)
+    low = spread.detach()
+    floor = spread + (clamp_min(low, eps) - low)  # bounded below, with the gradient of var
+    losses = (log(floor) + square(input - target) / floor) * 0.5
+    if full:
+        losses = losses + 0.5 * math.log(2 * math.pi)
+    return reduced(losses, reduction)
+
+
+# ---- margins ----
+
+
+@composite(method=False)
+def soft_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """log(1 + exp(-target * input)) for targets 1 and -1."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    _check_broadcast("soft_margin_loss", input, target=target)
+    return reduced(softplus(-target * input), reduction)
+
+
+@composite(method=False)
+def hinge_embedding_loss(
+    input: Any,
+    target: Any,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """input where target is 1; where it is -1, what input lacks to the margin."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    losses = where(target == 1, 0.0, clamp_min(margin - input, 0))
+    return reduced(losses + where(target == -1, 0.0, input), reduction)
+
+
+@composite(method=False)
+def margin_ranking_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """What input1 lacks to be above input2, or below it where target is -1, by a margin."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            f"margin_ranking_loss(): all tensors must have as many dimensions, got shapes "
+            f"{list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}"
+        )
+    return reduced(clamp_min(margin - target * (input1 - input2), 0), reduction)
+
+
+@composite(method=False)
+def cosine_embedding_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """1 - cos for pairs that belong together; for others, cos above the margin."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    check_reduction(reduction)
+    if input1.ndim not in (1, 2) or target.ndim != input1.ndim - 1:
+        raise RuntimeError(
+            f"cosine_embedding_loss(): expected matrices and a vector of targets, or vectors and "
+            f"one target, got shapes {list(input1.shape)}, {list(input2.shape)} and "
+            f"{list(target.shape)}"
+        )
+    along = sum(input1 * input2, -1)
+    sizes = (sum(square(input1), -1) + 1e-12) * (sum(square(input2), -1) + 1e-12)
+    cosine = along / sizes**0.5
+    losses = where(target == 1, 1 - cosine, 0.0)
+    return reduced(losses + where(target == -1, clamp_min(cosine - margin, 0), 0.0), reduction)
+
+
+@composite(method=False)
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """What the negative lacks to be further from the anchor than the positive, by a margin."""
+    reduction = chosen_reduction(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_loss(): margin must be greater than 0, got {margin}")
+
+    def distance(one: Any, other: Any) -> Any:
+        return pairwise_distance(one, other, p, eps)
+
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def _triplet(
+    anchor: Any, positive: Any, negative: Any, distance: Any, margin: float, swap: bool, how: str
+) -> Any:
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = minimum(far, distance(positive, negative))
+    return reduced(clamp_min(margin + near - far, 0), how)
+
+
+@composite(method=False)
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """triplet_margin_loss with a distance of one's own."""
+    check_reduction(reduction)
+    if margin <= 0:
+        raise ValueError(
+            f"triplet_margin_with_distance_loss(): margin must be greater than 0, got {margin}"
+        )
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "triplet_margin_with_distance_loss(): all tensors must have as many dimensions"
+        )
+    function = pairwise_distance if distance_function is None else distance_function
+    return _triplet(anchor, positive, negative, function, margin, swap, reduction)

@@ -1,0 +1,333 @@
+"""Normalisation: mean 0 and variance 1 over some dimensions, then a scale and a shift."""
+
+import math
+from typing import Any
+
+from adjoint.call.half_precision import is_half
+from adjoint.dtypes import float32
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.elementwise.powers import rsqrt, square
+from adjoint.ops.neural.pooling import average_windows
+from adjoint.ops.op import Op, composite, general
+from adjoint.ops.reducing.cumulative import narrowed, widened
+from adjoint.ops.reducing.reduction import mean
+
+# ---- one step for all of them ----
+
+
+def _moments(xp: Any, input: Any, axes: Any, centred: bool) -> tuple[Any, Any, Any]:
+    """A copy of input less its mean, that mean (0 unless centred), and the mean of its square."""
+    centre = input.mean(axis=axes, keepdims=True) if centred else xp.zeros((), input.dtype)
+    rest = input - centre
+    return rest, centre, xp.square(rest).mean(axis=axes, keepdims=True)
+
+
+def _scaled(xp: Any, rest: Any, spread: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """rest, a fresh array, divided by its deviation, times weight, plus bias."""
+    out = xp.into(xp.library.multiply, rest, rest, 1 / xp.sqrt(spread + eps))
+    if weight is not None:
+        out = xp.into(xp.library.multiply, out, out, widened(weight))
+    return out if bias is None else xp.into(xp.library.add, out, out, widened(bias))
+
+
+def _gradients(
+    grad: Any,
+    along_centre: Any,
+    along_spread: Any,
+    rest: Any,
+    spread: Any,
+    weight: Any,
+    axes: Any,
+    eps: float,
+    needs: Any,
+) -> tuple[Any, Any]:
+    """By input and by weight, from the gradients of the result, of its mean and mean square.
+
+    `along_centre` is None where no mean was taken.
+    """
+    scale = rsqrt(spread + eps)
+    normal = rest * scale
+    by_weight = grad * normal if needs[1] else None
+    if not needs[0]:
+        return None, by_weight
+    part = grad if weight is None else grad * weight
+    count = max(math.prod(rest.shape[axis] for axis in axes), 1)
+    slope = mean(part * normal, axes, True) - along_spread * (2 / count) / square(scale)
+    moved = part - normal * slope
+    if along_centre is not None:
+        moved = moved - (mean(part, axes, True) - along_centre / (scale * count))
+    return moved * scale, by_weight
+
+
+def _standard_rule(
+    grads: Any,
+    input: Any,
+    weight: Any,
+    result1: Any,
+    result2: Any,
+    axes: Any,
+    eps: float,
+    needs: Any,
+) -> Any:
+    grad, on_mean, on_variance = grads
+    rest = input - result1
+    found = _gradients(grad, on_mean, on_variance, rest, result2, weight, axes, eps, needs)
+    return (*found, grad if needs[2] else None)
+
+
+def _standardizer(name: str, node_name: str) -> Op:
+    """The op under one of PyTorch's names for its node."""
+
+    @general(
+        joint=("input weight bias", _standard_rule),
+        name=name,
+        node_name=node_name,
+        returns="output mean variance",
+        method=False,
+        wide="rules",
+    )
+    def forward(
+        xp: Any, input: Any, weight: Any, bias: Any, axes: Any, eps: float
+    ) -> tuple[Any, Any, Any]:
+        """input with mean 0 and variance 1 over axes, scaled and shifted; its mean and variance."""
+        rest, centre, spread = _moments(xp, widened(input), axes, True)
+        out = _scaled(xp, rest, spread, weight, bias, eps)
+        return narrowed(out, input.dtype), centre, spread
+
+    return forward
+
+
+layer_standardized = _standardizer("layer_standardized", "NativeLayerNormBackward0")
+group_standardized = _standardizer("group_standardized", "NativeGroupNormBackward0")
+batch_standardized = _standardizer("batch_standardized", "NativeBatchNormBackward0")
+
+
+def _root_rule(
+    grads: Any, input: Any, weight: Any, result1: Any, axes: Any, eps: float, needs: Any
+) -> Any:
+    return _gradients(grads[0], None, grads[1], input, result1, weight, axes, eps, needs)
+
+
+@general(
+    joint=("input weight", _root_rule),
+    returns="output power",
+    node_name="FusedRmsNormBackward0",
+    method=False,
+    wide="rules",
+)
+def root_scaled(xp: Any, input: Any, weight: Any, axes: Any, eps: float) -> tuple[Any, Any]:
+    """input divided by the root of its mean square over axes, times weight; that mean square."""
+    rest, _, spread = _moments(xp, widened(input), axes, False)
+    return narrowed(_scaled(xp, rest, spread, weight, None, eps), input.dtype), spread
+
+
+def _check_kinds(name: str, input: Any, **given: Any) -> None:
+    """Refuse parameters of another type than input's; to 16-bit input all may be float32."""
+    kind = input.dtype
+    kinds = {value.dtype for value in given.values() if value is not None}
+    if not kinds or kinds == {kind} or (kinds == {float32} and is_half(kind.numpy_dtype)):
+        return
+    found = ", ".join(f"{what} is {v.dtype}" for what, v in given.items() if v is not None)
+    raise RuntimeError(
+        f"{name}(): mixed dtype: input is {kind}, but {found}; expected all in input's type, or "
+        "in float32 if that has 16 bits"
+    )
+
+
+# ---- over the last dimensions ----
+
+
+def _last_axes(name: str, input: Any, shape: Any, *others: Any) -> tuple[int, ...]:
+    """The dimensions of a normalized shape; refuses one that is not the end of input's."""
+    wanted = tuple(shape)
+    if not wanted or tuple(input.shape[-len(wanted) :]) != wanted:
+        raise RuntimeError(
+            f"{name}(): normalized_shape {list(wanted)} is not the end of input's shape "
+            f"{list(input.shape)}"
+        )
+    for other in others:
+        if other is not None and tuple(other.shape) != wanted:
+            raise RuntimeError(
+                f"{name}(): weight and bias must be of normalized_shape {list(wanted)}, got "
+                f"{list(other.shape)}"
+            )
+    return tuple(range(input.ndim - len(wanted), input.ndim))
+
+
+@composite(method=False)
+def layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """input with mean 0 and variance 1 over its last dimensions, scaled and shifted."""
+    axes = _last_axes("layer_norm", input, normalized_shape, weight, bias)
+    _check_kinds("layer_norm", input, weight=weight, bias=bias)
+    return layer_standardized(input, weight, bias, axes, eps)[0]
+
+
+@composite(method=False)
+def rms_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
+) -> Any:
+    """input divided by the root of its mean square over its last dimensions, times weight."""
+    if input.ndim < len(normalized_shape):
+        raise ValueError(
+            f"rms_norm(): input of shape {list(input.shape)} has fewer dimensions than "
+            f"normalized_shape {list(normalized_shape)}"
+        )
+    axes = _last_axes("rms_norm", input, normalized_shape, weight)
+    if eps is None:
+        eps = finfo(float32 if is_half(input.dtype.numpy_dtype) else input.dtype).eps
+    return root_scaled(input, weight, axes, eps)[0]
+
+
+# ---- over channels ----
+
+
+def _per_channel(value: Any, ndim: int) -> Any:
+    """A number for each channel, aligned with dimension 1."""
+    return None if value is None else reshape(value, (1, -1, *[1] * (ndim - 2)))
+
+
+def _check_channels(name: str, input: Any, **given: Any) -> None:
+    channels = input.shape[1]
+    for what, value in given.items():
+        if value is not None and tuple(value.shape) != (channels,):
+            raise RuntimeError(
+                f"{name}(): {what} must hold a number for each of {channels} channels, got shape "
+                f"{list(value.shape)}"
+            )
+
+
+@composite(method=False)
+def group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """Each group of channels of a sample with mean 0 and variance 1, scaled and shifted."""
+    if input.ndim < 2:
+        raise RuntimeError(f"group_norm(): expected at least 2 dimensions, got {input.ndim}")
+    batch, channels = input.shape[:2]
+    if num_groups < 1 or channels % num_groups:
+        raise RuntimeError(f"group_norm(): {channels} channels don't make {num_groups} groups")
+    _check_channels("group_norm", input, weight=weight, bias=bias)
+    _check_kinds("group_norm", input, weight=weight, bias=bias)
+    width = channels // num_groups
+    grouped = reshape(input, (batch, num_groups, width, math.prod(input.shape[2:])))
+    shape = (1, num_groups, width, 1)
+    factor, shift = (None if v is None else reshape(v, shape) for v in (weight, bias))
+    return reshape(group_standardized(grouped, factor, shift, (2, 3), eps)[0], tuple(input.shape))
+
+
+def _note(running: Any, value: Any, momentum: float) -> None:
+    """Move a running statistic towards what was seen."""
+    if running is not None:
+        running.mul_(1 - momentum).add_(reshape(value.detach(), (-1,)).to(running.dtype) * momentum)
+
+
+def _with_known_statistics(
+    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, eps: float
+) -> Any:
+    """Normalised by statistics of earlier batches."""
+    factor = rsqrt(running_var + eps)
+    if weight is not None:
+        factor = factor * weight
+    shift = -running_mean * factor
+    if bias is not None:
+        shift = shift + bias
+    out = mul(input, _per_channel(factor, input.ndim)) + _per_channel(shift, input.ndim)
+    return out.to(input.dtype)
+
+
+@composite(method=False)
+def batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Each channel of a batch with mean 0 and variance 1, scaled and shifted.
+
+    In training by the batch's own statistics, towards which the running ones move.
+    """
+    if input.ndim < 2:
+        raise RuntimeError(f"batch_norm(): expected at least 2 dimensions, got {input.ndim}")
+    count = math.prod(input.shape) // max(input.shape[1], 1)
+    if training and count == 1:
+        raise ValueError(
+            f"batch_norm(): Expected more than 1 value per channel when training, got input of "
+            f"shape {list(input.shape)}"
+        )
+    given = {"running_mean": running_mean, "running_var": running_var}
+    _check_channels("batch_norm", input, **given, weight=weight, bias=bias)
+    _check_kinds("batch_norm", input, **given, weight=weight, bias=bias)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError(
+                "batch_norm(): running_mean and running_var must be given unless training"
+            )
+        return _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
+    axes = (0, *range(2, input.ndim))
+    factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
+    out, centre, spread = batch_standardized(input, factor, shift, axes, eps)
+    if count:  # of nothing there is nothing to note
+        _note(running_mean, centre, momentum)
+        _note(running_var, spread * (count / (count - 1)), momentum)
+    return out
+
+
+@composite(method=False)
+def instance_norm(
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Each channel of each sample with mean 0 and variance 1, scaled and shifted."""
+    count = math.prod(input.shape[2:])
+    if use_input_stats and count == 1:
+        raise ValueError(
+            f"instance_norm(): Expected more than 1 spatial element when training, got input of "
+            f"shape {list(input.shape)}"
+        )
+    given = {"running_mean": running_mean, "running_var": running_var}
+    _check_channels("instance_norm", input, **given, weight=weight, bias=bias)
+    _check_kinds("instance_norm", input, **given, weight=weight, bias=bias)
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError(
+                "instance_norm(): running_mean and running_var must be given unless use_input_stats"
+            )
+        return _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
+    factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
+    axes = tuple(range(2, input.ndim))
+    out, centre, spread = batch_standardized(input, factor, shift, axes, eps)
+    _note(running_mean, mean(centre, 0), momentum)
+    _note(running_var, mean(spread, 0) * (count / max(count - 1, 1)), momentum)
+    return out
+
+
+@composite(method=False)
+def local_response_norm(
+    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Any:
+    """input divided by a power of the mean square over neighbouring channels."""
+    if input.ndim < 3:
+        raise ValueError(
+            f"local_response_norm(): Expected 3D or higher dimensionality, got {input.ndim}"
+        )
+    if input.numel() == 0:
+        return input
+    channels = input.shape[1]
+    flat = reshape(square(input), (input.shape[0], 1, channels, math.prod(input.shape[2:])))
+    sides = ((size // 2, (size - 1) // 2), (0, 0))
+    means = average_windows(flat, (size, 1), (1, 1), sides, (True, size))
+    return input / (reshape(means, tuple(input.shape)) * alpha + k) ** beta

@@ -1,0 +1,437 @@
+"""Windows over sequences, images and volumes, each reduced to its maximum or its mean."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjoint.backends.convolution import Layout
+from adjoint.ops.arranging.shape import flatten, reshape
+from adjoint.ops.dims import check_positions
+from adjoint.ops.elementwise.activation import relu, stepwise
+from adjoint.ops.elementwise.arithmetic import abs, mul, sign
+from adjoint.ops.elementwise.powers import pow
+from adjoint.ops.neural.convolution import batched, each
+from adjoint.ops.op import composite, general, linear
+from adjoint.ops.reducing.cumulative import narrowed, place_along, widened
+from adjoint.tensors.core import TensorCore, backend_of
+
+# ---- windows ----
+
+
+def _filled(xp: Any, images: Any, padding: Any, value: Any) -> Any:
+    """Images with a border of one value."""
+    if not any(map(any, padding)):
+        return images
+    return xp.pad(images, ((0, 0), (0, 0), *padding), constant_values=value)
+
+
+def _along(axis: int, start: int, count: int, stride: int) -> tuple[Any, ...]:
+    """The index of every stride-th element of an axis, from start on."""
+    return (*[slice(None)] * axis, slice(start, start + (count - 1) * stride + 1, stride))
+
+
+def _reduced(
+    xp: Any, images: Any, kernel: Any, stride: Any, dilation: Any, function: Callable[..., Any]
+) -> Any:
+    """Windows reduced by a function of two arrays, one dimension after the other."""
+    out = images
+    for axis, (width, step, reach) in enumerate(zip(kernel, stride, dilation), 2):
+        count = (images.shape[axis] - reach * (width - 1) - 1) // step + 1
+        places = [out[_along(axis, place * reach, count, step)] for place in range(width)]
+        total = places[0]
+        for number, place in enumerate(places[1:]):
+            total = xp.into(function, total, total, place) if number else function(total, place)
+        out = total
+    return xp.array(out) if math.prod(kernel) == 1 else out
+
+
+def _cropped(images: Any, sizes: Any, padding: Any) -> Any:
+    """What lies inside a border."""
+    if not any(map(any, padding)):
+        return images
+    inner = [slice(before, before + size) for size, (before, _) in zip(sizes, padding)]
+    return images[(Ellipsis, *inner)]
+
+
+def _lowest(xp: Any, dtype: Any) -> Any:
+    return xp.iinfo(dtype).min if dtype.kind in "iu" else -math.inf
+
+
+# ---- maxima ----
+
+
+def _max_rule(grad: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    """To the first place of each window that has the maximum.
+
+    The maxima are taken again rather than kept: programs change them in place.
+    """
+    if isinstance(grad, TensorCore):
+        places = max_pool_places(images, kernel, stride, padding, dilation)
+        return stepwise(_unpooled(grad, places, tuple(images.shape[2:]), False), images)
+    xp = backend_of(grad).xp
+    layout = Layout(kernel, stride, padding, dilation, 1)
+    bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
+    result = _reduced(xp, bordered, kernel, stride, dilation, xp.maximum)
+    whole = xp.zeros(bordered.shape, grad.dtype)
+    left: Any = None  # the windows whose maximum has not been met yet
+    apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))
+    final = tuple(width - 1 for width in kernel)
+    for place, target in layout.targets(result.shape[2:]):
+        index = (slice(None), slice(None), *target)
+        if place == final and left is not None:
+            hit = left
+        else:
+            below = bordered[index] < result
+            hit = xp.logical_not(below) if left is None else xp.greater(left, below)
+            left = below if left is None else left & below
+        if apart:
+            whole = xp.written(whole, index, xp.multiply, grad, hit)
+        else:
+            whole = xp.raised(whole, index, grad * hit)
+    return _cropped(whole, images.shape[2:], padding)
+
+
+@general(images=_max_rule, method=False, node_name="MaxPool2DWithIndicesBackward0")
+def max_pool_values(
+    xp: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Any:
+    """The maximum of each window of (batch, channels, *sizes); padding is a pair for each size."""
+    bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
+    return _reduced(xp, bordered, kernel, stride, dilation, xp.maximum)
+
+
+def _numbers(xp: Any, coordinates: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Places in a flattened image from a vector of coordinates for each dimension."""
+    total: Any = 0
+    for axis, vector in enumerate(coordinates):
+        along = vector.reshape(-1, *[1] * (len(sizes) - axis - 1))
+        total = total + along * math.prod(sizes[axis + 1 :])
+    return total
+
+
+@general(method=False)
+def max_pool_places(
+    xp: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Any:
+    """Where in the flattened image the maximum of each window lies."""
+    layout = Layout(kernel, stride, padding, dilation, 1)
+    sizes = images.shape[2:]
+    counts = layout.counts(sizes)
+    starts = [
+        xp.arange(count) * step - before
+        for count, step, (before, _) in zip(counts, stride, padding)
+    ]
+    inside = [start + -(-xp.maximum(-start, 0) // n) * n for start, n in zip(starts, dilation)]
+    bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
+    best = xp.full((*images.shape[:2], *counts), _lowest(xp, images.dtype), dtype=images.dtype)
+    places = xp.broadcast_to(_numbers(xp, inside, sizes), best.shape)
+    for place, target in layout.targets(counts):
+        part = bordered[(slice(None), slice(None), *target)]
+        better = (part > best) | xp.isnan(part)
+        here = [start + n * step for start, n, step in zip(starts, place, dilation)]
+        places = xp.where(better, _numbers(xp, here, sizes), places)
+        best = xp.where(better, part, best)
+    return places.astype("int64")
+
+
+def _flat(images: Any) -> Any:
+    return flatten(images, 2) if images.ndim > 3 else images
+
+
+def _unpooled(images: Any, places: Any, sizes: tuple[int, ...], distinct: bool) -> Any:
+    """Zeros of `sizes` with the elements of images at their places."""
+    out = place_along(_flat(images), _flat(places), 2, math.prod(sizes), distinct)
+    return reshape(out, (*images.shape[:2], *sizes))
+
+
+def _sides(size: int, reach: int, stride: int, padding: int, ceil_mode: bool) -> tuple[int, int]:
+    """How much to add before and after a size, so that windows fill it to the end.
+
+    With ceil_mode, one more window may hang over the end if it begins before it.
+    """
+    span = size + 2 * padding - reach
+    count = (-(-span // stride) if ceil_mode else span // stride) + 1
+    if ceil_mode and (count - 1) * stride >= size + padding:
+        count -= 1
+    if count < 1:
+        raise RuntimeError(f"no window of {reach} fits a dimension of size {size}")
+    if not ceil_mode:
+        return padding, padding
+    return padding, max((count - 1) * stride + reach - size - padding, 0)
+
+
+def _arranged(
+    name: str,
+    input: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> tuple[Any, Any, Any, Any]:
+    """Kernel, stride, padding in pairs and dilation, a number for each dimension."""
+    count = int(name[-2])
+    if input.ndim not in (count + 1, count + 2):
+        raise RuntimeError(
+            f"{name}(): expected {count + 1} dimensions or, for a batch, {count + 2}, got shape "
+            f"{list(input.shape)}"
+        )
+    if 0 in input.shape[-count - 1 :]:
+        raise RuntimeError(
+            f"{name}(): only the batch may be empty, got an input of shape {list(input.shape)}"
+        )
+    kernel = each(kernel_size, count, f"{name}(): kernel_size")
+    steps = kernel if stride is None or stride == [] else each(stride, count, f"{name}(): stride")
+    sides = each(padding, count, f"{name}(): padding")
+    reaches = each(dilation, count, f"{name}(): dilation")
+    if min(*kernel, *steps, *reaches) < 1:
+        raise RuntimeError(
+            f"{name}(): kernel_size, stride and dilation must be positive, got {kernel_size}, "
+            f"{stride} and {dilation}"
+        )
+    if min(sides) < 0 or any(2 * side > width for side, width in zip(sides, kernel)):
+        raise RuntimeError(
+            f"{name}(): padding {padding} must not be negative, nor above half of the kernel "
+            f"{tuple(kernel)}"
+        )
+    extent = [reach * (width - 1) + 1 for reach, width in zip(reaches, kernel)]
+    pairs = tuple(
+        _sides(size, width, step, side, ceil_mode)
+        for size, width, step, side in zip(input.shape[-count:], extent, steps, sides)
+    )
+    return kernel, steps, pairs, reaches
+
+
+def _max_pool(count: int) -> Any:
+    """max_pool1d, max_pool2d or max_pool3d."""
+    name = f"max_pool{count}d"
+
+    def function(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        given = _arranged(name, input, kernel_size, stride, padding, dilation, ceil_mode)
+        values = batched(lambda images: max_pool_values(images, *given), input, count)
+        if not return_indices:
+            return values
+        return values, batched(lambda images: max_pool_places(images, *given), input, count)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        "The greatest element of each window, and with return_indices its place in the input."
+    )
+    return composite(method=False)(function)
+
+
+max_pool1d = _max_pool(1)
+max_pool2d = _max_pool(2)
+max_pool3d = _max_pool(3)
+
+
+def _max_unpool(count: int) -> Any:
+    """max_unpool1d, max_unpool2d or max_unpool3d."""
+    name = f"max_unpool{count}d"
+
+    def function(
+        input: Any,
+        indices: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Any:
+        kernel = each(kernel_size, count, f"{name}(): kernel_size")
+        steps = kernel if stride is None else each(stride, count, f"{name}(): stride")
+        sides = each(padding, count, f"{name}(): padding")
+        usual = [
+            (size - 1) * step + width - 2 * side
+            for size, step, width, side in zip(input.shape[-count:], steps, kernel, sides)
+        ]
+        sizes = _unpool_sizes(name, usual, steps, output_size)
+        if indices.shape != input.shape:
+            raise RuntimeError(
+                f"{name}(): input and indices must have one shape, got {list(input.shape)} and "
+                f"{list(indices.shape)}"
+            )
+        check_positions(backend_of(indices.array).xp, indices.array, math.prod(sizes))
+        lead = (1, *input.shape[:1]) if input.ndim == count + 1 else tuple(input.shape[:2])
+        shape = (*lead, *input.shape[-count:])
+        try:
+            out = _unpooled(reshape(input, shape), reshape(indices, shape), sizes, True)
+        except IndexError as error:
+            raise RuntimeError(
+                f"{name}(): indices must name places of a result of sizes {list(sizes)}: {error}"
+            ) from None
+        return reshape(out, (*input.shape[:-count], *sizes))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "Zeros with the elements of input where indices of a max_pool say."
+    return composite(method=False)(function)
+
+
+def _unpool_sizes(name: str, usual: list[int], steps: Any, wanted: Any) -> tuple[int, ...]:
+    """The sizes of the result of an unpooling: the usual, or near ones that are wanted."""
+    if wanted is None:
+        return tuple(usual)
+    sizes = tuple(wanted)[-len(usual) :]
+    if len(wanted) not in (len(usual), len(usual) + 2):
+        raise ValueError(
+            f"{name}(): output_size must be {len(usual)} numbers, or a whole shape of "
+            f"{len(usual) + 2}, got {len(wanted)}"
+        )
+    for size, plain, step in zip(sizes, usual, steps):
+        if not plain - step < size < plain + step:
+            raise ValueError(
+                f"{name}(): output_size {list(sizes)} is not within a stride of {usual}"
+            )
+    return sizes
+
+
+max_unpool1d = _max_unpool(1)
+max_unpool2d = _max_unpool(2)
+max_unpool3d = _max_unpool(3)
+
+
+# ---- means ----
+
+
+def _divisor(xp: Any, sizes: Any, layout: Layout, rest: Any, dtype: Any) -> Any:
+    """What the sum of each window is divided by: a number, or an array."""
+    included, override = rest
+    if override is not None:
+        return override
+    lengths = []
+    for size, count, width, step, (before, _) in zip(
+        sizes, layout.counts(sizes), layout.kernel, layout.stride, layout.padding
+    ):
+        starts = [n * step - before for n in range(count)]
+        low, high = (-before, size + before) if included else (0, size)
+        lengths.append([min(start + width, high) - max(start, low) for start in starts])
+    if all(len(set(part)) == 1 for part in lengths):
+        return math.prod(part[0] for part in lengths)
+    total: Any = 1
+    for axis, part in enumerate(lengths):
+        total = total * xp.asarray(part, dtype=dtype).reshape(-1, *[1] * (len(sizes) - axis - 1))
+    return total
+
+
+@linear(
+    images=lambda grad, images_shape, kernel, stride, padding, counting: spread_windows(
+        grad, tuple(images_shape[2:]), kernel, stride, padding, counting
+    ),
+    method=False,
+    node_name="AvgPool2DBackward0",
+)
+def average_windows(
+    xp: Any, images: Any, kernel: Any, stride: Any, padding: Any, counting: Any
+) -> Any:
+    """The mean of each window of (batch, channels, *sizes); padding is a pair for each size.
+
+    `counting` is whether the border counts, and a divisor to use instead of the count or None.
+    """
+    layout = Layout(kernel, stride, padding, (1,) * len(kernel), 1)
+    wide = widened(images)
+    divisor = _divisor(xp, images.shape[2:], layout, counting, wide.dtype)
+    sums = _reduced(xp, _filled(xp, wide, padding, 0), kernel, stride, layout.dilation, xp.add)
+    return (sums / divisor).astype(images.dtype)
+
+
+@linear(
+    images=lambda grad, kernel, stride, padding, counting: average_windows(
+        grad, kernel, stride, padding, counting
+    ),
+    method=False,
+    node_name="AvgPool2DBackward0",
+)
+def spread_windows(
+    xp: Any, images: Any, sizes: Any, kernel: Any, stride: Any, padding: Any, counting: Any
+) -> Any:
+    """Each element in equal parts over its window: the gradient of average_windows."""
+    layout = Layout(kernel, stride, padding, (1,) * len(kernel), 1)
+    wide = widened(images)
+    out = wide / _divisor(xp, sizes, layout, counting, wide.dtype)
+    for axis in range(images.ndim - 1, 1, -1):
+        count, step = out.shape[axis], stride[axis - 2]
+        shape = list(out.shape)
+        shape[axis] = sizes[axis - 2] + sum(padding[axis - 2])
+        whole = xp.zeros(tuple(shape), wide.dtype)
+        for place in range(kernel[axis - 2]):
+            whole = xp.raised(whole, _along(axis, place, count, step), out)
+        out = whole
+    return narrowed(xp.ascontiguousarray(_cropped(out, sizes, padding)), images.dtype)
+
+
+def _avg_pool(count: int) -> Any:
+    """avg_pool1d, avg_pool2d or avg_pool3d."""
+    name = f"avg_pool{count}d"
+
+    def function(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Any:
+        kernel, steps, pairs, _ = _arranged(name, input, kernel_size, stride, padding, 1, ceil_mode)
+        if count == 3 and any(n < width for n, width in zip(input.shape[-3:], kernel)):
+            raise RuntimeError(
+                f"{name}(): sizes {list(input.shape[-3:])} are smaller than the window "
+                f"{list(kernel)}"
+            )
+        if divisor_override == 0:
+            raise RuntimeError(f"{name}(): divisor_override must not be zero")
+        counting = (count_include_pad, divisor_override)
+        return batched(
+            lambda images: average_windows(images, kernel, steps, pairs, counting), input, count
+        )
+
+    def without_override(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> Any:
+        return function(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+    public = without_override if count == 1 else function
+    public.__name__ = public.__qualname__ = name
+    public.__doc__ = "The mean of each window."
+    return composite(method=False)(public)
+
+
+avg_pool1d = _avg_pool(1)
+avg_pool2d = _avg_pool(2)
+avg_pool3d = _avg_pool(3)
+
+
+def _lp_pool(count: int, average: Any, maximum: Any) -> Any:
+    """lp_pool1d, lp_pool2d or lp_pool3d."""
+    name = f"lp_pool{count}d"
+
+    def function(
+        input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> Any:
+        kernel = each(kernel_size, count, f"{name}(): kernel_size")
+        if math.isinf(norm_type):
+            side = math.copysign(1, norm_type)  # below 0 the norm is the least element
+            return mul(maximum(mul(abs(input), side), kernel, stride, 0, 1, ceil_mode), side)
+        means = average(pow(input, norm_type), kernel, stride, 0, ceil_mode)
+        return pow(mul(sign(means) * relu(abs(means)), math.prod(kernel)), 1.0 / norm_type)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "The norm of exponent norm_type of each window."
+    return composite(method=False)(function)
+
+
+lp_pool1d = _lp_pool(1, avg_pool1d, max_pool1d)
+lp_pool2d = _lp_pool(2, avg_pool2d, max_pool2d)
+lp_pool3d = _lp_pool(3, avg_pool3d, max_pool3d)

@@ -1,0 +1,138 @@
+"""One step of recurrent networks: the gates, each kind in one op."""
+
+from typing import Any
+
+from adjoint.ops.arranging.shape import cat, chunk
+from adjoint.ops.elementwise.activation import relu, sigmoid
+from adjoint.ops.elementwise.trigonometry import tanh
+from adjoint.ops.neural.linear import linear
+from adjoint.ops.op import composite, general
+from adjoint.tensors.core import TensorCore
+
+
+def _sigmoid(xp: Any, x: Any) -> Any:
+    return 1 / (1 + xp.exp(-x))
+
+
+def _steep(x: Any) -> Any:
+    """The derivative of sigmoid where it is x."""
+    return x * (1 - x)
+
+
+# ---- long short-term memory ----
+
+
+def _lstm_rule(grads: Any, gates: Any, cell: Any, hidden: Any, needs: Any) -> Any:
+    """From what forward has kept; where it is recorded, from the gates again."""
+    on_hidden, on_cell = grads
+    if isinstance(on_hidden, TensorCore):
+        first, forget, new, out = chunk(gates, 4, -1)
+        first, forget, out = sigmoid(first), sigmoid(forget), sigmoid(out)
+        new = tanh(new)
+        seen = tanh(forget * cell + first * new)
+    else:
+        first, forget, new, out, seen = hidden
+    slope = on_cell + on_hidden * out * (1 - seen * seen)
+    parts = [
+        slope * new * _steep(first),
+        slope * cell * _steep(forget),
+        slope * first * (1 - new * new),
+        on_hidden * seen * _steep(out),
+    ]
+    return cat(parts, -1) if needs[0] else None, slope * forget if needs[1] else None
+
+
+@general(
+    joint=("gates cell", _lstm_rule),
+    returns="hidden cell",
+    hides=True,
+    method=False,
+    wide=True,
+    node_name="ThnnFusedLstmCellBackward0",
+)
+def lstm_gates(xp: Any, gates: Any, cell: Any) -> Any:
+    """The next hidden state and cell; gates are input, forget, new and output, side by side."""
+    width = cell.shape[-1]
+    first, forget, out = (_sigmoid(xp, gates[..., n * width : (n + 1) * width]) for n in (0, 1, 3))
+    new = xp.tanh(gates[..., 2 * width : 3 * width])
+    following = forget * cell + first * new
+    seen = xp.tanh(following)
+    return (out * seen, following), (first, forget, new, out, seen)
+
+
+# ---- gated recurrent unit ----
+
+
+def _gru_rule(
+    grad: Any, from_input: Any, from_hidden: Any, state: Any, hidden: Any, needs: Any
+) -> Any:
+    """From what forward has kept; where it is recorded, from the gates again."""
+    recall = chunk(from_hidden, 3, -1)[2]
+    if isinstance(grad, TensorCore):
+        reset, update, new = chunk(from_input, 3, -1)
+        more = chunk(from_hidden, 3, -1)
+        reset, update = sigmoid(reset + more[0]), sigmoid(update + more[1])
+        new = tanh(new + reset * recall)
+    else:
+        reset, update, new = hidden
+    on_new = grad * (1 - update) * (1 - new * new)
+    on_reset = on_new * recall * _steep(reset)
+    on_update = grad * (state - new) * _steep(update)
+    return (
+        cat([on_reset, on_update, on_new], -1) if needs[0] else None,
+        cat([on_reset, on_update, on_new * reset], -1) if needs[1] else None,
+        grad * update if needs[2] else None,
+    )
+
+
+@general(
+    joint=("from_input from_hidden state", _gru_rule),
+    hides=True,
+    method=False,
+    wide=True,
+    node_name="ThnnFusedGruCellBackward0",
+)
+def gru_gates(xp: Any, from_input: Any, from_hidden: Any, state: Any) -> Any:
+    """The next hidden state; gates are reset, update and new, side by side."""
+    width = state.shape[-1]
+    reset, update = (
+        _sigmoid(xp, from_input[..., part] + from_hidden[..., part])
+        for part in (slice(width), slice(width, 2 * width))
+    )
+    new = xp.tanh(from_input[..., 2 * width :] + reset * from_hidden[..., 2 * width :])
+    return new + update * (state - new), (reset, update, new)
+
+
+# ---- whole steps ----
+
+
+@composite(method=False)
+def lstm_cell(
+    input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+) -> tuple[Any, Any]:
+    """The next hidden state and cell of a long short-term memory."""
+    state, cell = hx
+    found = lstm_gates(linear(input, w_ih, b_ih) + linear(state, w_hh, b_hh), cell)
+    return found[0], found[1]
+
+
+@composite(method=False)
+def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """The next hidden state of a gated recurrent unit."""
+    return gru_gates(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), hx)
+
+
+@composite(method=False)
+def rnn_tanh_cell(
+    input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+) -> Any:
+    """The next hidden state of a plain recurrent network with tanh."""
+    return tanh(linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh))
+
+
+@composite(method=False)
+def rnn_relu_cell(
+    input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+) -> Any:
+    """The next hidden state of a plain recurrent network with relu."""
+    return relu(linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh))

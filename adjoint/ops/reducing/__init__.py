@@ -1,0 +1,1 @@
+"""Ops that make fewer elements of many, or put them in order."""

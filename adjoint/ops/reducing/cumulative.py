@@ -1,0 +1,246 @@
+"""Results that run along one dimension, and reading and writing by index along it."""
+
+from functools import partial
+from typing import Any
+
+from adjoint.call.dispatch import conj
+from adjoint.call.half_precision import is_half
+from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
+from adjoint.ops.arranging.shape import flip
+from adjoint.ops.dims import normal_dim
+from adjoint.ops.elementwise.powers import complex_logaddexp, exp
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.op import composite, general, linear
+from adjoint.tensors.views import apply_inplace
+
+# ---- the types of sums ----
+
+
+def widened(input: Any) -> Any:
+    """The input in the type in which sums of it are gathered."""
+    return input.astype("float32") if is_half(input.dtype) else input
+
+
+def narrowed(value: Any, kind: Any) -> Any:
+    """A result in the type it should have."""
+    return value if value.dtype == kind else value.astype(kind)
+
+
+# ---- reading and writing along a dimension ----
+
+
+def open_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
+    """An index for whole arrays that means: along dim at `index`, elsewhere in place."""
+    places = []
+    for axis, size in enumerate(index.shape):
+        lengths = [1] * index.ndim
+        lengths[axis] = size
+        places.append(index if axis == dim else xp.arange(size).reshape(lengths))
+    return tuple(places)
+
+
+@linear(
+    input=lambda grad, index, dim, input_shape: place_along(
+        grad, index, dim, input_shape[dim] if input_shape else 1, False
+    ),
+    method=False,
+)
+def pick_along(xp: Any, input: Any, index: Any, dim: int) -> Any:
+    """The elements at `index` along dim."""
+    return xp.take_along_axis(input, index, normal_dim(dim, input.ndim)) if input.ndim else input
+
+
+@linear(input=lambda grad, index, dim: pick_along(grad, index, dim), method=False)
+def place_along(xp: Any, input: Any, index: Any, dim: int, size: int, distinct: bool = True) -> Any:
+    """Zeros, `size` of them along dim, with input added at `index`: what picking's gradient is."""
+    if input.ndim == 0:
+        return xp.array(input)
+    dim = normal_dim(dim, input.ndim)
+    shape = list(input.shape)
+    shape[dim] = size
+    zeros = xp.zeros(shape, input.dtype)
+    write = xp.updated if distinct else xp.added_at
+    return write(zeros, open_index(xp, index, dim), input)
+
+
+# ---- scans ----
+
+
+def moved_along(xp: Any, array: Any, dim: int, step: int, fill: Any = 0) -> Any:
+    """The elements moved by `step` places along dim; `fill` takes the places left free."""
+    length = array.shape[dim]
+    count = min(abs(step), length)
+    kept: list[Any] = [slice(None)] * array.ndim
+    kept[dim] = slice(0, length - count) if step > 0 else slice(count, length)
+    shape = list(array.shape)
+    shape[dim] = count
+    pieces = [xp.full(shape, fill, array.dtype), array[tuple(kept)]]
+    return xp.concatenate(pieces if step > 0 else pieces[::-1], axis=dim)
+
+
+def running(xp: Any, combine: Any, array: Any, dim: int) -> Any:
+    """All prefixes of dim combined by an associative function of an earlier and a later part.
+
+    NumPy's ufuncs do it in one pass; else it takes as many steps as the length has bits.
+    """
+    if xp.library.__name__ == "numpy" and hasattr(combine, "accumulate"):
+        return combine.accumulate(array, axis=dim)
+    step = 1
+    while step < array.shape[dim]:
+        head: list[Any] = [slice(None)] * array.ndim
+        earlier: list[Any] = list(head)
+        later: list[Any] = list(head)
+        head[dim], earlier[dim], later[dim] = slice(0, step), slice(0, -step), slice(step, None)
+        joined = combine(array[tuple(earlier)], array[tuple(later)])
+        array = xp.concatenate([array[tuple(head)], joined], axis=dim)
+        step *= 2
+    return array if step > 1 else xp.array(array)  # results are their own memory
+
+
+@general(input=lambda grad, dim, step: moved(grad, dim, -step), method=False)
+def moved(xp: Any, input: Any, dim: int, step: int, fill: Any = 0) -> Any:
+    """The elements `step` places further along dim, and `fill` where none came."""
+    return moved_along(xp, input, normal_dim(dim, input.ndim), step, fill) if input.ndim else input
+
+
+def _recurrence_rule(grad: Any, factor: Any, result: Any, dim: int, step: int) -> Any:
+    back = recurrence(grad, moved(conj(factor), dim, -step), dim, -step)
+    return back, back * conj(moved(result, dim, step))
+
+
+@general(joint=("input factor", _recurrence_rule), method=False, wide=True)
+def recurrence(xp: Any, input: Any, factor: Any, dim: int, step: int) -> Any:
+    """y[i] = input[i] + factor[i] * y[i - step] along dim, for a step of 1 or -1."""
+    dim = normal_dim(dim, input.ndim)
+    while abs(step) < input.shape[dim]:
+        input = input + factor * moved_along(xp, input, dim, step)
+        factor = factor * moved_along(xp, factor, dim, step)
+        step *= 2
+    return input
+
+
+# ---- cumulative sums and products ----
+
+
+def _cast(input: Any, dtype: Any) -> Any:
+    """The input in the type asked for; integers and bools as int64 if none is."""
+    if dtype is not None:
+        return input.astype(as_dtype(dtype).numpy_dtype)
+    return input.astype("int64") if category_of(input.dtype) < FLOAT else input
+
+
+def _in_place(op: Any, input: Any, dim: int, dtype: Any) -> Any:
+    """A scan written over its input, whose data type must be the one asked for."""
+    if dtype is not None and as_dtype(dtype) is not input.dtype:
+        raise RuntimeError(
+            f"{op.name}_(): dtype={as_dtype(dtype).name} is not the tensor's, {input.dtype.name}"
+        )
+    return apply_inplace(op, [input, dim, dtype])
+
+
+@linear(input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)))
+def cumsum(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Sums of all prefixes along dim."""
+    axis = normal_dim(dim, input.ndim)
+    input = _cast(input, dtype)
+    if input.ndim == 0:
+        return xp.array(input)
+    values = widened(input)
+    return narrowed(xp.cumsum(values, axis=axis, dtype=values.dtype), input.dtype)
+
+
+@composite
+def cumsum_(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """In-place form of cumsum."""
+    return _in_place(cumsum, input, dim, dtype)
+
+
+def _cumprod_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
+    """Exact at zeros: products of what comes before and after each element, no division."""
+    if input.ndim == 0:
+        return grad
+    later = recurrence(grad, moved(conj(input), dim, -1), dim, -1)
+    return later * conj(moved(result, dim, 1, 1))
+
+
+@general(input=_cumprod_rule, wide="rules")
+def cumprod(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Products of all prefixes along dim."""
+    axis = normal_dim(dim, input.ndim)
+    input = _cast(input, dtype)
+    if input.ndim == 0:
+        return xp.array(input)
+    values = widened(input)
+    return narrowed(xp.cumprod(values, axis=axis, dtype=values.dtype), input.dtype)
+
+
+@composite
+def cumprod_(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """In-place form of cumprod."""
+    return _in_place(cumprod, input, dim, dtype)
+
+
+def product_of_others(input: Any, dim: int) -> Any:
+    """For each element, the product of all others along dim, without dividing by it."""
+    before = moved(cumprod(input, dim), dim, 1, 1)
+    after = flip(moved(cumprod(flip(input, (dim,)), dim), dim, 1, 1), (dim,))
+    return before * after
+
+
+def _logcumsumexp_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
+    """Every weight is exp of a difference that is not positive: nothing can overflow."""
+    if input.ndim == 0:
+        return grad
+    following = moved(result, dim, -1, float("inf"))
+    decay = where(result == following, 1.0, exp(result - following))
+    return recurrence(grad, conj(decay), dim, -1) * conj(exp(input - result))
+
+
+@general(input=_logcumsumexp_rule, wide="rules", exact_out=True)
+def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
+    """Logarithms of the sums of the exponentials of all prefixes along dim."""
+    axis = normal_dim(dim, input.ndim)
+    if category_of(input.dtype) < FLOAT:
+        raise NotImplementedError(
+            f"logcumsumexp is not implemented for {input.dtype}: convert it first"
+        )
+    if input.ndim == 0:
+        return xp.array(input)
+    if category_of(input.dtype) < COMPLEX:
+        return narrowed(running(xp, xp.logaddexp, widened(input), axis), input.dtype)
+    return running(xp, partial(complex_logaddexp, xp), input, axis)
+
+
+# ---- cumulative extremes ----
+
+
+def _running_extreme(xp: Any, input: Any, dim: int, choose: Any, wins: Any) -> tuple[Any, Any]:
+    """Running extremes and where they are: the last place of equals, and any NaN wins."""
+    if category_of(input.dtype) == COMPLEX:
+        raise NotImplementedError("not implemented for complex numbers, which have no order")
+    axis = normal_dim(dim, input.ndim)
+    if input.ndim == 0:
+        return xp.array(input), xp.zeros((), "int64")
+    values = running(xp, choose, input, axis)
+    lengths = [1] * input.ndim
+    lengths[axis] = input.shape[axis]
+    places = xp.arange(input.shape[axis]).reshape(lengths)
+    new = wins(input, values) | xp.isnan(input)
+    found = xp.broadcast_to(xp.where(new, places, 0), input.shape)
+    return values, running(xp, xp.maximum, found, axis)
+
+
+def _cumulative_rule(grad0: Any, result1: Any, input_shape: Any, dim: int) -> Any:
+    return place_along(grad0, result1, dim, input_shape[dim] if input_shape else 1, False)
+
+
+@general(input=_cumulative_rule, returns="values indices", exact_out=True)
+def cummax(xp: Any, input: Any, dim: int) -> Any:
+    """The largest element so far along dim, and its index."""
+    return _running_extreme(xp, input, dim, xp.maximum, lambda value, best: value >= best)
+
+
+@general(input=_cumulative_rule, returns="values indices", exact_out=True)
+def cummin(xp: Any, input: Any, dim: int) -> Any:
+    """The smallest element so far along dim, and its index."""
+    return _running_extreme(xp, input, dim, xp.minimum, lambda value, best: value <= best)

@@ -1,0 +1,138 @@
+"""Norms of vectors, and what is made of them."""
+
+import math
+from typing import Any
+
+from adjoint.call.dispatch import write_out
+from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
+from adjoint.ops.dims import normal_dim, normal_dims
+from adjoint.ops.elementwise.arithmetic import abs as absolute, sgn
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.op import COMPOSITES, composite, find, general
+from adjoint.ops.reducing.cumulative import narrowed, widened
+from adjoint.ops.reducing.reduction import kept, reduced_count, sum
+
+
+def _norm_rule(grad: Any, input: Any, result: Any, p: Any, dim: Any, keepdim: bool) -> Any:
+    """The derivative of a norm; 0, a subgradient, where the norm has a corner."""
+    if p == 0:
+        return None
+    grad, result = kept(grad, input.shape, dim, keepdim), kept(result, input.shape, dim, keepdim)
+    if p == 1:
+        return grad * sgn(input)
+    if math.isinf(p):
+        attained = absolute(input) == result
+        return sgn(input) * attained * (grad / sum(attained, dim, True))
+    zero = result == 0
+    scale = where(zero, 0.0, grad * where(zero, 1.0, result) ** (1 - p))
+    if p == 2:
+        return input * scale
+    size = absolute(input)
+    if p > 2:
+        return input * size ** (p - 2) * scale
+    flat = input == 0
+    return sgn(input) * where(flat, 0.0, where(flat, 1.0, size) ** (p - 1)) * scale
+
+
+@general(
+    input=_norm_rule,
+    method=False,
+    wide="rules",
+    node_name="LinalgVectorNormBackward0",
+    saved_as={"p": "ord"},
+)
+def p_norm(xp: Any, input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    """The norm of exponent p of all elements over dim, as one vector."""
+    if category_of(input.dtype) < FLOAT:
+        raise RuntimeError(f"a norm is for floating and complex tensors, not {input.dtype}")
+    axes = normal_dims(dim, input.ndim)
+    kind = from_numpy_dtype(input.dtype).to_real().numpy_dtype
+    size = xp.abs(widened(input))
+    if math.isinf(p):
+        if reduced_count(input.shape, dim) == 0:
+            raise RuntimeError(f"the norm of exponent {p} does not exist for no elements")
+        extreme = size.max if p > 0 else size.min
+        return narrowed(extreme(axis=axes, keepdims=keepdim), kind)
+    if p == 0:
+        return narrowed((size != 0).sum(axis=axes, keepdims=keepdim), kind)
+    if p == 1:
+        return narrowed(size.sum(axis=axes, keepdims=keepdim), kind)
+    if p == 2:
+        return narrowed(xp.sqrt((size * size).sum(axis=axes, keepdims=keepdim)), kind)
+    total = xp.power(size, p).sum(axis=axes, keepdims=keepdim)
+    return narrowed(xp.power(total, 1 / p), kind)
+
+
+@composite
+def norm(
+    input: Any,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Any = None,
+    dtype: Any = None,
+) -> Any:
+    """The norm of exponent p over dim: a number, 'fro' (the same as 2) or 'nuc'."""
+    if dtype is not None:
+        input = _unnarrowed(input, as_dtype(dtype))
+    options = {} if out is None else {"out": out}
+    if p is None or p == "fro":
+        if isinstance(dim, (tuple, list)) and len(dim) > 2:
+            raise RuntimeError(f"norm: 'fro' is for one or two dims, got {tuple(dim)}; give p=2")
+        return p_norm(input, 2, dim, keepdim, **options)
+    if p == "nuc":
+        dims = tuple(range(input.ndim)) if dim is None else dim
+        if not isinstance(dims, (tuple, list)) or len(dims) != 2:
+            raise RuntimeError(
+                f"norm: 'nuc' is for matrices: dim must be two dimensions, not {dim}"
+            )
+        nuclear = COMPOSITES["linalg_matrix_norm"](input, "nuc", dims, keepdim)
+        return nuclear if out is None else write_out("norm", nuclear, out)
+    if isinstance(p, str):
+        raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', not '{p}'")
+    return p_norm(input, p, dim, keepdim, **options)
+
+
+def _unnarrowed(input: Any, target: Any) -> Any:
+    """The input in a type that holds all its values."""
+    kind = input.dtype
+    if kind.is_complex and not target.is_complex:
+        raise RuntimeError(f"norm: dtype should be complex for complex inputs, but got {target}")
+    if not can_cast(kind, target) or target.itemsize < kind.itemsize or kind.category < FLOAT:
+        raise RuntimeError(f"norm: {kind} can't be converted to {target} without loss")
+    return input.to(target)
+
+
+@composite
+def dist(input: Any, other: Any, p: Any = 2) -> Any:
+    """The norm of exponent p of input - other."""
+    return norm(input - other, p)
+
+
+@composite
+def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
+    if p <= 0:
+        raise RuntimeError(f"renorm: p must be positive, not {p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: maxnorm must be >= 0, not {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: the input needs at least 2 dimensions, got {input.ndim}")
+    place = normal_dim(dim, input.ndim)
+    norms = p_norm(input, p, [d for d in range(input.ndim) if d != place], True)
+    return input * where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+
+
+@composite
+def renorm_(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """In-place form of renorm."""
+    return input.copy_(renorm(find("clone")(input), p, dim, maxnorm))
+
+
+@composite(method=False)
+def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+    """The norm of each slice along dim, with all dimensions kept; of everything if dim is -1."""
+    if dim == -1:
+        return p_norm(v, pow)
+    place = normal_dim(dim, v.ndim)
+    return p_norm(v, pow, [d for d in range(v.ndim) if d != place], True)

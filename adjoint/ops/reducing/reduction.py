@@ -1,0 +1,418 @@
+"""Reductions: sums, products, moments and softmax."""
+
+import builtins
+import math
+import warnings
+from typing import Any
+
+from adjoint.call.dispatch import conj
+from adjoint.call.half_precision import is_half
+from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype, int64
+from adjoint.ops.arranging.shape import expand, reshape
+from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
+from adjoint.ops.elementwise.arithmetic import abs as absolute
+from adjoint.ops.elementwise.comparison import isnan, logical_not
+from adjoint.ops.elementwise.powers import exp
+from adjoint.ops.elementwise.selection import where
+from adjoint.ops.op import composite, general, linear
+from adjoint.ops.reducing.cumulative import narrowed, product_of_others, widened
+
+INT64 = int64.numpy_dtype
+
+# ---- what reductions have in common ----
+
+
+def kept(value: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    """A reduced value with its reduced dimensions back as size 1, to broadcast with the input."""
+    return value if keepdim else reshape(value, kept_shape(shape, dim))
+
+
+def expand_reduced(grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    """The gradient of a reduced result, spread over what was reduced."""
+    if dim is not None and not keepdim:
+        grad = reshape(grad, kept_shape(shape, dim))
+    return expand(grad, tuple(shape))
+
+
+def reduced_count(shape: Any, dim: Any) -> int:
+    """How many elements go into each reduced one."""
+    return product(shape[d] for d in normal_dims(dim, len(shape)))
+
+
+def axes_of(dim: Any, ndim: int) -> Any:
+    """The axes to reduce as array libraries take them."""
+    return None if dim is None else normal_dims(dim, ndim)
+
+
+# ---- sums and products ----
+
+
+@linear(input=lambda grad, dim, keepdim: sum(grad, dim, keepdim), method=False)
+def spread_sum(xp: Any, input: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """A sum over dim at every place of `shape` that went into it: the gradient of sum."""
+    if not keepdim and dim is not None:
+        input = input.reshape(kept_shape(shape, dim))
+    return xp.broadcast_to(input, tuple(shape))
+
+
+@linear(input=lambda grad, input_shape, dim, keepdim: spread_sum(grad, input_shape, dim, keepdim))
+def sum(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Sum over dim, or over everything."""
+    if dim is None and not keepdim and dtype is None:
+        return xp.total(input)
+    kind = input.dtype
+    if dtype is not None:
+        kind = as_dtype(dtype).numpy_dtype
+        input = input.astype(kind)
+    elif kind.kind in "biu":
+        kind = INT64
+    axes = None if dim is None else normal_dims(dim, input.ndim)
+    if is_half(kind):
+        return input.sum(axis=axes, dtype="float32", keepdims=keepdim).astype(kind)
+    return input.sum(axis=axes, dtype=kind, keepdims=keepdim)
+
+
+def _mean_rule(grad: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    count = reduced_count(input_shape, dim)
+    return expand_reduced(grad / count, input_shape, dim, keepdim)
+
+
+@linear(input=_mean_rule)
+def mean(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Mean over dim, or over everything."""
+    if dtype is not None:
+        input = input.astype(as_dtype(dtype).numpy_dtype)
+    kind = input.dtype
+    if kind.kind in "biu":
+        raise RuntimeError(f"the mean of {kind} is no {kind}: give dtype=, or convert the input")
+    if dim is None and kind.itemsize != 2:
+        return xp.divide(input.sum(keepdims=keepdim), input.size)
+    total = widened(input).sum(axis=normal_dims(dim, input.ndim), keepdims=keepdim)
+    return narrowed(total / reduced_count(input.shape, dim), kind)
+
+
+def _prod_rule(grad: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+    """Exact at zeros: the product of all others, without dividing."""
+    if dim is None or input.ndim == 0:
+        others = reshape(product_of_others(reshape(input, -1), 0), tuple(input.shape))
+        return grad * conj(others)
+    return kept(grad, input.shape, dim, keepdim) * conj(product_of_others(input, dim))
+
+
+@general(input=_prod_rule)
+def prod(
+    xp: Any, input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """Product over dim, or over everything."""
+    kind = input.dtype
+    if dtype is not None:
+        kind = as_dtype(dtype).numpy_dtype
+        input = input.astype(kind)
+    elif kind.kind in "biu":
+        kind = INT64
+    axes = None if dim is None or input.ndim == 0 else normal_dim(dim, input.ndim)
+    return xp.prod(input, axis=axes, dtype=kind, keepdims=keepdim)
+
+
+@general(
+    input=lambda grad, input, dim, keepdim: (
+        expand_reduced(grad, input.shape, dim, keepdim) * logical_not(isnan(input))
+    )
+)
+def nansum(
+    xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """Sum over dim, NaN counted as 0."""
+    if category_of(input.dtype) == COMPLEX:
+        raise RuntimeError("nansum is not defined for complex tensors")
+    return sum.forward(xp, xp.where(xp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
+
+
+@composite
+def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Mean over dim of the elements that are not NaN."""
+    if dtype is None and not _is_floating(input):
+        raise RuntimeError("nanmean: expected a floating-point tensor; give dtype=, or convert it")
+    return nansum(input, dim, keepdim, dtype=dtype) / sum(logical_not(isnan(input)), dim, keepdim)
+
+
+def _is_floating(input: Any) -> bool:
+    return bool(category_of(input.array.dtype) >= FLOAT)
+
+
+@composite
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """Sum over dimensions such that a tensor of `size` would broadcast to the input's shape."""
+    sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    lead = input.ndim - len(sizes)
+    shape = tuple(input.shape)
+    fits = lead >= 0 and builtins.all(
+        wanted in (1, n) for wanted, n in zip(sizes, shape[lead:], strict=True)
+    )
+    if not fits:
+        raise RuntimeError(f"sum_to_size: size {list(sizes)} does not broadcast to {list(shape)}")
+    dims = [i for i in range(len(shape)) if i < lead or (sizes[i - lead] == 1 and shape[i] != 1)]
+    return reshape(sum(input, dims, True), sizes) if dims else input
+
+
+@linear(input=lambda grad, input_shape: on_diagonal(grad, input_shape))
+def trace(xp: Any, input: Any) -> Any:
+    """Sum of the diagonal of a matrix."""
+    if input.ndim != 2:
+        raise RuntimeError(f"expected a matrix, got a tensor of {input.ndim} dimensions")
+    return xp.trace(input, dtype=INT64 if input.dtype.kind in "biu" else input.dtype)
+
+
+@linear(input=lambda grad: trace(grad), method=False)
+def on_diagonal(xp: Any, input: Any, shape: Any) -> Any:
+    """A matrix with one value on its diagonal: what the gradient of trace is."""
+    return xp.eye(*shape, dtype=input.dtype) * input
+
+
+@general()
+def count_nonzero(xp: Any, input: Any, dim: Any = None) -> Any:
+    """How many elements are not zero."""
+    return (input != 0).sum(axis=axes_of(dim, input.ndim), dtype="int64")
+
+
+@general(exact_out=True)
+def any(xp: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether an element along dim is true (not zero)."""
+    return _judged(xp, xp.any, input, dim, keepdim)
+
+
+@general(exact_out=True)
+def all(xp: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether all elements along dim are true (not zero)."""
+    return _judged(xp, xp.all, input, dim, keepdim)
+
+
+def _judged(xp: Any, judge: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+    """any or all: bools, but uint8 for uint8; an empty tuple of dims reduces nothing."""
+    empty = isinstance(dim, (tuple, list)) and not dim
+    axes = () if empty else axes_of(dim, input.ndim)
+    answer = judge(input != 0, axis=axes, keepdims=keepdim)
+    return answer.astype("uint8") if input.dtype == "uint8" else answer
+
+
+# ---- moments ----
+
+
+def _correction(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
+    """dim and correction from the ways to call var: the second argument may be `unbiased`."""
+    if isinstance(dim, bool):
+        if unbiased is not None:
+            raise TypeError("unbiased was given twice")
+        dim, unbiased = None, dim
+    if unbiased is not None:
+        if correction is not None:
+            raise TypeError("unbiased and correction say the same: give one of them")
+        return dim, int(unbiased)
+    return dim, 1 if correction is None else correction
+
+
+def _variance(xp: Any, input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    if category_of(input.dtype) < FLOAT:
+        raise RuntimeError("std and var are for floating and complex tensors; convert it first")
+    values = widened(input)
+    axes = normal_dims(dim, input.ndim)
+    count = reduced_count(input.shape, dim)
+    centred = values - xp.divide(values.sum(axis=axes, keepdims=True), count)
+    squares = (centred * centred.conj()).real if category_of(input.dtype) == COMPLEX else centred**2
+    if count <= correction:
+        warnings.warn(
+            f"the degrees of freedom is <= 0: {count} elements, correction {correction}",
+            stacklevel=2,
+        )
+    return xp.divide(squares.sum(axis=axes, keepdims=keepdim), builtins.max(count - correction, 0))
+
+
+def _variance_rule(grad: Any, input: Any, dim: Any, correction: Any) -> Any:
+    """The gradient of a variance whose gradient has its dimensions kept."""
+    freedom = reduced_count(input.shape, dim) - correction
+    centred = input - mean(input, dim, True)
+    if freedom > 0:
+        return grad * (2 / freedom) * centred
+    return grad * math.inf * absolute(centred)
+
+
+def _var_rule(
+    grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> Any:
+    dim, correction = _correction(dim, unbiased, correction)
+    return _variance_rule(kept(grad, input.shape, dim, keepdim), input, dim, correction)
+
+
+@general(input=_var_rule)
+def var(
+    xp: Any,
+    input: Any,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Any:
+    """Variance over dim: squared distances from the mean, divided by count - correction."""
+    dim, correction = _correction(dim, unbiased, correction)
+    result = _variance(xp, input, dim, correction, keepdim)
+    return narrowed(result, from_numpy_dtype(input.dtype).to_real().numpy_dtype)
+
+
+def _std_rule(
+    grad: Any, input: Any, result: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> Any:
+    """Zero where the deviation is zero, as subgradient."""
+    dim, correction = _correction(dim, unbiased, correction)
+    still = result == 0
+    grad = where(still, 0.0, grad / (2 * where(still, 1.0, result)))
+    return _variance_rule(kept(grad, input.shape, dim, keepdim), input, dim, correction)
+
+
+@general(input=_std_rule)
+def std(
+    xp: Any,
+    input: Any,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Any:
+    """Standard deviation over dim: the square root of var."""
+    dim, correction = _correction(dim, unbiased, correction)
+    result = xp.sqrt(_variance(xp, input, dim, correction, keepdim))
+    return narrowed(result, from_numpy_dtype(input.dtype).to_real().numpy_dtype)
+
+
+def _mean_rule_beside(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool) -> Any:
+    """The gradient of a mean that is answered together with another moment."""
+    dim, _ = _correction(dim, unbiased, None)
+    return kept(grad, input.shape, dim, keepdim) / reduced_count(input.shape, dim)
+
+
+def _var_mean_rule(
+    grad0: Any, grad1: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> Any:
+    spread = _var_rule(grad0, input, dim, unbiased, keepdim, correction)
+    return spread + _mean_rule_beside(grad1, input, dim, unbiased, keepdim)
+
+
+@general(input=_var_mean_rule, method=False)
+def var_mean(
+    xp: Any,
+    input: Any,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Any:
+    """Variance and mean over dim."""
+    axes, _ = _correction(dim, unbiased, correction)
+    spread = var.forward(xp, input, dim, unbiased, keepdim, correction=correction)
+    return spread, mean.forward(xp, input, axes, keepdim)
+
+
+def _std_mean_rule(
+    grad0: Any,
+    grad1: Any,
+    input: Any,
+    result0: Any,
+    dim: Any,
+    unbiased: Any,
+    keepdim: bool,
+    correction: Any,
+) -> Any:
+    spread = _std_rule(grad0, input, result0, dim, unbiased, keepdim, correction)
+    return spread + _mean_rule_beside(grad1, input, dim, unbiased, keepdim)
+
+
+@general(input=_std_mean_rule, method=False)
+def std_mean(
+    xp: Any,
+    input: Any,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Any:
+    """Standard deviation and mean over dim."""
+    axes, _ = _correction(dim, unbiased, correction)
+    spread = std.forward(xp, input, dim, unbiased, keepdim, correction=correction)
+    return spread, mean.forward(xp, input, axes, keepdim)
+
+
+# ---- exponentials that don't overflow ----
+
+
+@general(
+    input=lambda grad, input, result, dim, keepdim: (
+        kept(grad, input.shape, dim, keepdim)
+        * conj(exp(input - kept(result, input.shape, dim, keepdim)))
+    ),
+    floats=True,
+    promotes="input",
+    wide="rules",
+)
+def logsumexp(xp: Any, input: Any, dim: Any, keepdim: bool = False) -> Any:
+    """Logarithm of the sum of exponentials over dim."""
+    values = widened(input)
+    axes = normal_dims(dim, input.ndim)
+    if not input.size:
+        return narrowed(xp.log(values.sum(axis=axes, keepdims=keepdim)), input.dtype)
+    peak = values.real.max(axis=axes, keepdims=True)
+    peak = xp.where(xp.isfinite(peak), peak, 0)
+    total = xp.exp(values - peak).sum(axis=axes, keepdims=keepdim)
+    return narrowed(xp.log(total) + peak.reshape(total.shape), input.dtype)
+
+
+def _floating(input: Any, dtype: Any) -> Any:
+    """The input of softmax in the type it computes in."""
+    if dtype is not None:
+        input = input.astype(as_dtype(dtype).numpy_dtype)
+    if category_of(input.dtype) != FLOAT:
+        raise NotImplementedError(
+            f"softmax is not implemented for {input.dtype}: give a floating dtype=, or convert it"
+        )
+    return input
+
+
+@general(
+    input=lambda grad, result, dim: result * (grad - sum(grad * result, dim, True)),
+    wide="rules",
+    exact_out=True,
+)
+def softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
+    """Exponentials along dim, scaled to sum 1."""
+    input = _floating(input, dtype)
+    axes = normal_dims(normal_dim(dim, input.ndim), input.ndim)
+    if not input.size:
+        return xp.array(input)
+    values = widened(input)
+    powers = xp.exp(values - values.max(axis=axes, keepdims=True))
+    powers /= powers.sum(axis=axes, keepdims=True)
+    return narrowed(powers, input.dtype)
+
+
+@general(
+    input=lambda grad, result, dim: grad - exp(result) * sum(grad, dim, True),
+    wide="rules",
+    exact_out=True,
+)
+def log_softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
+    """The logarithm of softmax, without its underflow."""
+    input = _floating(input, dtype)
+    axes = normal_dims(normal_dim(dim, input.ndim), input.ndim)
+    if not input.size:
+        return xp.array(input)
+    values = widened(input)
+    values = values - values.max(axis=axes, keepdims=True)
+    return narrowed(values - xp.log(xp.exp(values).sum(axis=axes, keepdims=True)), input.dtype)
+
+
+@composite(method=False)
+def softmin(input: Any, dim: int, dtype: Any = None) -> Any:
+    """softmax of -input."""
+    return softmax(-input, dim, dtype)

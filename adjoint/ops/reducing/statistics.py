@@ -1,0 +1,270 @@
+"""Counts, covariances, differences and integrals of samples."""
+
+from typing import Any
+
+from adjoint.call.dispatch import conj, holds_complex
+from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops.arranging.shape import cat, narrow, reshape, transpose
+from adjoint.ops.dims import normal_dim
+from adjoint.ops.elementwise.comparison import logical_xor
+from adjoint.ops.elementwise.powers import sqrt
+from adjoint.ops.elementwise.selection import clamp
+from adjoint.ops.op import composite, find, general
+from adjoint.ops.reducing.cumulative import cumsum
+from adjoint.ops.reducing.reduction import mean, sum
+
+# ---- counts ----
+
+
+@general(exact_out=True)
+def histc(xp: Any, input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+    """How many elements lie in each of `bins` equal parts of min … max."""
+    if bins <= 0:
+        raise RuntimeError(f"bins must be > 0, but got {bins}")
+    low, high = float(min), float(max)
+    if low > high:
+        raise RuntimeError(f"max must be larger than min, but they are {max} and {min}")
+    if category_of(input.dtype) != FLOAT:
+        raise NotImplementedError(f"histc is not implemented for {input.dtype}: convert it")
+    if low == high and input.size:
+        low, high = float(input.min()), float(input.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not -float("inf") < low <= high < float("inf"):
+        raise RuntimeError(f"the range {low} … {high} must be finite, its ends in order")
+    values = input.reshape(-1)
+    inside = (values >= low) & (values <= high)
+    place = xp.where(inside, (values - low) * (bins / (high - low)), 0).astype("int64")
+    place = xp.where(inside, xp.clip(place, 0, bins - 1), bins)
+    return xp.bincount(place, minlength=bins + 1)[:bins].astype(input.dtype)
+
+
+def _refused_counts(grad: Any) -> Any:
+    raise RuntimeError("the derivative of bincount is not implemented; see index_add")
+
+
+@general(weights=_refused_counts)
+def bincount(xp: Any, input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each integer from 0 on occurs, or the sum of its weights."""
+    if input.dtype.kind not in "iu":
+        raise NotImplementedError(f"bincount is not implemented for {input.dtype}")
+    if minlength < 0:
+        raise RuntimeError(f"minlength must be >= 0, but is {minlength}")
+    if input.ndim != 1 or (input.size and input.min() < 0):
+        raise RuntimeError("bincount counts 1-d tensors of integers that are not negative")
+    if weights is None:
+        return xp.bincount(input.astype("int64"), minlength=minlength).astype("int64")
+    if weights.shape != input.shape:
+        raise RuntimeError(f"the weights must have the input's shape {list(input.shape)}")
+    kind = "float32" if weights.dtype == "float32" else "float64"
+    counts = xp.bincount(input.astype("int64"), weights=weights, minlength=minlength)
+    return counts.astype(kind)
+
+
+# ---- covariance ----
+
+
+def _check_weights(name: str, weights: Any, count: int, floating: bool) -> None:
+    if weights is None:
+        return
+    if weights.ndim > 1 or weights.array.size != count:
+        raise RuntimeError(f"cov: {name} must be 1-d with one weight for each of {count} samples")
+    if (category_of(weights.array.dtype) >= FLOAT) != floating:
+        wanted = "a floating" if floating else "an integer"
+        raise RuntimeError(f"cov: {name} must have {wanted} data type, not {weights.dtype}")
+    if weights.array.size and bool((weights.array < 0).any()):
+        raise RuntimeError(f"cov: {name} can't be negative")
+
+
+@composite
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """Covariances of the variables in the rows, whose samples are in the columns."""
+    if input.ndim > 2:
+        raise RuntimeError(f"cov: expected at most 2 dimensions, got {input.ndim}")
+    samples = input if input.ndim == 2 else reshape(input, 1, -1)
+    count = samples.shape[1]
+    _check_weights("fweights", fweights, count, False)
+    _check_weights("aweights", aweights, count, True)
+    if category_of(input.array.dtype) < FLOAT:
+        samples = samples * 1.0
+    weights = fweights
+    if aweights is not None:
+        weights = aweights if weights is None else weights * aweights
+    if weights is None:
+        total: Any = count
+        average = mean(samples, 1, True)
+        freedom: Any = count - correction
+    else:
+        total = sum(weights)
+        average = sum(samples * weights, 1, True) / total
+        freedom = total - correction
+        if aweights is not None and correction != 0:
+            freedom = total - correction * sum(weights * aweights) / total
+    centred = samples - average
+    weighted = centred if weights is None else centred * weights
+    products = find("matmul")(weighted, conj(transpose(centred, 0, 1)))
+    freedom = clamp(freedom, min=0) if weights is not None else max(freedom, 0)
+    result = products / freedom
+    return reshape(result, ()) if samples.shape[0] == 1 else result
+
+
+@composite
+def corrcoef(input: Any) -> Any:
+    """Correlation coefficients of the variables in the rows."""
+    covariance = cov(input)
+    if not covariance.ndim:
+        return covariance / covariance
+    variances = find("diagonal")(covariance)
+    deviations = sqrt(find("real")(variances) if holds_complex(variances) else variances)
+    ratio = covariance / reshape(deviations, -1, 1) / reshape(deviations, 1, -1)
+    if not holds_complex(ratio):
+        return clamp(ratio, -1, 1)
+    parts = [clamp(find(part)(ratio), -1, 1) for part in ("real", "imag")]
+    return find("complex")(*parts)
+
+
+# ---- differences and integrals ----
+
+
+@composite
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along dim, taken n times."""
+    if input.ndim == 0:
+        raise RuntimeError("diff: the input must have at least one dimension")
+    if n < 0:
+        raise RuntimeError(f"diff: n must not be negative, but is {n}")
+    place = normal_dim(dim, input.ndim)
+    pieces = [piece for piece in (prepend, input, append) if piece is not None]
+    for piece in pieces:
+        if piece.ndim != input.ndim:
+            raise RuntimeError("diff: prepend and append must have the input's number of dims")
+    if n == 0:
+        return find("clone")(input)
+    values = pieces[0] if len(pieces) == 1 else cat(pieces, place)
+    for _ in range(n):
+        length = values.shape[place] - 1
+        if length < 0:
+            break
+        later, earlier = narrow(values, place, 1, length), narrow(values, place, 0, length)
+        values = logical_xor(later, earlier) if values.array.dtype == bool else later - earlier
+    return values
+
+
+def _trapezoids(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, int]:
+    """The areas between neighbouring samples along dim."""
+    if y.ndim == 0:
+        raise IndexError(f"{name}: y must have at least one dimension")
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}: give x or dx, not both")
+    place = normal_dim(dim, y.ndim)
+    if y.array.dtype == bool or (x is not None and x.array.dtype == bool):
+        raise RuntimeError(f"{name}: bools are no samples; convert them first")
+    count = y.shape[place]
+    length = count - 1 if count else 0
+    sums = narrow(y, place, min(1, count), length) + narrow(y, place, 0, length)
+    if x is None:
+        return sums * ((1 if dx is None else dx) / 2.0), place
+    axis = 0 if x.ndim == 1 else normal_dim(dim, x.ndim)
+    if x.ndim == 0 or x.shape[axis] != count:
+        raise RuntimeError(f"{name}: there must be one x for each of the {count} samples")
+    if count == 0:
+        return sums * 0.5, place
+    widths = diff(x, dim=axis)
+    if x.ndim == 1:
+        widths = reshape(widths, [length if d == place else 1 for d in range(y.ndim)])
+    return sums * widths / 2.0, place
+
+
+@composite(method=False)
+def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """The integral of samples y along dim by the trapezoid rule, at places x or dx apart."""
+    areas, place = _trapezoids(y, x, dx, dim, "trapezoid")
+    return sum(areas, place)
+
+
+@composite(method=False)
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """The integrals of samples y up to each place along dim by the trapezoid rule."""
+    areas, place = _trapezoids(y, x, dx, dim, "cumulative_trapezoid")
+    return cumsum(areas, place)
+
+
+# ---- slopes ----
+
+
+def _spacings(spacing: Any, dims: list[int], shape: Any) -> list[Any]:
+    """For each dim the distance of samples: a number, or the places of all of them."""
+    if not isinstance(spacing, (tuple, list)):
+        return [1.0 if spacing is None else spacing] * len(dims)
+    if len(spacing) != len(dims):
+        raise RuntimeError(
+            f"gradient: {len(spacing)} spacings for {len(dims)} dimensions: give one, or one each"
+        )
+    for dim, places in zip(dims, spacing):
+        if getattr(places, "ndim", 0) and tuple(places.shape) != (shape[dim],):
+            raise RuntimeError(
+                f"gradient: the places of dim {dim} must be a vector of {shape[dim]} numbers, got "
+                f"shape {list(places.shape)}"
+            )
+    return list(spacing)
+
+
+def _slope_at_edge(near: Any, step: Any, next_step: Any, edge_order: int) -> Any:
+    """The slope at the first of three samples, or of two for edge_order 1; steps lead inwards."""
+    first, second, third = near
+    if edge_order == 1:
+        return (second - first) / step
+    both = step + next_step
+    a, b = -(step + both) / (step * both), both / (step * next_step)
+    return a * first + b * second - step / (next_step * both) * third
+
+
+def _slopes(input: Any, dim: int, spacing: Any, edge_order: int) -> Any:
+    """Central differences along dim; at the ends those of edge_order."""
+    count = input.shape[dim]
+
+    def part(start: int, length: int = 1) -> Any:
+        return narrow(input, dim, start, length)
+
+    if not getattr(spacing, "ndim", 0):
+        inner = (part(2, count - 2) - part(0, count - 2)) / (2 * spacing)
+        first = second = last = before = spacing
+    else:
+        across = [count - 1 if d == dim else 1 for d in range(input.ndim)]
+        steps = reshape(diff(spacing), across)
+        left, right = narrow(steps, dim, 0, count - 2), narrow(steps, dim, 1, count - 2)
+        inner = (
+            -right / (left * (left + right)) * part(0, count - 2)
+            + (right - left) / (left * right) * part(1, count - 2)
+            + left / (right * (left + right)) * part(2, count - 2)
+        )
+        last_place = max(count - 3, 0)
+        first, second = narrow(steps, dim, 0, 1), narrow(steps, dim, min(1, count - 2), 1)
+        last, before = narrow(steps, dim, count - 2, 1), narrow(steps, dim, last_place, 1)
+    starts = [part(0), part(1), part(min(2, count - 1))]
+    ends = [part(count - 1), part(count - 2), part(max(count - 3, 0))]
+    low = _slope_at_edge(starts, first, second, edge_order)
+    high = _slope_at_edge(ends, -last, -before, edge_order)
+    return cat([low, inner, high], dim)
+
+
+@composite(method=False)
+def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
+    """The slope of samples along each of the dims, `spacing` apart or at the places it lists."""
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
+    listed = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = [normal_dim(d, input.ndim) for d in listed]
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(f"gradient: a dimension appears multiple times in {dim}")
+    spacings = _spacings(spacing, dims, input.shape)
+    for d in dims:
+        if input.shape[d] <= edge_order:
+            raise RuntimeError(
+                f"gradient: edge_order {edge_order} needs {edge_order + 1} samples, but dim {d} "
+                f"has {input.shape[d]}"
+            )
+    return tuple(_slopes(input, d, space, edge_order) for d, space in zip(dims, spacings))
+
+
+ALIASES = {"trapz": "trapezoid"}

@@ -1,0 +1,1 @@
+"""Ops that draw from chance."""

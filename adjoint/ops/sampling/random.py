@@ -1,0 +1,452 @@
+"""Random tensors from tensors: samples, in-place fillers, dropout.
+
+All numbers are drawn with NumPy and moved to the device of the tensor (see `adjoint.random`). What
+was drawn does not depend smoothly on the parameters: their gradients are zero, as in PyTorch.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.backends import backend_of
+from adjoint.backends.numpy import numpy_backend
+from adjoint.dtypes import BOOL, COMPLEX, FLOAT, category_of, float32, from_numpy_dtype
+from adjoint.ops.arranging.conversion import zeros_of
+from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.op import composite, general
+from adjoint.ops.shared_rules import refused_derivative
+from adjoint.random import chosen
+from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.views import apply_inplace
+
+np = numpy_backend.xp
+
+
+def _require_float(input: Any, what: str) -> None:
+    if category_of(input.dtype) < FLOAT:
+        raise NotImplementedError(
+            f"{what} is not implemented for {from_numpy_dtype(input.dtype).name}: the numbers are "
+            "no integers; use a floating-point tensor"
+        )
+
+
+def _values(array: Any) -> Any:
+    """A parameter of a distribution as NumPy sees it; numbers pass."""
+    return array if isinstance(array, (bool, int, float)) else backend_of(array).to_numpy(array)
+
+
+def _cast(drawn: Any, numpy_dtype: Any) -> Any:
+    return drawn if drawn.dtype == numpy_dtype else drawn.astype(numpy_dtype)
+
+
+def draw_uniform(shape: Any, numpy_dtype: Any, low: float, high: float, generator: Any) -> Any:
+    """Numbers of [low, high); the parts of complex ones each."""
+    if category_of(numpy_dtype) == COMPLEX:
+        part = draw_uniform((*shape, 2), np.dtype("float64"), low, high, generator)
+        return _cast(part[..., 0] + 1j * part[..., 1], numpy_dtype)
+    single = numpy_dtype == float32.numpy_dtype
+    width = float32.numpy_dtype if single else np.dtype("float64")
+    drawn = generator.draw(lambda stream: stream.random(shape, width))
+    if (low, high) != (0.0, 1.0):
+        drawn = np.asarray(drawn * width.type(high - low) + width.type(low))
+    drawn = _cast(np.asarray(drawn), numpy_dtype)
+    if low < high:  # rounding must not reach the open end
+        drawn = np.where(drawn >= high, numpy_dtype.type(low), drawn)
+    return drawn
+
+
+def draw_normal(shape: Any, numpy_dtype: Any, mean: Any, std: Any, generator: Any) -> Any:
+    """Normally distributed numbers; complex ones have variance std² in both parts together."""
+    if category_of(numpy_dtype) == COMPLEX:
+        part = draw_normal((*shape, 2), np.dtype("float64"), 0.0, math.sqrt(0.5), generator)
+        return _cast((part[..., 0] + 1j * part[..., 1]) * std + mean, numpy_dtype)
+    width = float32.numpy_dtype if numpy_dtype == float32.numpy_dtype else np.dtype("float64")
+    drawn = np.asarray(generator.draw(lambda stream: stream.standard_normal(shape, width)))
+    return _cast(np.asarray(drawn * std + mean), numpy_dtype)
+
+
+def draw_integers(shape: Any, numpy_dtype: Any, low: int, high: int, generator: Any) -> Any:
+    """Integers of [low, high) as any data type."""
+    if low >= high:
+        raise RuntimeError(
+            f"random integers need a lower bound below the upper: got from={low} >= to={high}"
+        )
+    if category_of(numpy_dtype) < FLOAT:
+        limits = (0, 1) if category_of(numpy_dtype) == BOOL else _limits(numpy_dtype)
+        if low < limits[0] or high - 1 > limits[1]:
+            raise RuntimeError(
+                f"the bounds [{low}, {high}) are out of range for "
+                f"{from_numpy_dtype(numpy_dtype).name}"
+            )
+    wide = "uint64" if high - 1 > np.iinfo("int64").max else "int64"
+    drawn = generator.draw(lambda stream: stream.integers(low, high, shape, wide))
+    return _cast(np.asarray(drawn), numpy_dtype)
+
+
+def _limits(numpy_dtype: Any) -> tuple[int, int]:
+    limits = np.iinfo(numpy_dtype)
+    return int(limits.min), int(limits.max)
+
+
+# ---- samples ----
+
+
+def _check_probability(p: Any) -> None:
+    if not np.all((p >= 0) & (p <= 1)):
+        raise RuntimeError("the probabilities of bernoulli must lie in [0, 1]")
+
+
+def _coin_flips(shape: Any, p: Any, generator: Any) -> Any:
+    _check_probability(np.asarray(p))
+    stream = chosen(generator)
+    return np.asarray(stream.draw(lambda numbers: numbers.random(shape))) < p
+
+
+@general(
+    input=lambda grad: zeros_of(grad),
+    name="bernoulli_input",
+    node_name="BernoulliBackward0",
+    method=False,
+)
+def _bernoulli_input(xp: Any, input: Any, generator: Any = None) -> Any:
+    """1 with the probability each element says, else 0."""
+    _require_float(input, "bernoulli")
+    flips = _coin_flips(input.shape, _values(input), generator)
+    return xp.asarray(flips).astype(input.dtype)
+
+
+def _fill_bernoulli(array: Any, p: Any, generator: Any) -> None:
+    flips = _coin_flips(array.shape, _values(p), generator)
+    array[...] = backend_of(array).xp.asarray(flips)
+
+
+@general(
+    input=lambda grad: zeros_of(grad),
+    mutate=_fill_bernoulli,
+    inplace=True,
+    method=False,
+    name="bernoulli_p",
+    node_name="BernoulliBackward2",
+)
+def _bernoulli_p(xp: Any, input: Any, p: Any = 0.5, generator: Any = None) -> Any:
+    """1 with probability p, else 0, in input's shape."""
+    return xp.asarray(_coin_flips(input.shape, _values(p), generator)).astype(input.dtype)
+
+
+@composite
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+    """0 or 1, where each element (or p) is the probability of 1."""
+    if p is None:
+        return _bernoulli_input(input, generator=generator, out=out)
+    return _bernoulli_p(input, p, generator=generator, out=out)
+
+
+@general(input=lambda grad: zeros_of(grad))
+def poisson(xp: Any, input: Any, generator: Any = None) -> Any:
+    """Counts of events, where each element is the expected count."""
+    _require_float(input, "poisson")
+    rate = _values(input)
+    if not np.all(rate >= 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    drawn = chosen(generator).draw(lambda stream: stream.poisson(rate.astype("float64")))
+    return xp.asarray(np.asarray(drawn)).astype(input.dtype)
+
+
+@general(
+    count=refused_derivative("binomial"),
+    prob=refused_derivative("binomial"),
+    method=False,
+    node_name="BinomialBackward0",
+)
+def successes(xp: Any, count: Any, prob: Any, generator: Any = None) -> Any:
+    """See binomial."""
+    if count.dtype != prob.dtype:
+        raise RuntimeError(f"count and prob must have one data type: {count.dtype}, {prob.dtype}")
+    trials, chance = np.broadcast_arrays(_values(count), _values(prob))
+    unknown = np.isnan(trials) | np.isnan(chance)
+    trials = np.maximum(np.where(unknown, 0, trials), 0).astype("int64")
+    chance = np.clip(np.where(unknown, 0, chance), 0, 1).astype("float64")
+    drawn = np.asarray(chosen(generator).draw(lambda stream: stream.binomial(trials, chance)))
+    return xp.asarray(np.where(unknown, np.nan, drawn)).astype(count.dtype)
+
+
+@composite(method=False)
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Any:
+    """How many of count trials succeed, each with probability prob."""
+    for name, tensor in (("count", count), ("prob", prob)):
+        if not tensor.dtype.is_floating_point:
+            raise ValueError(f"binomial(): {name} must be floating point, not {tensor.dtype}")
+    return successes(count, prob, generator)
+
+
+@general()
+def multinomial(
+    xp: Any, input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Any:
+    """Indices drawn with the weights in each row of input."""
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"the weights must have 1 or 2 dimensions, not {input.ndim}")
+    if category_of(input.dtype) != FLOAT:
+        raise RuntimeError(
+            f"the weights must be floating point, not {from_numpy_dtype(input.dtype).name}"
+        )
+    if num_samples <= 0:
+        raise RuntimeError(f"cannot draw {num_samples} samples")
+    count = input.shape[-1]
+    if not replacement and num_samples > count:
+        raise RuntimeError(
+            f"cannot draw {num_samples} samples of {count} categories without replacement"
+        )
+    weights = _values(input).astype("float64").reshape(-1, count)
+    if not np.all(np.isfinite(weights) & (weights >= 0)):
+        raise RuntimeError("the weights contain inf, nan or an element < 0")
+    total = weights.sum(axis=1, keepdims=True)
+    if np.any(total <= 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    stream = chosen(generator)
+    if replacement:
+        points = stream.draw(lambda numbers: numbers.random((len(weights), num_samples)))
+        edges = np.cumsum(weights / total, axis=1)
+        last = count - 1 - np.argmax(weights[:, ::-1] > 0, axis=1, keepdims=True)
+        drawn = np.stack([np.searchsorted(e, p, side="right") for e, p in zip(edges, points)])
+        drawn = np.minimum(drawn, last)  # rounding may leave the last edge below 1
+    else:
+        # The largest of Gumbel-shifted log weights are a sample without replacement.
+        noise = stream.draw(lambda numbers: numbers.gumbel(size=weights.shape))
+        with np.errstate(divide="ignore"):
+            drawn = np.argsort(-(np.log(weights) + noise), axis=1, kind="stable")[:, :num_samples]
+    return xp.asarray(drawn.reshape(*input.shape[:-1], num_samples).astype("int64"))
+
+
+def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any:
+    """A sample for tensors of means, of deviations, or both."""
+    means, deviations = _values(mean), _values(std)
+    if not np.all(np.asarray(deviations) >= 0):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    shape = np.broadcast_shapes(np.shape(means), np.shape(deviations))
+    return xp.asarray(draw_normal(shape, kind, means, deviations, chosen(generator)))
+
+
+@general(
+    mean=lambda grad: zeros_of(grad),
+    std=lambda grad: zeros_of(grad),
+    method=False,
+    node_name="NormalBackward1",
+)
+def normal_from(xp: Any, mean: Any, std: Any = 1.0, generator: Any = None) -> Any:
+    """Normally distributed numbers, each with its own mean, deviation or both."""
+    kind = std.dtype if isinstance(mean, (int, float)) else mean.dtype
+    for parameter in (mean, std):
+        if not isinstance(parameter, (int, float)):
+            _require_float(parameter, "normal")
+    return _normal_from(xp, mean, std, generator, kind)
+
+
+# ---- in-place fillers ----
+
+
+def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, second: Any) -> Any:
+    """The op that fills a tensor with numbers of one distribution, and its method."""
+
+    def fill(array: Any, a: Any, b: Any, generator: Any) -> None:
+        array[...] = backend_of(array).xp.asarray(draw(array, a, b, chosen(generator)))
+
+    def forward(xp: Any, input: Any, a: Any = first, b: Any = second, generator: Any = None) -> Any:
+        return xp.asarray(draw(input, a, b, chosen(generator)))
+
+    forward.__doc__ = draw.__doc__
+    return general(
+        input=lambda grad: zeros_of(grad),
+        name=name,
+        node_name=node_name,
+        mutate=fill,
+        inplace=True,
+        method=False,
+    )(forward)
+
+
+def _uniform(input: Any, low: float, high: float, generator: Any) -> Any:
+    """Numbers spread evenly over [from, to)."""
+    _require_float(input, "uniform_")
+    if low > high:
+        raise RuntimeError(f"the range [from, to) needs from <= to, but got from={low} > to={high}")
+    widest = np.finfo("float16" if input.dtype == "float16" else "float32").max
+    if input.dtype != "float64" and high - low > widest:
+        raise RuntimeError(f"the range from {low} to {high} is wider than {input.dtype} can hold")
+    return draw_uniform(input.shape, input.dtype, low, high, generator)
+
+
+def _normal(input: Any, mean: float, std: float, generator: Any) -> Any:
+    """Normally distributed numbers."""
+    _require_float(input, "normal_")
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return draw_normal(input.shape, input.dtype, mean, std, generator)
+
+
+def _log_normal(input: Any, mean: float, std: float, generator: Any) -> Any:
+    """Numbers whose logarithms are normally distributed."""
+    _require_float(input, "log_normal_")
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    drawn = draw_normal(input.shape, np.dtype("float64"), mean, std, generator)
+    return _cast(np.asarray(np.exp(drawn)), input.dtype)
+
+
+def _cauchy(input: Any, median: float, sigma: float, generator: Any) -> Any:
+    """Numbers of the Cauchy distribution."""
+    _require_float(input, "cauchy_")
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    drawn = generator.draw(lambda stream: stream.standard_cauchy(input.shape))
+    return _cast(np.asarray(drawn * sigma + median), input.dtype)
+
+
+def _exponential(input: Any, lambd: float, unused: None, generator: Any) -> Any:
+    """Exponentially distributed numbers of rate lambd."""
+    if category_of(input.dtype) != FLOAT:
+        raise RuntimeError(
+            "the exponential distribution is continuous: the tensor must be floating point, not "
+            f"{from_numpy_dtype(input.dtype).name}"
+        )
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    drawn = generator.draw(lambda stream: stream.standard_exponential(input.shape))
+    return _cast(np.asarray(drawn / lambd), input.dtype)
+
+
+def _geometric(input: Any, p: float, unused: None, generator: Any) -> Any:
+    """How many trials of success probability p there are up to the first success."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    drawn = generator.draw(lambda stream: stream.geometric(p, input.shape))
+    return _cast(np.asarray(drawn), input.dtype)
+
+
+def _random(input: Any, low: Any, high: Any, generator: Any) -> Any:
+    """Integers of [from, to), or over all the data type can count to."""
+    if high is None:
+        kind = category_of(input.dtype)
+        if kind == BOOL:
+            high = 2
+        elif kind < FLOAT:
+            high = _limits(input.dtype)[1] + 1
+        else:  # the largest power of two below which every integer is exact
+            high = (
+                2
+                ** {2: 11 if input.dtype == "float16" else 8, 4: 24, 8: 53}[
+                    from_numpy_dtype(input.dtype).to_real().itemsize
+                ]
+            )
+    return draw_integers(input.shape, input.dtype, int(low), int(high), generator)
+
+
+uniform = _filler("uniform", "UniformBackward0", _uniform, 0.0, 1.0)
+normal_fill = _filler("normal_fill", "NormalBackward0", _normal, 0.0, 1.0)
+log_normal = _filler("log_normal", "LogNormalBackward0", _log_normal, 1.0, 2.0)
+cauchy = _filler("cauchy", "CauchyBackward0", _cauchy, 0.0, 1.0)
+exponential = _filler("exponential", "ExponentialBackward0", _exponential, 1.0, None)
+geometric = _filler("geometric", "GeometricBackward0", _geometric, 0.5, None)
+random = _filler("random", "RandomBackward2", _random, 0, None)
+
+
+def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Any:
+    """Fill with numbers spread evenly over [from, to)."""
+    low, high = _bounds("uniform_", args, bounds, (0.0, 1.0))
+    return apply_inplace(uniform, [self, low, high, generator])
+
+
+def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Any:
+    """Fill with integers of [from, to), of [0, to), or over all the data type can count to."""
+    if len(args) == 1 and not bounds:
+        args = (0, *args)
+    low, high = _bounds("random_", args, bounds, (0, None))
+    return apply_inplace(random, [self, low, high, generator])
+
+
+def _bounds(name: str, args: Any, bounds: Any, defaults: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The arguments from and to; the first is a keyword of Python, so it comes in a dict."""
+    given = dict(zip(("from", "to"), defaults))
+    if len(args) > 2 or bounds.keys() - given.keys():
+        raise TypeError(f"{name}() takes from, to and generator, got {args} and {bounds}")
+    given.update(zip(given, args))
+    given.update(bounds)
+    return given["from"], given["to"]
+
+
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+    """Fill with normally distributed numbers."""
+    return apply_inplace(normal_fill, [self, mean, std, generator])
+
+
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+    """Fill with numbers whose logarithms are normally distributed."""
+    return apply_inplace(log_normal, [self, mean, std, generator])
+
+
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+    """Fill with numbers of the Cauchy distribution."""
+    return apply_inplace(cauchy, [self, median, sigma, generator])
+
+
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Any:
+    """Fill with exponentially distributed numbers."""
+    return apply_inplace(exponential, [self, lambd, None, generator])
+
+
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Any:
+    """Fill with the number of trials up to the first success."""
+    return apply_inplace(geometric, [self, p, None, generator])
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Any:
+    """Fill with 1, with probability p, or 0."""
+    return apply_inplace(_bernoulli_p, [self, p, generator])
+
+
+# ---- dropout ----
+
+
+def _mask(input: Tensor, p: float) -> Tensor:
+    """1 / (1 - p) where an element is kept, else 0."""
+    if not 0.0 <= p <= 1.0:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    array = input.array
+    stream = chosen(None)
+    kept = np.asarray(stream.draw(lambda numbers: numbers.random(array.shape, "float32"))) >= p
+    scale = 0.0 if p == 1.0 else 1.0 / (1.0 - p)
+    mask = kept.astype(array.dtype) * array.dtype.type(scale)
+    return Tensor(backend_of(array).from_numpy(np.asarray(mask), input.device))
+
+
+def _keeps_all(input: Tensor, p: float, train: bool) -> bool:
+    return not train or p == 0 or input.array.size == 0
+
+
+@composite(method=False)
+def dropout(input: Tensor, p: float = 0.5, train: bool = True) -> Any:
+    """Zero each element with probability p and scale the others so that the mean stays."""
+    if category_of(input.array.dtype) < FLOAT and train:
+        raise RuntimeError(
+            "dropout: the result can't be cast to an integer type; use a float tensor"
+        )
+    return input if _keeps_all(input, p, train) else mul(input, _mask(input, p))
+
+
+def dropout_(input: Tensor, p: float = 0.5, train: bool = True) -> Any:
+    """In-place form of dropout."""
+    if _keeps_all(input, p, train):
+        return input
+    return apply_inplace(mul, [input, _mask(input, p)])
+
+
+METHODS: dict[str, Any] = {
+    "bernoulli_": bernoulli_,
+    "cauchy_": cauchy_,
+    "exponential_": exponential_,
+    "geometric_": geometric_,
+    "log_normal_": log_normal_,
+    "normal_": normal_,
+    "random_": random_,
+    "uniform_": uniform_,
+}

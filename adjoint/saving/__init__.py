@@ -1,0 +1,1 @@
+"""Tensors and nests of them in files."""

@@ -1,0 +1,1 @@
+"""Tensor: its state, its methods, and how tensors share memory."""

@@ -1,0 +1,186 @@
+"""The autograd state of a tensor, apart from Tensor's methods.
+
+Nodes, hooks and the engine work on `TensorCore`; `Tensor` itself, with its hundreds of methods,
+lies above them and is made through `factory`.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from adjoint import backends
+from adjoint._base import HookTable, WeakBase, mypyc_attr
+from adjoint.autograd.provenance import Source, locate, user_frame
+from adjoint.backends.numpy import numpy_backend
+from adjoint.dtypes import FLOAT, category_of, float32, float64
+
+if TYPE_CHECKING:
+    from adjoint.autograd.node import Node
+
+
+# A constant of a compiled module is looked up at no cost, a name of an interpreted one is not.
+NDARRAY: Final[Any] = backends.NDARRAY
+F32: Final[Any] = float32.numpy_dtype
+F64: Final[Any] = float64.numpy_dtype
+NUMPY_BACKEND: Final[Any] = numpy_backend
+
+
+def backend_of(array: Any) -> Any:
+    """The backend of an array, or of an array type; NumPy's without a look-up."""
+    if type(array) is NDARRAY or array is NDARRAY:
+        return NUMPY_BACKEND
+    return backends.backend_of(array)
+
+
+def is_floating(array: Any) -> bool:
+    """Whether an array holds numbers that can have a gradient: floating or complex ones."""
+    kind = array.dtype
+    return kind is F32 or kind is F64 or category_of(kind) >= FLOAT
+
+
+class Spec:
+    """What an array looks like. Tensors and nodes of one shape share it where they can."""
+
+    loose: bool = False  # a gradient of another data type is taken as it is
+
+    def __init__(self, array: Any) -> None:
+        self.shape: Any = array.shape
+        self.dtype: Any = array.dtype
+        self.array_type: Any = type(array)
+        numpy = self.array_type is NDARRAY
+        self.short: bool = numpy and (self.dtype is F32 or self.dtype is F64)  # may be cut short
+        self.worker: Any = None if numpy else backend_of(array).worker(array)
+
+
+class VersionCounter:
+    """Counts the in-place changes of one piece of memory; its tensor and all views share it."""
+
+    def __init__(self) -> None:
+        self.value = 0
+        self.code: Any = None  # where the last change was made; see source
+        self.instruction = 0
+
+    def bump(self) -> None:
+        """Count a change, and note the line of the user's program that made it."""
+        self.value += 1
+        frame = user_frame(2)
+        if frame is not None:
+            self.code = frame.f_code
+            self.instruction = frame.f_lasti
+
+    def source(self) -> Source | None:
+        """The line of the user's program that made the last change."""
+        return locate(self.code, self.instruction)
+
+
+OWN_DTYPE: Final[Any] = object()  # what grad_dtype is until it is set
+
+
+class Extras:
+    """What few tensors have: views, versions, hooks, an accumulator. Made when first needed."""
+
+    grad_dtype: Any = OWN_DTYPE  # the array library's, of a leaf's gradient; None: as it comes
+
+    def __init__(self) -> None:
+        self.counter: VersionCounter | None = None
+        self.base: "TensorCore | None" = None
+        self.steps: tuple[Any, ...] = ()  # the view operations that lead from base to here
+        self.view_version = 0  # the counter when node was last right for this view
+        self.creation = DEFAULT_VIEW
+        self.accumulator: Any = None  # weak: the accumulator refers to the leaf
+        self.hooks: HookTable | None = None  # a leaf's tensor hooks outlive its accumulator
+        self.post_accumulate: HookTable | None = None
+        self.retains_grad = False
+        self.name: str | None = None
+
+
+# Why a history ends.
+CUT_BY_MODE: Final = 1
+CUT_BY_OP: Final = 2
+CUT_BY_DETACH: Final = 3
+
+DEFAULT_VIEW: Final = 0
+NO_GRAD_VIEW: Final = 1
+MULTI_OUTPUT_VIEW: Final = 2
+CUSTOM_VIEW: Final = 3
+INFERENCE_VIEW: Final = 4
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class TensorCore(WeakBase):
+    """The autograd half of a Tensor: its array, and how it came to be.
+
+    Defaults stand in the class, so that the interpreter need not set them for each tensor.
+    """
+
+    needs_grad: bool = False
+    node: "Node | None" = None
+    output_number: int = 0
+    gradient: "TensorCore | None" = None
+    extras: Extras | None = None
+    special: bool = False  # a subclass that wants to see calls for itself
+    inference: bool = False
+    slow: bool = False  # special or inference: calls must take the general path
+    known: Spec | None = None  # what spec() found
+    cut: int = 0  # why it has no history, though it comes from a tensor that needs a gradient
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def spec(self) -> Spec:
+        """What the array looks like; nodes of this tensor refer to the same record."""
+        if self.known is None:
+            self.known = Spec(self.array)
+        return self.known
+
+    def replace_array(self, array: Any) -> None:
+        """Show another array from now on."""
+        self.array = array
+        self.known = None
+
+    def mark_inference(self) -> None:
+        """It was made in inference mode."""
+        self.inference = True
+        self.slow = True
+
+    def rare(self) -> Extras:
+        """The record of rare state, made if there is none."""
+        if self.extras is None:
+            self.extras = Extras()
+        return self.extras
+
+    def counter(self) -> VersionCounter:
+        """The version counter, made if there is none; a saved result learns of it."""
+        extras = self.rare()
+        if extras.counter is None:
+            node = self.node
+            extras.counter = (
+                VersionCounter() if node is None else node.output_counter(self.output_number)
+            )
+        return extras.counter
+
+    def version(self) -> int:
+        """How often the memory was changed in place."""
+        extras = self.extras
+        if extras is None or extras.counter is None:
+            return 0
+        return extras.counter.value
+
+
+class _Factory:
+    """How this layer makes Tensors, whose class lies above it."""
+
+    def __init__(self) -> None:
+        self.tensor: Callable[[Any], TensorCore] = TensorCore
+
+
+factory: Final[_Factory] = _Factory()
+
+
+def set_tensor_factory(make: Callable[[Any], TensorCore]) -> None:
+    """Tell the graph how to wrap an array in a Tensor."""
+    factory.tensor = make
+
+
+def raw(grad: Any) -> Any:
+    """The array of a gradient that may be a Tensor."""
+    return grad.array if isinstance(grad, TensorCore) else grad

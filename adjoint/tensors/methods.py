@@ -1,0 +1,59 @@
+"""Gives Tensor the methods and properties that are no ops."""
+
+from typing import Any
+
+from adjoint.autograd import entry_points, saved_attributes
+from adjoint.call import dispatch
+from adjoint.creation import factories
+from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops import attach_all
+from adjoint.tensors import interop, pickling, printing, subclass
+from adjoint.tensors.tensor import Tensor
+
+for _home in (factories, interop, pickling, printing, subclass):
+    attach_all(_home)
+saved_attributes.attach_all()
+
+dispatch.operators.from_data = factories.from_data
+dispatch.operators.as_subclass = subclass.as_subclass
+
+
+def backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of this tensor with respect to the leaves to their `.grad`."""
+    entry_points.backward(self, gradient, retain_graph, create_graph, None, inputs)
+
+
+def _delete_grad(self: Tensor) -> None:
+    self.gradient = None
+
+
+def _keep(name: str) -> Any:
+    """Why an attribute that every tensor has can't be deleted."""
+
+    def refuse(self: Tensor) -> None:
+        raise RuntimeError(f"a tensor's {name} can't be deleted")
+
+    return refuse
+
+
+def _index(self: Tensor) -> int:
+    if category_of(self.array.dtype) >= FLOAT:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(self.item())
+
+
+_grad: Any = Tensor.grad
+_tensor: Any = Tensor
+_tensor.backward = backward
+_tensor.__index__ = _index  # a compiled class has no place for it
+# A compiled property has no deleter, so that `del x.grad` works only through this one.
+_tensor.grad = property(_grad.__get__, _grad.__set__, _delete_grad)
+for _name in ("data", "requires_grad"):
+    _old: Any = getattr(Tensor, _name)
+    setattr(Tensor, _name, property(_old.__get__, _old.__set__, _keep(_name)))

@@ -1,0 +1,74 @@
+"""Copies and pickles of tensors.
+
+A pickle holds the elements, `requires_grad`, the class and the attributes a user has set; neither
+history nor `.grad` nor hooks. Tensors that shared memory no longer do when they are loaded, and a
+view is stored without the rest of its base. `copy.copy` shares the memory.
+"""
+
+import copy
+from typing import Any
+
+from adjoint.autograd.hooks import warn_if_has_hooks
+from adjoint.backends import backend_for, backend_of
+from adjoint.device import CPU, device
+from adjoint.ops.arranging.conversion import clone
+from adjoint.tensors.core import TensorCore
+from adjoint.tensors.subclass import make_subclass
+from adjoint.tensors.tensor import Tensor
+
+# What autograd keeps in a tensor, which is no attribute of the user's. A compiled tensor keeps it
+# apart, and has no dictionary before the user sets something.
+_INNER = {*getattr(TensorCore, "__annotations__", {}), "array", "prepared"}
+
+
+def attributes_of(self: Tensor) -> dict[str, Any]:
+    """What the user has set on a tensor."""
+    attributes: dict[str, Any] = getattr(self, "__dict__", {})
+    return {name: value for name, value in attributes.items() if name not in _INNER}
+
+
+def _made(kind: Any, array: Any, requires_grad: bool) -> Any:
+    """A leaf of a class on an array."""
+    made = Tensor(array) if kind is Tensor else make_subclass(kind, Tensor(array))
+    return made.requires_grad_() if requires_grad else made
+
+
+def rebuilt(
+    kind: Any, array: Any, where: str, requires_grad: bool, attributes: dict[str, Any]
+) -> Any:
+    """A tensor from its pickle."""
+    place = device(where)
+    made = _made(kind, backend_for(place).from_numpy(array, place), requires_grad)
+    for name, value in attributes.items():
+        setattr(made, name, value)
+    return made
+
+
+def reduced(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    """What pickle keeps of a tensor."""
+    warn_if_has_hooks(self)
+    place = self.device
+    array = self.array if place == CPU else backend_of(self.array).to_numpy(self.array)
+    return (rebuilt, (type(self), array, str(place), self.requires_grad, attributes_of(self)))
+
+
+def deep_copied(self: Tensor, memo: dict[int, Any]) -> Any:
+    """A leaf with memory of its own, and its gradient and attributes copied as well."""
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            f"protocol at the moment, and this one comes from {self.grad_fn!r}. Copy "
+            "tensor.detach() instead."
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    made = _made(type(self), clone(self.detach()).array, self.requires_grad)
+    memo[id(self)] = made
+    if self.gradient is not None:
+        made.gradient = copy.deepcopy(self.gradient, memo)
+    for name, value in attributes_of(self).items():
+        setattr(made, name, copy.deepcopy(value, memo))
+    return made
+
+
+METHODS: dict[str, Any] = {"__reduce_ex__": reduced, "__deepcopy__": deep_copied}

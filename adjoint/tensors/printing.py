@@ -1,0 +1,247 @@
+"""Tensors as text."""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from adjoint.backends import backend_of
+from adjoint.backends.numpy import numpy_backend
+from adjoint.dtypes import bool_, default_complex, get_default_dtype, int64
+from adjoint.tensors.tensor import Tensor
+
+__all__ = ["get_printoptions", "printoptions", "set_printoptions"]
+
+np = numpy_backend.xp
+
+
+class _Options:
+    """How tensors are shown."""
+
+    def __init__(self) -> None:
+        self.precision = 4
+        self.threshold: float = 1000
+        self.edgeitems = 3
+        self.linewidth = 80
+        self.sci_mode: bool | None = None  # None: by the size of the numbers
+
+
+_options = _Options()
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Digits after the point, elements before a summary, its edges, width, and notation."""
+    if profile is not None:
+        vars(_options).update(_PROFILES[profile])
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    vars(_options).update({name: value for name, value in given.items() if value is not None})
+    _options.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The settings of set_printoptions."""
+    return dict(vars(_options))
+
+
+@contextlib.contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """set_printoptions for the time of a `with`."""
+    before = get_printoptions()
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        set_printoptions(**before)
+
+
+# ---- numbers ----
+
+
+class _Style:
+    """How the elements of one tensor are written, and how wide that is."""
+
+    def __init__(self, write: Callable[[Any], str], width: int) -> None:
+        self.write = write
+        self.width = width
+
+    def __call__(self, value: Any) -> str:
+        return self.write(value).rjust(self.width)
+
+
+def _style(values: Any) -> _Style:
+    """The style for a flat array of elements."""
+    if values.dtype.kind in "bui":
+        return _Style(str, max(len(str(value)) for value in values.tolist()))
+    if values.dtype.kind == "c":
+        return _complex_style(values)
+    return _float_style(values.astype("float64"))
+
+
+def _float_style(values: Any) -> _Style:
+    """Plain digits where they show enough of every number, powers of ten otherwise."""
+    sizes = np.abs(values[np.isfinite(values) & (values != 0)])
+    scientific, whole = False, True
+    if sizes.size:
+        low, high = float(sizes.min()), float(sizes.max())
+        whole = bool(np.all(sizes == np.ceil(sizes)))
+        scientific = high / low > 1000.0 or high > 1.0e8 or (not whole and low < 1.0e-4)
+        if _options.sci_mode is not None:
+            scientific = _options.sci_mode
+    write = _float_writer(scientific, whole)
+    seen = values[np.isfinite(values) & (values != 0)].tolist()
+    return _Style(write, max((len(write(value)) for value in seen), default=1))
+
+
+def _float_writer(scientific: bool, whole: bool) -> Callable[[float], str]:
+    precision = _options.precision
+
+    def write(value: float) -> str:
+        if scientific:
+            return f"{value:.{precision}e}"
+        if not whole:
+            return f"{value:.{precision}f}"
+        return f"{value:.0f}" + ("." if math.isfinite(value) else "")
+
+    return write
+
+
+def _complex_style(values: Any) -> _Style:
+    """Both parts, each in the style of its kind."""
+    real = _float_style(values.real.astype("float64"))
+    imaginary = _float_style(values.imag.astype("float64"))
+
+    def write(value: complex) -> str:
+        second = imaginary(value.imag).lstrip() + "j"
+        return real(value.real) + ("" if second[0] in "+-" else "+") + second
+
+    return _Style(write, real.width + imaginary.width + 1)
+
+
+# ---- arrays ----
+
+
+def _edges(array: Any) -> Any:
+    """The elements a summary shows."""
+    edge = _options.edgeitems
+    for axis, length in enumerate(array.shape):
+        if length > 2 * edge:
+            shown = [*range(edge), *range(length - edge, length)]
+            array = np.take(array, shown, axis=axis)
+    return array
+
+
+def _body(array: Any, indent: int, style: _Style, summarise: bool) -> str:
+    """Nested brackets; `indent` is the column they begin in."""
+    edge = _options.edgeitems
+    if array.ndim == 0:
+        return _padded(array, style)(array.item())
+    cut = summarise and len(array) > 2 * edge
+    if array.ndim == 1:
+        return _row(array, indent, style, cut)
+    groups = [array[:edge], array[-edge:]] if cut else [array]
+    parts = [[_body(row, indent + 1, style, summarise) for row in group] for group in groups]
+    lines = [*parts[0], "...", *parts[1]] if cut else parts[0]
+    gap = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
+    return f"[{gap.join(lines)}]"
+
+
+def _row(array: Any, indent: int, style: _Style, cut: bool) -> str:
+    """One dimension, in as many lines as it takes."""
+    edge = _options.edgeitems
+    groups = [array[:edge], array[-edge:]] if cut else [array]
+    parts = [[*map(_padded(array, style), group.tolist())] for group in groups]
+    words = [*parts[0], " ...", *parts[1]] if cut else parts[0]
+    count = max(1, (_options.linewidth - indent) // (style.width + 2))
+    lines = [", ".join(words[i : i + count]) for i in range(0, len(words), count)]
+    gap = ",\n" + " " * (indent + 1)
+    return f"[{gap.join(lines)}]"
+
+
+def _padded(array: Any, style: _Style) -> Callable[[Any], str]:
+    """Complex numbers are padded in their parts, all others as a whole."""
+    return style.write if array.dtype.kind == "c" else style
+
+
+# ---- the whole ----
+
+
+def _notes(self: Tensor) -> list[str]:
+    """What is said after the elements."""
+    notes: list[str] = []
+    if self.device.type != "cpu":
+        notes.append(f"device='{self.device}'")
+    kind = self.dtype
+    if self.array.size == 0:
+        if self.ndim != 1:
+            notes.append(f"size={tuple(self.array.shape)}")
+        if kind is not get_default_dtype():
+            notes.append(f"dtype={kind!r}")
+    elif kind not in (get_default_dtype(), default_complex(), int64, bool_):
+        notes.append(f"dtype={kind!r}")
+    try:
+        node = self.grad_fn
+    except RuntimeError:  # a view whose memory was changed in a way that left it no gradient
+        return [*notes, "grad_fn=<Invalid>"]
+    if node is not None:
+        notes.append(f"grad_fn=<{node.name()}>")
+    elif self.requires_grad:
+        notes.append("requires_grad=True")
+    return notes
+
+
+def tensor_text(self: Tensor) -> str:
+    """tensor([1., 2.], requires_grad=True)."""
+    kind = type(self)
+    opening = "tensor(" if kind is Tensor else f"{kind.__name__}("
+    indent = len(opening)
+    array = backend_of(self.array).to_numpy(self.array)
+    if array.size == 0:
+        text = opening + "[]"
+    else:
+        summarise = array.size > _options.threshold
+        style = _style((_edges(array) if summarise else array).reshape(-1))
+        if array.dtype.kind not in "buifc":
+            array = array.astype("float32")
+        text = opening + _body(array, indent, style, summarise)
+    column = len(text) - text.rfind("\n") + 1
+    for note in _notes(self):
+        if column + len(note) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + note
+            column = indent + len(note)
+        else:
+            text += ", " + note
+            column += len(note) + 2
+    return text + ")"
+
+
+def format_tensor(self: Tensor, spec: str) -> str:
+    """A single number is formatted as Python's; anything else only as a whole."""
+    if self.array.ndim == 0 and spec:
+        return format(self.item(), spec)
+    if self.array.ndim == 0 and type(self) is Tensor:
+        return str(self.item())
+    return object.__format__(self, spec)
+
+
+METHODS: dict[str, Any] = {
+    "__repr__": tensor_text,
+    "__str__": tensor_text,
+    "__format__": format_tensor,
+}

@@ -1,0 +1,92 @@
+"""Subclasses of Tensor: how they are made, and how they see and keep operations.
+
+A subclass with `__torch_function__` is handed every op that one of its instances takes part in.
+Tensor's own, which a subclass inherits, runs the op and makes the results instances of the
+subclass. A class that sets `__torch_function__ = None` takes part as a plain tensor.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from adjoint.call.context import change_overrides
+from adjoint.ops.arranging.conversion import alias
+from adjoint.tensors.tensor import Tensor
+
+
+def _check(kind: Any) -> None:
+    if not (isinstance(kind, type) and issubclass(kind, Tensor)):
+        raise TypeError(
+            f"{kind!r} does not inherit from Tensor, so no tensor can be made an instance of it"
+        )
+
+
+def _instance(kind: Any, array: Any) -> Any:
+    """An instance of a subclass on an array; the subclass's own __init__ is not run."""
+    made = Tensor.__new__(kind)
+    Tensor.__init__(made, array)
+    return made
+
+
+def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+    """An instance of cls on the memory of data, without its history."""
+    _check(cls)
+    data.up_to_date()
+    made = _instance(cls, data.array)
+    made.rare().counter = data.counter()
+    if require_grad:
+        made.requires_grad_()
+    if data.inference:
+        made.mark_inference()
+    return made
+
+
+def as_subclass(self: Tensor, cls: Any) -> Any:
+    """The same memory and history as an instance of cls."""
+    _check(cls)
+    with plain():
+        shown = alias(self)
+    made = _instance(cls, shown.array)
+    made.node, made.output_number = shown.node, shown.output_number
+    made.needs_grad, made.extras = shown.needs_grad, shown.extras
+    if shown.inference:
+        made.mark_inference()
+    return made
+
+
+@contextlib.contextmanager
+def plain() -> Iterator[None]:
+    """Inside, in the calling context, instances of subclasses are treated as plain tensors."""
+    before = change_overrides(False)
+    try:
+        yield
+    finally:
+        change_overrides(before)
+
+
+def _converted(result: Any, kind: Any) -> Any:
+    """Results of an op as instances of a subclass."""
+    if isinstance(result, Tensor):
+        return result if isinstance(result, kind) else as_subclass(result, kind)
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*[_converted(element, kind) for element in result])
+    if isinstance(result, (tuple, list)):
+        return type(result)([_converted(element, kind) for element in result])
+    return result
+
+
+def torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Run func on its arguments as on plain tensors; the results are instances of cls."""
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    named = kwargs or {}
+    with plain():
+        result = func(*args, **named)
+    return _converted(result, cls)
+
+
+METHODS: dict[str, Any] = {
+    "_make_subclass": staticmethod(make_subclass),
+    "as_subclass": as_subclass,
+    "__torch_function__": classmethod(torch_function),
+}

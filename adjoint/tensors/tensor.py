@@ -1,0 +1,649 @@
+"""Tensor: an array with a place in the graph. Most of its methods come from the op table."""
+
+import warnings
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from adjoint._base import HookTable, mypyc_attr
+from adjoint.autograd.hooks import ACCUMULATE, TENSOR, RemovableHandle, register
+from adjoint.autograd.node import Node, accumulator_of, expect_dtype, gradient_spec
+from adjoint.backends import lookup
+from adjoint.call.context import is_inference_mode_enabled
+from adjoint.device import device
+from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
+from adjoint.tensors.core import CUT_BY_DETACH, NDARRAY, TensorCore, backend_of, set_tensor_factory
+from adjoint.tensors.size import Size
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Tensor(TensorCore):
+    """An n-dimensional array of one data type, that records what is done with it."""
+
+    prepared: bool = False
+
+    def __init__(self, array: Any = None, *sizes: Any) -> None:
+        if type(self) is Tensor and type(array) is NDARRAY and not sizes:
+            self.array = array  # the way of every result; defaults do the rest
+            return
+        if type(self) is not Tensor and self.prepared:
+            return  # a subclass's __new__ has made it already
+        if type(array) is not NDARRAY:
+            array = legacy_array(array, sizes)
+        super().__init__(array)
+        self.prepared = True
+        if type(self) is not Tensor:
+            self.special = self.slow = wants_calls(type(self))
+
+    # ---- what it is ----
+
+    @property
+    def shape(self) -> Any:
+        """The size of each dimension."""
+        return Size(self.current_array().shape)
+
+    @property
+    def dtype(self) -> dtype:
+        """The data type of the elements."""
+        return from_numpy_dtype(self.array.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the elements are."""
+        where: device = backend_of(self.array).device(self.array)
+        return where
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        number: int = self.array.ndim
+        return number
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether its gradient ends here: it was made by the user, or needs no gradient."""
+        if self.extras is not None:
+            self.refresh(True)
+        return self.node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that takes its gradient further; None for a leaf."""
+        if self.extras is not None:
+            self.refresh(True)
+        return None if self.node is None else self.node.shown()
+
+    @property
+    def output_nr(self) -> int:
+        """Which of its node's outputs it is."""
+        return self.output_number
+
+    @property
+    def _version(self) -> int:
+        return self.version()
+
+    @property
+    def _base(self) -> Any:
+        return None if self.extras is None else self.extras.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode."""
+        return self.inference
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are computed for it."""
+        if self.needs_grad or self.extras is None or self.extras.base is None:
+            return self.needs_grad
+        return self.extras.base.needs_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+        """Start or stop computing gradients for a leaf."""
+        if self.node is not None:
+            if requires_grad:
+                return self
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        if requires_grad and category_of(self.array.dtype) < FLOAT:
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients; this one "
+                f"is {self.dtype.name}: convert it with .to(adjoint.float32) first"
+            )
+        if requires_grad and self.inference and not is_inference_mode_enabled():
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed; clone() it first"
+            )
+        self.needs_grad = bool(requires_grad)
+        return self
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that backward has accumulated for it."""
+        if self.gradient is None and self.node is not None and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: "
+                "backward fills it only after retain_grad()",
+                stacklevel=2,
+            )
+        return self.gradient
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got {type(value).__name__}"
+                )
+            if value is self:
+                raise RuntimeError("can't assign a tensor as its own grad")
+            if value.array.shape != self.array.shape:
+                raise RuntimeError(
+                    f"assigned grad has data of a different size: {list(value.array.shape)} for a "
+                    f"tensor of shape {list(self.array.shape)}"
+                )
+            spec = gradient_spec(self)
+            if value.array.dtype != spec.dtype and not spec.loose:
+                raise RuntimeError(
+                    "assigned grad has data of a different type: attempting to assign a gradient "
+                    f"with dtype {value.dtype.name} to a tensor with grad_dtype "
+                    f"{from_numpy_dtype(spec.dtype).name}; convert it, or set grad_dtype"
+                )
+        self.gradient = value
+
+    @property
+    def grad_dtype(self) -> Any:
+        """The data type of a leaf's gradient: its own unless set; None if gradients stay as made.
+
+        Gradients that backward brings are cast to it, and one that is assigned must have it.
+        """
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors")
+        spec = gradient_spec(self)
+        return None if spec.loose else from_numpy_dtype(spec.dtype)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        if value is not None and not isinstance(value, dtype):
+            raise RuntimeError(f"grad_dtype must be a dtype or None, got {type(value).__name__}")
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors")
+        kind = None if value is None else value.numpy_dtype
+        old = self.gradient
+        if old is not None and kind is not None and old.array.dtype != kind:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to {from_numpy_dtype(kind).name} because there is already "
+                f"a gradient with dtype {from_numpy_dtype(old.array.dtype).name}; set .grad to "
+                "None first"
+            )
+        expect_dtype(self, kind)
+
+    # ---- memory shared with others ----
+
+    def up_to_date(self) -> None:
+        """See refresh; free for the many tensors that have nothing rare about them."""
+        if self.extras is not None:
+            self.refresh()
+
+    def refresh(self, asked: bool = False) -> None:
+        """If this is a view whose memory was changed elsewhere, find its node anew."""
+        extras = self.extras
+        if extras is not None and extras.base is not None and extras.counter is not None:
+            if extras.counter.value != extras.view_version:
+                views.regenerate(self, asked)
+
+    def current_array(self) -> Any:
+        """The array, made anew if it is a view whose library can't share memory."""
+        if self.extras is not None and type(self.array) is not NDARRAY:
+            self.refresh()
+        return self.array
+
+    def overwrite(self, result: Any, name: str) -> "Tensor":
+        """Become the result of a call with out=self."""
+        return views.overwrite(self, result, name)
+
+    def shared(self) -> "Tensor":
+        """A tensor without history on the same memory, counting versions together."""
+        other = Tensor(self.array)
+        other.rare().counter = self.counter()
+        other.inference = other.slow = self.inference
+        return other
+
+    def detach(self) -> "Tensor":
+        """The same values without history; in-place changes to either are seen by both."""
+        self.current_array()
+        plain = self.shared()
+        if self.needs_grad:
+            plain.cut = CUT_BY_DETACH
+        return dispatch.operators.as_subclass(plain, type(self)) if self.special else plain
+
+    def detach_(self) -> "Tensor":
+        """Forget how it was made; it becomes a leaf."""
+        if self._is_view():
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead, or view the detached base."
+            )
+        self.node = None
+        self.output_number = 0
+        self.cut = CUT_BY_DETACH
+        self.needs_grad = False
+        return self
+
+    @property
+    def data(self) -> "Tensor":
+        """The same memory without history; changes through it go unnoticed by autograd."""
+        return Tensor(self.current_array())
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"data must be set to a Tensor, got {type(value).__name__}")
+        if category_of(value.array.dtype) < FLOAT and self.needs_grad:
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point"
+            )
+        self.replace_array(value.array)
+
+    # ---- hooks ----
+
+    def register_hook(
+        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+    ) -> RemovableHandle:
+        """Call hook with the gradient each time it is computed; what it returns replaces it."""
+        self.up_to_date()
+        if not self.needs_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self.node
+        if node is None:
+            extras = self.rare()
+            if extras.hooks is None:
+                extras.hooks = HookTable()
+                accumulator_of(self).any_hooks().tensor[0] = extras.hooks
+            return register(extras.hooks, hook, TENSOR, name, once, context)
+        tables = node.any_hooks().tensor
+        number = self.output_number
+        if number not in tables:
+            tables[number] = HookTable()
+        return register(tables[number], hook, TENSOR, name, once, context)
+
+    def register_post_accumulate_grad_hook(
+        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+    ) -> RemovableHandle:
+        """Call hook with the leaf once its grad has been updated."""
+        if not self.needs_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.node is not None:
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        extras = self.rare()
+        if extras.post_accumulate is None:
+            extras.post_accumulate = HookTable()
+            accumulator_of(self).any_hooks()
+        table = extras.post_accumulate
+        return register(table, hook, ACCUMULATE, name, once, context)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a tensor that is no leaf in its grad."""
+        self.up_to_date()
+        if not self.needs_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.node is None:
+            return
+        extras = self.rare()
+        extras.retains_grad = True
+        self.node.any_hooks().retain[self.output_number] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether it is no leaf and keeps its gradient."""
+        return self.node is not None and self.extras is not None and self.extras.retains_grad
+
+    def keep_grad(self, grad: "Tensor") -> None:
+        """The engine's answer to retain_grad."""
+        old = self.gradient
+        if old is None:
+            self.gradient = (
+                grad if grad.needs_grad else Tensor(backend_of(grad.array).copy(grad.array))
+            )
+        else:
+            self.gradient = old + grad
+
+    # ---- operators ----
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.add, self, other)
+        return dispatch.operate(dispatch.operators.add, self, other, other)
+
+    def __radd__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.add, other, self)
+        return dispatch.operate(dispatch.operators.add, other, self, other)
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.sub, self, other)
+        return dispatch.operate(dispatch.operators.sub, self, other, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.sub, other, self)
+        return dispatch.operate(dispatch.operators.sub, other, self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.mul, self, other)
+        return dispatch.operate(dispatch.operators.mul, self, other, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.mul, other, self)
+        return dispatch.operate(dispatch.operators.mul, other, self, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.truediv, self, other)
+        return dispatch.operate(dispatch.operators.truediv, self, other, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.truediv, other, self)
+        return dispatch.operate(dispatch.operators.truediv, other, self, other)
+
+    def __floordiv__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.floordiv, self, other)
+        return dispatch.operate(dispatch.operators.floordiv, self, other, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.floordiv, other, self)
+        return dispatch.operate(dispatch.operators.floordiv, other, self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.remainder, self, other)
+        return dispatch.operate(dispatch.operators.remainder, self, other, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.remainder, other, self)
+        return dispatch.operate(dispatch.operators.remainder, other, self, other)
+
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.pow, self, other)
+        return dispatch.operate(dispatch.operators.pow, self, other, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.pow, other, self)
+        return dispatch.operate(dispatch.operators.pow, other, self, other)
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, (bool, int, float, complex)):
+            return NotImplemented
+        return dispatch.operate(dispatch.operators.matmul, self, other, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        if isinstance(other, (bool, int, float, complex)):
+            return NotImplemented
+        return dispatch.operate(dispatch.operators.matmul, other, self, other)
+
+    def __and__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.bitwise_and, self, other)
+        return dispatch.operate(dispatch.operators.bitwise_and, self, other, other)
+
+    def __rand__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.bitwise_and, other, self)
+        return dispatch.operate(dispatch.operators.bitwise_and, other, self, other)
+
+    def __or__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.bitwise_or, self, other)
+        return dispatch.operate(dispatch.operators.bitwise_or, self, other, other)
+
+    def __ror__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.bitwise_or, other, self)
+        return dispatch.operate(dispatch.operators.bitwise_or, other, self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.bitwise_xor, self, other)
+        return dispatch.operate(dispatch.operators.bitwise_xor, self, other, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.bitwise_xor, other, self)
+        return dispatch.operate(dispatch.operators.bitwise_xor, other, self, other)
+
+    def __lshift__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.lshift, self, other)
+        return dispatch.operate(dispatch.operators.lshift, self, other, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.lshift, other, self)
+        return dispatch.operate(dispatch.operators.lshift, other, self, other)
+
+    def __rshift__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.rshift, self, other)
+        return dispatch.operate(dispatch.operators.rshift, self, other, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.rshift, other, self)
+        return dispatch.operate(dispatch.operators.rshift, other, self, other)
+
+    def __iadd__(self, other: Any) -> Any:
+        return dispatch.operators.add_(self, other) if can_operate(other) else NotImplemented
+
+    def __isub__(self, other: Any) -> Any:
+        return dispatch.operators.sub_(self, other) if can_operate(other) else NotImplemented
+
+    def __imul__(self, other: Any) -> Any:
+        return dispatch.operators.mul_(self, other) if can_operate(other) else NotImplemented
+
+    def __itruediv__(self, other: Any) -> Any:
+        return dispatch.operators.truediv_(self, other) if can_operate(other) else NotImplemented
+
+    def __ifloordiv__(self, other: Any) -> Any:
+        return dispatch.operators.floordiv_(self, other) if can_operate(other) else NotImplemented
+
+    def __imod__(self, other: Any) -> Any:
+        return dispatch.operators.remainder_(self, other) if can_operate(other) else NotImplemented
+
+    def __ipow__(self, other: Any) -> Any:
+        return dispatch.operators.pow_(self, other) if can_operate(other) else NotImplemented
+
+    def __iand__(self, other: Any) -> Any:
+        function = dispatch.operators.bitwise_and_
+        return function(self, other) if can_operate(other) else NotImplemented
+
+    def __ior__(self, other: Any) -> Any:
+        function = dispatch.operators.bitwise_or_
+        return function(self, other) if can_operate(other) else NotImplemented
+
+    def __ixor__(self, other: Any) -> Any:
+        function = dispatch.operators.bitwise_xor_
+        return function(self, other) if can_operate(other) else NotImplemented
+
+    def __ilshift__(self, other: Any) -> Any:
+        return dispatch.operators.lshift_(self, other) if can_operate(other) else NotImplemented
+
+    def __irshift__(self, other: Any) -> Any:
+        return dispatch.operators.rshift_(self, other) if can_operate(other) else NotImplemented
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.eq, self, other)
+        return dispatch.operate(dispatch.operators.eq, self, other, other)
+
+    def __ne__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.ne, self, other)
+        return dispatch.operate(dispatch.operators.ne, self, other, other)
+
+    def __lt__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.lt, self, other)
+        return dispatch.operate(dispatch.operators.lt, self, other, other)
+
+    def __le__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.le, self, other)
+        return dispatch.operate(dispatch.operators.le, self, other, other)
+
+    def __gt__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.gt, self, other)
+        return dispatch.operate(dispatch.operators.gt, self, other, other)
+
+    def __ge__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
+            return dispatch.binary(dispatch.operators.ge, self, other)
+        return dispatch.operate(dispatch.operators.ge, self, other, other)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __neg__(self) -> Any:
+        return dispatch.unary(dispatch.operators.neg, self)
+
+    def __pos__(self) -> Any:
+        return dispatch.unary(dispatch.operators.positive, self)
+
+    def __abs__(self) -> Any:
+        return dispatch.unary(dispatch.operators.abs, self)
+
+    def __invert__(self) -> Any:
+        if category_of(self.array.dtype) >= FLOAT:
+            raise TypeError(f"~ is defined on integer and boolean tensors, not {self.dtype.name}")
+        return dispatch.operators.bitwise_not(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        return dispatch.operators.getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        dispatch.operators.setitem_(self, index, value)
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("elements of a Tensor can't be deleted; pick those to keep by indexing")
+
+    # ---- as Python values ----
+
+    def numpy_array(self) -> Any:
+        """The elements as a NumPy array, whatever the backend; without a copy on the CPU."""
+        return backend_of(self.array).to_numpy(self.current_array())
+
+    def item(self) -> Any:
+        """The one element as a Python number."""
+        if self.array.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self.array.size} elements cannot be converted to Scalar; "
+                "use tolist(), or pick one element"
+            )
+        return self.numpy_array().item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self.numpy_array().tolist()
+
+    def __len__(self) -> int:
+        if self.array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        length: int = self.array.shape[0]
+        return length
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            what = "more than one value" if self.array.size else "no values"
+            raise RuntimeError(
+                f"Boolean value of Tensor with {what} is ambiguous; use .any() or .all()"
+            )
+        return bool(self.numpy_array().item())
+
+    def number(self) -> Any:
+        """The one element, for Python's own conversions, whose callers expect a ValueError."""
+        if self.array.size != 1:
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars; this one has "
+                f"{self.array.size}"
+            )
+        return self.item()
+
+    def real_number(self) -> Any:
+        """The one element, for conversions to what can't be complex."""
+        value = self.number()
+        if isinstance(value, complex):
+            raise RuntimeError(
+                f"the value {value} cannot be converted to a real number; take .real or abs() first"
+            )
+        return value
+
+    def __float__(self) -> float:
+        return float(self.real_number())
+
+    def __int__(self) -> int:
+        return int(self.real_number())
+
+    def __complex__(self) -> complex:
+        return complex(self.number())
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(dispatch.operators.unbind(self))
+
+    def __contains__(self, element: Any) -> bool:
+        if not can_operate(element):
+            raise RuntimeError(
+                f"a tensor contains numbers, or tensors; not a {type(element).__name__}"
+            )
+        return bool((self == element).any())
+
+
+def can_operate(other: Any) -> bool:
+    """Whether an operator can work with this; if not, the other operand is asked."""
+    return isinstance(other, (Tensor, bool, int, float, complex)) or lookup(type(other)) is not None
+
+
+def legacy_array(value: Any, sizes: tuple[Any, ...]) -> Any:
+    """The array of Tensor(value): an array of some library, data, or sizes."""
+    backend = lookup(type(value))
+    if backend is not None and not sizes:
+        return backend.asarray(value)
+    return dispatch.operators.from_data(value, sizes)
+
+
+def wants_calls(kind: Any) -> bool:
+    """Whether a subclass handles calls itself."""
+    return getattr(kind, "__torch_function__", None) is not None
+
+
+def plain(array: Any) -> TensorCore:
+    """A tensor without history; as a function it is quicker to call than the class."""
+    return Tensor(array)
+
+
+set_tensor_factory(plain)
+
+# Last, because calls, views and Tensor need one another: these two find the class made.
+import adjoint.call.dispatch as dispatch  # noqa: E402
+import adjoint.tensors.views as views  # noqa: E402

@@ -1,0 +1,590 @@
+"""Views and in-place changes: tensors that share memory share their history.
+
+A view remembers its base and the view operations that lead to it. When the memory changes, the
+base gets a new node and each view replays those operations to find its own (docs/notes/views.md).
+"""
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import adjoint.call.dispatch as dispatch
+from adjoint.autograd import intermediates
+from adjoint.autograd.hooks import attach_region_hooks
+from adjoint.autograd.node import (
+    ANY_DEPTH,
+    Node,
+    SavedItem,
+    broadcasts_to,
+    conform,
+    edge_node,
+    mark,
+    next_sequence_number,
+)
+from adjoint.autograd.saved_tensors import before_change
+from adjoint.backends.numpy import numpy_backend
+from adjoint.call.context import (
+    DEFAULT,
+    ambient,
+    change_grad_enabled,
+    is_grad_enabled,
+    overrides_enabled,
+    switchboard,
+)
+from adjoint.call.errors import complaint
+from adjoint.call.promotion import common_backend, promoted, unwrapped
+from adjoint.call.record import needs, pack_all, record
+from adjoint.dtypes import can_cast, from_numpy_dtype
+from adjoint.tensors.core import (
+    CUSTOM_VIEW,
+    DEFAULT_VIEW,
+    INFERENCE_VIEW,
+    MULTI_OUTPUT_VIEW,
+    NDARRAY,
+    NO_GRAD_VIEW,
+    TensorCore,
+    VersionCounter,
+    backend_of,
+    factory,
+    is_floating,
+)
+from adjoint.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from adjoint.ops.op import Op
+
+
+def replay(base: Any, steps: tuple[Any, ...]) -> Any:
+    """The view operations again, on another base: a Tensor or a raw array."""
+    for op, rest, number in steps:
+        if isinstance(base, TensorCore):
+            base = dispatch.apply(op, [base, *rest])
+        else:
+            base = dispatch.apply_raw(op, [base, *rest])
+        if number >= 0:
+            base = base[number]
+    return base
+
+
+def regenerate(view: Tensor, asked: bool) -> None:
+    """The memory of a view was changed elsewhere, or unrecorded: find the view's node anew.
+
+    Where nothing is recorded the node can wait, unless it is `asked` for.
+    """
+    extras = view.extras
+    assert extras is not None and extras.base is not None and extras.counter is not None
+    base: Any = extras.base
+    immutable = not backend_of(base.array).mutable
+    if not asked and not is_grad_enabled():
+        if immutable:
+            view.replace_array(replay(base.array, extras.steps))
+        return
+    if base.needs_grad or view.node is not None:  # or else it is a leaf of its own, and stays one
+        if extras.creation != DEFAULT_VIEW:
+            raise refusal(view, extras.creation, "its base or another view of its base has been")
+        before = change_grad_enabled(True)
+        try:
+            fresh = replay(base, extras.steps)
+        finally:
+            change_grad_enabled(before)
+        old, old_number = view.node, view.output_number
+        view.node, view.output_number = fresh.node, fresh.output_number
+        view.needs_grad = fresh.needs_grad
+        move_retain_grad(view, old, old_number)
+        if immutable:
+            view.replace_array(fresh.array)
+    elif immutable:
+        view.replace_array(replay(base.array, extras.steps))
+    extras.view_version = extras.counter.value
+
+
+def refusal(view: Tensor, creation: int, what: str) -> RuntimeError:
+    """Why a view of this kind can't be changed."""
+    if creation in (MULTI_OUTPUT_VIEW, CUSTOM_VIEW):
+        name = "a function" if view.node is None else view.node.name().partition("Backward")[0]
+        reason = "was created inside a custom Function, whose backward does not know of the change"
+        if creation == MULTI_OUTPUT_VIEW:
+            reason = "is the output of a function that returns multiple views"
+        return RuntimeError(
+            f"Output {view.output_number} of {name} is a view and {what} modified inplace. This "
+            f"view {reason}; use the out-of-place form of the change instead, or clone the view."
+        )
+    made = {NO_GRAD_VIEW: "in no_grad mode", INFERENCE_VIEW: "in inference mode"}[creation]
+    return RuntimeError(
+        f"A view was created {made} and {what} modified inplace with grad mode enabled, which is "
+        "ambiguous: make the view and the change both inside that mode, or both outside; or clone "
+        "the view first."
+    )
+
+
+def check_inplace(
+    op_name: str, target: Tensor, constant: bool = False, recorded: bool = False
+) -> None:
+    """Refuse an in-place change that autograd can't follow, before anything is touched.
+
+    A `constant` written everywhere may meet a place twice; `recorded` says that an operand needs
+    a gradient.
+    """
+    recording = is_grad_enabled()
+    if target.inference and not ambient().inference:
+        raise RuntimeError(
+            f"{op_name}(): Inplace update to inference tensor outside InferenceMode is not "
+            "allowed. Clone it first to get a normal tensor."
+        )
+    array = target.array
+    if type(array) is NDARRAY and not array.flags.writeable:
+        raise RuntimeError(f"{op_name}(): the tensor's memory is read-only; clone() it first")
+    if not backend_of(array).mutable and target.extras is not None:
+        if target.extras.base is not None:  # its strides are those that NumPy would give it
+            shadow = numpy_backend.xp.zeros(target.extras.base.array.shape, "bool")
+            array = replay(shadow, target.extras.steps)
+    if not constant and hasattr(array, "strides") and array.size:
+        for size, stride in zip(array.shape, array.strides):
+            if stride == 0 and size > 1:
+                raise RuntimeError(
+                    f"{op_name}(): unsupported operation: more than one element of the written-to "
+                    "tensor refers to a single memory location; clone() it first"
+                )
+    if not recording:
+        return
+    extras = target.extras
+    base = None if extras is None else extras.base
+    if base is not None and extras is not None and extras.creation != DEFAULT_VIEW:
+        if base.needs_grad or target.needs_grad or recorded:
+            raise refusal(target, extras.creation, "is being")
+    leaf = target.needs_grad and target.node is None
+    view_of_leaf = base is not None and base.needs_grad and base.node is None
+    if leaf or view_of_leaf:
+        what = "a leaf Variable" if leaf else "a view of a leaf Variable"
+        raise RuntimeError(
+            f"{op_name}(): {what} that requires grad is being used in an in-place operation. Use "
+            "the out-of-place form, or change it under no_grad()."
+        )
+
+
+def alias_of(tensor: Tensor, copy: bool) -> Tensor:
+    """The tensor as it is now, for a node to refer to: the tensor itself is about to change."""
+    array = backend_of(tensor.array).copy(tensor.array) if copy else tensor.array
+    before = Tensor(array)
+    tensor.counter()  # made now, so that the two share it
+    before.needs_grad = tensor.needs_grad
+    before.node, before.output_number = tensor.node, tensor.output_number
+    if copy:
+        before.rare().counter = VersionCounter()  # memory of its own, that nobody changes
+    else:
+        before.extras = tensor.extras
+    if before.node is None and before.needs_grad:
+        before.node = edge_node(tensor)
+    return before
+
+
+def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
+    """Run an op and put its result where its first argument is; subclasses see `function`."""
+    target: Tensor = values[0]
+    if op.mutate is not None and mutate_plainly(op, values):
+        return target
+    if switchboard.unusual:
+        watchers = ambient().watchers
+        if watchers:
+            return dispatch.watched(function or op.changer, values, watchers)
+    tensors = dispatch.tensors_in(values)
+    for tensor in tensors:
+        if tensor.special and overrides_enabled():
+            return dispatch.override(op, function or op.changer, values, tensors)
+        if tensor.extras is not None:
+            tensor.refresh()
+    if op.view:
+        return become_view(op, values, target)
+    recording = is_grad_enabled() and any(needs(v) for v in values)
+    check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs))
+    backend = common_backend(op, tensors)
+    if backend is not backend_of(target.array):
+        raise RuntimeError(f"{op.name}_(): the tensor to change is on another device")
+    before: Tensor | None = None
+    if recording and (op.inputs or target.needs_grad):
+        keeps = 0 in op.plan((1 << len(op.inputs)) - 1).values
+        before = alias_of(target, keeps)
+    if op.aligned:
+        refuse_partial_overlap(op.name + "_", target, tensors)
+    before_change(target)
+    write_result(op, values, target, backend)
+    if before is None:
+        target.counter().bump()
+        if intermediates.tracking.used:
+            intermediates.extend(op, values, [target])
+    else:
+        # As another operand the target is found changed in backward, as in PyTorch.
+        rest = [alias_of(target, False) if v is target else v for v in values[1:]]
+        remember_change(op, [before, *rest], target)
+    if before is None:
+        settle_view(target)
+    return target
+
+
+def settle_view(target: Tensor) -> None:
+    """A view was changed and nothing recorded: its node, if there is none to find, still holds."""
+    extras = target.extras
+    if extras is not None and extras.base is not None:
+        if not extras.base.needs_grad and target.node is None:
+            extras.view_version = target.counter().value
+
+
+def mutate_plainly(op: "Op", values: list[Any]) -> bool:
+    """Change an ordinary NumPy tensor by others of its shape, where nothing is recorded.
+
+    False, and nothing is touched, if the call is not of this kind.
+    """
+    target = values[0]
+    if not isinstance(target, Tensor) or target.slow or (target.needs_grad and is_grad_enabled()):
+        return False
+    spec = target.spec()
+    extras = target.extras
+    if not spec.short or (extras is not None and extras.base is not None):
+        return False
+    settings = ambient()
+    if settings is not DEFAULT and not settings.only_grad_mode():
+        return False
+    arrays: list[Any] = []
+    for value in values[1:]:
+        if isinstance(value, Tensor):
+            theirs = value.extras
+            if value.slow or (value.needs_grad and settings.grad_enabled):
+                return False
+            if theirs is not None and theirs.base is not None:
+                return False
+            other = value.spec()
+            if other is not spec and (other.dtype is not spec.dtype or other.shape != spec.shape):
+                return False
+            arrays.append(value.array)
+        elif type(value) is float or type(value) is int:
+            arrays.append(value)
+        else:
+            return False
+    flags = target.array.flags
+    if not flags.c_contiguous or not flags.writeable:
+        return False
+    try:
+        op.mutate(target.array, *arrays)
+    except Exception as error:
+        raise complaint(op, [target.array, *arrays], error) from None
+    target.counter().bump()
+    if intermediates.tracking.used:
+        intermediates.extend(op, values, [target])
+    return True
+
+
+def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
+    """The in-place form of a view op, such as `unsqueeze_`: a tensor shows its memory otherwise."""
+    check_inplace(op.name + "_", target, constant=True)
+    before_change(target)
+    rest = values[1:]
+    shown: Tensor = dispatch.apply(op, [alias_of(target, False), *rest])
+    target.replace_array(shown.array)
+    if shown.node is not None:
+        set_history(target, shown.node, shown.output_number)
+    counter = target.counter()
+    counter.bump()
+    extras = target.extras
+    if extras is not None and extras.base is not None:
+        extras.steps = (*extras.steps, (op, tuple(rest), -1))
+        if shown.node is not None:
+            extras.view_version = counter.value
+        else:
+            settle_view(target)
+    return target
+
+
+def refuse_partial_overlap(name: str, target: Tensor, tensors: list[Tensor]) -> None:
+    """Refuse an operand that shares a part of the memory that is written."""
+    counter = None if target.extras is None else target.extras.counter
+    if counter is None:
+        return
+    written = target.array
+    for tensor in tensors:
+        if tensor is target or tensor.extras is None or tensor.extras.counter is not counter:
+            continue
+        read = tensor.array
+        if type(read) is NDARRAY and numpy_backend.partly_overlap(written, read):
+            raise RuntimeError(
+                f"{name}(): unsupported operation: an operand and the written-to tensor share "
+                "some of their memory; clone() the operand first"
+            )
+
+
+def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> None:
+    """Compute an op into the memory of its first argument."""
+    raw_values = [unwrapped(value) for value in values]
+    arrays = promoted(op, values, raw_values, backend)
+    try:
+        if op.mutate is not None and backend.mutable and arrays[0] is target.array:
+            op.mutate(target.array, *arrays[1:])
+            return
+        if op.fast_arity and type(target.array) is NDARRAY and arrays[0] is target.array:
+            if all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :])):
+                op.direct(*arrays[: op.required], out=target.array)
+                return
+        out = dispatch.run_forward(op, backend.xp, arrays)
+    except Exception as error:
+        raise complaint(op, arrays, error) from None
+    if isinstance(out, (tuple, list)):
+        raise RuntimeError(f"{op.name}_(): an op with several results has no in-place form")
+    out = backend.asarray(out)
+    store(op.name + "_", target, out, backend)
+
+
+def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
+    """Put values into a tensor's memory."""
+    kind, own = from_numpy_dtype(out.dtype), from_numpy_dtype(target.array.dtype)
+    if not can_cast(kind, own):
+        raise RuntimeError(
+            f"{name}(): result type {kind.name} can't be cast to the desired output type {own.name}"
+        )
+    if out.shape != target.array.shape:
+        if not broadcasts_to(out.shape, target.array.shape):
+            raise RuntimeError(
+                f"{name}(): output with shape {list(target.array.shape)} doesn't match the "
+                f"broadcast shape {list(out.shape)}"
+            )
+    if backend.mutable:
+        target.array[...] = out
+        return
+    xp = backend.xp
+    value = xp.broadcast_to(out, target.array.shape).astype(target.array.dtype)
+    extras = target.extras
+    if extras is not None and extras.base is not None:
+        base = extras.base
+        base.replace_array(scattered(base.array, extras.steps, value))
+    target.replace_array(value)
+
+
+def scattered(base: Any, steps: tuple[Any, ...], value: Any) -> Any:
+    """base with the part its steps show replaced by value, for arrays that can't be changed."""
+    xp = backend_of(base).xp
+    if value.dtype != base.dtype:  # the real or imaginary part of a complex base
+        return base + transposed(base, steps, value - replay(base, steps))
+    places = replay(xp.arange(base.size).reshape(base.shape), steps)
+    flat = xp.updated(base.reshape(-1), places.reshape(-1), value.reshape(-1))
+    return flat.reshape(base.shape)
+
+
+def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
+    """The adjoint of the view operations: piece in its place, zeros elsewhere.
+
+    base and piece are raw arrays, or both Tensors, which records the work.
+    """
+    recorded = isinstance(piece, TensorCore)
+    start: Any = factory.tensor(base.array if isinstance(base, TensorCore) else base)
+    start.needs_grad = True
+    before = change_grad_enabled(True)
+    try:
+        end = replay(start, steps)
+    finally:
+        change_grad_enabled(before)
+    node, number = end.node, end.output_number
+    while node is not None and node.edge_count > 0:
+        grads = [None] * node.output_count()
+        grads[number] = piece
+        piece = node.apply(grads, recorded)[0]
+        following, number = node.next0, node.nr0
+        assert following is not None
+        piece = conform(following, number, piece)
+        node = following
+    return piece
+
+
+def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
+    """The autograd half of an in-place change.
+
+    The node is made before the version is counted up: an operand that shares the memory, and is
+    needed for backward, is then found changed.
+    """
+    counter = target.counter()
+    if not is_floating(target.array):
+        counter.bump()
+        return
+    extras = target.extras
+    base: Any = None if extras is None else extras.base
+    if base is not None:
+        values[0].needs_grad = values[0].needs_grad or base.needs_grad
+        if values[0].needs_grad and values[0].node is None:
+            values[0].node = edge_node(target) or _Detached(target)
+    node: Node | None = recorded_change(op, values, target)
+    counter.bump()
+    if node is not None:
+        made = rebase(target, node, 0)
+        settings = ambient()
+        if settings.node_hooks:
+            attach_region_hooks(made, settings.node_hooks)
+        if settings.anomaly is not None:
+            settings.anomaly.note(made)
+
+
+def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
+    """The node of an in-place change of `target`; None if nothing needs a gradient."""
+    if not op.inputs:
+        return Forgotten(op, values[0])
+    changed = Tensor(target.array)
+    node = record(op, values, [changed], False)
+    if node is None:
+        return None
+    counter = target.counter()
+    node.watch(0, counter)
+    node.result_version = counter.value + 1
+    changed.rare().counter = counter
+    settings = ambient()
+    if settings.saved_hooks:
+        pack_all(node, settings.saved_hooks, [changed])
+        if node.packed:
+            node.result.version = node.result_version
+    return node
+
+
+class Forgotten(Node):
+    """The backward of an in-place change that has no derivative, such as `eq_`: zeros."""
+
+    def __init__(self, op: "Op", before: Tensor) -> None:
+        super().__init__(next_sequence_number())
+        self.op = op
+        self.spec = before.spec()
+        self.add_edge(edge_node(before), before.output_number)
+        mark(self, ANY_DEPTH)
+
+    def name(self) -> str:
+        """PyTorch's name of this step."""
+        name: str = self.op.node_name
+        return name
+
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
+        spec = self.spec_of(0)
+        return [backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype)]
+
+
+class _Detached(Node):
+    """Stands for the place of a view whose base had no history; nothing arrives there."""
+
+    def __init__(self, view: Tensor) -> None:
+        super().__init__(0)
+        self.spec = view.spec()
+
+
+def set_history(tensor: Any, node: Node, output_number: int) -> None:
+    """A tensor's value now comes from `node`; retain_grad moves along, other hooks stay behind."""
+    old, old_number = tensor.node, tensor.output_number
+    tensor.node = node
+    tensor.output_number = output_number
+    tensor.needs_grad = True
+    extras = tensor.extras
+    if extras is None:
+        return
+    if extras.counter is not None:
+        node.watch(output_number, extras.counter)
+    move_retain_grad(tensor, old, old_number)
+
+
+def move_retain_grad(tensor: Any, old: Node | None, old_number: int) -> None:
+    """A tensor has another node than before: it keeps the gradient that arrives there now."""
+    if tensor.node is None or old is None or old.hooks is None or not tensor.extras.retains_grad:
+        return
+    reference = old.hooks.retain.pop(old_number, None)
+    if reference is not None:
+        tensor.node.any_hooks().retain[tensor.output_number] = reference
+
+
+def rebase(target: Tensor, node: Node, output_number: int, position: int = 0) -> Node:
+    """Let a change of target by the step of `node` be its history, or that of its base.
+
+    `position` is the target's place among the inputs of the step.
+    """
+    extras = target.extras
+    base: Any = None if extras is None else extras.base
+    if extras is None or base is None:
+        set_history(target, node, output_number)
+        return node
+    copy = CopySlices(base, extras.steps, node, position)
+    set_history(base, copy, 0)
+    regenerate(target, True)
+    return copy
+
+
+class CopySlices(Node):
+    """The backward of changing a view in place, as the base sees it.
+
+    Outside the view the gradient passes; inside, it goes through the step that made the change.
+    """
+
+    def __init__(
+        self, base: TensorCore, steps: tuple[Any, ...], step: Node, position: int = 0
+    ) -> None:
+        super().__init__(next_sequence_number())
+        self.steps = steps
+        self.step = step
+        self.position = position  # of the view among the inputs of step
+        self.runs_user_code = step.runs_user_code
+        self.code, self.instruction = step.code, step.instruction
+        self.module_call = step.module_call
+        self.spec = base.spec()
+        self.add_edge(edge_node(base), base.output_number)
+        for i, (following, number) in enumerate(step.edges()):
+            if i != position:
+                self.add_edge(following, number)
+
+    def name(self) -> str:
+        """PyTorch's name of this step."""
+        return "CopySlices"
+
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
+        grad = grads[0]
+        recorded = isinstance(grad, TensorCore)
+        mutable = recorded or backend_of(grad).mutable
+        if recorded:
+            grad = grad.contiguous()
+        elif mutable:
+            grad = grad.copy()  # ours to change, and of the base's own layout
+        piece = replay(grad, self.steps)
+        own = piece if recorded or not mutable else piece.copy()
+        results = self.step.apply([own], create_graph)
+        inside = results.pop(self.position)
+        if self.step.edges()[self.position][0] is None:
+            inside = None
+        if recorded:
+            total = grad - transposed(grad, self.steps, piece)
+            if inside is not None:
+                total = total + transposed(grad, self.steps, inside)
+        elif mutable:
+            total = grad
+            piece[...] = 0 if inside is None else inside
+        else:
+            if inside is None:
+                inside = backend_of(grad).xp.zeros(piece.shape, piece.dtype)
+            total = scattered(grad, self.steps, inside)
+        return [total, *results]
+
+    def release(self) -> None:
+        self.step.release()
+        self.released = self.step.released
+
+    def saved_items(self) -> list[SavedItem]:
+        return self.step.saved_items()
+
+
+def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
+    """Put a result into a tensor given as out=, resizing it if it has another shape."""
+    check_inplace(name, target)
+    before_change(target)
+    value = result.array
+    backend = backend_of(target.array)
+    if value.shape != target.array.shape:
+        if target.array.size:
+            warnings.warn(
+                f"{name}(): An output with one or more elements was resized, from "
+                f"{tuple(target.array.shape)} to {tuple(value.shape)}; this is deprecated: give an "
+                "empty tensor, or one of the right shape",
+                stacklevel=2,
+            )
+        target.replace_array(backend.xp.empty(value.shape, target.array.dtype))
+    store(name, target, value, backend)
+    target.counter().bump()
+    return target
