@@ -405,7 +405,7 @@ def joined(source: str, imports: list[str], lines: list[str]) -> str:
 
 def stubs() -> dict[str, str]:
     """The text of each stub by its path below the package."""
-    texts = {"tensor.pyi": tensor_stub(), "return_types.pyi": return_types_stub()}
+    texts = {"tensors/tensor.pyi": tensor_stub(), "return_types.pyi": return_types_stub()}
     for name in MODULES:
         source = Path(str(sys.modules[name].__file__)).relative_to(HOME)
         texts[str(source.with_suffix(".pyi"))] = module_stub(name)

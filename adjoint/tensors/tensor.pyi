@@ -16,8 +16,8 @@ from adjoint.return_types import kthvalue as _kthvalue
 from adjoint.return_types import mode as _mode
 from adjoint.return_types import sort as _sort
 from adjoint.return_types import topk as _topk
-from adjoint.tensors.size import Size
 from adjoint.tensors.core import TensorCore
+from adjoint.tensors.size import Size
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
