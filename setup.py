@@ -23,6 +23,8 @@ COMPILED = [
     "adjoint/autograd/entry_points.py",
     "adjoint/tensors/tensor.py",
     "adjoint/call/op_node.py",
+    "adjoint/call/rule.py",
+    "adjoint/tensors/upper.py",
     "adjoint/call/promotion.py",
     "adjoint/call/record.py",
     "adjoint/call/dispatch.py",

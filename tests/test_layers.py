@@ -23,7 +23,7 @@ LAYERS = [
         "pytree",
         "tensors.size",
     ],
-    ["tensors.core"],
+    ["tensors.core", "tensors.upper"],
     ["autograd.hooks", "autograd.intermediates"],
     ["autograd.node", "autograd.saved_tensors"],
     [

@@ -6,9 +6,11 @@ hooks can be registered. The names are PyTorch's for the ops that both save the 
 
 from typing import Any
 
+from adjoint.autograd.node import USER
 from adjoint.autograd.saved_tensors import SavedTensor, freed
 from adjoint.call.op_node import OpNode
-from adjoint.ops.op import RESULT, SHAPE, TABLE, VALUE, Op
+from adjoint.call.rule import RESULT, SHAPE, VALUE
+from adjoint.ops.op import TABLE, Op
 from adjoint.tensors.tensor import Tensor
 
 _names: dict[str, dict[str, tuple[int, int]]] = {}
@@ -50,8 +52,8 @@ def saved_value(node: OpNode, name: str) -> Any:
     if node.released:
         raise freed(node.name())
     if kind == SHAPE:
-        known = None if node.kept is None else node.kept.shapes
-        return tuple(node.shape_of_input(index) if known is None else known.get(index, ()))
+        known = node.rest is None or index in node.rest.shapes
+        return tuple(node.shape(index) if known else ())
     if kind == VALUE:
         value = node.value(index, True)
         return _looked_up(value) if node.op.name == "pick" else value
@@ -59,7 +61,6 @@ def saved_value(node: OpNode, name: str) -> Any:
         return None
     if isinstance(node.result, list) and node.result[index] is None:
         return None
-    node.check_result(index)
     tensor = node.result_value(index, True)
     if tensor.extras is None:
         tensor.rare().counter = node.output_counter(index)
@@ -87,10 +88,10 @@ class RawSaved:
         node, index = self._node, self._index
         if self._kind == RESULT:
             return node.result[index] if isinstance(node.result, list) else node.result
-        if node.kept is not None:
-            value = node.kept.values[index]
-            return value if self._element is None else value[self._element]
-        return (node.saved0, node.saved1)[index] if index < 2 and self._element is None else None
+        value = None if node.released else node.kept(index)
+        if self._element is None:
+            return value
+        return None if value is None else value[self._element]
 
     def elements(self) -> tuple["RawSaved", ...] | None:
         """The places in a list that holds tensors; None if this is none."""
@@ -155,24 +156,19 @@ class RawSaved:
 
     def _replace(self, saved: SavedTensor) -> None:
         node, index = self._node, self._index
-        node.simple = node.separable = False  # the short ways know no hooks
-        node.runs_user_code = True
+        node.lane = USER  # the other lanes know no hooks
         if self._kind == RESULT:
             node.packed = True
             if isinstance(node.result, list):
                 node.result[index] = saved
             else:
                 node.result = saved
-        elif node.kept is not None and self._element is not None:
-            values = list(node.kept.values[index])
-            values[self._element] = saved
-            node.kept.values[index] = type(node.kept.values[index])(values)
-        elif node.kept is not None:
-            node.kept.values[index] = saved
-        elif index == 0:
-            node.saved0 = saved
+        elif self._element is None:
+            node.keep(index, saved)
         else:
-            node.saved1 = saved
+            values = list(node.kept(index))
+            values[self._element] = saved
+            node.keep(index, type(node.kept(index))(values))
 
 
 def attach_names(op: Op) -> None:

@@ -1,6 +1,6 @@
 """torch.autocast: inside, matrix products run in a narrower type, and delicate ops in float32.
 
-A watcher of the calling context (see `ambient`) casts the arguments of the ops named here; casts
+A watcher of the calling context (`call.context`) casts the arguments of the ops named here; casts
 are recorded, so that gradients arrive in the type of the tensor they belong to. A function made of
 several ops is not seen as such: a loss of that kind keeps the widest type of its arguments, where
 PyTorch would compute it in float32, and mv is a product like any other.
@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from adjoint import dtypes
 from adjoint.autograd.grad_mode import ContextDecorator
-from adjoint.call.context import ambient, change_watchers
+from adjoint.call.context import change, current
 from adjoint.call.dispatch import tensors_in
 from adjoint.compat import cuda
 from adjoint.dtypes import dtype as Dtype  # noqa: N812  # autocast's own parameter is called dtype
@@ -79,7 +79,7 @@ class _Caster:
         self.narrow = narrow
 
     def __call__(self, op: Any, values: list[Any]) -> Any:
-        """See ambient.change_watchers."""
+        """See call.context.Settings.watchers."""
         target = self.target(op.name, values)
         if target is None:
             return op.run(values)
@@ -121,7 +121,7 @@ class _Caster:
 
 def _caster(device_type: str) -> _Caster | None:
     """Who casts in the calling context."""
-    for watcher in ambient().watchers:
+    for watcher in current().watchers:
         if isinstance(watcher, _Caster) and watcher.device_type == device_type:
             return watcher
     return None
@@ -162,14 +162,14 @@ class autocast(ContextDecorator):
         return autocast(self.device, self.fast_dtype, self._enabled)
 
     def __enter__(self) -> Self:
-        others = ambient().watchers
+        others = current().watchers
         kept = tuple(watcher for watcher in others if watcher is not _caster(self.device))
         casters = (_Caster(self.device, self.fast_dtype),) if self._enabled else ()
-        self.outer.append(change_watchers((*kept, *casters)))
+        self.outer.append(change(watchers=(*kept, *casters)).watchers)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        change_watchers(self.outer.pop())
+        change(watchers=self.outer.pop())
 
 
 # ---- asking and setting ----

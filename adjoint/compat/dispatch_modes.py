@@ -1,13 +1,13 @@
 """torch.utils._python_dispatch: modes that see every operation of their block.
 
-A mode is a watcher of the calling context (see `ambient`). It sees adjoint's operations as they
+A mode is a watcher of the calling context (`call.context`). It sees adjoint's operations as they
 are called on tensors; gradients without create_graph are computed on arrays, and unseen.
 """
 
 from collections.abc import Mapping
 from typing import Any, Self
 
-from adjoint.call.context import ambient, change_watchers
+from adjoint.call.context import change, current
 from adjoint.call.dispatch import tensors_in
 from adjoint.compat.operators import overload_of
 from adjoint.tensors.tensor import Tensor
@@ -23,17 +23,17 @@ class TorchDispatchMode:
         raise NotImplementedError(f"{type(self).__name__} defines no __torch_dispatch__")
 
     def __call__(self, operation: Any, values: list[Any]) -> Any:
-        """See ambient.change_watchers."""
+        """See call.context.Settings.watchers."""
         args, kwargs = operation.spelled(values)
         kinds = {type(tensor) for tensor in tensors_in(values)} - {Tensor}
         return self.__torch_dispatch__(overload_of(operation), tuple(kinds), args, kwargs)
 
     def __enter__(self) -> Self:
-        change_watchers((*ambient().watchers, self))
+        change(watchers=(*current().watchers, self))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        change_watchers(ambient().watchers[:-1])
+        change(watchers=current().watchers[:-1])
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Self:
@@ -43,7 +43,7 @@ class TorchDispatchMode:
 
 def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
     """The modes of the calling context, the innermost last."""
-    return [watcher for watcher in ambient().watchers if isinstance(watcher, TorchDispatchMode)]
+    return [watcher for watcher in current().watchers if isinstance(watcher, TorchDispatchMode)]
 
 
 def _get_current_dispatch_mode() -> TorchDispatchMode | None:

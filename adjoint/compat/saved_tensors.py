@@ -4,7 +4,7 @@ import warnings
 from typing import Any
 
 from adjoint.autograd import saved_tensors
-from adjoint.call.context import ambient
+from adjoint.call.context import current
 from adjoint.tensors.tensor import Tensor
 
 
@@ -27,12 +27,12 @@ class SavedTensor(metaclass=_SavedTensorType):
 
 def _make_saved_tensor(tensor: Tensor, is_output: bool = False) -> saved_tensors.SavedTensor:
     """A tensor saved as nodes do it, through the hooks that are active here."""
-    return saved_tensors.SavedTensor(tensor, ambient().saved_hooks)
+    return saved_tensors.SavedTensor(tensor, current().saved_hooks)
 
 
 def _saved_tensors_hooks_is_enabled() -> bool:
     """Whether hooks on saving are allowed here."""
-    return ambient().hooks_refusal is None
+    return current().hooks_refusal is None
 
 
 def _saved_variables(ctx: Any) -> Any:

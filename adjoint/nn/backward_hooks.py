@@ -26,7 +26,6 @@ from adjoint.tensors.core import (
     Spec,
     VersionCounter,
     backend_of,
-    factory,
 )
 from adjoint.tensors.pickling import attributes_of
 from adjoint.tensors.subclass import as_subclass
@@ -69,7 +68,7 @@ class Gate(Node):
 
 def zeros(spec: Spec) -> Any:
     """The gradient where none came, of a tensor that looks like this."""
-    return factory.tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype))
+    return Tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype))
 
 
 def is_view(tensor: Any) -> bool:

@@ -141,7 +141,7 @@ class UninitializedTensor:
             dtype=self.dtype if dtype is None else dtype,
         )
         self.__class__ = self.becomes
-        self.special = self.slow = False
+        self.special = False
 
     @property
     def shape(self) -> Any:

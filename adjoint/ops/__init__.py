@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from adjoint.call import dispatch
 from adjoint.ops import shared_rules
 from adjoint.ops.arranging import (
     arrange,
@@ -66,6 +65,7 @@ from adjoint.ops.reducing import (
 from adjoint.ops.sampling import random
 from adjoint.ops.signals import fft, spectral
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 TABLES = (
     shared_rules,
@@ -158,8 +158,8 @@ def attach() -> None:
         function = find_function(name)
         if _is_method(name, function):
             setattr(Tensor, name, function)
-        if hasattr(dispatch.operators, name):
-            setattr(dispatch.operators, name, function)
+        if hasattr(upper.operators, name):
+            setattr(upper.operators, name, function)
 
 
 def attach_all(home: Any) -> None:

@@ -12,70 +12,19 @@ from typing import Any, Final, TypeVar, overload
 
 import adjoint.call.dispatch as dispatch
 from adjoint._base import mypyc_attr
+from adjoint.autograd.node import ALIGNED, EDGEWISE
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.half_precision import widening_forward, widening_rule
+from adjoint.call.context import current
+from adjoint.call.half_precision import widening_forward
 from adjoint.call.promotion import common_backend
+from adjoint.call.rule import ALL_GRADS, GRAD, HIDDEN, NEEDS, RESULT, SHAPE, VALUE, Plan, Rule
 from adjoint.dtypes import float64
-
-# Where a rule's argument comes from.
-GRAD: Final = 0
-RESULT: Final = 1
-VALUE: Final = 2
-SHAPE: Final = 3
-NEEDS: Final = 4
-HIDDEN: Final = 5  # what forward computed besides its result, for the rules alone
-
-# The shapes of rule that the short path calls directly.
-WITH_GRAD: Final = 0
-WITH_RESULT: Final = 1
-WITH_FIRST: Final = 2
-WITH_SECOND: Final = 3
-WITH_BOTH: Final = 4
-GENERAL: Final = 5
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+MOST_PLANS: Final = 1 << 10  # that are kept: an op of more inputs makes its plan anew
+
 ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "self": "input", "x": "input"}
-
-
-class Rule:
-    """One derivative: its function, and where each of its arguments comes from."""
-
-    def __init__(self, function: Any, sources: list[tuple[int, int]]) -> None:
-        self.function = function
-        self.sources = sources
-        self.pattern = _PATTERNS.get(tuple(sources), GENERAL)
-
-
-_PATTERNS: Final[dict[tuple[Any, ...], int]] = {
-    ((GRAD, 0),): WITH_GRAD,
-    ((GRAD, 0), (RESULT, 0)): WITH_RESULT,
-    ((GRAD, 0), (VALUE, 0)): WITH_FIRST,
-    ((GRAD, 0), (VALUE, 1)): WITH_SECOND,
-    ((GRAD, 0), (VALUE, 0), (VALUE, 1)): WITH_BOTH,
-}
-
-
-class Plan:
-    """What a node must keep, given which rules will run."""
-
-    def __init__(self, rules: "list[Rule]", parameters: int) -> None:
-        self.values: list[int] = []
-        self.shapes: list[int] = []
-        self.results: list[int] = []
-        for rule in rules:
-            for kind, index in rule.sources:
-                kept = {VALUE: self.values, SHAPE: self.shapes, RESULT: self.results}.get(kind)
-                if kept is not None and index not in kept:
-                    kept.append(index)
-        self.wants_value = [i in self.values for i in range(parameters)]
-        self.wants_shape = [i in self.shapes for i in range(parameters)]
-        self.keep0 = 0 in self.values
-        self.keep1 = 1 in self.values
-        self.keep_result = bool(self.results)
-
-
-NOTHING: Final[Plan] = Plan([], 0)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -103,20 +52,18 @@ class Op:
         self.rules: list[Rule | None] = []
         self.joint: Rule | None = None
         self.jvp: Any = None
-        self.plans: dict[int, Plan] = {}
-        self.plan1 = NOTHING  # of the short path: by which of the two inputs need a gradient
-        self.plan2 = NOTHING
-        self.plan3 = NOTHING
+        self.ruled = 0  # those that have a rule of their own, as bits
+        self.plans: list[Plan | None] = []  # by which inputs need a gradient, those asked for
+        self.lane = dispatch.GENERAL
+        self.node_lane = EDGEWISE  # of nodes that the short form makes
         self.direct: Any = None  # NumPy's own function, where forward is just that
-        self.custom: Any = None  # computes and records a call, in place of forward and rules
-        self.fast_arity = 0
+        self.transparent = False  # what it calls is watched and overridden, not the op itself
         self.diagonal = family == "elementwise"  # its gradients have the shape of its result
         self.promotes: list[int] = []
         self.floats = False
         self.bools = True  # whether bools may be among the arguments that mix
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
-        self.plain = False  # no view, and forward answers a single array
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
         self.hides = False  # forward answers (result, an array for the rules alone)
@@ -127,8 +74,6 @@ class Op:
         self.method = True
         self.saved_as: dict[str, str] = {}  # what PyTorch calls a parameter or result it saves
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward0"
-        self.rule0: Rule | None = None
-        self.rule1: Rule | None = None
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
         # Whether 16-bit floats are computed with in float32; "rules": in its rules alone.
         self.wide: Any = family == "elementwise"
@@ -147,15 +92,25 @@ class Op:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
             count = len(args)
-            if count == 1 and self.fast_arity == 1:
+            if count == 1 and self.lane == dispatch.UNARY:
                 return dispatch.unary(self, args[0])
-            if count == 2 and self.fast_arity == 2:
+            if count == 2 and self.lane == dispatch.BINARY:
                 return dispatch.binary(self, args[0], args[1])
         return dispatch.call(self, args, kwargs)
 
     def run(self, values: list[Any]) -> Any:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
         return dispatch.apply(self, values)
+
+    def evaluated(self, values: list[Any]) -> Any:
+        """The results of a call, recorded; only ops that do it by themselves have it."""
+        raise NotImplementedError(f"{self.name} is computed by dispatch")
+
+    def ruled_parameters(self) -> list[int]:
+        """The parameters with a derivative that a rule, or the op by itself, knows."""
+        if self.joint is not None or self.lane == dispatch.OWN:
+            return self.inputs
+        return [parameter for i, parameter in enumerate(self.inputs) if self.ruled >> i & 1]
 
     def recorded(self, values: list[Any], output: Any) -> Any:
         """A call whose results are known, as tensors without history: recorded, not computed."""
@@ -167,7 +122,7 @@ class Op:
             values = dispatch.beside(values, tensors, backend)
         several = isinstance(output, tuple)
         arrays = tuple([t.array for t in output]) if several else output.array
-        return dispatch.wrap(self, values, backend, arrays)
+        return dispatch.wrap(self, values, backend, arrays, current())
 
     def stands_for_calls(self) -> bool:
         """Whether a call may be made by `recorded`: nothing but its results comes of it."""
@@ -186,13 +141,15 @@ class Op:
 
     def plan(self, mask: int) -> Plan:
         """What to keep when the inputs of the mask need gradients."""
-        found = self.plans.get(mask)
+        found = self.plans[mask] if mask < len(self.plans) else None
         if found is None:
             rules = [r for i, r in enumerate(self.rules) if mask >> i & 1 and r is not None]
             if self.joint is not None:
                 rules.append(self.joint)
             found = Plan(rules, len(self.parameters))
-            self.plans[mask] = found
+            if mask < MOST_PLANS:
+                self.plans.extend([None] * (mask + 1 - len(self.plans)))
+                self.plans[mask] = found
         return found
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -324,12 +281,12 @@ def _resolve(op: Op, function: Any) -> Rule:
     """Where each parameter of a rule comes from, by its name."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
-    return Rule(function, [_source(op, name) for name in names])
+    return Rule(function, [_source(op, name) for name in names], bool(op.wide))
 
 
 def _source(op: Op, name: str) -> tuple[int, int]:
     if name == "grads":
-        return (GRAD, -1)
+        return (GRAD, ALL_GRADS)
     for stem, kind in (("grad", GRAD), ("result", RESULT)):
         if name == stem:
             return (kind, 0)
@@ -369,8 +326,6 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
             for i in op.inputs
         ]
         _finish(op)
-        if op.wide:
-            _widen(op)
         TABLE[op.name] = op
         return op
 
@@ -411,51 +366,35 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
 
 
 def _finish(op: Op) -> None:
-    """Whether calls with one or two positions can take the short path."""
-    op.plain = not op.view and op.outputs is None
+    """Choose the op's lane."""
+    for i, rule in enumerate(op.rules):
+        if rule is not None:
+            op.ruled |= 1 << i
+    if op.diagonal:
+        op.node_lane = ALIGNED
     op.direct = None if op.view else _direct(op)
-    if op.joint is not None or op.view or op.outputs is not None:
-        return
-    plain = all(
-        kind in (GRAD, RESULT)
-        or (kind == VALUE and (index < 2 or op.defaults[index] is not MISSING))
-        or (kind == SHAPE and index == op.inputs[i])  # its own: the next node knows it
-        for i, rule in enumerate(op.rules)
-        if rule is not None
-        for kind, index in rule.sources
-    )
-    if op.direct is None or not plain or len(op.rules) > op.required:
-        return
-    if 0 < len(op.rules) < op.required:  # the others are no tensors
-        return
-    if any(op.inputs[i] != i for i in range(len(op.inputs))):
-        return
-    op.fast_arity = op.required
-    op.plan1, op.plan2, op.plan3 = op.plan(1), op.plan(2), op.plan(3)
-    if op.rules:
-        op.rule0 = op.rules[0]
-    if len(op.rules) > 1:
-        op.rule1 = op.rules[1]
-
-
-def _widen(op: Op) -> None:
-    """Let rules see 16-bit floats in float32, and a forward unless it is of one step.
-
-    The short path, which such numbers never take, keeps the rules as they were declared.
-    """
+    if _has_short_form(op):
+        op.lane = dispatch.UNARY if op.required == 1 else dispatch.BINARY
     if op.wide is True and (op.direct is None or len(op.parameters) > op.required):
         op.forward = widening_forward(op.forward)
-    op.rules = [None if rule is None else _widened(rule) for rule in op.rules]
-    if op.joint is not None:
-        op.joint = _widened(op.joint)
 
 
-def _widened(rule: Rule) -> Rule:
-    """The same rule in float32; one of the gradient alone has but one step, and stays."""
-    places = [i for i, (kind, _) in enumerate(rule.sources) if kind == GRAD]
-    if not places or len(rule.sources) == 1:
-        return rule
-    return Rule(widening_rule(rule.function, places[0]), rule.sources)
+def _has_short_form(op: Op) -> bool:
+    """Whether forward is one function of the first arguments, and rules want little besides."""
+    if op.direct is None or op.joint is not None or op.view or op.outputs is not None:
+        return False
+    count = len(op.rules)
+    if count > op.required or 0 < count < op.required:  # the others are no tensors
+        return False
+    if any(op.inputs[i] != i for i in range(count)):
+        return False
+    for i, rule in enumerate(op.rules):
+        for kind, index in [] if rule is None else rule.sources:
+            given = kind == VALUE and (index < 2 or op.defaults[index] is not MISSING)
+            own_shape = kind == SHAPE and index == op.inputs[i]  # the next node knows it
+            if not (kind in (GRAD, RESULT) or given or own_shape):
+                return False
+    return True
 
 
 def elementwise(**options: Any) -> Callable[[Any], Op]:

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from adjoint.call.context import change_overrides
+from adjoint.call.context import change
 from adjoint.ops.arranging.conversion import alias
 from adjoint.tensors.tensor import Tensor
 
@@ -57,11 +57,11 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
 @contextlib.contextmanager
 def plain() -> Iterator[None]:
     """Inside, in the calling context, instances of subclasses are treated as plain tensors."""
-    before = change_overrides(False)
+    before = change(overrides=False)
     try:
         yield
     finally:
-        change_overrides(before)
+        change(overrides=before.overrides)
 
 
 def _converted(result: Any, kind: Any) -> Any:

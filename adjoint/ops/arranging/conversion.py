@@ -4,7 +4,6 @@ from typing import Any
 
 from adjoint.backends import backend_for, backend_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call import dispatch
 from adjoint.device import device, device as as_device
 from adjoint.dtypes import (
     as_dtype,
@@ -29,6 +28,7 @@ from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, general, linear
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace
 
 
@@ -584,4 +584,4 @@ PROPERTIES: dict[str, Any] = {
 }
 
 
-dispatch.operators.beside_device = moved
+upper.operators.beside_device = moved
