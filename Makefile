@@ -13,7 +13,7 @@ WORKERS ?= 2
 ARGS ?= # more for pytest
 
 BIN := $(VENV)/bin
-SOURCES := $(shell find adjoint -name '*.py' -o -name '*.pyi') setup.py pyproject.toml
+SOURCES := $(shell find adjoint -name '*.py' -o -name '*.pyi') setup.py tools/mypyc_repair.py pyproject.toml
 CHECKED := adjoint benchmarks examples tests tools setup.py
 TEST_STAMPS := $(VENV)/.test $(if $(WITH_TORCH),$(VENV)/.torch $(VENV)/.programs)
 

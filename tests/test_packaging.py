@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import adjoint
+from tests.build_script import script
 from tests.interpreter import ROOT, fresh_python
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -19,10 +20,7 @@ HOME = Path(adjoint.__file__).parent
 
 
 def build_script():
-    spec = importlib.util.spec_from_file_location("adjoint_setup", ROOT / "setup.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("setup.py")
 
 
 @pytest.mark.skipif(EXPECTED is None, reason="ADJOINT_EXPECTED is not set")

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import os
 import threading
 from typing import Any
 
@@ -19,10 +20,24 @@ KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of conv
 _rooms = threading.local()
 
 
-# Freed once, a large block (never touched) teaches glibc to keep pages for the next array: to fetch
-# new ones takes longer than most work on a megabyte. The heap may keep some 60 MB for it.
-_lesson = np.empty(30 << 20, np.uint8)
-del _lesson
+def _ask_to_keep_pages() -> bool:
+    """Have glibc keep freed memory; False where it is refused, or another library is in use."""
+    name = "CS_GNU_LIBC_VERSION"
+    glibc = name in getattr(os, "confstr_names", {}) and os.confstr(name)
+    if not glibc or os.environ.get("ADJOINT_KEEP_PAGES") == "0":
+        return False
+    # A large block, freed and never touched, teaches glibc to keep pages for the next array: to get
+    # new ones takes longer than most work on a megabyte. The heap may keep some 60 MB for it.
+    np.empty(30 << 20, np.uint8)
+    return True
+
+
+_KEEPS_PAGES = _ask_to_keep_pages()
+
+
+def keeps_pages() -> bool:
+    """Whether glibc was asked to keep freed memory; ADJOINT_KEEP_PAGES=0 refuses it."""
+    return _KEEPS_PAGES
 
 
 # By the data type's letter: to hash a data type itself takes longer than most of what follows.
