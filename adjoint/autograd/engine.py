@@ -136,7 +136,7 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
 
 def takes_short_form(task: GraphTask, node: Node, grad: Any) -> bool:
     """Whether nothing comes between a node's rules and what they are for: see `step`."""
-    if not task.short or grad is None or node.lane in (LEAF, USER):
+    if not task.short or grad is None or node.lane == LEAF or node.lane == USER:
         return False
     return not task.captures or node not in task.captures
 
@@ -548,6 +548,7 @@ def drain(task: GraphTask) -> None:
     """Evaluate ready nodes, newest first, until there are none."""
     ready = task.ready
     waiting = task.waiting
+    observed = bool(task.observers)
     while True:
         hot = task.hot
         if hot is not None:
@@ -566,7 +567,10 @@ def drain(task: GraphTask) -> None:
         task.current = node
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
-        visit(task, node, grad)
+        if observed:
+            visit(task, node, grad)
+        else:
+            evaluate(task, node, grad)
 
 
 def visit(task: GraphTask, node: Node, grad: Any) -> None:

@@ -88,13 +88,12 @@ class OpNode(Node):
 
     def vjp(self, edge: int, grad: Any) -> Any:
         """See Node. Rules of the common forms are called straight: that makes no list."""
-        rule = self.op.rules[edge]
+        rule = self.op.rule_of(edge)
         if rule is None:
             return None
         if self.released:
             raise freed(self.name())
-        spec = self.spec
-        if rule.wide < 0 or (spec is not None and spec.short):
+        if rule.wide < 0 or not self.may_be_half():
             form = rule.form
             if form == OF_GRAD:
                 return rule.function(grad)
@@ -157,9 +156,14 @@ class OpNode(Node):
                 args.append(tuple(self.active(None) if active is None else active))
             else:
                 args.append(self.hidden())
-        if rule.wide >= 0 and half_type(args[rule.wide]) is not None:
+        if rule.wide >= 0 and self.may_be_half() and half_type(args[rule.wide]) is not None:
             args = [wide(value) for value in args]
         return rule.function(*args)
+
+    def may_be_half(self) -> bool:
+        """Whether an output may be of 16-bit floats, whose rules are computed in float32."""
+        spec = self.spec
+        return spec is None or not spec.short
 
     def active(self, wanted: list[bool] | None) -> list[bool]:
         """For each of op.inputs whether its rule must run; a list has an edge for each element."""

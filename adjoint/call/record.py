@@ -102,26 +102,30 @@ def node_of(
     if values is not None:
         keep_all(node, plan, values)
         return node
-    if mask & 1:
-        following = first.node
-        node.next0 = accumulator_of(first) if following is None else following
-        node.nr0 = first.output_number
-    if mask & 2:
-        following = second.node
-        node.next1 = accumulator_of(second) if following is None else following
-        node.nr1 = second.output_number
     node.edge_count = op.required
     node.lane = op.node_lane
-    if plan.keep_first:
-        node.first = first
-        if isinstance(first, TensorCore):
+    if isinstance(first, Tensor):
+        if mask & 1:
+            following = first.node
+            node.next0 = accumulator_of(first) if following is None else following
+            node.nr0 = first.output_number
+        if plan.keep_first:
+            node.first = first
             node.holds = True
             node.first_version = version_to_keep(op, first)
-    if plan.keep_second:
-        node.second = second
-        if isinstance(second, TensorCore):
+    else:
+        node.first = first
+    if isinstance(second, Tensor):
+        if mask & 2:
+            following = second.node
+            node.next1 = accumulator_of(second) if following is None else following
+            node.nr1 = second.output_number
+        if plan.keep_second:
+            node.second = second
             node.holds = True
             node.second_version = version_to_keep(op, second)
+    else:
+        node.second = second
     return node
 
 

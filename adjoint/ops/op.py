@@ -17,12 +17,21 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import current
 from adjoint.call.half_precision import widening_forward
 from adjoint.call.promotion import common_backend
-from adjoint.call.rule import ALL_GRADS, GRAD, HIDDEN, NEEDS, RESULT, SHAPE, VALUE, Plan, Rule
+from adjoint.call.rule import (
+    ALL_GRADS,
+    GRAD,
+    HIDDEN,
+    NEEDS,
+    NOTHING,
+    RESULT,
+    SHAPE,
+    VALUE,
+    Plan,
+    Rule,
+)
 from adjoint.dtypes import float64
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-MOST_PLANS: Final = 1 << 10  # that are kept: an op of more inputs makes its plan anew
 
 ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "self": "input", "x": "input"}
 
@@ -53,7 +62,12 @@ class Op:
         self.joint: Rule | None = None
         self.jvp: Any = None
         self.ruled = 0  # those that have a rule of their own, as bits
-        self.plans: list[Plan | None] = []  # by which inputs need a gradient, those asked for
+        self.plans: dict[int, Plan] = {}  # by which inputs need a gradient
+        self.plan_of_first = NOTHING  # if the first input alone needs one: most calls ask for
+        self.plan_of_second = NOTHING  # these three, and attributes cost less than a look-up
+        self.plan_of_both = NOTHING
+        self.first_rule: Rule | None = None
+        self.second_rule: Rule | None = None
         self.lane = dispatch.GENERAL
         self.node_lane = EDGEWISE  # of nodes that the short form makes
         self.direct: Any = None  # NumPy's own function, where forward is just that
@@ -141,16 +155,29 @@ class Op:
 
     def plan(self, mask: int) -> Plan:
         """What to keep when the inputs of the mask need gradients."""
-        found = self.plans[mask] if mask < len(self.plans) else None
+        if mask == 1:
+            return self.plan_of_first
+        if mask == 2:
+            return self.plan_of_second
+        if mask == 3:
+            return self.plan_of_both
+        found = self.plans.get(mask)
         if found is None:
-            rules = [r for i, r in enumerate(self.rules) if mask >> i & 1 and r is not None]
-            if self.joint is not None:
-                rules.append(self.joint)
-            found = Plan(rules, len(self.parameters))
-            if mask < MOST_PLANS:
-                self.plans.extend([None] * (mask + 1 - len(self.plans)))
-                self.plans[mask] = found
+            found = self.plans[mask] = self.planned(mask)
         return found
+
+    def planned(self, mask: int) -> Plan:
+        """The same, worked out from the rules that will run."""
+        rules = [r for i, r in enumerate(self.rules) if mask >> i & 1 and r is not None]
+        if self.joint is not None:
+            rules.append(self.joint)
+        return Plan(rules, len(self.parameters))
+
+    def rule_of(self, edge: int) -> Rule | None:
+        """The rule for one of the inputs."""
+        if edge == 0:
+            return self.first_rule
+        return self.second_rule if edge == 1 else self.rules[edge]
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments in the order of the parameters, defaults filled in."""
@@ -366,7 +393,10 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
 
 
 def _finish(op: Op) -> None:
-    """Choose the op's lane."""
+    """Choose the op's lane, and look up once what every call asks for."""
+    op.plan_of_first, op.plan_of_second, op.plan_of_both = (op.planned(m) for m in (1, 2, 3))
+    op.first_rule = op.rules[0] if op.rules else None
+    op.second_rule = op.rules[1] if len(op.rules) > 1 else None
     for i, rule in enumerate(op.rules):
         if rule is not None:
             op.ruled |= 1 << i
