@@ -21,7 +21,7 @@ from adjoint.tensors.tensor import Tensor
 def jvp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
     """The tangent of op's result; None where no tangent reaches it."""
     if op.jvp is not None:
-        return op.jvp(args, tangents)
+        return _Call(op, args, tangents).run(op.jvp, [], True, None)
     if op.family == "linear":
         return _linear(op, args, tangents)
     if op.family == "multilinear":
@@ -82,7 +82,7 @@ def _slots(value: Any, tangent: Any) -> list[Any]:
 def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> Any:
     """The rules themselves: a diagonal Jacobian is its own transpose, but for the conjugate."""
     result = dispatch.apply(op, args)
-    call = _Call(op, args, result)
+    call = _Call(op, args, tangents, result)
     total: Any = None
     for place, parameter in enumerate(op.inputs):
         if tangents[parameter] is None:
@@ -100,9 +100,10 @@ def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> Any:
 class _Call(OpNode):
     """A call whose arguments and result are at hand: the rules find them as in a node."""
 
-    def __init__(self, op: Op, args: list[Any], result: Any) -> None:
+    def __init__(self, op: Op, args: list[Any], tangents: list[Any], result: Any = None) -> None:
         super().__init__(op)
         self.args = args
+        self.tangents = tangents
         self.answer = result
 
     def value(self, parameter: int, recorded: bool) -> Any:
@@ -114,8 +115,14 @@ class _Call(OpNode):
         return self.args[parameter].shape
 
     def result_value(self, index: int, recorded: bool) -> Any:
+        """See OpNode; computed if a rule asks for it and it is not known."""
+        if self.answer is None:
+            self.answer = dispatch.apply(self.op, self.args)
+        return self.answer[index] if isinstance(self.answer, tuple) else self.answer
+
+    def tangent(self, parameter: int) -> Any:
         """See OpNode."""
-        return self.answer
+        return self.tangents[parameter]
 
 
 def _rule(op: Op, place: int, grad: Any, call: _Call) -> Any:

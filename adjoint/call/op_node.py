@@ -13,10 +13,12 @@ from adjoint.call.rule import (
     OF_BOTH,
     OF_FIRST,
     OF_GRAD,
+    OF_LATER,
     OF_RESULT,
     OF_SECOND,
     RESULT,
     SHAPE,
+    TANGENT,
     VALUE,
 )
 from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating
@@ -88,12 +90,14 @@ class OpNode(Node):
 
     def vjp(self, edge: int, grad: Any) -> Any:
         """See Node. Rules of the common forms are called straight: that makes no list."""
-        rule = self.op.rule_of(edge)
+        op = self.op
+        rule = op.first_rule if edge == 0 else op.second_rule if edge == 1 else op.rules[edge]
         if rule is None:
             return None
         if self.released:
             raise freed(self.name())
-        if rule.wide < 0 or not self.may_be_half():
+        spec = self.spec
+        if rule.wide < 0 or (spec is not None and spec.short):
             form = rule.form
             if form == OF_GRAD:
                 return rule.function(grad)
@@ -107,6 +111,8 @@ class OpNode(Node):
             if form == OF_BOTH:
                 first = self.raw(self.first, self.first_version, 0)
                 return rule.function(grad, first, self.raw(self.second, self.second_version, 1))
+            if form == OF_LATER:
+                return rule.function(grad, self.value(rule.later, False))
         return self.run(rule, [grad], False, None)
 
     def apply(
@@ -154,16 +160,13 @@ class OpNode(Node):
                 args.append(self.shape(index))
             elif kind == NEEDS:
                 args.append(tuple(self.active(None) if active is None else active))
+            elif kind == TANGENT:
+                args.append(self.tangent(index))
             else:
                 args.append(self.hidden())
-        if rule.wide >= 0 and self.may_be_half() and half_type(args[rule.wide]) is not None:
+        if rule.wide >= 0 and half_type(args[rule.wide]) is not None:
             args = [wide(value) for value in args]
         return rule.function(*args)
-
-    def may_be_half(self) -> bool:
-        """Whether an output may be of 16-bit floats, whose rules are computed in float32."""
-        spec = self.spec
-        return spec is None or not spec.short
 
     def active(self, wanted: list[bool] | None) -> list[bool]:
         """For each of op.inputs whether its rule must run; a list has an edge for each element."""
@@ -286,6 +289,10 @@ class OpNode(Node):
             return -1
         shape = self.rest.shapes.get(parameter)
         return len(shape) if isinstance(shape, list) else -1
+
+    def tangent(self, parameter: int) -> Any:
+        """The tangent of an argument; a node has none, a call that is pushed forward does."""
+        raise NotImplementedError(f"{self.name()} keeps no tangent of argument {parameter}")
 
     def hidden(self) -> Any:
         """What forward computed for the rules alone."""

@@ -13,8 +13,14 @@ VALUE: Final = 2
 SHAPE: Final = 3
 NEEDS: Final = 4
 HIDDEN: Final = 5  # what forward computed besides its result, for the rules alone
+TANGENT: Final = 6  # of an input, in a rule that pushes tangents forward
+BATCHED: Final = 7  # whether a value has a batch, its first dimension, in a rule over batches
 
 ALL_GRADS: Final = -1  # the number of GRAD for a rule that wants the gradients of all outputs
+
+# How an op takes a batch, unless a rule of its own says so.
+ALIGN: Final = "align"  # batches in front, ranks made equal: the op does not look at dimensions
+LOOP: Final = "loop"  # one element of the batch at a time
 
 # The forms that most rules have: of the gradient and what is named here.
 OF_GRAD: Final = 0
@@ -22,7 +28,8 @@ OF_RESULT: Final = 1
 OF_FIRST: Final = 2
 OF_SECOND: Final = 3
 OF_BOTH: Final = 4
-OF_MORE: Final = 5
+OF_LATER: Final = 5  # one argument after the second
+OF_MORE: Final = 6
 
 _FORMS: Final[dict[tuple[Any, ...], int]] = {
     ((GRAD, 0),): OF_GRAD,
@@ -40,6 +47,10 @@ class Rule:
         self.function = function
         self.sources = sources
         self.form = _FORMS.get(tuple(sources), OF_MORE)
+        self.later = 0  # which, in the form OF_LATER
+        if len(sources) == 2 and sources[0] == (GRAD, 0) and sources[1][0] == VALUE:
+            if sources[1][1] > 1:
+                self.form, self.later = OF_LATER, sources[1][1]
         grads = [i for i, (kind, _) in enumerate(sources) if kind == GRAD]
         # The argument whose type says whether to compute in float32; -1: as it comes. A rule of
         # the gradient alone has but one step, and rounds once as it is.

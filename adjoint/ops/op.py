@@ -18,13 +18,17 @@ from adjoint.call.context import current
 from adjoint.call.half_precision import widening_forward
 from adjoint.call.promotion import common_backend
 from adjoint.call.rule import (
+    ALIGN,
     ALL_GRADS,
+    BATCHED,
     GRAD,
     HIDDEN,
+    LOOP,
     NEEDS,
     NOTHING,
     RESULT,
     SHAPE,
+    TANGENT,
     VALUE,
     Plan,
     Rule,
@@ -32,6 +36,8 @@ from adjoint.call.rule import (
 from adjoint.dtypes import float64
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+DIMS: Final = {"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axes"}
 
 ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "self": "input", "x": "input"}
 
@@ -60,7 +66,10 @@ class Op:
         self.inputs: list[int] = []  # the parameters with a derivative
         self.rules: list[Rule | None] = []
         self.joint: Rule | None = None
-        self.jvp: Any = None
+        self.jvp: Rule | None = None  # the tangent of the result, where the family can't say it
+        self.vmap: Rule | None = None  # the op over a batch, where its family can't say it
+        self.batching = ALIGN if family == "elementwise" else LOOP
+        self.dims: list[tuple[int, int]] = []  # parameters that count dimensions; see from_end
         self.ruled = 0  # those that have a rule of their own, as bits
         self.plans: dict[int, Plan] = {}  # by which inputs need a gradient
         self.plan_of_first = NOTHING  # if the first input alone needs one: most calls ask for
@@ -173,12 +182,6 @@ class Op:
             rules.append(self.joint)
         return Plan(rules, len(self.parameters))
 
-    def rule_of(self, edge: int) -> Rule | None:
-        """The rule for one of the inputs."""
-        if edge == 0:
-            return self.first_rule
-        return self.second_rule if edge == 1 else self.rules[edge]
-
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments in the order of the parameters, defaults filled in."""
         count = len(args)
@@ -208,11 +211,23 @@ class Op:
             if index == self.star and not isinstance(value, (tuple, list)):
                 value = (value,)
             values[index] = value
+        if self.dims:
+            self.count_from_end(values)
         if count < self.required:
             absent = [repr(p) for p, v in zip(self.parameters, values) if v is MISSING]
             if absent:
                 raise TypeError(f"{self.signature()} misses {', '.join(absent)}")
         return values
+
+    def count_from_end(self, values: list[Any]) -> None:
+        """Have dimensions counted from the end, so that those of a batch may come in front."""
+        first = values[0]
+        ndim = -1
+        for tensor in first if isinstance(first, (list, tuple)) else (first,):
+            ndim = max(ndim, getattr(tensor, "ndim", -1))
+        if ndim >= 0:
+            for parameter, more in self.dims:
+                values[parameter] = from_end(values[parameter], ndim + more)
 
     def signature(self) -> str:
         """The call as a user would write it, for error messages."""
@@ -224,6 +239,15 @@ class Op:
             star = "*" if i == self.star else ""
             parts.append(f"{star}{name}" if default is MISSING else f"{star}{name}={default!r}")
         return f"{self.name}({', '.join(parts)})"
+
+
+def from_end(dim: Any, ndim: int) -> Any:
+    """A dimension, or several, counted from the end; one that there isn't stays, to be refused."""
+    if type(dim) is int:
+        return dim - ndim if 0 <= dim < ndim else dim
+    if isinstance(dim, (tuple, list)):
+        return tuple([from_end(each, ndim) for each in dim])
+    return dim
 
 
 class Missing:
@@ -325,11 +349,12 @@ def _source(op: Op, name: str) -> tuple[int, int]:
         return (HIDDEN, 0)
     if name in op.index_of:
         return (VALUE, op.index_of[name])
-    if name.endswith("_shape") and name[:-6] in op.index_of:
-        return (SHAPE, op.index_of[name[:-6]])
+    for ending, kind in (("_shape", SHAPE), ("_tangent", TANGENT), ("_batched", BATCHED)):
+        if name.endswith(ending) and name[: -len(ending)] in op.index_of:
+            return (kind, op.index_of[name[: -len(ending)]])
     raise TypeError(
         f"{op.name}: a rule asks for '{name}', which is no grad, result, needs, hidden, parameter "
-        f"of {op.signature()}, nor <parameter>_shape"
+        f"of {op.signature()}, nor <parameter>_shape, <parameter>_tangent or <parameter>_batched"
     )
 
 
@@ -372,7 +397,9 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)
     op.wide = settings.pop("wide", op.wide)
-    op.jvp = settings.pop("jvp", None)
+    op.jvp = _optional(op, settings.pop("jvp", None))
+    op.vmap = _optional(op, settings.pop("vmap", None))
+    _read_dims(op, settings.pop("dims", 0))
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)
     op.saved_as = settings.pop("saved_as", op.saved_as)
@@ -390,6 +417,16 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
         op.promotes = [i for i, d in enumerate(op.defaults) if d is MISSING]
     elif promotes:
         op.promotes = [op.index_of[name] for name in promotes.split()]
+
+
+def _optional(op: Op, function: Any) -> Rule | None:
+    return None if function is None else _resolve(op, function)
+
+
+def _read_dims(op: Op, more: int | None) -> None:
+    """Which parameters count dimensions: those of the first argument and `more`; None: of none."""
+    if more is not None:
+        op.dims = [(i, more) for i, name in enumerate(op.parameters) if name in DIMS]
 
 
 def _finish(op: Op) -> None:

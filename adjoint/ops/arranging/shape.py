@@ -136,7 +136,7 @@ def squeeze(xp: Any, input: Any, dim: Any = None) -> Any:
     return xp.squeeze(input, tuple(d for d in dims if d < input.ndim and input.shape[d] == 1))
 
 
-@linear(input=lambda grad, input_shape: reshape(grad, input_shape), view=True, inplace=True)
+@linear(input=lambda grad, input_shape: reshape(grad, input_shape), view=True, inplace=True, dims=1)
 def unsqueeze(xp: Any, input: Any, dim: int) -> Any:
     """A view with a new dimension of size 1 at dim."""
     return xp.expand_dims(input, normal_dim(dim, input.ndim + 1))
@@ -505,7 +505,7 @@ def cat(xp: Any, tensors: Any, dim: int = 0) -> Any:
     return xp.concatenate(parts, axis=place)
 
 
-@linear(tensors=lambda grad, dim: list(unbind(grad, dim)), promotes="tensors", method=False)
+@linear(tensors=lambda grad, dim: list(unbind(grad, dim)), promotes="tensors", method=False, dims=1)
 def stack(xp: Any, tensors: Any, dim: int = 0) -> Any:
     """The tensors side by side along a new dimension."""
     for tensor in tensors:

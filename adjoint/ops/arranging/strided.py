@@ -31,6 +31,7 @@ def diagonal(xp: Any, input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1)
 
 @linear(
     input=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2),
+    dims=1,
     method=False,
     node_name="DiagonalBackward0",
 )
@@ -269,6 +270,7 @@ def _window_positions(xp: Any, count: int, size: int, step: int) -> Any:
 
 @linear(
     input=lambda grad, dimension, size, step: unfold(grad, dimension, size, step),
+    dims=-1,
     method=False,
     node_name="UnfoldBackward0",
 )

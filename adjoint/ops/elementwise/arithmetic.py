@@ -195,9 +195,9 @@ def _sgn_rule(grad: Any, input: Any, result: Any) -> Any:
     return where(size == 0, 0, across / where(size == 0, 1, size))
 
 
-def _sgn_tangent(args: list[Any], tangents: list[Any]) -> Any:
+def _sgn_tangent(input_tangent: Any, input: Any, result: Any) -> Any:
     """The rule again: taking away what is along result is its own transpose."""
-    return _sgn_rule(tangents[0], args[0], sgn(args[0]))
+    return _sgn_rule(input_tangent, input, result)
 
 
 @elementwise(input=_sgn_rule, jvp=_sgn_tangent, exact_out=True)

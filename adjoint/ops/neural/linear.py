@@ -57,7 +57,9 @@ def _linear_bias(grad: Any) -> Any:
     input=_linear_input,
     weight=_linear_weight,
     bias=_linear_bias,
-    jvp=lambda args, tangents: _linear_jvp(*args, *tangents),
+    jvp=lambda input, weight, input_tangent, weight_tangent, bias_tangent, result: _linear_jvp(
+        input, weight, input_tangent, weight_tangent, bias_tangent, result
+    ),
     method=False,
 )
 def linear(xp: Any, input: Any, weight: Any, bias: Any = None) -> Any:
@@ -75,18 +77,24 @@ def linear(xp: Any, input: Any, weight: Any, bias: Any = None) -> Any:
     return xp.linear(input, weight, bias)
 
 
-def _linear_jvp(input: Any, weight: Any, bias: Any, *tangents: Any) -> Any:
+def _linear_jvp(
+    input: Any,
+    weight: Any,
+    input_tangent: Any,
+    weight_tangent: Any,
+    bias_tangent: Any,
+    result: Any,
+) -> Any:
     """Linear in each argument but bias, which is only added."""
-    along_input, along_weight, along_bias = tangents
     parts = []
-    if along_input is not None:
-        parts.append(linear(along_input, weight))
-    if along_weight is not None:
-        parts.append(linear(input, along_weight))
+    if input_tangent is not None:
+        parts.append(linear(input_tangent, weight))
+    if weight_tangent is not None:
+        parts.append(linear(input, weight_tangent))
     total = parts[0] if len(parts) == 1 else add(*parts) if parts else None
-    if along_bias is None:
+    if bias_tangent is None:
         return total
-    return along_bias + (0 * linear(input, weight) if total is None else total)
+    return bias_tangent + (0 * result if total is None else total)
 
 
 @composite(method=False)

@@ -9,6 +9,7 @@ from adjoint.backends.convolution import Layout
 from adjoint.dtypes import bfloat16, float16, float32, uint8
 from adjoint.ops.arranging.conversion import clone, to
 from adjoint.ops.arranging.shape import permute, reshape
+from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.rounding import round
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.neural.adaptive_pooling import adaptive_average
@@ -131,6 +132,7 @@ def resample(
     xp: Any, input: Any, dim: int, kind: str, wanted: int, align: bool, scale: float | None
 ) -> Any:
     """input with `wanted` elements along dim, each a weighted sum of a few neighbours."""
+    dim = normal_dim(dim, input.ndim)
     places, weights = taps(kind, input.shape[dim], wanted, align, scale)
     if _channels_lie_last(xp, input):  # and shall in the result
         moved = _weighted(xp, xp.moveaxis(input, 1, -1), dim - 1, places, weights)

@@ -34,7 +34,7 @@ def _ends(points: Any, range: Any, dim: int) -> tuple[float, float]:
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
-@general(method=False)
+@general(method=False, dims=None)
 def equal_edges(xp: Any, points: Any, count: int, range: Any, dim: int) -> Any:
     """The edges of `count` bins of equal width for one of the variables."""
     if count < 1:

@@ -47,7 +47,7 @@ def axes_of(dim: Any, ndim: int) -> Any:
 # ---- sums and products ----
 
 
-@linear(input=lambda grad, dim, keepdim: sum(grad, dim, keepdim), method=False)
+@linear(input=lambda grad, dim, keepdim: sum(grad, dim, keepdim), method=False, dims=None)
 def spread_sum(xp: Any, input: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """A sum over dim at every place of `shape` that went into it: the gradient of sum."""
     if not keepdim and dim is not None:
