@@ -70,10 +70,11 @@ test-pure: $(TEST_STAMPS)
 	$(call pytest,pure,PYTHONPATH=$(CURDIR) ADJOINT_EXPECTED=source,-m "not slow" \
 		$(if $(EVERYTHING),,$(DIFFERING)))
 
-# Of the sources, because compiled functions have no signatures.
+# Of the sources, because compiled functions have no signatures. With --quiet, --strict sees no
+# warnings.
 docs: $(VENV)/.docs
 	PYTHONPATH=$(CURDIR) $(BIN)/python -P -m tools.site_pages build/site
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/site/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file build/site/mkdocs.yml
 	@echo "site/index.html; its search needs a server: python3 -m http.server --directory site"
 
 benchmark: $(VENV)/.demo $(if $(WITH_TORCH),$(VENV)/.torch)

@@ -15,6 +15,7 @@ from tools import reference, site_pages
 
 PAGES = site_pages.pages()
 ENTRIES = Counter(re.findall(r"^### .* { #(.*) }$", "\n".join(PAGES.values()), re.MULTILINE))
+SOURCES = pytest.mark.skipif(adjoint.__compiled__, reason="compiled functions tell nothing")
 NAMES = [(path, name) for path, names in reference.namespaces().items() for name in names]
 
 
@@ -49,13 +50,14 @@ def test_no_entry_is_there_twice():
     assert [entry for entry, count in ENTRIES.items() if count > 1] == []
 
 
+@SOURCES
 def test_what_can_be_called_is_documented():
     values = {(path, name): reference.value_of(path, name) for path, name in NAMES}
     bare = [at for at, value in values.items() if callable(value) and not reference.doc_of(value)]
     assert bare == []
 
 
-@pytest.mark.skipif(adjoint.__compiled__, reason="the site is written from the sources")
+@SOURCES
 def test_signatures_are_shown():
     for called in (r"adjoint\.add\(input\b.*other\b.*alpha", r"adjoint\.exp_\(input\b"):
         assert re.search(called, PAGES["reference/adjoint.md"])
