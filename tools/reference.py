@@ -248,7 +248,7 @@ class Reference:
     def index_page(self) -> str:
         """The namespaces, each with the sentence that describes it."""
         rows = [f"| [`{path}`]({path}.md) | {summary_of(path)} |" for path in self.names]
-        rows.insert(1, "| [`adjoint.Tensor`](adjoint.Tensor.md) | The class, with its methods |")
+        rows.insert(1, "| [`adjoint.Tensor`](adjoint.Tensor.md) | The class, with its methods. |")
         return "\n".join(["# Reference", "", "| namespace | |", "|---|---|", *rows, ""])
 
     def namespace_page(self, path: str) -> str:
