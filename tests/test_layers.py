@@ -38,7 +38,7 @@ LAYERS = [
     ["signal"],
     ["autograd", "fft", "func", "library", "linalg", "tensors.methods"],
     ["return_types", "settings", "special", "version"],
-    ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
+    ["amp", "autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
     ["distributions"],
     ["saving"],
     ["__main__", "cli", "compat", "viz"],

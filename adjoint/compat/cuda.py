@@ -3,21 +3,19 @@
 from types import SimpleNamespace
 from typing import Any
 
-from adjoint import random
+from adjoint import backends, random
 from adjoint.backends import backend_for
 from adjoint.compat.old_tensor_types import CUDA_TYPES
 from adjoint.device import device as as_device
+
+_GPU = as_device("cuda")
 
 globals().update(CUDA_TYPES)
 
 
 def _library() -> Any:
     """CuPy's part that deals with the device; None where there is no CuPy or no GPU."""
-    try:
-        cuda = backend_for(as_device("cuda")).xp.cuda
-    except RuntimeError:
-        return None
-    return cuda if cuda.is_available() else None
+    return backend_for(_GPU).xp.cuda if backends.is_available(_GPU) else None
 
 
 def _required() -> Any:
@@ -89,7 +87,7 @@ def _pool() -> Any:
     """CuPy's memory; None where there is no GPU."""
     if _library() is None:
         return None
-    return backend_for(as_device("cuda")).xp.get_default_memory_pool()
+    return backend_for(_GPU).xp.get_default_memory_pool()
 
 
 def memory_allocated(device: Any = None) -> int:

@@ -8,7 +8,7 @@ A module that adjoint does not have counts for nothing.
 _ABSENT = "adjoint.compat.absent_devices"  # what a library or device answers that is not there
 _UNCOMPILED = "adjoint.compat.uncompiled"  # what decorators and guards of compilers do without one
 _TREES = ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees")
-_AMP = ("adjoint.compat.autocasting", "adjoint.compat.grad_scaling")
+_AMP = ("adjoint.amp.autocast_mode", "adjoint.amp.grad_scaler")
 
 _DISTRIBUTIONS = (
     "bernoulli",
@@ -235,7 +235,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     # Tools.
     "_logging": ("adjoint.compat.logs",),
     "utils._cxx_pytree": _TREES,
-    "utils._foreach_utils": ("adjoint.compat.foreach",),
+    "utils._foreach_utils": ("adjoint.ops.foreach",),
     "utils._python_dispatch": ("adjoint.compat.dispatch_modes",),
     "utils._pytree": _TREES,
     "utils.benchmark": ("adjoint.compat.benchmarking",),

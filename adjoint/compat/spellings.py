@@ -4,7 +4,7 @@ From a path below torch to a module of adjoint's and a name in it; looked up whe
 """
 
 _ANOMALY = "adjoint.autograd.anomaly_mode"
-_CASTING = "adjoint.compat.autocasting"
+_CASTING = "adjoint.amp.autocast_mode"
 _GRAPH = "adjoint.autograd.graph"
 _IMPLICIT = "adjoint.ops.sampling.implicit"
 _UNCOMPILED = "adjoint.compat.uncompiled"

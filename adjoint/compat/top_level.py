@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.compat.autocasting import (
+from adjoint.amp.autocast_mode import (
     autocast as autocast,
     clear_autocast_cache as clear_autocast_cache,
     get_autocast_cpu_dtype as get_autocast_cpu_dtype,
@@ -12,8 +12,7 @@ from adjoint.compat.autocasting import (
     is_autocast_cpu_enabled as is_autocast_cpu_enabled,
     is_autocast_enabled as is_autocast_enabled,
 )
-from adjoint.compat.foreach import FOREACH
-from adjoint.compat.grad_scaling import GradScaler as GradScaler
+from adjoint.amp.grad_scaler import GradScaler as GradScaler
 from adjoint.compat.narrow_types import NARROW
 from adjoint.compat.old_tensor_types import (
     CPU_TYPES,
@@ -28,6 +27,7 @@ from adjoint.compat.storages import (
 from adjoint.compat.uncompiled import compile as compile
 from adjoint.compat.versions import __version__ as __version__
 from adjoint.ops.arranging.conversion import layout
+from adjoint.ops.foreach import FOREACH
 from adjoint.tensors.tensor import Tensor
 
 Storage = STORAGES["FloatStorage"]

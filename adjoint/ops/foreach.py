@@ -1,4 +1,4 @@
-"""torch._foreach_add and its like: an operation on each tensor of a list."""
+"""An operation on each tensor of a list: PyTorch's _foreach_add and its like, by name."""
 
 from collections.abc import Callable
 from typing import Any

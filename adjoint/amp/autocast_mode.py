@@ -1,4 +1,4 @@
-"""torch.autocast: inside, matrix products run in a narrower type, and delicate ops in float32.
+"""autocast: inside, matrix products run in a narrower type, and delicate ops in float32.
 
 A watcher of the calling context (see `ambient`) casts the arguments of the ops named here; casts
 are recorded, so that gradients arrive in the type of the tensor they belong to. A function made of
@@ -13,9 +13,10 @@ from typing import Any, Self
 
 from adjoint import dtypes
 from adjoint.autograd.grad_mode import ContextDecorator
+from adjoint.backends import is_available
 from adjoint.call.context import ambient, change_watchers
 from adjoint.call.dispatch import tensors_in
-from adjoint.compat import cuda
+from adjoint.device import device
 from adjoint.dtypes import dtype as Dtype  # noqa: N812  # autocast's own parameter is called dtype
 from adjoint.tensors.tensor import Tensor
 
@@ -127,10 +128,6 @@ def _caster(device_type: str) -> _Caster | None:
     return None
 
 
-def _is_there(device_type: str) -> bool:
-    return device_type == "cpu" or cuda.is_available()
-
-
 class autocast(ContextDecorator):
     """Inside, products of tensors on a kind of device run in a narrower type."""
 
@@ -150,7 +147,7 @@ class autocast(ContextDecorator):
             what = f"{self.fast_dtype.name} is no narrow type; it is disabled"
             warnings.warn(f"autocast: {what}, use bfloat16 or float16", stacklevel=2)
             enabled = False
-        if enabled and not _is_there(device_type):
+        if enabled and not is_available(device(device_type)):
             what = f"there is no {device_type} device; autocast for it is disabled"
             warnings.warn(f"autocast: {what}", stacklevel=2)
             enabled = False

@@ -1,10 +1,11 @@
-"""torch.amp.GradScaler: losses scaled up so that gradients in half precision do not vanish."""
+"""GradScaler: losses scaled up so that gradients in half precision do not vanish."""
 
 import warnings
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.compat import cuda
+from adjoint.backends import is_available
+from adjoint.device import device as as_device
 from adjoint.pytree import tree_map
 from adjoint.tensors.tensor import Tensor
 
@@ -31,7 +32,7 @@ class GradScaler:
             raise ValueError(f"GradScaler: growth_factor must be above 1, not {growth_factor}")
         if enabled and backoff_factor >= 1.0:
             raise ValueError(f"GradScaler: backoff_factor must be below 1, not {backoff_factor}")
-        if enabled and device == "cuda" and not cuda.is_available():
+        if enabled and device == "cuda" and not is_available(as_device("cuda")):
             warnings.warn("GradScaler: there is no GPU; it is disabled", stacklevel=2)
             enabled = False
         self._device = device
