@@ -255,25 +255,3 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> An
             return bwd(*args, **kwargs)
 
     return backward
-
-
-class cuda_autocast(autocast):
-    """torch.cuda.amp.autocast: autocast for GPUs."""
-
-    def __init__(
-        self, enabled: bool = True, dtype: Any = dtypes.float16, cache_enabled: bool = True
-    ) -> None:
-        super().__init__("cuda", dtype, enabled)
-
-
-class cpu_autocast(autocast):
-    """torch.cpu.amp.autocast: autocast for the CPU."""
-
-    def __init__(
-        self, enabled: bool = True, dtype: Any = dtypes.bfloat16, cache_enabled: bool = True
-    ) -> None:
-        super().__init__("cpu", dtype, enabled)
-
-
-cuda_custom_fwd = functools.partial(custom_fwd, device_type="cuda")
-cuda_custom_bwd = functools.partial(custom_bwd, device_type="cuda")

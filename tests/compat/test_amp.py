@@ -24,3 +24,18 @@ def test_autocast_of_one_kind_of_device():
 def test_without_a_gpu_it_is_off():
     with pytest.warns(UserWarning, match="no cuda device"):
         compat.cuda.amp.autocast()
+
+
+def test_scalers_of_one_kind_of_device_take_the_scale_first():
+    scaler = compat.cpu.amp.GradScaler(8.0, growth_interval=2)
+    assert scaler.get_scale() == 8.0 and isinstance(scaler, compat.amp.GradScaler)
+    assert not compat.cuda.amp.GradScaler(8.0, enabled=False).is_enabled()
+
+
+def test_functions_that_cast_for_a_gpu():
+    @compat.cuda.amp.custom_fwd(cast_inputs=compat.float32)
+    def forward(ctx, x):
+        return x
+
+    assert forward(type("Context", (), {})(), compat.ones(1)).dtype is compat.float32
+    assert compat.cuda.amp.autocast_mode.custom_fwd is compat.cuda.amp.custom_fwd
