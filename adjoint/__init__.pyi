@@ -1,5 +1,6 @@
 """The types of __init__.py and of what ops add to it; written by python -m tools.stubs."""
 
+from adjoint import amp as amp
 from adjoint import autograd as autograd
 from adjoint import compat as compat
 from adjoint import distributions as distributions
@@ -16,6 +17,10 @@ from adjoint import special as special
 from adjoint import testing as testing
 from adjoint import utils as utils
 from adjoint import viz as viz
+from adjoint.amp.autocast_mode import autocast as autocast
+from adjoint.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+from adjoint.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from adjoint.amp.grad_scaler import GradScaler as GradScaler
 from adjoint.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from adjoint.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from adjoint.autograd.explaining import explain as explain

@@ -142,6 +142,10 @@ class Backend:
         """The same values in memory of their own, in order."""
         raise NotImplementedError
 
+    def is_available(self) -> bool:
+        """Whether there is a device to put arrays on."""
+        return True
+
     def synchronize(self) -> None:
         """Wait for work that is under way."""
 
@@ -217,3 +221,12 @@ def backend_for(where: device) -> Backend:
                 f"pip install 'adjoint[{extra}]'"
             ) from error
     return _by_device[where.type]
+
+
+def is_available(where: device) -> bool:
+    """Whether tensors can be put on a device: its library is installed, and finds one."""
+    try:
+        backend = backend_for(where)
+    except RuntimeError:  # there is no such library, and what it says is the answer
+        return False
+    return backend.is_available()

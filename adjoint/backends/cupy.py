@@ -251,6 +251,9 @@ class CupyBackend(Backend):
     def copy(self, array: Any) -> Any:
         return array.copy(order="C")
 
+    def is_available(self) -> bool:
+        return bool(cupy.cuda.is_available())
+
     def synchronize(self) -> None:
         cupy.cuda.Device().synchronize()
 
