@@ -151,7 +151,6 @@ from adjoint.settings import set_flush_denormal as set_flush_denormal
 from adjoint.settings import set_num_interop_threads as set_num_interop_threads
 from adjoint.settings import set_num_threads as set_num_threads
 from adjoint.settings import use_deterministic_algorithms as use_deterministic_algorithms
-from adjoint.tensors import methods as methods
 from adjoint.tensors.interop import from_dlpack as from_dlpack
 from adjoint.tensors.interop import to_dlpack as to_dlpack
 from adjoint.tensors.printing import set_printoptions as set_printoptions

@@ -86,11 +86,6 @@ def test_long_calls_are_broken():
     assert len(lines) == 10
 
 
-def test_what_is_no_namespace_is_there():
-    for path in reference.NO_NAMESPACES:
-        importlib.import_module(path)
-
-
 # ---- the site ----
 
 

@@ -24,8 +24,6 @@ WIDTH = 100
 
 # Import paths that no package imports by itself.
 ALONE = ("adjoint.return_types", "adjoint.utils.module_tracker")
-# Loaded for what they do to Tensor.
-NO_NAMESPACES = ("adjoint.methods",)
 
 KINDS = ("Classes", "Functions", "In-place functions", "Data types and constants", "Modules")
 TYPING = (typing.TypeVar, types.UnionType, types.GenericAlias)  # for signatures, not for users
@@ -113,7 +111,7 @@ def submodules(module: types.ModuleType, names: list[str]) -> list[str]:
     """The public modules among the names of a module."""
     values = [getattr(module, name) for name in names]
     paths = [value.__name__ for value in values if isinstance(value, types.ModuleType)]
-    return [path for path in paths if path.startswith("adjoint.") and path not in NO_NAMESPACES]
+    return [path for path in paths if path.startswith("adjoint.")]
 
 
 def shown_on_pages(found: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -262,6 +262,8 @@ def apply(op: "Op", values: list[Any]) -> Any:
             backend = common_backend(op, tensors)
     if op.lane == OWN:
         return op.evaluated(values)
+    if op.dims:
+        values = op.counted_from_end(values)
     if backend is not NUMPY_BACKEND:
         values = beside(values, tensors, backend)
     arrays: list[Any] = []

@@ -211,23 +211,24 @@ class Op:
             if index == self.star and not isinstance(value, (tuple, list)):
                 value = (value,)
             values[index] = value
-        if self.dims:
-            self.count_from_end(values)
         if count < self.required:
             absent = [repr(p) for p, v in zip(self.parameters, values) if v is MISSING]
             if absent:
                 raise TypeError(f"{self.signature()} misses {', '.join(absent)}")
         return values
 
-    def count_from_end(self, values: list[Any]) -> None:
-        """Have dimensions counted from the end, so that those of a batch may come in front."""
+    def counted_from_end(self, values: list[Any]) -> list[Any]:
+        """The arguments, dimensions counted from the end: those of a batch may come in front."""
         first = values[0]
         ndim = -1
         for tensor in first if isinstance(first, (list, tuple)) else (first,):
             ndim = max(ndim, getattr(tensor, "ndim", -1))
-        if ndim >= 0:
-            for parameter, more in self.dims:
-                values[parameter] = from_end(values[parameter], ndim + more)
+        if ndim < 0:
+            return values
+        counted = list(values)
+        for parameter, more in self.dims:
+            counted[parameter] = from_end(values[parameter], ndim + more)
+        return counted
 
     def signature(self) -> str:
         """The call as a user would write it, for error messages."""

@@ -183,6 +183,8 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
             return dispatch.override(op, function or op.changer, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
+    if op.dims:
+        values = op.counted_from_end(values)
     if op.view:
         return become_view(op, values, target)
     recording = is_grad_enabled() and any(needs(v) for v in values)
