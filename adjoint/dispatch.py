@@ -183,7 +183,7 @@ def compute(op: "Op", x: Any, y: Any) -> Any:
     try:
         out = op.direct(x, y)
     except Exception as error:
-        raise complaint(op, [x, y], error) from None
+        raise complaint(op, [x, y], error)
     return out if type(out) is NDARRAY else numpy_backend.asarray(out)
 
 
@@ -192,7 +192,7 @@ def short_binary(op: "Op", a: Tensor, b: Tensor, first: Spec, second: Spec) -> T
     try:  # as in `compute`, whose call would cost the interpreter as much as a small op
         out = op.direct(a.array, b.array)
     except Exception as error:
-        raise complaint(op, [a.array, b.array], error) from None
+        raise complaint(op, [a.array, b.array], error)
     if type(out) is not NDARRAY:
         out = numpy_backend.asarray(out)
     result = Tensor(out)
@@ -423,7 +423,7 @@ def apply(op: "Op", values: list[Any]) -> Any:
     try:
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
-        raise complaint(op, arrays, error) from None
+        raise complaint(op, arrays, error)
     return wrap(op, values, backend, out if op.hides else narrowed(op, arrays, out))
 
 
@@ -462,7 +462,7 @@ def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
     try:
         out = run_forward(op, NUMPY, arrays)
     except Exception as error:
-        raise complaint(op, arrays, error) from None
+        raise complaint(op, arrays, error)
     hidden: Any = None
     if op.hides:
         out, hidden = out
