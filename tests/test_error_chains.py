@@ -3,6 +3,8 @@
 Each is raised while the library's own is handled; its traceback must not tell of that one.
 """
 
+import re
+import sys
 import traceback
 
 import pytest
@@ -123,4 +125,24 @@ def test_a_translated_error_hides_what_it_translates(name):
     assert error.__suppress_context__
     shown = "".join(traceback.format_exception(error))
     assert shown.count("Traceback (most recent call last)") == 1
+    assert shown.count("During handling of the above exception") == 0
+
+
+def test_an_error_that_is_passed_on_is_shown_as_it_was_raised():
+    with pytest.raises(NotImplementedError) as caught:
+        adjoint.bitwise_and(MATRIX, MATRIX)
+    error = caught.value
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    assert not error.__suppress_context__
+
+
+def test_an_error_that_is_passed_on_keeps_its_cause(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    with pytest.raises(ImportError, match=re.escape("adjoint[scipy]")) as caught:
+        adjoint.special.zeta(MATRIX, MATRIX)
+    error = caught.value
+    assert isinstance(error.__cause__, ImportError)
+    shown = "".join(traceback.format_exception(error))
+    assert shown.count("the direct cause of the following exception") == 1
     assert shown.count("During handling of the above exception") == 0

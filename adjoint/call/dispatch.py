@@ -119,7 +119,7 @@ def computed(op: "Op", x: Any, y: Any) -> Any:
     try:
         return op.direct(x, y)
     except Exception as error:
-        raise complaint(op, [x, y], error)  # noqa: B904  # it hides what it translates
+        raise complaint(op, [x, y], error)
 
 
 def finished(
@@ -274,7 +274,7 @@ def apply(op: "Op", values: list[Any]) -> Any:
     try:
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
-        raise complaint(op, arrays, error)  # noqa: B904  # it hides what it translates
+        raise complaint(op, arrays, error)
     if not op.hides:
         out = narrowed(op, arrays, out)
     return wrap(op, values, backend, out, settings)

@@ -258,7 +258,7 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     try:
         op.mutate(target.array, *arrays)
     except Exception as error:
-        raise complaint(op, [target.array, *arrays], error)  # noqa: B904  # it hides what it translates
+        raise complaint(op, [target.array, *arrays], error)
     target.counter().bump()
     return True
 
@@ -316,7 +316,7 @@ def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> N
                 return
         out = dispatch.run_forward(op, backend.xp, arrays)
     except Exception as error:
-        raise complaint(op, arrays, error)  # noqa: B904  # it hides what it translates
+        raise complaint(op, arrays, error)
     if isinstance(out, (tuple, list)):
         raise RuntimeError(f"{op.name}_(): an op with several results has no in-place form")
     out = backend.asarray(out)
