@@ -608,7 +608,7 @@ from adjoint.ops.inplace import INPLACE as _INPLACE
 from adjoint import autograd as autograd
 from adjoint import fft as fft
 from adjoint import linalg as linalg
-from adjoint.tensors import methods as _methods
+from adjoint.tensors import methods as _methods  # noqa: F401  # gives Tensor its methods
 from adjoint import random as random
 from adjoint import signal as signal
 from adjoint import special as special

@@ -115,30 +115,29 @@ def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_target
 def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
     runs = task.needed is None or node in task.needed
-    if runs and node.hooks is None and takes_short_form(task, node, grad):
+    captured = bool(task.captures) and node in task.captures
+    if runs and not captured and node.hooks is None and takes_short_form(task, node, grad):
         step(task, node, grad)
         return
     grads: list[Any] = [grad] if node.outputs is None else grad
-    if runs:
+    if runs and captured:
         capture(task, node, grads)  # as in PyTorch: one that runs before its hooks, others after
     grads = run_tensor_hooks(task, node, grads)
     if not runs:
         capture(task, node, grads)
         return
     grads = run_pre_hooks(task, node, grads)
-    shown = grads if has_post_hooks(node) else []  # those registered while it runs see none
+    shown = grads if node.hooks is not None and node.hooks.post else []
     results = answers_of(task, node, grads)
-    results = run_post_hooks(task, node, results, shown)
+    results = run_post_hooks(task, node, results, shown)  # those registered meanwhile see nothing
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, results, grads)
 
 
 def takes_short_form(task: GraphTask, node: Node, grad: Any) -> bool:
-    """Whether nothing comes between a node's rules and what they are for: see `step`."""
-    if not task.short or grad is None or node.lane == LEAF or node.lane == USER:
-        return False
-    return not task.captures or node not in task.captures
+    """Whether a node that runs, without hooks, can be stepped through; see `step`."""
+    return task.short and grad is not None and node.lane != LEAF and node.lane != USER
 
 
 def step(task: GraphTask, node: Node, grad: Any) -> None:
@@ -208,11 +207,6 @@ def run_pre_hooks(task: GraphTask, node: Node, grads: list[Any]) -> list[Any]:
         return grads
     task.enter_user_code()
     return through_pre_hooks(node, hooks.pre, grads)
-
-
-def has_post_hooks(node: Node) -> bool:
-    """Whether someone waits for what a node answers."""
-    return node.hooks is not None and bool(node.hooks.post)
 
 
 def run_post_hooks(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> list[Any]:
@@ -439,9 +433,8 @@ def add(task: GraphTask, node: Node, held: Any, grad: Any) -> Any:
 
 def capture(task: GraphTask, node: Node, grads: list[Any]) -> None:
     """Keep the gradients that `grad` or `inputs=` asked for."""
-    if task.captures and node in task.captures:
-        for number, slot in task.captures[node]:
-            task.captured[slot] = grads[number]
+    for number, slot in task.captures[node]:
+        task.captured[slot] = grads[number]
 
 
 # ---- a whole pass ----
@@ -549,6 +542,7 @@ def drain(task: GraphTask) -> None:
     ready = task.ready
     waiting = task.waiting
     observed = bool(task.observers)
+    everything = task.needed is None and not task.captures
     while True:
         hot = task.hot
         if hot is not None:
@@ -567,7 +561,9 @@ def drain(task: GraphTask) -> None:
         task.current = node
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
-        if observed:
+        if everything and node.hooks is None and takes_short_form(task, node, grad):
+            step(task, node, grad)  # what evaluate would do, for most nodes of most passes
+        elif observed:
             visit(task, node, grad)
         else:
             evaluate(task, node, grad)

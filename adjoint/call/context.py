@@ -4,6 +4,7 @@ They are one record in one context variable, and nothing else: a thread starts w
 and a task never sees what another has set. Every call reads the record, which costs 20 ns.
 """
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -57,19 +58,11 @@ INFERENCE: Final[Settings] = _with_modes(grad_enabled=False, inference=True)
 _ENABLED_INFERENCE: Final[Settings] = _with_modes(grad_enabled=True, inference=True)
 
 _current: Final[ContextVar[Settings]] = ContextVar("adjoint_settings", default=DEFAULT)
-_get: Final[Any] = _current.get
-_set: Final[Any] = _current.set
 
-
-def current() -> Settings:
-    """The settings of the calling context."""
-    settings: Settings = _get()
-    return settings
-
-
-def set_current(settings: Settings) -> None:
-    """Replace all settings of the calling context."""
-    _set(settings)
+# The settings of the calling context, and a function that replaces them all: the variable's own
+# methods, so that the interpreter makes no call for them.
+current: Final[Callable[[], Settings]] = _current.get
+set_current: Final[Callable[[Settings], object]] = _current.set
 
 
 def _plain(grad_enabled: bool, inference: bool) -> Settings:
@@ -82,7 +75,7 @@ def _plain(grad_enabled: bool, inference: bool) -> Settings:
 def change(**values: Any) -> Settings:
     """Set some settings of the calling context; all there were are returned."""
     old = current()
-    _set(_replaced(old, values))
+    set_current(_replaced(old, values))
     return old
 
 
@@ -112,7 +105,7 @@ def change_grad_enabled(enabled: bool) -> bool:
     before = old.grad_enabled
     if before != enabled:
         if old.plain:
-            _set(_plain(enabled, old.inference))
+            set_current(_plain(enabled, old.inference))
         else:
             change(grad_enabled=enabled)
     return before
@@ -122,7 +115,7 @@ def change_inference(inference: bool) -> tuple[bool, bool]:
     """Enter or leave inference mode; what grad and inference mode were is returned."""
     old = current()
     if old.plain:
-        _set(_plain(not inference, inference))
+        set_current(_plain(not inference, inference))
     else:
         change(grad_enabled=not inference, inference=inference)
     return old.grad_enabled, old.inference

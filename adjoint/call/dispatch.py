@@ -20,7 +20,6 @@ from adjoint.call.context import (
 from adjoint.call.errors import complaint
 from adjoint.call.promotion import as_array, common_backend, narrowed, promoted, unwrapped
 from adjoint.call.record import (
-    attach,
     cut_of,
     link_views,
     node_of,
@@ -39,7 +38,7 @@ from adjoint.tensors.core import (
     TensorCore,
     backend_of,
 )
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import Tensor, can_operate
 from adjoint.tensors.upper import Calls, upper
 
 if TYPE_CHECKING:
@@ -58,68 +57,71 @@ OWN: Final = 4  # the op computes and records its calls by itself: Functions, cu
 # ---- the short form ----
 
 
+class Path(Calls):
+    """The short form of a call, found by Tensor's operators through `upper.calls`."""
+
+    def unary(self, op: "Op", a: Any) -> Any:
+        """An op called with one argument."""
+        if isinstance(a, Tensor):
+            settings = current()
+            if settings.plain and op.lane == UNARY:
+                spec = a.known
+                if spec is None or a.extras is not None or a.special:
+                    spec = short_spec(a)
+                if spec is not None and spec.short:
+                    return finished(op, settings, op.direct(a.array), a, None, spec, None)
+        elif type(a) is NDARRAY and op.lane == UNARY:
+            return op.direct(a)
+        return apply(op, [a, *op.defaults[1:]])
+
+    def binary(self, op: "Op", a: Any, b: Any, operator: bool = False) -> Any:
+        """An op called with two; as an operator it leaves what it can't work with to the other."""
+        settings = current()
+        first: Spec | None = None
+        second: Spec | None = None
+        x, y = a, b
+        short = settings.plain and op.lane == BINARY
+        if isinstance(a, Tensor):
+            first = a.known
+            if first is None or a.extras is not None or a.special:
+                first = short_spec(a)
+            short = short and first is not None and first.short
+            x = a.array
+        elif type(a) is not float and type(a) is not int:
+            short = False
+        if isinstance(b, Tensor):
+            second = b.known
+            if second is None or b.extras is not None or b.special:
+                second = short_spec(b)
+            short = short and second is not None and second.short
+            y = b.array
+        elif type(b) is not float and type(b) is not int:
+            short = False
+        if short and (first is None or second is None or first.dtype is second.dtype):
+            if first is not None or second is not None:
+                try:
+                    out = op.direct(x, y)
+                except Exception as error:
+                    raise complaint(op, [x, y], error)
+                return finished(op, settings, out, a, b, first, second)
+        if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
+            return op.direct(a, b)
+        if operator and not (can_operate(a) and can_operate(b)):
+            return NotImplemented
+        return apply(op, [a, b, *op.defaults[2:]])
+
+
+path: Final[Path] = Path()
+upper.calls = path
+
+
 def short_spec(tensor: Tensor) -> Spec | None:
-    """What a tensor looks like, if it is one for the short form."""
+    """What a tensor of the less plain kind looks like; None if it is none for the short form."""
     if tensor.special:
         return None
     if tensor.extras is not None:
         tensor.refresh()
-    spec = tensor.known
-    if spec is None:
-        spec = tensor.spec()
-    return spec if spec.short else None
-
-
-def unary(op: "Op", a: Any) -> Any:
-    """An op called with one argument."""
-    if isinstance(a, Tensor):
-        if op.lane == UNARY:
-            settings = current()
-            if settings.plain:
-                spec = short_spec(a)
-                if spec is not None:
-                    return finished(op, settings, op.direct(a.array), a, None, spec, None)
-    elif type(a) is NDARRAY and op.lane == UNARY:
-        return op.direct(a)
-    return apply(op, [a, *op.defaults[1:]])
-
-
-def binary(op: "Op", a: Any, b: Any) -> Any:
-    """An op called with two arguments."""
-    if isinstance(a, Tensor):
-        if op.lane == BINARY:
-            settings = current()
-            if settings.plain:
-                first = short_spec(a)
-                if first is None:
-                    pass
-                elif isinstance(b, Tensor):
-                    second = first if b is a else short_spec(b)
-                    if second is not None and second.dtype is first.dtype:
-                        out = computed(op, a.array, b.array)
-                        return finished(op, settings, out, a, b, first, second)
-                elif type(b) is float or type(b) is int:
-                    out = computed(op, a.array, b)
-                    return finished(op, settings, out, a, b, first, None)
-    elif isinstance(b, Tensor):
-        if op.lane == BINARY and (type(a) is float or type(a) is int):
-            settings = current()
-            if settings.plain:
-                second = short_spec(b)
-                if second is not None:
-                    out = computed(op, a, b.array)
-                    return finished(op, settings, out, a, b, None, second)
-    elif type(a) is NDARRAY and op.lane == BINARY:
-        return op.direct(a, b)
-    return apply(op, [a, b, *op.defaults[2:]])
-
-
-def computed(op: "Op", x: Any, y: Any) -> Any:
-    """NumPy's own function, with errors that name the op."""
-    try:
-        return op.direct(x, y)
-    except Exception as error:
-        raise complaint(op, [x, y], error)
+    return tensor.spec()
 
 
 def finished(
@@ -147,13 +149,18 @@ def finished(
     if needed and settings.grad_enabled:
         mask = needed & op.ruled
     if mask:
-        if op.diagonal:
-            if first is not None and second is not None and first is not second:
-                if first.shape == second.shape:
-                    y.known = second = first  # one record for all tensors that meet
-            result.known = common_spec(first, second, result.array)
-        plan = op.plan(mask)
-        attach(node_of(op, plan, mask, a, b, None), plan, result, SHORT_DEPTH)
+        if op.diagonal:  # one record for all tensors that meet and look the same
+            if second is None or first is second:
+                result.known = first
+            elif first is None:
+                result.known = second
+            elif first.shape == second.shape:
+                y.known = result.known = first
+            elif result.array.shape == first.shape:
+                result.known = first
+            elif result.array.shape == second.shape:
+                result.known = second
+        node_of(op, mask, a, b, None, result, SHORT_DEPTH)
     elif needed:
         result.cut = CUT_BY_OP if settings.grad_enabled else CUT_BY_MODE
     elif cut:
@@ -161,16 +168,6 @@ def finished(
     if settings.inference:
         result.inference = True
     return result
-
-
-def common_spec(first: Spec | None, second: Spec | None, out: Any) -> Spec | None:
-    """The spec of an argument that looks like the result, if there is one to share."""
-    if first is second or second is None:
-        return first
-    if first is None:
-        return second
-    shape = out.shape
-    return first if shape == first.shape else second if shape == second.shape else None
 
 
 def holds_complex(value: Any) -> bool:
@@ -385,16 +382,3 @@ def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[A
         else v
         for v in values
     ]
-
-
-class _Path(Calls):
-    """The short form, for Tensor's operators."""
-
-    def unary(self, op: Any, a: Any) -> Any:
-        return unary(op, a)
-
-    def binary(self, op: Any, a: Any, b: Any) -> Any:
-        return binary(op, a, b)
-
-
-upper.calls = _Path()

@@ -90,42 +90,61 @@ def needing(op: "Op", values: list[Any]) -> int:
 
 
 def node_of(
-    op: "Op", plan: Plan, mask: int, first: Any, second: Any, values: list[Any] | None
+    op: "Op",
+    mask: int,
+    first: Any,
+    second: Any,
+    values: list[Any] | None,
+    result: Tensor | None,
+    depth: int,
 ) -> OpNode:
     """The node of a call, with its edges and what the rules of the mask will want.
 
     The only place where nodes of ops are made. `values` are all arguments; None on the short path,
-    where there are but two at most, each a tensor or a number, and each with an edge.
+    where there are but two at most, each a tensor or a number, and each with an edge. `result` is
+    the only one; None if there are several, see `attach_several`.
     """
     node = OpNode(op)
     node.mask = mask
+    plan = op.plan(mask)
     if values is not None:
         keep_all(node, plan, values)
-        return node
-    node.edge_count = op.required
-    node.lane = op.node_lane
-    if isinstance(first, Tensor):
-        if mask & 1:
-            following = first.node
-            node.next0 = accumulator_of(first) if following is None else following
-            node.nr0 = first.output_number
-        if plan.keep_first:
+    else:
+        node.edge_count = op.required
+        node.lane = op.node_lane
+        if isinstance(first, Tensor):
+            if mask & 1:
+                following = first.node
+                node.next0 = accumulator_of(first) if following is None else following
+                node.nr0 = first.output_number
+            if plan.keep_first:
+                node.first = first
+                node.holds = True
+                if first.extras is not None or first.inference:
+                    node.first_version = version_to_keep(op, first)
+        else:
             node.first = first
-            node.holds = True
-            node.first_version = version_to_keep(op, first)
-    else:
-        node.first = first
-    if isinstance(second, Tensor):
-        if mask & 2:
-            following = second.node
-            node.next1 = accumulator_of(second) if following is None else following
-            node.nr1 = second.output_number
-        if plan.keep_second:
+        if isinstance(second, Tensor):
+            if mask & 2:
+                following = second.node
+                node.next1 = accumulator_of(second) if following is None else following
+                node.nr1 = second.output_number
+            if plan.keep_second:
+                node.second = second
+                node.holds = True
+                if second.extras is not None or second.inference:
+                    node.second_version = version_to_keep(op, second)
+        else:
             node.second = second
+    if result is not None:
+        spec = result.known
+        node.spec = result.spec() if spec is None else spec
+        if plan.keep_result:
             node.holds = True
-            node.second_version = version_to_keep(op, second)
-    else:
-        node.second = second
+            node.result = result.array
+        result.node = node
+        result.needs_grad = True
+    mark(node, depth)
     return node
 
 
@@ -211,30 +230,18 @@ def inputs_to_keep(op: "Op", values: list[Any]) -> list[Tensor] | None:
 # ---- its results ----
 
 
-def attach(node: OpNode, plan: Plan, result: Tensor, depth: int) -> None:
-    """Make a call's only result the output of its node."""
-    spec = result.known
-    node.spec = result.spec() if spec is None else spec
-    if plan.keep_result:
-        node.holds = True
-        node.result = result.array
-    result.node = node
-    result.needs_grad = True
-    mark(node, depth)
-
-
-def attach_several(node: OpNode, plan: Plan, results: list[Tensor], depth: int) -> None:
-    """The same of a call with several results; those of whole numbers have no history."""
+def attach_several(node: OpNode, results: list[Tensor]) -> None:
+    """Make several results the outputs of a node; those of whole numbers have no history."""
     node.describe_outputs(list(results))
-    if plan.results:
+    kept = node.op.plan(node.mask).results
+    if kept:
         node.holds = True
-        node.result = [r.array if i in plan.results else None for i, r in enumerate(results)]
+        node.result = [r.array if i in kept else None for i, r in enumerate(results)]
     for number, result in enumerate(results):
         if is_floating(result.array):
             result.node = node
             result.output_number = number
             result.needs_grad = True
-    mark(node, depth)
 
 
 def record(
@@ -244,19 +251,16 @@ def record(
     mask = needing(op, values)
     if not mask or not any_floating(results):
         return None
-    plan = op.plan(mask)
-    node = node_of(op, plan, mask, None, None, values)
+    node = node_of(op, mask, None, None, values, None if several else results[0], ANY_DEPTH)
     rest = node.rest
     assert rest is not None
     if op.hides:
         rest.hidden = hidden
         node.holds = True
     if several:
-        attach_several(node, plan, results, ANY_DEPTH)
-    else:
-        if op.joint is None and not rest.lists:
-            node.lane = EDGEWISE
-        attach(node, plan, results[0], ANY_DEPTH)
+        attach_several(node, results)
+    elif op.joint is None and not rest.lists:
+        node.lane = EDGEWISE
     return node
 
 

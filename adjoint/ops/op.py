@@ -116,9 +116,9 @@ class Op:
         if not kwargs:
             count = len(args)
             if count == 1 and self.lane == dispatch.UNARY:
-                return dispatch.unary(self, args[0])
+                return dispatch.path.unary(self, args[0])
             if count == 2 and self.lane == dispatch.BINARY:
-                return dispatch.binary(self, args[0], args[1])
+                return dispatch.path.binary(self, args[0], args[1])
         return dispatch.call(self, args, kwargs)
 
     def run(self, values: list[Any]) -> Any:

@@ -324,86 +324,86 @@ class Tensor(TensorCore):
     # ---- operators ----
 
     def __add__(self, other: Any) -> Any:
-        return operate(upper.operators.add, self, other, other)
+        return upper.calls.binary(upper.operators.add, self, other, True)
 
     def __radd__(self, other: Any) -> Any:
-        return operate(upper.operators.add, other, self, other)
+        return upper.calls.binary(upper.operators.add, other, self, True)
 
     def __sub__(self, other: Any) -> Any:
-        return operate(upper.operators.sub, self, other, other)
+        return upper.calls.binary(upper.operators.sub, self, other, True)
 
     def __rsub__(self, other: Any) -> Any:
-        return operate(upper.operators.sub, other, self, other)
+        return upper.calls.binary(upper.operators.sub, other, self, True)
 
     def __mul__(self, other: Any) -> Any:
-        return operate(upper.operators.mul, self, other, other)
+        return upper.calls.binary(upper.operators.mul, self, other, True)
 
     def __rmul__(self, other: Any) -> Any:
-        return operate(upper.operators.mul, other, self, other)
+        return upper.calls.binary(upper.operators.mul, other, self, True)
 
     def __truediv__(self, other: Any) -> Any:
-        return operate(upper.operators.truediv, self, other, other)
+        return upper.calls.binary(upper.operators.truediv, self, other, True)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return operate(upper.operators.truediv, other, self, other)
+        return upper.calls.binary(upper.operators.truediv, other, self, True)
 
     def __floordiv__(self, other: Any) -> Any:
-        return operate(upper.operators.floordiv, self, other, other)
+        return upper.calls.binary(upper.operators.floordiv, self, other, True)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return operate(upper.operators.floordiv, other, self, other)
+        return upper.calls.binary(upper.operators.floordiv, other, self, True)
 
     def __mod__(self, other: Any) -> Any:
-        return operate(upper.operators.remainder, self, other, other)
+        return upper.calls.binary(upper.operators.remainder, self, other, True)
 
     def __rmod__(self, other: Any) -> Any:
-        return operate(upper.operators.remainder, other, self, other)
+        return upper.calls.binary(upper.operators.remainder, other, self, True)
 
     def __pow__(self, other: Any) -> Any:
-        return operate(upper.operators.pow, self, other, other)
+        return upper.calls.binary(upper.operators.pow, self, other, True)
 
     def __rpow__(self, other: Any) -> Any:
-        return operate(upper.operators.pow, other, self, other)
+        return upper.calls.binary(upper.operators.pow, other, self, True)
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, (bool, int, float, complex)):
             return NotImplemented
-        return operate(upper.operators.matmul, self, other, other)
+        return upper.calls.binary(upper.operators.matmul, self, other, True)
 
     def __rmatmul__(self, other: Any) -> Any:
         if isinstance(other, (bool, int, float, complex)):
             return NotImplemented
-        return operate(upper.operators.matmul, other, self, other)
+        return upper.calls.binary(upper.operators.matmul, other, self, True)
 
     def __and__(self, other: Any) -> Any:
-        return operate(upper.operators.bitwise_and, self, other, other)
+        return upper.calls.binary(upper.operators.bitwise_and, self, other, True)
 
     def __rand__(self, other: Any) -> Any:
-        return operate(upper.operators.bitwise_and, other, self, other)
+        return upper.calls.binary(upper.operators.bitwise_and, other, self, True)
 
     def __or__(self, other: Any) -> Any:
-        return operate(upper.operators.bitwise_or, self, other, other)
+        return upper.calls.binary(upper.operators.bitwise_or, self, other, True)
 
     def __ror__(self, other: Any) -> Any:
-        return operate(upper.operators.bitwise_or, other, self, other)
+        return upper.calls.binary(upper.operators.bitwise_or, other, self, True)
 
     def __xor__(self, other: Any) -> Any:
-        return operate(upper.operators.bitwise_xor, self, other, other)
+        return upper.calls.binary(upper.operators.bitwise_xor, self, other, True)
 
     def __rxor__(self, other: Any) -> Any:
-        return operate(upper.operators.bitwise_xor, other, self, other)
+        return upper.calls.binary(upper.operators.bitwise_xor, other, self, True)
 
     def __lshift__(self, other: Any) -> Any:
-        return operate(upper.operators.lshift, self, other, other)
+        return upper.calls.binary(upper.operators.lshift, self, other, True)
 
     def __rlshift__(self, other: Any) -> Any:
-        return operate(upper.operators.lshift, other, self, other)
+        return upper.calls.binary(upper.operators.lshift, other, self, True)
 
     def __rshift__(self, other: Any) -> Any:
-        return operate(upper.operators.rshift, self, other, other)
+        return upper.calls.binary(upper.operators.rshift, self, other, True)
 
     def __rrshift__(self, other: Any) -> Any:
-        return operate(upper.operators.rshift, other, self, other)
+        return upper.calls.binary(upper.operators.rshift, other, self, True)
 
     def __iadd__(self, other: Any) -> Any:
         return upper.operators.add_(self, other) if can_operate(other) else NotImplemented
@@ -445,22 +445,22 @@ class Tensor(TensorCore):
         return upper.operators.rshift_(self, other) if can_operate(other) else NotImplemented
 
     def __eq__(self, other: Any) -> Any:
-        return operate(upper.operators.eq, self, other, other)
+        return upper.calls.binary(upper.operators.eq, self, other, True)
 
     def __ne__(self, other: Any) -> Any:
-        return operate(upper.operators.ne, self, other, other)
+        return upper.calls.binary(upper.operators.ne, self, other, True)
 
     def __lt__(self, other: Any) -> Any:
-        return operate(upper.operators.lt, self, other, other)
+        return upper.calls.binary(upper.operators.lt, self, other, True)
 
     def __le__(self, other: Any) -> Any:
-        return operate(upper.operators.le, self, other, other)
+        return upper.calls.binary(upper.operators.le, self, other, True)
 
     def __gt__(self, other: Any) -> Any:
-        return operate(upper.operators.gt, self, other, other)
+        return upper.calls.binary(upper.operators.gt, self, other, True)
 
     def __ge__(self, other: Any) -> Any:
-        return operate(upper.operators.ge, self, other, other)
+        return upper.calls.binary(upper.operators.ge, self, other, True)
 
     def __hash__(self) -> int:
         return id(self)
@@ -559,13 +559,6 @@ class Tensor(TensorCore):
                 f"a tensor contains numbers, or tensors; not a {type(element).__name__}"
             )
         return bool((self == element).any())
-
-
-def operate(op: Any, a: Any, b: Any, other: Any) -> Any:
-    """An operator of Tensor; NotImplemented if `other` is nothing it can work with."""
-    if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-        return upper.calls.binary(op, a, b)
-    return upper.calls.binary(op, a, b) if can_operate(other) else NotImplemented
 
 
 def can_operate(other: Any) -> bool:

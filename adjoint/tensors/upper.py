@@ -19,8 +19,8 @@ class Calls:
         """An op of one input."""
         raise NotImplementedError
 
-    def binary(self, op: Any, a: Any, b: Any) -> Any:
-        """An op of two inputs."""
+    def binary(self, op: Any, a: Any, b: Any, operator: bool = False) -> Any:
+        """An op of two inputs; NotImplemented if it is an operator and can't work with one."""
         raise NotImplementedError
 
 
