@@ -5,10 +5,11 @@ in `torch_tree`, for names that only PyTorch's programs use; adjoint's own of th
 listed in `SAME`; and those that `ELSEWHERE` names, of other paths.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
-_FOLDER = Path(__file__).parent / "torch_tree"
+_FOLDER = str(Path(__file__).parent / "torch_tree")
 _TREE = "adjoint.compat.torch_tree"
 
 # Modules that are PyTorch's under the same name; adjoint has others, some under PyTorch's names.
@@ -149,9 +150,12 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
 
 def _in_tree() -> Iterator[str]:
     """The paths of the modules in torch_tree."""
-    for file in _FOLDER.rglob("*.py"):
-        parts = file.relative_to(_FOLDER).with_suffix("").parts
-        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    for folder, _, files in os.walk(_FOLDER):
+        package = folder[len(_FOLDER) :].replace(os.sep, ".")
+        for file in files:
+            if file.endswith(".py"):
+                name = f"{package}.{file.removesuffix('.py')}"
+                yield name.removesuffix(".__init__").lstrip(".")
 
 
 def _homes() -> dict[str, tuple[str, ...]]:

@@ -7,13 +7,6 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.amp.autocast_mode import (
-    clear_autocast_cache as clear_autocast_cache,
-    get_autocast_cpu_dtype as get_autocast_cpu_dtype,
-    get_autocast_gpu_dtype as get_autocast_gpu_dtype,
-    is_autocast_cache_enabled as is_autocast_cache_enabled,
-    is_autocast_cpu_enabled as is_autocast_cpu_enabled,
-)
 from adjoint.compat.absent_devices import is_available
 from adjoint.compat.float8_types import FLOAT8_TYPES
 from adjoint.compat.no_compiler import compile as compile
@@ -37,7 +30,18 @@ from adjoint.ops.sampling import implicit
 from adjoint.tensors.tensor import Tensor
 
 # Names whose modules are loaded when they are first used, so that importing torch stays quick.
-_LATER = {"Future": "futures", "Tag": "library", "load": "serialization", "save": "serialization"}
+_AUTOCAST = "adjoint.amp.autocast_mode"
+_LATER = {
+    "Future": f"{__name__}.futures",
+    "Tag": f"{__name__}.library",
+    "clear_autocast_cache": _AUTOCAST,
+    "get_autocast_cpu_dtype": _AUTOCAST,
+    "get_autocast_gpu_dtype": _AUTOCAST,
+    "is_autocast_cache_enabled": _AUTOCAST,
+    "is_autocast_cpu_enabled": _AUTOCAST,
+    "load": f"{__name__}.serialization",
+    "save": f"{__name__}.serialization",
+}
 
 Storage = STORAGES["FloatStorage"]
 spmm = mm
@@ -80,7 +84,7 @@ globals().update(FLOAT8_TYPES)
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
