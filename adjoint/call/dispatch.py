@@ -259,6 +259,7 @@ def apply(op: "Op", values: list[Any]) -> Any:
             backend = common_backend(op, tensors)
     if op.lane == OWN:
         return op.evaluated(values)
+    given = values
     if op.dims:
         values = op.counted_from_end(values)
     if backend is not NUMPY_BACKEND:
@@ -271,10 +272,18 @@ def apply(op: "Op", values: list[Any]) -> Any:
     try:
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
-        raise complaint(op, arrays, error)
+        raise complaint(op, as_given(op, arrays, given), error)
     if not op.hides:
         out = narrowed(op, arrays, out)
     return wrap(op, values, backend, out, settings)
+
+
+def as_given(op: "Op", arrays: list[Any], given: list[Any]) -> list[Any]:
+    """The raw arguments with dimensions as the user counted them, for an error message."""
+    shown = list(arrays)
+    for parameter, _ in op.dims:
+        shown[parameter] = given[parameter]
+    return shown
 
 
 def watched(op: Any, values: list[Any], settings: Settings) -> Any:

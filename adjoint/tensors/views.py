@@ -183,10 +183,11 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
             return dispatch.override(op, function or op.changer, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
-    if op.dims:
-        values = op.counted_from_end(values)
     if op.view:
         return become_view(op, values, target)
+    given = values
+    if op.dims:
+        values = op.counted_from_end(values)
     recording = is_grad_enabled() and any(needs(v) for v in values)
     check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs))
     backend = common_backend(op, tensors)
@@ -199,7 +200,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     if op.aligned:
         refuse_partial_overlap(op.name + "_", target, tensors)
     before_change(target)
-    write_result(op, values, target, backend)
+    write_result(op, values, given, target, backend)
     if before is None:
         target.counter().bump()
         if settings.intermediates is not None:
@@ -301,8 +302,10 @@ def refuse_partial_overlap(name: str, target: Tensor, tensors: list[Tensor]) -> 
             )
 
 
-def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> None:
-    """Compute an op into the memory of its first argument."""
+def write_result(
+    op: "Op", values: list[Any], given: list[Any], target: Tensor, backend: Any
+) -> None:
+    """Compute an op into the memory of its first argument; errors name arguments as `given`."""
     raw_values = [unwrapped(value) for value in values]
     arrays = promoted(op, values, raw_values, backend)
     try:
@@ -316,7 +319,7 @@ def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> N
                 return
         out = dispatch.run_forward(op, backend.xp, arrays)
     except Exception as error:
-        raise complaint(op, arrays, error)
+        raise complaint(op, dispatch.as_given(op, arrays, given), error)
     if isinstance(out, (tuple, list)):
         raise RuntimeError(f"{op.name}_(): an op with several results has no in-place form")
     out = backend.asarray(out)
