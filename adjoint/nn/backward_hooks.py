@@ -44,6 +44,7 @@ class Side:
         if is_grad_enabled():
             for place, leaf in enumerate(leaves):
                 if isinstance(leaf, Tensor) and leaf.requires_grad:
+                    leaf.up_to_date()  # so that its node is the one it has now
                     self.places.append(place)
 
     def zero_others(self, leaves: list[Any]) -> None:

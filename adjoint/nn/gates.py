@@ -10,7 +10,6 @@ parameter, an input as it came), because others may use those too.
 
 from typing import Any
 
-from adjoint.autograd.hooks import wrapped
 from adjoint.autograd.node import Node, edge_node, next_sequence_number, sequence
 from adjoint.nn.backward_hooks import BackwardHooks, Side, zeros
 from adjoint.nn.nests import NestedArguments
@@ -23,9 +22,9 @@ from adjoint.tensors.views import set_history
 
 
 class Gate(Node):
-    """Passes on the gradients of all inputs of a call, or of all outputs, when its hooks saw them.
+    """Passes on the gradients of all inputs of a call, or of all outputs, once its hooks saw them.
 
-    Those of inputs that did not come are zeros.
+    Gradients of inputs that did not come are zeros.
     """
 
     def __init__(self, hooks: BackwardHooks, of_inputs: bool, tensors: list[Tensor]) -> None:
@@ -50,26 +49,27 @@ class Gate(Node):
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
     ) -> list[Any]:
-        """The gradients that came, or what the hooks answer in their place."""
+        """What hooks make of the gradients that came."""
         if self.of_inputs:
-            return self.call_hooks.on_inputs(self.passed(grads))
-        return self.call_hooks.on_outputs(self.passed(grads))
+            return self.call_hooks.on_inputs(self.seen(grads))
+        return self.call_hooks.on_outputs(self.seen(grads))
 
     def __call__(self, *grads: Any) -> Any:
-        """See Node: without hooks, so that nothing happens but that zeros are filled in."""
+        """See Node: hooks are not called, so nothing happens to the gradients."""
         if len(grads) != self.output_count():
             return super().__call__(*grads)  # which refuses
-        answers = self.passed(list(grads))
+        answers = self.seen(list(grads))
         return answers[0] if len(answers) == 1 else tuple(answers)
 
-    def passed(self, grads: list[Any]) -> list[Any]:
-        """Gradients as Tensors."""
+    def seen(self, grads: list[Any]) -> list[Any]:
+        """Gradients as hooks see them."""
         found: list[Any] = []
         for number, grad in enumerate(grads):
             if grad is None and self.of_inputs:
                 found.append(zeros(self.spec_of(number)))
             else:
-                found.append(wrapped(grad))
+                known = grad is None or isinstance(grad, Tensor)
+                found.append(grad if known else Tensor(grad))
         return found
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
@@ -118,16 +118,6 @@ def has_nest(values: tuple[Any, ...]) -> bool:
     return False
 
 
-def up_to_date(leaves: list[Any], places: list[int]) -> list[Tensor]:
-    """The tensors at some places, each with the node that it has now."""
-    found: list[Tensor] = []
-    for place in places:
-        tensor: Tensor = leaves[place]
-        tensor.up_to_date()
-        found.append(tensor)
-    return found
-
-
 class Passage:
     """One call of a module between its gates."""
 
@@ -135,10 +125,12 @@ class Passage:
         self.hooks = hooks
         self.started = sequence.next
         self.gate: Gate | None = None
-        self.tensors: list[Tensor] = []  # that stand-ins are there for
+        self.tensors: list[Tensor] = []  # of the caller, which forward gets stand-ins for
         self.stand_ins: list[Tensor] = []
-        self.nest: Any = None  # the NestedArguments, if there are containers among them
-        self.changed: dict[int, Tensor] = {}  # stand-in by id → tensor, where forward changed both
+        self.nest: Any = None  # the NestedArguments, if a container is among them
+        self.changed: dict[int, Tensor] = {}  # the caller's by the id of a stand-in, if changed
+
+    # ---- in ----
 
     def enter(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         """The arguments forward is given."""
@@ -153,21 +145,26 @@ class Passage:
         if not side.places:
             return args, kwargs
         side.zero_others(leaves)
-        self.tensors = up_to_date(leaves, side.places)
+        self.tensors = [leaves[place] for place in side.places]
         gate = self.gate = Gate(self.hooks, True, self.tensors)
-        for number, place in enumerate(side.places):
-            tensor = self.tensors[number]
+        for number, tensor in enumerate(self.tensors):
             guarded = tensor.node is None or is_view(tensor) or self.is_repeated(tensor)
-            leaves[place] = stand_in(tensor, gate, number, guarded)
-            self.stand_ins.append(leaves[place])
+            shown = stand_in(tensor, gate, number, guarded)
+            self.stand_ins.append(shown)
+            leaves[side.places[number]] = shown
         if self.nest is None:
             return tuple(leaves), kwargs
         rebuilt: tuple[Any, Any] = self.nest.rebuilt(leaves, side.places)
         return rebuilt
 
     def is_repeated(self, tensor: Tensor) -> bool:
-        """Whether an argument was given twice."""
-        return sum([other is tensor for other in self.tensors]) > 1
+        """Whether an argument was given more than once."""
+        times = 0
+        for other in self.tensors:
+            times += other is tensor
+        return times > 1
+
+    # ---- out ----
 
     def write_back(self) -> None:
         """Do to the tensors and containers of the caller what was done to the stand-ins."""
@@ -197,30 +194,36 @@ class Passage:
         """The results, their gradients through a gate."""
         single = not isinstance(result, tuple)
         values: tuple[Any, ...] = (result,) if single else tuple(result)
+        leaves: list[Any] = list(values)
         spec: Any = None
-        before = list(values)
         if has_nest(values):
-            before, spec = tree_flatten(values)
-        leaves = [self.changed.get(id(leaf), leaf) for leaf in before]
+            leaves, spec = tree_flatten(values)
+        others = 0
+        if self.changed:
+            for place, leaf in enumerate(leaves):
+                if id(leaf) in self.changed:
+                    leaves[place] = self.changed[id(leaf)]
+                    others += 1
         side = self.hooks.outputs = Side(leaves, spec)
         if side.places:
-            self.put_gate(leaves, side)
-        if all(new is old for new, old in zip(leaves, before)):
+            others += self.put_gate(leaves, side.places)
+        if not others:
             return result
         rebuilt = tuple(leaves) if spec is None else spec.unflatten(leaves)
         if single:
             return rebuilt[0]
         return rebuilt if type(result) is tuple else type(result)(*rebuilt)
 
-    def put_gate(self, leaves: list[Any], side: Side) -> None:
-        """Let the gradients of results pass through a gate.
+    def put_gate(self, leaves: list[Any], places: list[int]) -> int:
+        """Let the gradients of results pass through a gate; how many others take their place.
 
         Only what the call has made is changed; of all else a stand-in is returned.
         """
-        tensors = up_to_date(leaves, side.places)
+        tensors: list[Tensor] = [leaves[place] for place in places]
         gate = Gate(self.hooks, False, tensors)
+        others = 0
         for number, tensor in enumerate(tensors):
-            source = self.own(tensor)
+            source: Tensor = self.own(tensor)
             node = tensor.node
             if (
                 source is not tensor
@@ -228,9 +231,11 @@ class Passage:
                 or node is gate
                 or node.sequence_number < self.started
             ):
-                leaves[side.places[number]] = stand_in(source, gate, number, True)
+                leaves[places[number]] = stand_in(source, gate, number, True)
+                others += 1
                 continue
             set_history(tensor, gate, number)
             extras = tensor.extras
             if extras is not None and extras.base is not None and extras.creation == DEFAULT_VIEW:
                 extras.creation = CUSTOM_VIEW
+        return others
