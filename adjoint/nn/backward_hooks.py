@@ -1,13 +1,13 @@
 """The full backward hooks of one call of a module: what they see, and what they may answer.
 
 The gates of the call (gates.py) call them, with gradients nested as its arguments and results are.
-Most calls are flat: tensors go in and come out, and no containers. The tuple of their gradients is
-the nest then; nothing is taken apart or put together, which costs more than all the rest.
+Most calls are flat: tensors go in and come out, and no containers. A tuple of gradients is all the
+nest there is then: nothing is taken apart or built, which takes several times as long as the rest.
 """
 
 # ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
 
-from typing import Any, Final
+from typing import Any
 
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.hooks import name_of
@@ -24,8 +24,6 @@ from adjoint.nn.module_hooks import (
 from adjoint.pytree import TreeSpec, tree_leaves, tree_structure
 from adjoint.tensors.core import Spec, backend_of
 from adjoint.tensors.tensor import Tensor
-
-NO_KEYWORDS: Final[Any] = tree_structure({})
 
 
 def zeros(spec: Spec) -> Any:
@@ -71,6 +69,33 @@ class Side:
         return [found[place] for place in self.places]
 
 
+class Arguments(Side):
+    """The arguments of a call; without containers, the last leaves are those with names."""
+
+    def __init__(self, leaves: list[Any], nest: TreeSpec | None, names: list[str]) -> None:
+        super().__init__(leaves, nest)
+        self.names = names
+
+    def gradients(self, grads: list[Any]) -> tuple[Any, Any]:
+        """The gradients of the leaves that need one, as a tuple and a dictionary."""
+        nest = self.nested(grads)
+        if self.nest is not None:
+            return nest[0], nest[1]
+        if not self.names:
+            return nest, {}
+        positional = self.count - len(self.names)
+        return nest[:positional], dict(zip(self.names, nest[positional:]))
+
+    def flat_gradients(self, args: Any, kwargs: Any) -> list[Any]:
+        """The gradients of the leaves that need one, from such a tuple and dictionary."""
+        if self.nest is not None:
+            return self.flat((args, kwargs))
+        if not self.names and kwargs == {}:
+            return self.flat(args)
+        named = tree_structure(dict.fromkeys(self.names)).flatten_up_to(kwargs)
+        return self.flat((*args, *named))
+
+
 class BackwardHooks:
     """The full backward hooks and pre-hooks that a module had when it was called."""
 
@@ -78,7 +103,7 @@ class BackwardHooks:
         self.module = module
         self.pre = pre
         self.full = full
-        self.inputs: Side | None = None
+        self.inputs: Arguments | None = None
         self.outputs: Side | None = None
 
     def on_outputs(self, grads: list[Any]) -> list[Any]:
@@ -114,23 +139,17 @@ class BackwardHooks:
         grad_output = task.notes.pop(self, None)
         if grad_output is None:
             return grads  # they did not come by way of the outputs, as in a second derivative
-        nest = inputs.nested(grads)
+        args, kwargs = inputs.gradients(grads)
         for hook in self.full:
             if is_over(hook, BACKWARD, self.module._backward_hooks):
                 continue
-            args, kwargs = (nest, {}) if inputs.nest is None else nest
             answer = self.called(hook, args, kwargs, grad_output)
             if answer is None:
                 continue
             if isinstance(hook, ModuleHook) and hook.with_kwargs:
                 answer, kwargs = counted(hook, "hook", "results", (args, kwargs), answer)
             args = counted(hook, "hook", "grad_input", args, answer)
-            if inputs.nest is None:
-                NO_KEYWORDS.flatten_up_to(kwargs)  # there were none, so there must be none
-                nest = args
-            else:
-                nest = (args, kwargs)
-            new = inputs.flat(nest)
+            new = inputs.flat_gradients(args, kwargs)
             check(hook, grads, new)
             grads = new
         return grads
@@ -139,8 +158,7 @@ class BackwardHooks:
         """No input needs a gradient: the hooks are called now, and can't change anything."""
         inputs = self.inputs
         assert inputs is not None
-        nest = inputs.nested([])
-        args, kwargs = (nest, {}) if inputs.nest is None else nest
+        args, kwargs = inputs.gradients([])
         warned = False
         for hook in self.full:
             if is_over(hook, BACKWARD, self.module._backward_hooks):

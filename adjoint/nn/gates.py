@@ -11,7 +11,7 @@ parameter, an input as it came), because others may use those too.
 from typing import Any
 
 from adjoint.autograd.node import Node, edge_node, next_sequence_number, sequence
-from adjoint.nn.backward_hooks import BackwardHooks, Side, zeros
+from adjoint.nn.backward_hooks import Arguments, BackwardHooks, Side, zeros
 from adjoint.nn.nests import NestedArguments
 from adjoint.pytree import container_of, tree_flatten
 from adjoint.tensors.core import CUSTOM_VIEW, DEFAULT_VIEW, Extras, VersionCounter
@@ -132,15 +132,16 @@ class Passage:
 
     # ---- in ----
 
-    def enter(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    def enter(self, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Any]:
         """The arguments forward is given."""
-        if kwargs or has_nest(args):
+        values = (*args, *kwargs.values()) if kwargs else args
+        if has_nest(values):
             self.nest = NestedArguments(args, kwargs)
             leaves: list[Any] = self.nest.leaves
-            side = Side(leaves, self.nest.spec)
+            side = Arguments(leaves, self.nest.spec, [])
         else:
-            leaves = list(args)
-            side = Side(leaves, None)
+            leaves = list(values)
+            side = Arguments(leaves, None, list(kwargs))
         self.hooks.inputs = side
         if not side.places:
             return args, kwargs
@@ -152,10 +153,12 @@ class Passage:
             shown = stand_in(tensor, gate, number, guarded)
             self.stand_ins.append(shown)
             leaves[side.places[number]] = shown
-        if self.nest is None:
+        if self.nest is not None:
+            rebuilt: tuple[Any, Any] = self.nest.rebuilt(leaves, side.places)
+            return rebuilt
+        if not kwargs:
             return tuple(leaves), kwargs
-        rebuilt: tuple[Any, Any] = self.nest.rebuilt(leaves, side.places)
-        return rebuilt
+        return tuple(leaves[: len(args)]), dict(zip(kwargs, leaves[len(args) :]))
 
     def is_repeated(self, tensor: Tensor) -> bool:
         """Whether an argument was given more than once."""

@@ -64,7 +64,7 @@ class _Call:
             return self.result
         passage = Passage(BackwardHooks(module, pre, full))
         try:
-            self.args, self.kwargs = passage.enter(self.args, self.kwargs)
+            self.args, self.kwargs = passage.enter(tuple(self.args), self.kwargs)
             self.run_forward()
         finally:
             passage.write_back()  # what was done in place is done, even if they fail

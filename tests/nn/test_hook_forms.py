@@ -14,8 +14,13 @@ from adjoint.pytree import tree_leaves, tree_map
 # How two tensors are given to a module, and whether that is flat.
 INPUTS = {
     "flat": (lambda a, b: ((a, b), {}), lambda args, kwargs: args, True),
-    "keywords": (lambda a, b: ((), {"a": a, "b": b}), lambda args, kwargs: kwargs.values(), False),
-    "mixed": (lambda a, b: ((a,), {"b": b}), lambda args, kwargs: (*args, *kwargs.values()), False),
+    "keywords": (lambda a, b: ((), {"a": a, "b": b}), lambda args, kwargs: kwargs.values(), True),
+    "mixed": (lambda a, b: ((a,), {"b": b}), lambda args, kwargs: (*args, *kwargs.values()), True),
+    "a list by name": (
+        lambda a, b: ((a,), {"b": [b]}),
+        lambda args, kwargs: (*args, *kwargs["b"]),
+        False,
+    ),
     "list": (lambda a, b: (([a, b],), {}), lambda args, kwargs: args[0], False),
     "beside a list": (lambda a, b: ((a, b, []), {}), lambda args, kwargs: args[:2], False),
 }
@@ -242,13 +247,25 @@ def test_refusals_name_the_hook(answer, problem):
             (one + two).sum().backward()
 
 
-def test_keywords_where_there_were_none_are_refused():
+@pytest.mark.parametrize("named", [{}, {"scale": 2.0}, {"scale": [2.0]}], ids=str)
+@pytest.mark.parametrize("answer", [{"a": 1}, {"scale": None, "a": 1}, [None]], ids=str)
+def test_other_keywords_than_there_were_are_refused(answer, named):
     module = nn.Identity()
-    module.register_full_backward_hook(
-        lambda m, args, kwargs, out: (args, {"a": 1}), True, with_kwargs=True
-    )
+    module.forward = lambda x, scale=2.0: x * 2
+    module.register_full_backward_hook(lambda m, args, *rest: (args, answer), with_kwargs=True)
     with pytest.raises(ValueError, match="trees differ"):
-        module(leaves()[0] * 2).sum().backward()
+        module(leaves()[0] * 2, **named).sum().backward()
+
+
+def test_arguments_that_a_hook_gives_as_a_list():
+    module = nn.Identity()
+    module.register_forward_pre_hook(lambda m, args, kwargs: (list(args), kwargs), with_kwargs=True)
+    seen = []
+    module.register_full_backward_hook(lambda m, grad_input, grad_output: seen.append(grad_input))
+    x = leaves()[0]
+    (module(x * 1) * 3).sum().backward()
+    assert type(seen[0]) is tuple
+    assert [plain(grad) for grad in seen[0]] == [[3.0, 3.0]]
 
 
 # ---- what stands in for an argument ----
@@ -319,3 +336,40 @@ def test_warnings_of_hooks_that_are_always_called_show_the_users_line():
     ):
         module(adjoint.ones(3, 3))
     assert [warning.filename for warning in caught] == [__file__]
+
+
+# ---- arrays that can't be changed ----
+
+
+@pytest.fixture
+def xla():
+    jax = pytest.importorskip("jax")
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield "xla"
+    jax.config.update("jax_enable_x64", before)
+
+
+def doubles(module, grad_input, grad_output):
+    grad_input[0].mul_(2)
+
+
+@pytest.mark.parametrize("made", [True, False])
+@pytest.mark.parametrize("change", [lambda x: x.relu_(), quietly, lambda x: x.unsqueeze_(0)])
+def test_in_place_on_arrays_that_are_replaced(xla, change, made):
+    """What is done to a stand-in, and to a gradient by a hook, is done as on NumPy."""
+
+    def events(device):
+        module = nn.Identity()
+        module.forward = change
+        module.register_full_backward_hook(doubles)
+        x = tensor([-1.0, 2.0], dtype=adjoint.float64, device=device, requires_grad=True)
+        given = x * 3 if made else x
+        try:
+            out = module(given)
+        except RuntimeError as error:
+            return str(error)
+        (out * 5).sum().backward()
+        return plain(given), plain(out), plain(x.grad), out is given
+
+    assert events(xla) == events("cpu")
