@@ -303,6 +303,61 @@ def test_arguments_count_versions_with_their_stand_ins(inputs):
         saved.sum().backward()
 
 
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_an_argument_given_twice_cannot_be_changed_in_place(inputs):
+    story = hooked(Story(inputs, "flat", FUNCTIONS["changed in place"]))
+    h = leaves()[0] * 2
+    with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+        story.run(h, h)
+
+
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_views_are_of_the_same_base_and_up_to_date(inputs):
+    bases = []
+    story = hooked(Story(inputs, "flat", lambda m, a, b: bases.append(a._base) or (a * b, b * 2)))
+    x, y, _ = leaves()
+    h = x * 2
+    view = h.view(2)
+    h.mul_(5)
+    one, _ = story.run(view, y)
+    assert bases == [h]
+    one.sum().backward()
+    assert x.grad.tolist() == [50.0, 60.0]
+
+
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_a_leaf_that_was_changed_before(inputs):
+    story = hooked(Story(inputs, "flat", FUNCTIONS["products"]))
+    x, y, _ = leaves()
+    with adjoint.no_grad():
+        x.mul_(2)
+    story.run(x, y)[0].sum().backward()
+    assert y.grad.tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_what_was_made_before_the_call_keeps_its_history(outputs):
+    story = hooked(Story("flat", outputs, FUNCTIONS["made before"]))
+    x, y, z = leaves()
+    story.earlier = z * 2
+    node = story.earlier.grad_fn
+    _, two = story.run(x, y)
+    assert two is not story.earlier
+    assert story.earlier.grad_fn is node
+    assert two.grad_fn is not node
+
+
+def test_stand_ins_for_tensors_of_inference_mode():
+    inside = []
+    module = nn.Identity()
+    module.forward = lambda x: inside.append(x.is_inference()) or x
+    module.register_full_backward_hook(lambda *args: None)
+    with adjoint.inference_mode():
+        x = adjoint.ones(2, requires_grad=True)
+    module(x)
+    assert inside == [True]
+
+
 def test_a_gate_called_by_itself_calls_no_hook():
     story = hooked(Story("flat", "flat", FUNCTIONS["products"]))
     x, y, _ = leaves()
