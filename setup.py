@@ -30,6 +30,9 @@ COMPILED = [
     "adjoint/tensors/views.py",
     "adjoint/ops/op.py",
     "adjoint/ops/inplace.py",
+    "adjoint/nn/backward_hooks.py",
+    "adjoint/nn/gates.py",
+    "adjoint/nn/module_call.py",
 ]
 
 # Asked for only where they are used: a pure build needs nothing but setuptools. The version is

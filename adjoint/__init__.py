@@ -490,7 +490,7 @@ from adjoint.ops.sampling.random import (
     multinomial as multinomial,
     poisson as poisson,
 )
-from adjoint.nn.native_functions import (
+from adjoint.ops.neural.native_functions import (
     adaptive_max_pool1d as adaptive_max_pool1d,
     alpha_dropout_ as alpha_dropout_,
     batch_norm as batch_norm,

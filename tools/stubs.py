@@ -38,7 +38,7 @@ OWN = (
     "adjoint.ops.",
     "adjoint.call.dispatch",
     "adjoint.nn.functional",
-    "adjoint.nn.native_functions",
+    "adjoint.ops.neural.native_functions",
 )
 SEVERAL = "tuple[Tensor, ...]"
 PAIR = "tuple[Tensor, Tensor]"

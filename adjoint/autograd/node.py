@@ -89,7 +89,7 @@ def next_sequence_number() -> int:
 
 
 # In the interpreter the caller of an op lies so many frames below the look-up; see provenance.
-SHORT_DEPTH: Final = 5
+SHORT_DEPTH: Final = 6
 ANY_DEPTH: Final = 2
 
 

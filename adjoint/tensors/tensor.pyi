@@ -1461,9 +1461,6 @@ def can_operate(other: Any) -> _bool:
 def legacy_array(value: Any, sizes: tuple[Any, ...]) -> Any:
     """The array of Tensor(value): an array of some library, data, or sizes."""
 
-def operate(op: Any, a: Any, b: Any, other: Any) -> Any:
-    """An operator of Tensor; NotImplemented if `other` is nothing it can work with."""
-
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""
 

@@ -1,6 +1,6 @@
 """How long the way of a call and of a backward pass is: functions called, and files they lie in.
 
-Run `python -m tools.walk` in the source tree. It walks through `(x * w).tanh().sum().backward()`,
+Run `python benchmarks/walk.py` with PYTHONPATH=. in the source tree. It walks through `(x * w).tanh().sum().backward()`,
 the forward in a module with a full backward hook, with a tensor hook on the product, and counts
 the calls of adjoint's own functions (docs/architecture.md shows what it prints).
 """
@@ -48,27 +48,25 @@ def walked(work: Callable[[], object]) -> tuple[int, Counter[str]]:
     return files.total(), files
 
 
-def walk() -> dict[str, tuple[int, Counter[str]]]:
-    """The counts of each part of the walk, once everything is loaded."""
-    x = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    module, plain = Product(), Product()
-    module.register_full_backward_hook(lambda module, grad_input, grad_output: None)
-    found = {}
-    for _ in range(2):  # the first time some modules are loaded
-        losses: list[Any] = []
-        found = {
-            "the call of a module": walked(lambda: losses.append(plain(x))),
-            "the call of a hooked module": walked(lambda: losses.append(module(x))),
-            "its backward": walked(lambda: losses[-1].backward()),
-        }
-    return found
+def walk(x: Any, plain: Any, hooked: Any) -> dict[str, tuple[int, Counter[str]]]:
+    """The counts of each part of the walk."""
+    losses: list[Any] = []
+    return {
+        "the call of a module": walked(lambda: losses.append(plain(x))),
+        "the call of a hooked module": walked(lambda: losses.append(hooked(x))),
+        "its backward": walked(lambda: losses[-1].backward()),
+    }
 
 
 def main() -> None:
     """Print the counts, and where the calls are."""
     if adjoint.__compiled__:
         sys.exit("this adjoint is compiled; calls can be counted in the sources alone")
-    for name, (calls, files) in walk().items():
+    x = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    plain, hooked = Product(), Product()
+    hooked.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+    walk(x, plain, hooked)  # the first time some modules are loaded
+    for name, (calls, files) in walk(x, plain, hooked).items():
         print(f"{name}: {calls} calls through {len(files)} files")
         for path, count in files.most_common():
             print(f"  {count:4} {path}")
