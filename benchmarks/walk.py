@@ -1,8 +1,8 @@
 """How long the way of a call and of a backward pass is: functions called, and files they lie in.
 
-Run `python benchmarks/walk.py` with PYTHONPATH=. in the source tree. It walks through `(x * w).tanh().sum().backward()`,
-the forward in a module with a full backward hook, with a tensor hook on the product, and counts
-the calls of adjoint's own functions (docs/architecture.md shows what it prints).
+Run `PYTHONPATH=. python benchmarks/walk.py` in the source tree. It goes through
+`(x * w).tanh().sum().backward()`, the forward in a module with a full backward hook, with a tensor
+hook on the product, and counts the calls of adjoint's own functions (docs/architecture.md).
 """
 
 import sys

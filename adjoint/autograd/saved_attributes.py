@@ -56,7 +56,9 @@ def saved_value(node: OpNode, name: str) -> Any:
         return tuple(node.shape(index) if known else ())
     if kind == VALUE:
         value = node.value(index, True)
-        return _looked_up(value) if node.op.name == "pick" else value
+        if node.op.name == "pick":
+            return _looked_up(value)
+        return _counted_from_front(node, index, value)
     if node.result is None:
         return None
     if isinstance(node.result, list) and node.result[index] is None:
@@ -65,6 +67,17 @@ def saved_value(node: OpNode, name: str) -> Any:
     if tensor.extras is None:
         tensor.rare().counter = node.output_counter(index)
     return tensor
+
+
+def _counted_from_front(node: OpNode, parameter: int, value: Any) -> Any:
+    """A dimension as PyTorch saves it; any other value, and a default, as it is."""
+    for place, more in node.op.dims:
+        if place == parameter and node.next0 is not None and value != node.op.defaults[place]:
+            ndim = len(node.next0.spec_of(node.nr0).shape) + more
+            if isinstance(value, tuple):
+                return tuple(dim % ndim if isinstance(dim, int) else dim for dim in value)
+            return value % ndim if isinstance(value, int) and ndim else value
+    return value
 
 
 def _looked_up(index: Any) -> Any:

@@ -34,6 +34,7 @@ from adjoint.call.rule import (
     Rule,
 )
 from adjoint.dtypes import float64
+from adjoint.tensors.core import TensorCore
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -219,15 +220,16 @@ class Op:
 
     def counted_from_end(self, values: list[Any]) -> list[Any]:
         """The arguments, dimensions counted from the end: those of a batch may come in front."""
-        first = values[0]
+        counted = values
         ndim = -1
-        for tensor in first if isinstance(first, (list, tuple)) else (first,):
-            ndim = max(ndim, getattr(tensor, "ndim", -1))
-        if ndim < 0:
-            return values
-        counted = list(values)
         for parameter, more in self.dims:
-            counted[parameter] = from_end(values[parameter], ndim + more)
+            dim = values[parameter]
+            if dim is None or (type(dim) is int and dim < 0):
+                continue
+            if ndim < 0:
+                ndim = rank_of(values[0])
+                counted = list(values)
+            counted[parameter] = from_end(dim, ndim + more)
         return counted
 
     def signature(self) -> str:
@@ -240,6 +242,16 @@ class Op:
             star = "*" if i == self.star else ""
             parts.append(f"{star}{name}" if default is MISSING else f"{star}{name}={default!r}")
         return f"{self.name}({', '.join(parts)})"
+
+
+def rank_of(value: Any) -> int:
+    """How many dimensions a tensor or an array has, or the one of a list that has most."""
+    if isinstance(value, TensorCore):
+        ndim: int = value.array.ndim
+        return ndim
+    if isinstance(value, (list, tuple)):
+        return max([rank_of(element) for element in value], default=0)
+    return getattr(value, "ndim", 0)
 
 
 def from_end(dim: Any, ndim: int) -> Any:
