@@ -52,7 +52,8 @@ def saved_value(node: OpNode, name: str) -> Any:
     if node.released:
         raise freed(node.name())
     if kind == SHAPE:
-        known = node.rest is None or index in node.rest.shapes
+        shapes = None if node.rest is None else node.rest.shapes
+        known = node.rest is None or (shapes is not None and index in shapes)
         return tuple(node.shape(index) if known else ())
     if kind == VALUE:
         value = node.value(index, True)

@@ -32,14 +32,29 @@ _kinds: Final[dict[str, Any]] = {}  # the classes of nodes by name, for those th
 
 
 class Rest:
-    """What only some nodes keep: arguments after the second, shapes, and hidden arrays."""
+    """What only some nodes keep: arguments after the second, shapes, and hidden arrays.
 
-    def __init__(self) -> None:
-        self.values: list[Any] = []  # of the parameters after the second
-        self.hidden: Any = None  # what forward computed for the rules alone
-        self.shapes: dict[int, Any] = {}  # by parameter, as below; a list of them for a list
-        self.versions: dict[int, Any] = {}  # at which values after the second, and lists, were kept
-        self.lists = False  # whether an input is a list of tensors
+    By parameter: shapes, a list of them for a list; versions at which arguments after the second,
+    and lists, were kept. Tables are made when needed, since the collector looks through each.
+    """
+
+    values: list[Any] | None = None  # of the parameters after the second
+    shapes: dict[int, Any] | None = None
+    versions: dict[int, Any] | None = None
+    hidden: Any = None  # what forward computed for the rules alone
+    lists: bool = False  # whether an input is a list of tensors
+
+    def keep_shape(self, parameter: int, shape: Any) -> None:
+        """Note the shape of an argument, or those of a list."""
+        if self.shapes is None:
+            self.shapes = {}
+        self.shapes[parameter] = shape
+
+    def keep_version(self, parameter: int, version: Any) -> None:
+        """Note the version of an argument, or those of a list."""
+        if self.versions is None:
+            self.versions = {}
+        self.versions[parameter] = version
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -201,9 +216,10 @@ class OpNode(Node):
             return self.first
         if parameter == 1:
             return self.second
-        if self.rest is None:
+        rest = self.rest
+        if rest is None or rest.values is None:
             return self.op.defaults[parameter]
-        return self.rest.values[parameter - 2]
+        return rest.values[parameter - 2]
 
     def keep(self, parameter: int, value: Any) -> None:
         """Put something in the place of an argument."""
@@ -211,26 +227,24 @@ class OpNode(Node):
             self.first = value
         elif parameter == 1:
             self.second = value
-        elif self.rest is not None:
+        elif self.rest is not None and self.rest.values is not None:
             self.rest.values[parameter - 2] = value
 
     def keep_version(self, parameter: int, version: Any) -> None:
         """Note the version at which an argument is kept; a list of them for a list."""
         self.holds = True
-        if isinstance(version, list):
-            if self.rest is not None:
-                self.rest.versions[parameter] = version
-        elif parameter == 0:
+        if parameter == 0 and not isinstance(version, list):
             self.first_version = version
-        elif parameter == 1:
+        elif parameter == 1 and not isinstance(version, list):
             self.second_version = version
         elif version and self.rest is not None:
-            self.rest.versions[parameter] = version
+            self.rest.keep_version(parameter, version)
 
     def version_of(self, parameter: int) -> Any:
         """The version at which an argument was kept; a list of them for a list."""
-        if self.rest is not None and parameter in self.rest.versions:
-            return self.rest.versions[parameter]
+        versions = None if self.rest is None else self.rest.versions
+        if versions is not None and parameter in versions:
+            return versions[parameter]
         return (self.first_version, self.second_version)[parameter] if parameter < 2 else 0
 
     def value(self, parameter: int, recorded: bool) -> Any:
@@ -277,7 +291,7 @@ class OpNode(Node):
 
     def shape(self, parameter: int) -> Any:
         """The shape of an argument; an input's own is known where its gradient goes."""
-        if self.rest is not None:
+        if self.rest is not None and self.rest.shapes is not None:
             return self.rest.shapes[parameter]
         node, number = (self.next0, self.nr0) if parameter == 0 else (self.next1, self.nr1)
         assert node is not None
@@ -287,7 +301,8 @@ class OpNode(Node):
         """How many edges a parameter has: -1 for a single tensor, else the length of its list."""
         if self.rest is None or not self.rest.lists:
             return -1
-        shape = self.rest.shapes.get(parameter)
+        shapes = self.rest.shapes
+        shape = None if shapes is None else shapes.get(parameter)
         return len(shape) if isinstance(shape, list) else -1
 
     def tangent(self, parameter: int) -> Any:

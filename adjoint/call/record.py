@@ -157,7 +157,7 @@ def keep_all(node: OpNode, plan: Plan, values: list[Any]) -> None:
         value = values[parameter]
         if isinstance(value, (list, tuple)):
             rest.lists = True
-            rest.shapes[parameter] = [shape_of(element) for element in value]
+            rest.keep_shape(parameter, [shape_of(element) for element in value])
             for element in value:
                 add_edge(node, element, active)
         else:
@@ -166,7 +166,7 @@ def keep_all(node: OpNode, plan: Plan, values: list[Any]) -> None:
         wanted = plan.wants_value[parameter]
         if isinstance(value, Tensor):
             if plan.wants_shape[parameter]:
-                rest.shapes[parameter] = value.spec().shape
+                rest.keep_shape(parameter, value.spec().shape)
             if wanted:
                 node.keep_version(parameter, version_to_keep(op, value))
             else:
@@ -183,6 +183,8 @@ def keep_all(node: OpNode, plan: Plan, values: list[Any]) -> None:
             node.first = value
         elif parameter == 1:
             node.second = value
+        elif rest.values is None:
+            rest.values = [value]
         else:
             rest.values.append(value)
 
