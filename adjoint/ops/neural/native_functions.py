@@ -1,0 +1,185 @@
+"""Functions of networks as the top level has them, beside those of nn.functional.
+
+The same functions with other arguments: in another order, with reductions and modes as numbers,
+and with switches for libraries that play no part here. Where no more than that differs, it is said
+by `native=` in the declaration of the function of nn.functional.
+"""
+
+import inspect
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any
+
+from adjoint.ops.annotations import Value
+from adjoint.ops.declaration import Declaration
+from adjoint.ops.elementwise.activation import rrelu
+from adjoint.ops.neural.adaptive_pooling import adaptive_max_pool1d
+from adjoint.ops.neural.dropout import dropped
+from adjoint.ops.neural.embedding import embedding, shorten_rows
+from adjoint.ops.neural.losses import kl_div, reduced
+from adjoint.ops.neural.pooling import max_pool1d
+from adjoint.ops.op import composite
+from adjoint.ops.reducing.sorting import as_index
+from adjoint.ops.signatures import Shown
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _reduction(name: str, number: Any) -> str:
+    """The word for the number of a reduction."""
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError(
+            f"{name}(): reduction must be 0 (none), 1 (mean) or 2 (sum), not {number!r}; "
+            f"nn.functional.{name} takes words"
+        )
+    if not 0 <= number < len(_REDUCTIONS):
+        raise RuntimeError(f"{name}(): there is no reduction {number}: 0 none, 1 mean, 2 sum")
+    return _REDUCTIONS[number]
+
+
+def reordered(declared: Declaration) -> Callable[..., Any]:
+    """A function of nn.functional with its arguments in the order that `native` names.
+
+    Those in brackets may be left out. A reduction is given as a number, 0 if not at all; a name
+    that the function does not have is taken and has no effect.
+    """
+    name, function = declared.name, declared.function
+    needed, _, others = declared.native.rstrip("]").partition("[")
+    required = needed.split()
+    order = required + others.split()
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(order):
+            raise TypeError(f"{name}() takes {len(order)} arguments, got {len(args)}")
+        given = dict(zip(order, args))
+        for key, value in kwargs.items():
+            if key not in order or key in given:
+                raise TypeError(f"{name}({', '.join(order)}): '{key}' is unknown or given twice")
+            given[key] = value
+        absent = [key for key in required if key not in given]
+        if absent:
+            raise TypeError(f"{name}() misses {', '.join(absent)}")
+        if "reduction" in order:
+            given["reduction"] = _reduction(name, given.get("reduction", 0))
+        return function(**{key: given[key] for key in given if key in own})
+
+    def signature() -> Signature:
+        found = inspect.signature(function)
+        parameters = [_parameter(found.parameters.get(key), key, key in required) for key in order]
+        return found.replace(parameters=parameters)
+
+    own = _names(function)
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = "adjoint"  # where pickle finds it
+    call.__doc__ = f"nn.functional.{name} of ({', '.join(order)})."
+    call.__wrapped__ = Shown(function, signature)  # type: ignore[attr-defined]  # of any function
+    return call
+
+
+def _names(function: Any) -> set[str]:
+    code = inspect.unwrap(function).__code__
+    return set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+def _parameter(own: Parameter | None, name: str, required: bool) -> Parameter:
+    """A parameter of the reordered function, from that of the function, if it has it."""
+    default = Parameter.empty if required or own is None else own.default
+    annotation = bool if own is None else own.annotation
+    if name == "reduction":
+        default, annotation = (Parameter.empty if required else 0), int
+    return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+
+
+# ---- losses ----
+
+
+@composite(name="adjoint_kl_div", method=False)
+def native_kl_div(
+    input: Value, target: Value, reduction: int = 0, *, log_target: bool = False
+) -> Value:
+    """The divergence of a distribution, given by logarithms, from a target distribution."""
+    losses = kl_div(input, target, reduction="none", log_target=log_target)
+    return reduced(losses, _reduction("kl_div", reduction))
+
+
+# ---- tables of vectors ----
+
+
+@composite(name="adjoint_embedding", method=False)
+def native_embedding(
+    weight: Value,
+    indices: Value,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Value:
+    """The row of weight for each index; a padding_idx below 0 is none."""
+    padding = None if padding_idx < 0 else padding_idx
+    return embedding(indices, weight, padding, None, 2.0, scale_grad_by_freq, sparse)
+
+
+@composite(method=False)
+def embedding_renorm_(weight: Value, indices: Value, max_norm: float, norm_type: float) -> Value:
+    """Scale down, in place, the rows of weight that indices name and that exceed max_norm."""
+    shorten_rows(weight, as_index(indices), max_norm, norm_type)
+    return weight
+
+
+# ---- functions that answer places too ----
+
+
+@composite(name="adjoint_adaptive_max_pool1d", method=False)
+def native_adaptive_max_pool1d(input: Value, output_size: Any) -> tuple[Value, Value]:
+    """The largest elements of output_size windows that cover all, and where they are."""
+    values, places = adaptive_max_pool1d(input, output_size, return_indices=True)
+    return values, places
+
+
+@composite(method=False)
+def max_pool1d_with_indices(
+    input: Value,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> tuple[Value, Value]:
+    """The largest element of each window, and where it is."""
+    step = kernel_size if stride == () else stride
+    values, places = max_pool1d(
+        input, kernel_size, step, padding, dilation, ceil_mode, return_indices=True
+    )
+    return values, places
+
+
+# ---- what draws random numbers ----
+
+
+@composite(method=False)
+def rrelu_(
+    input: Value,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Value:
+    """In-place form of rrelu."""
+    return input.copy_(rrelu(input, lower, upper, training, generator))
+
+
+@composite(method=False)
+def alpha_dropout_(input: Value, p: float, train: bool) -> Value:
+    """In-place form of alpha_dropout."""
+    return dropped(input, p, train, True, False, True)
+
+
+@composite(method=False)
+def feature_dropout_(input: Value, p: float, train: bool) -> Value:
+    """In-place form of feature_dropout."""
+    return dropped(input, p, train, True, True, False)
+
+
+@composite(method=False)
+def feature_alpha_dropout_(input: Value, p: float, train: bool) -> Value:
+    """In-place form of feature_alpha_dropout."""
+    return dropped(input, p, train, True, True, True)
