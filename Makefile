@@ -40,6 +40,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy
+	PYTHONPATH=$(CURDIR) $(BIN)/python -m tools.stubs --check
 
 # pytest's output is shown and kept, its result noted: a pipe to tee would swallow a failure.
 define pytest

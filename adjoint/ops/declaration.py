@@ -49,6 +49,19 @@ class Declaration:
         if self.autocast not in AUTOCAST:
             raise TypeError(f"{name}: autocast={self.autocast!r} is none of {AUTOCAST}")
 
+    def is_news(self) -> bool:
+        """Whether it may have its name: a program's ops stand beside those that adjoint has."""
+        known = DECLARED.get(self.name)
+        if known is None or not known.is_own():
+            return True
+        if self.is_own():
+            raise TypeError(f"{self.name} is declared twice")
+        return False
+
+    def is_own(self) -> bool:
+        """Whether it is adjoint's own."""
+        return str(self.function.__module__).startswith("adjoint.")
+
     @property
     def own(self) -> str:
         """Its name at home: linalg_inv is linalg.inv."""

@@ -138,7 +138,10 @@ class Op(Described):
         return f"<adjoint op {self.name}>"
 
     def __reduce__(self) -> Any:
-        return (find, (self.name,))
+        known = DECLARED.get(self.name)
+        if known is not None and known.function is self:
+            return (find, (self.name,))
+        return self.__name__  # a program's op has this name in its module
 
     def public_signature(self) -> Any:
         """How users call it, and what it answers."""
@@ -362,8 +365,6 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
         op = Op(name, family, forward)
         declared = Declaration(name, settings)
         _read_signature(op)
-        if op.name in TABLE:
-            raise TypeError(f"{op.name} is declared twice")
         _apply_settings(op, settings)
         for key in settings:
             if key not in op.index_of:
@@ -376,8 +377,10 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
         _finish(op)
         if op.wide:
             _widen(op)
-        TABLE[op.name] = declared.function = op
-        DECLARED[op.name] = declared
+        declared.function = op
+        if declared.is_news():
+            TABLE[name] = op
+            DECLARED[name] = declared
         return op
 
     return decorate
@@ -535,9 +538,8 @@ def _register_composite(function: Any, options: dict[str, Any]) -> Any:
         function.__name__ = declared.own
     if options:
         raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
-    if name in COMPOSITES or name in TABLE:
-        raise TypeError(f"{name} is declared twice")
-    function = _with_extras(name, function, exact_out)
-    COMPOSITES[name] = declared.function = function
-    DECLARED[name] = declared
-    return function
+    declared.function = _with_extras(name, function, exact_out)
+    if declared.is_news():
+        COMPOSITES[name] = declared.function
+        DECLARED[name] = declared
+    return declared.function
