@@ -94,10 +94,14 @@ def extensions() -> list[Extension]:
     except ImportError:
         print("adjoint: mypyc is not installed; without it the package is pure", file=sys.stderr)
         return []
+    sys.path.insert(0, str(Path(__file__).with_name("tools")))
+    from mypyc_docs import restore_docs
+
     built = mypycify([*LENIENT, *COMPILED], opt_level="3")
     for source in {Path(name) for extension in built for name in extension.sources}:
         if source.name.startswith("__native"):
             repair(source)
+            restore_docs(source, [Path(name) for name in COMPILED])
     return built
 
 

@@ -53,6 +53,13 @@ def test_every_function_has_help(place: Any) -> None:
     assert not silent
 
 
+def test_every_class_has_help() -> None:
+    """Compiled ones too."""
+    classes = [value for value in vars(adjoint).values() if isinstance(value, type)]
+    assert Tensor in classes
+    assert not [kind for kind in classes if not kind.__doc__]
+
+
 @every_place
 def test_every_function_has_a_signature(place: Any) -> None:
     """Which names its arguments."""

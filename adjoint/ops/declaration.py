@@ -43,9 +43,9 @@ class Declaration:
         self.autocast: str | None = options.pop("autocast", None)
         self.native: str = options.pop("native", "")
         self.without: dict[str, Any] = options.pop("without", {})
-        homes = {self.home, *[self.place_of(word)[0] for word in self.also]}
-        if not homes <= _KNOWN:
-            raise TypeError(f"{name}: among its homes {homes} are others than {', '.join(HOMES)}")
+        for home in (self.home, *[self.place_of(word)[0] for word in self.also]):
+            if home not in _KNOWN:
+                raise TypeError(f"{name}: no home {home!r}; there are {', '.join(HOMES)}")
         if self.autocast not in AUTOCAST:
             raise TypeError(f"{name}: autocast={self.autocast!r} is none of {AUTOCAST}")
 
