@@ -15,7 +15,7 @@ WORKERS ?= 2
 ARGS ?= # more for pytest, or for the benchmark
 
 BIN := $(VENV)/bin
-SOURCES := $(shell find adjoint -name '*.py' -o -name '*.pyi') setup.py tools/mypyc_repair.py pyproject.toml
+SOURCES := $(shell find adjoint -name '*.py' -o -name '*.pyi') setup.py $(wildcard tools/mypyc_*.py) pyproject.toml
 CHECKED := adjoint benchmarks docs examples tests tools setup.py
 TEST_STAMPS := $(VENV)/.test $(if $(WITH_TORCH),$(VENV)/.torch $(VENV)/.programs)
 
@@ -49,6 +49,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy
+	PYTHONPATH=$(CURDIR) $(BIN)/python -m tools.stubs --check
 
 # pytest's output is shown and kept, its result noted: a pipe to tee would swallow a failure.
 define pytest

@@ -62,6 +62,7 @@ def extensions() -> list[Extension]:
         print("adjoint: mypyc is not installed; without it the package is pure", file=sys.stderr)
         return []
     sys.path.insert(0, str(Path(__file__).with_name("tools")))
+    from mypyc_docs import restore_docs
     from mypyc_repair import repair
 
     built = mypycify([*LENIENT, *COMPILED], opt_level="3")
@@ -69,6 +70,7 @@ def extensions() -> list[Extension]:
     sources = {name for extension in built for name in extension.sources}
     (native,) = [name for name in sources if Path(name).name.startswith("__native")]
     repair(Path(native), [Path(name) for name in COMPILED])
+    restore_docs(Path(native), [Path(name) for name in COMPILED])
     if sys.platform == "linux":  # elsewhere a call within a library needs no permission to be short
         for extension in built:
             extension.extra_compile_args.append("-fno-semantic-interposition")

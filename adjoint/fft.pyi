@@ -4,82 +4,172 @@ from adjoint.tensors.tensor import Tensor
 from typing import Any
 
 def fft(
-    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The discrete Fourier transform over one dimension, cut or padded to n points."""
 def fft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The transform over two dimensions."""
+def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
+    """The frequencies of fft's entries for n points that are d apart."""
 def fftn(
-    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The discrete Fourier transform over several dimensions."""
-def fftshift(input: Any, dim: Any = None, *, out: Any = None) -> Tensor:
+def fftshift(input: Tensor, dim: Any = None, *, out: Tensor | None = None) -> Tensor:
     """A spectrum with frequency zero moved to the middle."""
 def hfft(
-    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The real transform of a Hermitian signal, given by half."""
 def hfft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The real transform of a Hermitian signal over two dimensions."""
 def hfftn(
-    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The transform of a signal given by half, since it is Hermitian; the output is real."""
 def ifft(
-    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of fft."""
 def ifft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of fft2."""
 def ifftn(
-    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of fftn."""
-def ifftshift(input: Any, dim: Any = None, *, out: Any = None) -> Tensor:
+def ifftshift(input: Tensor, dim: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The inverse of fftshift."""
 def ihfft(
-    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of hfft."""
 def ihfft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of hfft2."""
 def ihfftn(
-    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of hfftn: half of a Hermitian signal from a real spectrum."""
 def irfft(
-    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of rfft, with n real points."""
 def irfft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of rfft2."""
 def irfftn(
-    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The inverse of rfftn: real output from half a spectrum."""
 def rfft(
-    input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The first half of the transform of real input."""
 def rfft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Any = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The transform of real input over two dimensions; of the last one the first half."""
-def rfftn(
-    input: Any, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Any = None
-) -> Tensor:
-    """The transform of real input; of the last dimension only the first half."""
-def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
-    """The frequencies of fft's entries for n points that are d apart."""
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     """The frequencies of rfft's entries for n points that are d apart."""
+def rfftn(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of real input; of the last dimension only the first half."""

@@ -5,6 +5,7 @@ tensors of PyTorch, or arrays of another library from them. Floating arrays of a
 differentiated unless `differentiate` says otherwise.
 """
 
+import inspect
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import numpy as np
 
 from adjoint.autograd.entry_points import grad
 from adjoint.dtypes import as_dtype
+from adjoint.ops.annotations import Operand
 from adjoint.ops.op import COMPOSITES, MISSING, TABLE, Op
 from adjoint.tensors.tensor import Tensor
 
@@ -33,6 +35,7 @@ class Sample:
 
 SamplesFunction = Callable[[np.random.Generator], Iterator[Sample]]
 SAMPLES: dict[str, SamplesFunction] = {}
+_BY_PLACE = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def samples(*names: str) -> Callable[[SamplesFunction], SamplesFunction]:
@@ -67,12 +70,11 @@ def generator(name: str) -> np.random.Generator:
 
 
 def samples_of(name: str) -> list[Sample]:
-    """The automatic samples of an op, then those registered for it."""
-    op = TABLE.get(name)
-    found = [] if op is None else automatic_samples(op)
-    if name in SAMPLES:
-        found.extend(SAMPLES[name](generator(name)))
-    return found
+    """The automatic samples of an elementwise op, then those registered; for others, either."""
+    registered = list(SAMPLES[name](generator(name))) if name in SAMPLES else []
+    if registered and (name not in TABLE or TABLE[name].family != "elementwise"):
+        return registered
+    return automatic_samples(name) + registered
 
 
 def takes_only_tensors(op: Op) -> bool:
@@ -86,22 +88,39 @@ def takes_only_tensors(op: Op) -> bool:
     )
 
 
-def automatic_samples(op: Op) -> list[Sample]:
-    """Samples that follow from an elementwise op's domain alone; none if it wants more."""
-    if not takes_only_tensors(op):
+def count_of_tensors(name: str) -> int:
+    """How many tensors a function can be called with, and nothing else; 0 if it wants more."""
+    if name in TABLE and TABLE[name].family == "elementwise":
+        return TABLE[name].required if takes_only_tensors(TABLE[name]) else 0
+    given = inspect.signature(function_of(name)).parameters.values()
+    required = [p for p in given if p.default is inspect.Parameter.empty]
+    plain = all(p.annotation in {Tensor, Operand} and p.kind is _BY_PLACE for p in required)
+    return len(required) if plain else 0
+
+
+def automatic_samples(name: str) -> list[Sample]:
+    """Samples that follow from the declaration alone; none if a function wants more than tensors.
+
+    Those of an elementwise op have all kinds of shapes, those of others one.
+    """
+    op = TABLE.get(name)
+    domain = None if op is None else op.domain
+    rng = generator(name)
+    count = count_of_tensors(name)
+    if not count:
         return []
-    rng = generator(op.name)
-    count = op.required
-    probe = [Tensor(draw(rng, (1,), op.domain)).requires_grad_() for _ in range(count)]
+    probe = [Tensor(draw(rng, (1,), domain)).requires_grad_() for _ in range(count)]
     try:
-        result = op(*probe)
+        result = function_of(name)(*probe)
     except RuntimeError:  # clamp, for one, needs one of its optional arguments
         return []
-    layouts: list[list[tuple[int, ...]]] = [[(2, 3)] * count, [()] * count, [(0, 3)] * count]
-    if count > 1:
-        layouts.append([(3, 1), (4,), (1,), (2, 1, 1)][:count])
-    calls = [tuple(draw(rng, shape, op.domain) for shape in shapes) for shapes in layouts]
-    calls.append(tuple(draw(rng, (3, 2), op.domain).T for _ in range(count)))
+    layouts: list[list[tuple[int, ...]]] = [[(2, 3)] * count]
+    if op is not None and op.family == "elementwise":
+        layouts += [[()] * count, [(0, 3)] * count]
+        if count > 1:
+            layouts.append([(3, 1), (4,), (1,), (2, 1, 1)][:count])
+    calls = [tuple(draw(rng, shape, domain) for shape in shapes) for shapes in layouts]
+    calls.append(tuple(draw(rng, (3, 2), domain).T for _ in range(count)))
     derivable = not refuses_derivative(result, probe)
     return [Sample(args, differentiate=derivable) for args in calls]
 

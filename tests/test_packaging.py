@@ -1,6 +1,7 @@
 """What is installed is what was meant: its build, files and version, and nothing else loaded."""
 
 import ast
+import importlib
 import importlib.metadata
 import importlib.util
 import json
@@ -110,3 +111,39 @@ def test_import_loads_no_optional_library(tmp_path):
     loaded = json.loads(fresh_python("-c", program, cwd=tmp_path))
     for name in ("torch", "jax", "cupy", "scipy", "matplotlib", "mypy", "importlib.metadata"):
         assert name not in loaded
+
+
+C_CODE = """
+static PyTypeObject CPyType_node___Node_template_ = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_doc = PyDoc_STR("Node(name=\\"x\\")\\n--\\n\\n"),
+};
+{"run",
+ (PyCFunction)CPyPy_node___Node___run,
+ METH_FASTCALL | METH_KEYWORDS, PyDoc_STR("run($self)\\n--\\n\\n")},
+"""
+SOURCE = '''
+class Node:
+    """A "node"."""
+
+    def run(self):
+        """Runs → twice."""
+
+    @property
+    def name(self):
+        """Its name."""
+'''
+
+
+def test_docstrings_are_put_back_into_compiled_code(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    restore_docs = importlib.import_module("mypyc_docs").restore_docs
+    code, module = tmp_path / "__native.c", tmp_path / "node.py"
+    code.write_text(C_CODE)
+    module.write_text(SOURCE, encoding="utf-8")
+    assert restore_docs(code, [module]) == 2
+    assert 'x\\")\\n--\\n\\nA \\"node\\"."),' in code.read_text()
+    assert 'run($self)\\n--\\n\\nRuns \\342\\206\\222 twice.")},' in code.read_text()
+    module.write_text(SOURCE + "\ndef lost():\n    'Nowhere.'\n")
+    with pytest.raises(RuntimeError, match="node___lost"):
+        restore_docs(code, [module])

@@ -14,16 +14,17 @@ import re
 import sys
 import typing
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
 import adjoint.nn  # gives Tensor a method, too
+from adjoint.ops.declaration import DECLARED
 from adjoint.ops.inplace import InplaceOp
-from adjoint.ops.method_order import MethodOrder
-from adjoint.ops.op import COMPOSITES, TABLE, Op
+from adjoint.ops.method_order import MethodOrder, TensorFirst
+from adjoint.ops.op import TABLE, Op
+from adjoint.ops.signatures import Described
 from adjoint.tensors.tensor import Tensor
 
 HOME = Path(adjoint.__file__).parent
@@ -33,34 +34,10 @@ WIDTH = 100
 TITLE = '"""The types of {source} and of what ops add to it; written by python -m tools.stubs."""'
 STARS: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
 
-# Where the functions live that answer a tensor unless they are listed below.
-OWN = (
-    "adjoint.ops.",
-    "adjoint.call.dispatch",
-    "adjoint.nn.functional",
-    "adjoint.ops.neural.native_functions",
-)
-SEVERAL = "tuple[Tensor, ...]"
-PAIR = "tuple[Tensor, Tensor]"
-RESULTS: dict[str, Any] = {
-    **dict.fromkeys(["chunk", "dsplit", "hsplit", "split", "tensor_split", "vsplit"], SEVERAL),
-    **dict.fromkeys(["split_copy", "split_with_sizes", "split_with_sizes_copy"], SEVERAL),
-    **dict.fromkeys(["broadcast_tensors", "meshgrid", "gradient", "unravel_index"], SEVERAL),
-    **dict.fromkeys(["unbind", "unbind_copy"], SEVERAL),
-    **dict.fromkeys(["lobpcg", "std_mean", "var_mean"], PAIR),
-    **dict.fromkeys(["pca_lowrank", "svd_lowrank"], "tuple[Tensor, Tensor, Tensor]"),
-    **dict.fromkeys([f"max_pool{n}d_with_indices" for n in (1, 2, 3)], PAIR),
-    **dict.fromkeys([f"adaptive_max_pool{n}d_with_indices" for n in (1, 2, 3)], PAIR),
-    **dict.fromkeys([f"fractional_max_pool{n}d_with_indices" for n in (2, 3)], PAIR),
-    # One thing or another, or named tuples of other ops.
-    **dict.fromkeys(["atleast_1d", "atleast_2d", "atleast_3d", "lu", "qr", "slogdet", "svd"], Any),
-    **dict.fromkeys(["linalg_cholesky_ex", "linalg_lstsq", "linalg_solve_ex"], Any),
-}
-
-# Members of Tensor alone.
+# Members of Tensor whose types follow from nothing that could be read.
 MEMBER_RESULTS: dict[str, Any] = {
     **dict.fromkeys(["_base", "grad"], "Tensor | None"),
-    **dict.fromkeys(["T", "H", "mT", "mH", "__reversed__", "where"], "Tensor"),
+    **dict.fromkeys(["T", "H", "mT", "mH", "__reversed__"], "Tensor"),
     **dict.fromkeys(["is_cpu", "is_cuda", "is_meta", "is_xla"], "bool"),
     **dict.fromkeys(["is_quantized", "is_sparse"], "bool"),
     "shape": "Size",
@@ -68,34 +45,9 @@ MEMBER_RESULTS: dict[str, Any] = {
     "nbytes": "int",
     "__iter__": "Iterator[Tensor]",
 }
-
-
-@dataclass
-class Switched:
-    """Results that differ with some parameters: without any of them, and with them."""
-
-    parameters: set[str]
-    without: str
-    given: Any
-
-
-INDICES = Switched({"return_indices"}, "Tensor", Any)
-MEDIAN = Switched({"dim", "keepdim"}, "Tensor", Any)
-MAXIMUM = Switched({"dim", "keepdim", "other"}, "Tensor", Any)
-UNIQUE = Switched({"return_inverse", "return_counts"}, "Tensor", Any)
-RESULTS |= {
-    **dict.fromkeys([f"max_pool{n}d" for n in (1, 2, 3)], INDICES),
-    **dict.fromkeys([f"adaptive_max_pool{n}d" for n in (1, 2, 3)], INDICES),
-    **dict.fromkeys([f"fractional_max_pool{n}d" for n in (2, 3)], INDICES),
-    **dict.fromkeys(["max", "min"], MAXIMUM),
-    **dict.fromkeys(["median", "nanmedian"], MEDIAN),
-    **dict.fromkeys(["unique", "unique_consecutive"], UNIQUE),
-    "nonzero": Switched({"as_tuple"}, "Tensor", Any),
-    "where": Switched({"input", "other"}, SEVERAL, "Tensor"),
-}
-MEMBER_RESULTS |= {
-    "size": Switched({"dim"}, "Size", "int"),
-    "stride": Switched({"dim"}, "tuple[int, ...]", "int"),
+WITHOUT: dict[str, dict[str, Any]] = {
+    "size": {"dim": "Size"},
+    "stride": {"dim": "tuple[int, ...]"},
 }
 
 
@@ -169,80 +121,51 @@ def innermost(member: property) -> property:
 
 # ---- how it is called, and what it answers ----
 
-
-def signature_of(function: Any) -> tuple[list[Parameter], Any]:
-    """The parameters, the tensor of a method first, and the annotation of the result."""
-    if isinstance(function, InplaceOp):
-        function = function.op
-    if isinstance(function, Op):
-        parameters = list(inspect.signature(function.forward).parameters.values())
-        return parameters[1:], Any  # the first is the array library
-    if isinstance(function, MethodOrder):
-        (first, tensor, *rest), result = signature_of(function.function)
-        return [tensor, first.replace(kind=Parameter.POSITIONAL_ONLY), *rest], result
-    signature = inspect.signature(function)
-    return list(signature.parameters.values()), signature.return_annotation
+Call = tuple[list[Parameter], Any]  # its parameters, and the type of its result
 
 
-def result_of(name: str, function: Any, annotation: Any) -> Any:
-    """The type of what a function of ours answers."""
-    named = getattr(function, "__name__", name)
-    if named in RESULTS:
-        return RESULTS[named]
-    if isinstance(function, Op):
-        return "Tensor" if function.outputs is None else f"adjoint.return_types.{function.name}"
-    is_own = isinstance(function, InplaceOp) or function.__module__.startswith(OWN)
-    return "Tensor" if is_own and annotation is Any else annotation
-
-
-def member_result(name: str, function: Any, annotation: Any) -> Any:
+def member_result(name: str, function: Any) -> Any:
     """The type of what a method or property answers."""
     if name in MEMBER_RESULTS:
         return MEMBER_RESULTS[name]
     is_inplace = name.endswith("_") and not name.endswith("__")
     if is_inplace or (name.startswith("__i") and hasattr(Tensor, f"__{name[3:]}")):  # __iadd__
         return "Self"
+    annotation = inspect.signature(function).return_annotation
     if name.startswith("__") and annotation is Any and function.__module__ == MODULE.__name__:
         return "Tensor"  # an operator
-    return result_of(name, function, annotation)
+    return annotation
 
 
-def variants(function: Any, given: int, result: Any) -> list[tuple[list[Parameter], Any]]:
-    """The ways to call a function whose first arguments are given: parameters and result."""
-    parameters = signature_of(function)[0][given:]
-    if not given and takes_out(function, parameters):
-        parameters.append(Parameter("out", Parameter.KEYWORD_ONLY, default=None))
-    if isinstance(result, Switched):
-        return list(switched(parameters, result))
+def calls_of(name: str, function: Any, given: int, result: Any) -> list[Call]:
+    """The ways to call a function whose first arguments are given."""
+    parameters = list(inspect.signature(function).parameters.values())[given:]
+    if given:
+        parameters = [p for p in parameters if p.name != "out"]
+    named = getattr(function, "__name__", name)
+    without = DECLARED[named].without if named in DECLARED else WITHOUT.get(name, {})
+    if without and not isinstance(function, TensorFirst):
+        return list(switched(parameters, result, without))
     if not isinstance(function, Op) or function.star < 0:
         return [(parameters, result)]
-    named = list(parameters)  # permute(1, 0), or permute(dims=(1, 0))
+    by_name = list(parameters)  # permute(1, 0), or permute(dims=(1, 0))
     star = function.star - given
-    named[star] = named[star].replace(kind=Parameter.KEYWORD_ONLY)
-    return [(parameters, result), (named, result)]
+    by_name[star] = by_name[star].replace(kind=Parameter.KEYWORD_ONLY)
+    return [(parameters, result), (by_name, result)]
 
 
-def switched(
-    parameters: list[Parameter], result: Switched
-) -> Iterator[tuple[list[Parameter], Any]]:
+def switched(parameters: list[Parameter], result: Any, without: dict[str, Any]) -> Iterator[Call]:
     """The calls without some parameters, and those with them."""
-    places = [i for i, p in enumerate(parameters) if p.name in result.parameters]
-    if places:
-        behind = [p for p in parameters[places[0] :] if p.name not in result.parameters]
-        named = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in behind]
-        yield parameters[: places[0]] + named, result.without
-    if result.given is not Any:  # which of the two it is must be clear
-        for i in places:
-            parameters[i] = parameters[i].replace(default=Parameter.empty)
-    yield parameters, result.given
-
-
-def takes_out(function: Any, parameters: list[Parameter]) -> bool:
-    """Whether a function of the tables takes out=, though its signature does not say so."""
-    if isinstance(function, Op):
-        return True
-    is_open = any(p.name == "out" or p.kind is Parameter.VAR_KEYWORD for p in parameters)
-    return hasattr(function, "__wrapped__") and function in COMPOSITES.values() and not is_open
+    for names, answer in without.items():
+        places = [i for i, p in enumerate(parameters) if p.name in names.split()]
+        if places:
+            behind = [p for p in parameters[places[0] :] if p.name not in names.split()]
+            named = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in behind]
+            yield parameters[: places[0]] + named, answer
+        if result is not Any:  # which of the two it is must be clear
+            for i in places:
+                parameters[i] = parameters[i].replace(default=Parameter.empty)
+    yield parameters, result
 
 
 # ---- how it is written ----
@@ -291,8 +214,7 @@ def doc_of(function: Any) -> str:
     """The first paragraph of what is said about a function."""
     if isinstance(function, InplaceOp):
         return f"In-place form of {function.op.name}."
-    doc = function.doc if isinstance(function, Op) else function.__doc__
-    return inspect.cleandoc(doc or "").partition("\n\n")[0].replace("\n", " ")
+    return inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def member_lines(member: Member, types: Types) -> list[str]:
@@ -302,14 +224,16 @@ def member_lines(member: Member, types: Types) -> list[str]:
         return [f"{name}: {types.spell(function)}"]
     kind = decorators[0] if decorators else ""
     first = {"staticmethod": [], "classmethod": ["cls"]}.get(kind, ["self"])
-    result = member_result(name, function, signature_of(function)[1])
-    return function_lines(member, first, "None" if kind == f"{name}.setter" else result, types)
+    if isinstance(function, MethodOrder):
+        function = function.method
+    result = "None" if kind == f"{name}.setter" else member_result(name, function)
+    return function_lines((name, decorators, function), first, result, types)
 
 
 def function_lines(member: Member, first: list[str], result: Any, types: Types) -> list[str]:
     """The definitions of a function, one for each way to call it."""
     name, decorators, function = member
-    calls = variants(function, len(first), result)
+    calls = calls_of(name, function, len(first), result)
     if len(calls) > 1:
         decorators = [types.spell("overload")]
     lines: list[str] = []
@@ -332,7 +256,7 @@ def tensor_stub() -> str:
         lines += [f"    {line}" for line in member_lines(member, types)]
     for name, function in inspect.getmembers(MODULE, inspect.isfunction):
         if function.__module__ == MODULE.__name__:
-            result = signature_of(function)[1]
+            result = inspect.signature(function).return_annotation
             lines += ["", *function_lines((name, [], function), [], result, types)]
     return joined("tensor.py", types.import_lines(), lines)
 
@@ -352,18 +276,14 @@ def module_stub(name: str) -> str:
     """The text of the stub of a module that gathers public names."""
     module = sys.modules[name]
     source = Path(str(module.__file__))
-    listed = getattr(module, "__all__", [])
-    names = gathered(ast.parse(source.read_text(encoding="utf-8")).body, listed)
-    public = [(local, home) for local, home in names if not local.startswith("_")]
+    public = public_names(module, ast.parse(source.read_text(encoding="utf-8")))
     types = Types([local for local, _ in public], ["Tensor"] if name == "adjoint" else [])
     imports: list[str] = []
     lines: list[str] = []
     for local, home in public:
         value = getattr(module, local)
-        if isinstance(value, MethodOrder):
-            value = value.function
-        if is_function(value, name):
-            result = result_of(local, value, signature_of(value)[1])
+        if is_declared(value) or (inspect.isfunction(value) and not home):
+            result = inspect.signature(value).return_annotation
             lines += function_lines((local, [], value), [], result, types)
         elif home:
             imports.append(f"{home} as {local}")
@@ -372,30 +292,35 @@ def module_stub(name: str) -> str:
     return joined(str(source.relative_to(HOME)), types.import_lines() + imports, lines)
 
 
-def gathered(body: Sequence[ast.stmt], listed: list[str]) -> Iterator[tuple[str, str]]:
-    """The names that a module makes, or imports for others, and from where."""
-    for node in body:
-        if isinstance(node, ast.If):  # TYPE_CHECKING
-            yield from gathered(node.body, listed)
-        elif isinstance(node, ast.ImportFrom):
+def public_names(module: Any, tree: ast.Module) -> list[tuple[str, str]]:
+    """The names that a module shows, and where those come from that it imports."""
+    listed = getattr(module, "__all__", [])
+    found: dict[str, str] = {}
+    used: set[str] = set()  # imported, but for the module itself
+    for node in [
+        *tree.body,
+        *[n for part in tree.body if isinstance(part, ast.If) for n in part.body],
+    ]:
+        if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
-                if alias.asname is not None or alias.name in listed:
-                    yield alias.asname or alias.name, f"from {node.module} import {alias.name}"
-        elif isinstance(node, ast.FunctionDef):
-            yield node.name, ""
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            yield ast.unparse(target), ""
+                local = alias.asname or alias.name
+                if isinstance(node, ast.Import) or not (alias.asname or local in listed):
+                    used.add(local)
+                else:
+                    found[local] = f"from {node.module} import {alias.name}"
+    for local, value in vars(module).items():
+        if local not in found.keys() | used and not inspect.ismodule(value):
+            found[local] = ""
+    return sorted(pair for pair in found.items() if not pair[0].startswith("_"))
 
 
-def is_function(value: Any, module: str) -> bool:
-    """Whether a stub must spell out what this is: it is an op, or would answer Any, or local."""
-    if isinstance(value, Op | InplaceOp):
-        return True
-    if not inspect.isfunction(value):
-        return False
-    home = value.__module__
-    return home == module or (home.startswith(OWN) and signature_of(value)[1] is Any)
+def is_declared(value: Any) -> bool:
+    """Whether this is an op, or a function that the tables declare or that was made from one."""
+    return (
+        isinstance(value, Described)
+        or hasattr(value, "__wrapped__")
+        or hasattr(value, "__signature__")
+    )
 
 
 def joined(source: str, imports: list[str], lines: list[str]) -> str:

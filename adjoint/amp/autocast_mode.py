@@ -1,9 +1,9 @@
 """autocast: inside, matrix products run in a narrower type, and delicate ops in float32.
 
-A watcher of the calling context (`call.context`) casts the arguments of the ops named here; casts
-are recorded, so that gradients arrive in the type of the tensor they belong to. A function made of
-several ops is not seen as such: a loss of that kind keeps the widest type of its arguments, where
-PyTorch would compute it in float32, and mv is a product like any other.
+A watcher of the calling context (`call.context`) casts the arguments of the ops whose declaration
+says `autocast=`; casts are recorded, so that gradients arrive in the type of the tensor they belong
+to. A function made of several ops is not seen as such: a loss of that kind keeps the widest type of
+its arguments, where PyTorch would compute it in float32, and mv is a product like any other.
 """
 
 import functools
@@ -18,56 +18,12 @@ from adjoint.call.context import change, current
 from adjoint.call.dispatch import tensors_in
 from adjoint.device import device
 from adjoint.dtypes import dtype as Dtype  # noqa: N812  # autocast's own parameter is called dtype
+from adjoint.ops.declaration import DECLARED
 from adjoint.tensors.tensor import Tensor
 
 # The narrow type of each kind of device.
 _DEFAULTS = {"cpu": dtypes.bfloat16 or dtypes.float16, "cuda": dtypes.float16}
 _ALLOWED = {dtypes.bfloat16, dtypes.float16}
-
-# Products: their arguments are cast to the narrow type.
-_NARROWED = {
-    "addbmm",
-    "addmm",
-    "attend",
-    "baddbmm",
-    "contract",
-    "convolve",
-    "convolve_back",
-    "linear",
-    "matmul",
-    "turned_product",
-}
-# Sums of many terms, losses and decompositions: their arguments are cast to float32.
-_WIDENED = {
-    "chance_error",
-    "cholesky_lower",
-    "cholesky_lower_ex",
-    "complex_transform",
-    "huber_error",
-    "linalg_eig",
-    "linalg_eigh",
-    "linalg_eigvals",
-    "linalg_eigvalsh",
-    "linalg_inv",
-    "linalg_inv_ex",
-    "linalg_qr",
-    "linalg_svd",
-    "linalg_svdvals",
-    "logit_error",
-    "lstsq_facts",
-    "mean_cross_entropy",
-    "mean_squared_error",
-    "path_losses",
-    "picked_losses",
-    "prod",
-    "rank_of",
-    "real_to_half",
-    "solve_matrix",
-    "trace",
-    "view_as_complex",
-}
-# Their arguments meet in the widest type among them.
-_JOINED = {"cat", "stack"}
 
 
 class _Caster:
@@ -81,25 +37,25 @@ class _Caster:
 
     def __call__(self, op: Any, values: list[Any]) -> Any:
         """See call.context.Settings.watchers."""
-        target = self.target(op.name, values)
+        declared = DECLARED.get(op.name)
+        kind = None if declared is None else declared.autocast
+        target = None if kind is None else self.target(kind, values)
         if target is None:
             return op.run(values)
         cast = [self.cast(value, target) for value in values]
         result = op.run(cast)
-        if op.name in _NARROWED and all(tensor.dtype is target for tensor in tensors_in(cast)):
+        if kind == "narrow" and all(tensor.dtype is target for tensor in tensors_in(cast)):
             return result.to(target)  # NumPy widens products of types that it does not know
         return result
 
-    def target(self, name: str, values: list[Any]) -> Dtype | None:
-        """The type that an op's arguments are cast to; None for those that stay."""
-        if name in _NARROWED:
+    def target(self, kind: str, values: list[Any]) -> Dtype | None:
+        """The type that the arguments of a kind of op are cast to; None if they stay."""
+        if kind == "narrow":  # products
             return self.narrow
-        if name in _WIDENED:
+        if kind == "float32":  # sums of many terms, losses and decompositions
             return dtypes.float32
-        if name in _JOINED:
-            kinds = [tensor.dtype for tensor in tensors_in(values) if self.casts(tensor)]
-            return functools.reduce(dtypes.promote_types, kinds) if kinds else None
-        return None
+        kinds = [tensor.dtype for tensor in tensors_in(values) if self.casts(tensor)]
+        return functools.reduce(dtypes.promote_types, kinds) if kinds else None
 
     def casts(self, tensor: Tensor) -> bool:
         """Whether a tensor takes part: float64 and integers never do."""

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from inspect import Signature
 from typing import Any
 
 from adjoint.autograd.function_node import DelayedError
@@ -62,7 +63,7 @@ class CustomOpDef(Op):
 
     def __init__(self, namespace: str, name: str, schema: Schema, composite: bool = False) -> None:
         super().__init__(f"{namespace}::{name}", "custom", self.run_kernel)
-        self.doc = ""
+        self.__doc__ = f"The custom operator {schema}."
         self.node_name = f"{self.name}Backward"
         self.parameters = [argument.name for argument in schema.arguments]
         self.index_of = {parameter: i for i, parameter in enumerate(self.parameters)}
@@ -93,6 +94,10 @@ class CustomOpDef(Op):
 
     def __reduce__(self) -> Any:
         return (lookup, (self.name,))
+
+    def public_signature(self) -> Signature:
+        """What its schema says."""
+        return self.schema.signature()
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         """In a class it is a function that takes no self, as PyTorch's is."""
@@ -473,7 +478,7 @@ def custom_op(
         made = CustomOpDef(namespace, short, found)
         made.tags = listed(tags)
         made.refuse_keyword_tensors()
-        made.doc = function.__doc__ or ""
+        made.describe(function.__doc__ or made.__doc__, function)
         made.register_kernel(device_types, function)
         REGISTRY[qualname] = made
         return made

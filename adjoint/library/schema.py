@@ -73,6 +73,14 @@ class Argument:
     default: Any = MISSING
     keyword_only: bool = False
 
+    def parameter(self) -> inspect.Parameter:
+        """The same as Python's own tools show it."""
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        default = inspect.Parameter.empty if self.default is MISSING else self.default
+        return inspect.Parameter(
+            self.name, kinds[self.keyword_only], default=default, annotation=str(self.kind)
+        )
+
     def __str__(self) -> str:
         if self.default is MISSING:
             return f"{self.kind} {self.name}"
@@ -97,6 +105,11 @@ class Schema:
     def positional(self) -> list[Argument]:
         """The arguments that may be given by position."""
         return [a for a in self.arguments if not a.keyword_only]
+
+    def signature(self) -> inspect.Signature:
+        """The same as Python's own tools show it."""
+        ordered = sorted(self.arguments, key=lambda argument: argument.keyword_only)
+        return inspect.Signature([argument.parameter() for argument in ordered])
 
     def __str__(self) -> str:
         parts = [str(a) for a in self.positional]

@@ -4,133 +4,39 @@ Most are those of the tables. Defined here are those whose arguments differ: act
 dropouts, which may overwrite their input, and softmax, which may choose its dimension.
 """
 
+import inspect
 import math
 import warnings
+from collections.abc import Callable
+from inspect import Parameter
 from typing import Any
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
-from adjoint.ops.arranging.arrange import pad as pad
-from adjoint.ops.arranging.positions import one_hot as one_hot
+from adjoint.ops import PUBLIC
+from adjoint.ops.declaration import DECLARED
 from adjoint.ops.elementwise import activation, selection
-from adjoint.ops.elementwise.activation import (
-    gelu as gelu,
-    glu as glu,
-    hardshrink as hardshrink,
-    logsigmoid as logsigmoid,
-    prelu as prelu,
-    sigmoid as sigmoid,
-    softplus as softplus,
-    softshrink as softshrink,
-    softsign as softsign,
-    tanhshrink as tanhshrink,
-)
-from adjoint.ops.elementwise.trigonometry import tanh as tanh
 from adjoint.ops.inplace import INPLACE
-from adjoint.ops.matrices.distances import (
-    cosine_similarity as cosine_similarity,
-    normalize as normalize,
-    pairwise_distance as pairwise_distance,
-    pdist as pdist,
-)
 from adjoint.ops.neural import normalization
-from adjoint.ops.neural.adaptive_pooling import (
-    adaptive_avg_pool1d as adaptive_avg_pool1d,
-    adaptive_avg_pool2d as adaptive_avg_pool2d,
-    adaptive_avg_pool3d as adaptive_avg_pool3d,
-    adaptive_max_pool1d as adaptive_max_pool1d,
-    adaptive_max_pool2d as adaptive_max_pool2d,
-    adaptive_max_pool3d as adaptive_max_pool3d,
-    fractional_max_pool2d as fractional_max_pool2d,
-    fractional_max_pool3d as fractional_max_pool3d,
-)
-from adjoint.ops.neural.attention import (
-    scaled_dot_product_attention as scaled_dot_product_attention,
-)
-from adjoint.ops.neural.class_losses import (
-    cross_entropy as cross_entropy,
-    multi_margin_loss as multi_margin_loss,
-    multilabel_margin_loss as multilabel_margin_loss,
-    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
-    nll_loss as nll_loss,
-)
-from adjoint.ops.neural.convolution import (
-    conv1d as conv1d,
-    conv2d as conv2d,
-    conv3d as conv3d,
-    conv_tbc as conv_tbc,
-    conv_transpose1d as conv_transpose1d,
-    conv_transpose2d as conv_transpose2d,
-    conv_transpose3d as conv_transpose3d,
-)
-from adjoint.ops.neural.ctc import ctc_loss as ctc_loss
+from adjoint.ops.neural.class_losses import cross_entropy as cross_entropy
 from adjoint.ops.neural.dropout import dropped
-from adjoint.ops.neural.embedding import embedding as embedding, embedding_bag as embedding_bag
-from adjoint.ops.neural.grid import affine_grid as affine_grid, grid_sample as grid_sample
-from adjoint.ops.neural.linear import bilinear as bilinear, linear as linear
-from adjoint.ops.neural.losses import (
-    binary_cross_entropy as binary_cross_entropy,
-    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
-    cosine_embedding_loss as cosine_embedding_loss,
-    gaussian_nll_loss as gaussian_nll_loss,
-    hinge_embedding_loss as hinge_embedding_loss,
-    huber_loss as huber_loss,
-    kl_div as kl_div,
-    l1_loss as l1_loss,
-    margin_ranking_loss as margin_ranking_loss,
-    mse_loss as mse_loss,
-    poisson_nll_loss as poisson_nll_loss,
-    smooth_l1_loss as smooth_l1_loss,
-    soft_margin_loss as soft_margin_loss,
-    triplet_margin_loss as triplet_margin_loss,
-    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
-)
-from adjoint.ops.neural.normalization import (
-    batch_norm as batch_norm,
-    instance_norm as instance_norm,
-    layer_norm as layer_norm,
-    local_response_norm as local_response_norm,
-    rms_norm as rms_norm,
-)
-from adjoint.ops.neural.pooling import (
-    avg_pool1d as avg_pool1d,
-    avg_pool2d as avg_pool2d,
-    avg_pool3d as avg_pool3d,
-    lp_pool1d as lp_pool1d,
-    lp_pool2d as lp_pool2d,
-    lp_pool3d as lp_pool3d,
-    max_pool1d as max_pool1d,
-    max_pool2d as max_pool2d,
-    max_pool3d as max_pool3d,
-    max_unpool1d as max_unpool1d,
-    max_unpool2d as max_unpool2d,
-    max_unpool3d as max_unpool3d,
-)
-from adjoint.ops.neural.resampling import (
-    channel_shuffle as channel_shuffle,
-    fold as fold,
-    interpolate as interpolate,
-    pixel_shuffle as pixel_shuffle,
-    pixel_unshuffle as pixel_unshuffle,
-    unfold as unfold,
-)
+from adjoint.ops.neural.linear import linear as linear
+from adjoint.ops.neural.resampling import interpolate as interpolate, unfold as unfold
 from adjoint.ops.op import Op
 from adjoint.ops.reducing import reduction
 from adjoint.ops.sampling import random
+from adjoint.tensors.tensor import Tensor
 
-native_channel_shuffle = channel_shuffle
+globals().update(PUBLIC["nn.functional"])
+
+
+def __getattr__(name: str) -> Any:  # it also tells type checkers that there are more names
+    raise AttributeError(f"module 'adjoint.nn.functional' has no attribute {name!r}")
+
 
 # ---- activations that may overwrite their input ----
 
-celu_ = INPLACE["celu_"]
-elu_ = INPLACE["elu_"]
-hardtanh_ = INPLACE["hardtanh_"]
-leaky_relu_ = INPLACE["leaky_relu_"]
-relu_ = INPLACE["relu_"]
-selu_ = INPLACE["selu_"]
-threshold_ = INPLACE["threshold_"]
 
-
-def _with_inplace(op: Op) -> Any:
+def _with_inplace(op: Op) -> Callable[..., Any]:
     """An op with one more argument, the last, that says whether to overwrite the input."""
     overwriting = INPLACE[f"{op.name}_"]
     count = op.positional
@@ -140,29 +46,26 @@ def _with_inplace(op: Op) -> Any:
             args, inplace = args[:count], args[count]
         return overwriting(*args, **kwargs) if inplace else op(*args, **kwargs)
 
+    own = inspect.signature(op)
+    parameters = [p for p in own.parameters.values() if p.name != "out"]
+    parameters.append(
+        Parameter("inplace", Parameter.POSITIONAL_OR_KEYWORD, default=False, annotation=bool)
+    )
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = f"{op.doc} With inplace=True the result overwrites input."
+    function.__doc__ = f"{op.__doc__} With inplace=True the result overwrites input."
+    vars(function)["__signature__"] = own.replace(parameters=parameters)
     return function
 
 
-celu = _with_inplace(activation.celu)
-elu = _with_inplace(activation.elu)
-hardsigmoid = _with_inplace(activation.hardsigmoid)
-hardswish = _with_inplace(activation.hardswish)
-leaky_relu = _with_inplace(activation.leaky_relu)
-mish = _with_inplace(activation.mish)
-relu = _with_inplace(activation.relu)
-relu6 = _with_inplace(activation.relu6)
-selu = _with_inplace(activation.selu)
-silu = _with_inplace(activation.silu)
-threshold = _with_inplace(activation.threshold)
+globals().update({name: _with_inplace(d.function) for name, d in DECLARED.items() if d.overwrites})
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """input, but at least min_val and at most max_val."""
     if min_val > max_val:
         raise ValueError(f"hardtanh(): min_val={min_val} is above max_val={max_val}")
-    return (hardtanh_ if inplace else activation.hardtanh)(input, min_val, max_val)
+    function = INPLACE["hardtanh_"] if inplace else activation.hardtanh
+    return function(input, min_val, max_val)
 
 
 def rrelu(
@@ -177,7 +80,7 @@ def rrelu(
         return activation.rrelu(input, lower, upper, training)
     slopes = activation.random_slopes(input, lower, upper, training)
     if not training:
-        return leaky_relu_(input, slopes)
+        return INPLACE["leaky_relu_"](input, slopes)
     return input.mul_(selection.where(input > 0, 1.0, slopes))
 
 
@@ -386,7 +289,7 @@ def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) ->
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
-def _with_indices(function: Any) -> Any:
+def _with_indices(function: Any) -> Callable[..., Any]:
     """A pooling function that answers the places too."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -394,14 +297,15 @@ def _with_indices(function: Any) -> Any:
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_with_indices"
     call.__doc__ = f"{function.__name__} with return_indices=True."
+    own = inspect.signature(function)
+    vars(call)["__signature__"] = own.replace(return_annotation=tuple[Tensor, Tensor])
     return call
 
 
-adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
-adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
-adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
-fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d)
-fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)
-max_pool1d_with_indices = _with_indices(max_pool1d)
-max_pool2d_with_indices = _with_indices(max_pool2d)
-max_pool3d_with_indices = _with_indices(max_pool3d)
+globals().update(
+    {
+        f"{name}_with_indices": _with_indices(function)
+        for name, function in PUBLIC["nn.functional"].items()
+        if "max_pool" in name
+    }
+)

@@ -14,6 +14,7 @@ from adjoint.ops.arranging import (
     strided,
     writing,
 )
+from adjoint.ops.declaration import DECLARED, HOMES, METHOD
 from adjoint.ops.elementwise import (
     activation,
     arithmetic,
@@ -26,7 +27,7 @@ from adjoint.ops.elementwise import (
     special,
     trigonometry,
 )
-from adjoint.ops.inplace import INPLACE, InplaceOp, derive_inplace
+from adjoint.ops.inplace import INPLACE, derive_inplace
 from adjoint.ops.matrices import (
     decompositions,
     distances,
@@ -46,12 +47,13 @@ from adjoint.ops.neural import (
     grid,
     linear,
     losses,
+    native_functions,
     normalization,
     pooling,
     recurrent,
     resampling,
 )
-from adjoint.ops.op import COMPOSITES, METHOD_COMPOSITES, TABLE, Op
+from adjoint.ops.op import COMPOSITES, TABLE
 from adjoint.ops.reducing import (
     cumulative,
     extremes,
@@ -119,47 +121,53 @@ TABLES = (
     grid,
     ctc,
     recurrent,
+    native_functions,
 )
 
 
-def _aliases() -> dict[str, str]:
-    """Second names of ops, from the tables."""
-    found: dict[str, str] = {}
-    for table in TABLES:
-        found.update(getattr(table, "ALIASES", {}))
+# The slots of dispatch.operators that are not called like their op.
+OPERATORS = {
+    "floordiv": "floor_divide",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+    "truediv": "true_divide",
+}
+
+
+def _gather() -> dict[str, dict[str, Any]]:
+    """What the tables declare, by home and public name; Tensor's methods too."""
+    found: dict[str, dict[str, Any]] = {home: {} for home in (METHOD, *HOMES)}
+    for name, declared in DECLARED.items():
+        for home, public in declared.places():
+            found[home][public] = declared.function
+        if f"{name}_" in INPLACE:
+            for home, public in declared.inplace_places():
+                found[home][public] = INPLACE[f"{name}_"]
+        if declared.native:
+            found["adjoint"][declared.own] = native_functions.reordered(declared)
     return found
 
 
-ALIASES = _aliases()
+derive_inplace()
+PUBLIC = _gather()
 
 
 def find_function(name: str) -> Any:
-    """The op, in-place op or composite with this public name, or None."""
-    name = ALIASES.get(name, name)
-    if name.endswith("_") and name[:-1] in ALIASES:
-        name = ALIASES[name[:-1]] + "_"
-    return TABLE.get(name) or INPLACE.get(name) or COMPOSITES.get(name)
-
-
-def _is_method(name: str, function: Any) -> bool:
-    if isinstance(function, InplaceOp):
-        return function.op.method
-    if isinstance(function, Op):
-        return function.method
-    return ALIASES.get(name, name) in METHOD_COMPOSITES
+    """The op, in-place op or composite with this name, public or not, or None."""
+    found = TABLE.get(name) or INPLACE.get(name) or COMPOSITES.get(name)
+    return found or PUBLIC["adjoint"].get(name) or PUBLIC[METHOD].get(name)
 
 
 def attach() -> None:
     """Give Tensor its methods, properties and operators."""
     derive_inplace()
-    names = [*TABLE, *INPLACE, *COMPOSITES, *ALIASES]
-    names += [f"{alias}_" for alias, name in ALIASES.items() if f"{name}_" in INPLACE]
-    for name in names:
-        function = find_function(name)
-        if _is_method(name, function):
-            setattr(Tensor, name, function)
-        if hasattr(upper.operators, name):
-            setattr(upper.operators, name, function)
+    for name, function in PUBLIC[METHOD].items():
+        setattr(Tensor, name, function)
+    slots = {name: name for name in (*TABLE, *INPLACE, *COMPOSITES)}
+    slots |= {slot + end: name + end for slot, name in OPERATORS.items() for end in ("", "_")}
+    for slot, name in slots.items():
+        if hasattr(upper.operators, slot):
+            setattr(upper.operators, slot, find_function(name))
 
 
 def attach_all(home: Any) -> None:

@@ -5,17 +5,18 @@ from typing import Any, Final
 
 from adjoint._base import mypyc_attr
 from adjoint.ops.op import TABLE, Op
+from adjoint.ops.signatures import Described, of_inplace
 from adjoint.tensors.views import apply_inplace
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class InplaceOp:
+class InplaceOp(Described):
     """The in-place form of an op, as a function and as a method."""
 
     def __init__(self, op: Op) -> None:
         self.op = op
         self.name = self.__name__ = op.name + "_"
-        self.doc = f"In-place form of {op.name}: {op.doc}"
+        self.describe(f"In-place form of {op.name}: {op.__doc__}", op.forward)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return apply_inplace(self.op, self.op.bind(args, kwargs), self)
@@ -23,6 +24,10 @@ class InplaceOp:
     def run(self, values: list[Any]) -> Any:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
         return apply_inplace(self.op, values, self)
+
+    def public_signature(self) -> Any:
+        """How users call it, and what it answers."""
+        return of_inplace(self.op)
 
     def spelled(self, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a call as a user would write them."""
@@ -33,6 +38,14 @@ class InplaceOp:
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.__name__}>"
+
+    def __reduce__(self) -> Any:
+        return (inplace_of, (self.op,))
+
+
+def inplace_of(op: Op) -> Any:
+    """The in-place form of an op of the tables."""
+    return op.changer
 
 
 INPLACE: Final[dict[str, InplaceOp]] = {}

@@ -1,20 +1,53 @@
 """Functions whose first argument is not the tensor that they are a method of."""
 
+import inspect
+from inspect import Parameter, Signature
+from types import MethodType
 from typing import Any
 
+from adjoint.ops.signatures import Described
 
-class MethodOrder:
-    """A function that, as a method, takes the tensor as its second argument."""
+
+class TensorFirst(Described):
+    """A function of something and a tensor, with the tensor first: how a method calls it."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
         self.__name__: str = function.__name__
-        self.__doc__ = function.__doc__
+        self.describe(function.__doc__, function)
+
+    def __call__(self, tensor: Any, first: Any, *rest: Any, **kwargs: Any) -> Any:
+        return self.function(first, tensor, *rest, **kwargs)
+
+    def public_signature(self) -> Signature:
+        own = inspect.signature(self.function)
+        first, tensor, *rest = own.parameters.values()
+        # The name of what a program calls without a name may be that of the tensor.
+        parameters = [
+            tensor.replace(kind=Parameter.POSITIONAL_ONLY, default=Parameter.empty),
+            first.replace(kind=Parameter.POSITIONAL_ONLY),
+            *rest,
+        ]
+        return own.replace(parameters=parameters)
+
+
+class MethodOrder(Described):
+    """A function that, as a method, takes the tensor as its second argument."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.method = TensorFirst(function)
+        self.__name__: str = function.__name__
+        self.describe(function.__doc__, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        if instance is None:
-            return self
-        return lambda first, *rest, **kwargs: self.function(first, instance, *rest, **kwargs)
+        return self if instance is None else MethodType(self.method, instance)
+
+    def __reduce__(self) -> str:
+        return self.__name__  # which it has in its module
+
+    def public_signature(self) -> Signature:
+        return inspect.signature(self.function)

@@ -34,6 +34,8 @@ from adjoint.call.rule import (
     Rule,
 )
 from adjoint.dtypes import float64
+from adjoint.ops.declaration import DECLARED, Declaration
+from adjoint.ops.signatures import Described, Shown, of_op, with_out
 from adjoint.tensors.core import TensorCore
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -44,7 +46,7 @@ ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "self": "input", "x": "i
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Op:
+class Op(Described):
     """An operation; called, it is the public function, and on Tensor the method.
 
     Those of the table are declared below; library.CustomOpDef derives from it.
@@ -56,7 +58,7 @@ class Op:
         self.forward = forward
         self.__name__ = name
         self.__qualname__ = name
-        self.doc: str = forward.__doc__ or ""
+        self.describe(forward.__doc__, forward)
         self.parameters: list[str] = []
         self.positional = 0  # how many may be given by position
         self.required = 0
@@ -95,7 +97,6 @@ class Op:
         self.mutate: Any = None  # writes the result into the first argument's array
         self.inplace = True
         self.changer: Any = None  # its in-place form, as watchers and subclasses see it
-        self.method = True
         self.saved_as: dict[str, str] = {}  # what PyTorch calls a parameter or result it saves
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward0"
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
@@ -106,7 +107,14 @@ class Op:
         return f"<adjoint op {self.name}>"
 
     def __reduce__(self) -> Any:
-        return (find, (self.name,))
+        known = DECLARED.get(self.name)
+        if known is not None and known.function is self:
+            return (find, (self.name,))
+        return self.__name__  # a program's op has this name in its module
+
+    def public_signature(self) -> Any:
+        """How users call it, and what it answers."""
+        return of_op(self)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is None:
@@ -272,7 +280,6 @@ class Missing:
 
 MISSING: Final[Missing] = Missing()
 TABLE: Final[dict[str, Op]] = {}
-METHOD_COMPOSITES: Final[set[str]] = set()
 COMPOSITES: Final[dict[str, Any]] = {}  # functions made of ops; their derivatives follow
 
 
@@ -378,9 +385,8 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
         settings = dict(options)
         name = settings.pop("name", None) or forward.__name__.rstrip("_")
         op = Op(name, family, forward)
+        declared = Declaration(name, settings)
         _read_signature(op)
-        if op.name in TABLE:
-            raise TypeError(f"{op.name} is declared twice")
         _apply_settings(op, settings)
         for key in settings:
             if key not in op.index_of:
@@ -391,7 +397,10 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
             for i in op.inputs
         ]
         _finish(op)
-        TABLE[op.name] = op
+        declared.function = op
+        if declared.is_news():
+            TABLE[name] = op
+            DECLARED[name] = declared
         return op
 
     return decorate
@@ -403,8 +412,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.floats = settings.pop("floats", False)
     op.bools = settings.pop("bools", True)
     op.mutate = settings.pop("mutate", None)
-    op.inplace = settings.pop("inplace", op.family == "elementwise")
-    op.method = settings.pop("method", True)
+    op.inplace = bool(settings.pop("inplace", op.family == "elementwise"))
     op.hides = settings.pop("hides", False)
     op.exact_out = settings.pop("exact_out", False)
     op.constant = settings.pop("constant", False)
@@ -502,16 +510,14 @@ def composite(function: Function) -> Function: ...
 
 
 @overload
-def composite(
-    *, method: bool = True, exact_out: bool = False
-) -> Callable[[Function], Function]: ...
+def composite(**options: Any) -> Callable[[Function], Function]: ...
 
 
-def composite(function: Any = None, *, method: bool = True, exact_out: bool = False) -> Any:
+def composite(function: Any = None, **options: Any) -> Any:
     """A public function made of ops; it needs no rule, since each step has its own."""
     if function is None:
-        return lambda made: _register_composite(made, method, exact_out)
-    return _register_composite(function, method, exact_out)
+        return lambda made: _register_composite(made, dict(options))
+    return _register_composite(function, options)
 
 
 def _with_extras(name: str, function: Any, exact_out: bool) -> Any:
@@ -536,15 +542,23 @@ def _with_extras(name: str, function: Any, exact_out: bool) -> Any:
         result = function(*args, **kwargs)
         return result if out is None else dispatch.write_out(name, result, out, exact_out)
 
+    if writes:
+        shown: Any = Shown(function, lambda: with_out(function))
+        call.__wrapped__ = shown
     return call
 
 
-def _register_composite(function: Any, method: bool, exact_out: bool) -> Any:
-    name: str = function.__name__
-    function = _with_extras(name, function, exact_out)
-    if name in COMPOSITES or name in TABLE:
-        raise TypeError(f"{name} is declared twice")
-    COMPOSITES[name] = function
-    if method:
-        METHOD_COMPOSITES.add(name)
-    return function
+def _register_composite(function: Any, options: dict[str, Any]) -> Any:
+    renamed = options.pop("name", None)
+    name: str = renamed or function.__name__
+    exact_out: bool = options.pop("exact_out", False)
+    declared = Declaration(name, options)
+    if renamed is not None:
+        function.__name__ = declared.own
+    if options:
+        raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
+    declared.function = _with_extras(name, function, exact_out)
+    if declared.is_news():
+        COMPOSITES[name] = declared.function
+        DECLARED[name] = declared
+    return declared.function

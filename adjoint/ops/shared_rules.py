@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from adjoint.ops.annotations import Array
 from adjoint.ops.op import elementwise
 
 
-@elementwise(input=lambda grad: zero_of(grad), method=False, inplace=False)
-def zero_of(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad: zero_of(grad), inplace=False, home=None)
+def zero_of(xp: Any, input: Array) -> Array:
     """Zeros in the form of input: the gradient of what is constant almost everywhere."""
     return xp.zeros_like(input)
 

@@ -8,8 +8,9 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import is_grad_enabled
 from adjoint.creation.factories import empty_like, full_like, ones_like, zeros_like
 from adjoint.device import CPU, device
-from adjoint.ops import find_function
+from adjoint.ops import PUBLIC, find_function
 from adjoint.ops.arranging.conversion import moved, same_place, to
+from adjoint.ops.declaration import DECLARED
 from adjoint.tensors.tensor import Tensor
 
 __all__ = ["from_dlpack", "to_dlpack"]
@@ -48,37 +49,18 @@ def as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 
 # ---- NumPy's ufuncs ----
 
-# The ufuncs whose op has another name; all others are looked up by their own.
-UFUNCS = {
-    "multiply": "mul",
-    "subtract": "sub",
-    "divide": "div",
-    "true_divide": "div",
-    "power": "pow",
-    "negative": "neg",
-    "absolute": "abs",
-    "fabs": "abs",
-    "rint": "round",
-    "conjugate": "conj",
-    "degrees": "rad2deg",
-    "radians": "deg2rad",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-    "equal": "eq",
-    "not_equal": "ne",
-    "less": "lt",
-    "less_equal": "le",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "invert": "bitwise_not",
-    "left_shift": "bitwise_left_shift",
-    "right_shift": "bitwise_right_shift",
-}
+
+def _numpy_names() -> dict[str, Any]:
+    """What is called for NumPy's functions, by their names, as the declarations say."""
+    return {name: d.function for d in DECLARED.values() for name in d.numpy_names()}
+
+
+NUMPY_NAMES = _numpy_names()
+
+
+def _for_ufunc(name: str) -> Any:
+    """The op of a ufunc: that which says so, or has its name."""
+    return NUMPY_NAMES.get(name) or PUBLIC["adjoint"].get(name)
 
 
 def _place_of(values: Any) -> device:
@@ -119,7 +101,7 @@ def _written(result: Any, out: Any) -> Any:
 
 def apply_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     """np.sin(tensor), np.add(array, tensor): the op of that name, with its derivative."""
-    op = find_function(UFUNCS.get(ufunc.__name__, ufunc.__name__))
+    op = _for_ufunc(ufunc.__name__)
     out = options.pop("out", None)
     kind = options.pop("dtype", None)
     if method != "__call__" or op is None or options or ufunc.nout != 1:
@@ -141,71 +123,6 @@ def _understood(value: Any) -> bool:
 # ---- NumPy's functions ----
 
 RENAMED = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "m": "input"}
-
-# NumPy's functions that take what the op takes, but for the names of keywords.
-FUNCTIONS = {
-    "all": "all",
-    "allclose": "allclose",
-    "angle": "angle",
-    "any": "any",
-    "argmax": "argmax",
-    "argmin": "argmin",
-    "argsort": "argsort",
-    "array_equal": "equal",
-    "array_split": "tensor_split",
-    "atleast_1d": "atleast_1d",
-    "atleast_2d": "atleast_2d",
-    "atleast_3d": "atleast_3d",
-    "broadcast_to": "broadcast_to",
-    "clip": "clamp",
-    "column_stack": "column_stack",
-    "concatenate": "cat",
-    "copy": "clone",
-    "count_nonzero": "count_nonzero",
-    "cross": "cross",
-    "diag": "diag",
-    "diff": "diff",
-    "dstack": "dstack",
-    "einsum": "einsum",
-    "expand_dims": "unsqueeze",
-    "hstack": "hstack",
-    "imag": "imag",
-    "inner": "inner",
-    "isclose": "isclose",
-    "kron": "kron",
-    "max": "amax",
-    "mean": "mean",
-    "min": "amin",
-    "moveaxis": "movedim",
-    "nan_to_num": "nan_to_num",
-    "nanmean": "nanmean",
-    "nansum": "nansum",
-    "outer": "outer",
-    "prod": "prod",
-    "ravel": "ravel",
-    "real": "real",
-    "reshape": "reshape",
-    "squeeze": "squeeze",
-    "stack": "stack",
-    "sum": "sum",
-    "swapaxes": "swapaxes",
-    "tile": "tile",
-    "tril": "tril",
-    "triu": "triu",
-    "vstack": "vstack",
-    "where": "where",
-    "linalg.cholesky": "linalg_cholesky",
-    "linalg.det": "linalg_det",
-    "linalg.eigh": "linalg_eigh",
-    "linalg.eigvalsh": "linalg_eigvalsh",
-    "linalg.inv": "linalg_inv",
-    "linalg.matrix_power": "linalg_matrix_power",
-    "linalg.norm": "linalg_norm",
-    "linalg.pinv": "linalg_pinv",
-    "linalg.slogdet": "linalg_slogdet",
-    "linalg.solve": "linalg_solve",
-    "linalg.svdvals": "linalg_svdvals",
-}
 
 
 def _transpose(a: Any, axes: Any = None) -> Any:
@@ -273,6 +190,12 @@ def _roll(a: Any, shift: Any, axis: Any = ()) -> Any:
     return find_function("roll")(a, shift, () if axis is None else axis)
 
 
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    return find_function("nan_to_num")(x, nan, posinf, neginf)
+
+
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return find_function("tensordot")(a, b, axes)
 
@@ -285,6 +208,7 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "empty_like": lambda prototype: empty_like(prototype),
     "flip": _flip,
     "full_like": lambda a, fill_value: full_like(a, fill_value),
+    "nan_to_num": _nan_to_num,
     "ndim": lambda a: a.ndim,
     "ones_like": lambda a: ones_like(a),
     "repeat": _repeat,
@@ -315,7 +239,7 @@ def apply_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
     out = kwargs.get("out")
     named = {key: value for key, value in kwargs.items() if key != "out"}
     if handler is None:
-        handler = find_function(FUNCTIONS[name]) if name in FUNCTIONS else None
+        handler = NUMPY_NAMES.get(name)
         named = {RENAMED.get(key, key): value for key, value in named.items()}
     if handler is None:
         return func(*_arrays(args), **_arrays(kwargs))

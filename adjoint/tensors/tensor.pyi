@@ -23,6 +23,7 @@ from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 from typing import Self
 from typing import overload
@@ -150,40 +151,48 @@ class Tensor(TensorCore):
         """Inverse hyperbolic cosine."""
     def acosh_(self) -> Self:
         """In-place form of acosh."""
-    def add(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def add(self, other: Tensor | complex, *, alpha: Any = 1) -> Tensor:
         """input + alpha * other."""
-    def add_(self, other: Any, *, alpha: Any = 1) -> Self:
+    def add_(self, other: Tensor | complex, *, alpha: Any = 1) -> Self:
         """In-place form of add."""
-    def addbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """beta * input + alpha * the sum of batch1 @ batch2 over the batches."""
-    def addbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """In-place form of addbmm."""
-    def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    def addcdiv(
+        self, tensor1: Tensor | complex, tensor2: Tensor | complex, *, value: Any = 1
+    ) -> Tensor:
         """input + value * tensor1 / tensor2."""
-    def addcdiv_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Self:
+    def addcdiv_(
+        self, tensor1: Tensor | complex, tensor2: Tensor | complex, *, value: Any = 1
+    ) -> Self:
         """In-place form of addcdiv."""
-    def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    def addcmul(
+        self, tensor1: Tensor | complex, tensor2: Tensor | complex, *, value: Any = 1
+    ) -> Tensor:
         """input + value * tensor1 * tensor2."""
-    def addcmul_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Self:
+    def addcmul_(
+        self, tensor1: Tensor | complex, tensor2: Tensor | complex, *, value: Any = 1
+    ) -> Self:
         """In-place form of addcmul."""
-    def addmm(self, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2)."""
-    def addmm_(self, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """In-place form of addmm."""
-    def addmv(self, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """beta * input + alpha * (mat @ vec)."""
-    def addmv_(self, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """In-place form of addmv."""
-    def addr(self, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """beta * input + alpha * the outer product of two vectors."""
-    def addr_(self, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """In-place form of addr."""
     def adjoint(self) -> Tensor:
         """The conjugate transpose of a matrix, or of each matrix of a batch."""
     def all(self, dim: Any = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements along dim are true (not zero)."""
     def allclose(
-        self, other: Any, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False
+        self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False
     ) -> _bool:
         """Whether every element is close to its counterpart."""
     def amax(self, dim: Any = (), keepdim: _bool = False) -> Tensor:
@@ -216,9 +225,9 @@ class Tensor(TensorCore):
         """In-place form of asinh."""
     def arctan(self) -> Tensor:
         """Inverse tangent."""
-    def arctan2(self, other: Any) -> Tensor:
+    def arctan2(self, other: Tensor | complex) -> Tensor:
         """The angle of the point (other, input), from -π to π."""
-    def arctan2_(self, other: Any) -> Self:
+    def arctan2_(self, other: Tensor | complex) -> Self:
         """In-place form of atan2."""
     def arctan_(self) -> Self:
         """In-place form of atan."""
@@ -241,7 +250,7 @@ class Tensor(TensorCore):
     def as_strided_(self, size: Any, stride: Any, storage_offset: _int | None = None) -> Self:
         """In-place form of as_strided: the tensor shows its memory in another pattern."""
     def as_strided_scatter(
-        self, src: Any, size: Any, stride: Any, storage_offset: _int | None = None
+        self, src: Tensor, size: Any, stride: Any, storage_offset: _int | None = None
     ) -> Tensor:
         """A copy of input with src written where as_strided of these arguments looks."""
     def as_subclass(self, cls: Any) -> Any:
@@ -256,9 +265,9 @@ class Tensor(TensorCore):
         """In-place form of asinh."""
     def atan(self) -> Tensor:
         """Inverse tangent."""
-    def atan2(self, other: Any) -> Tensor:
+    def atan2(self, other: Tensor | complex) -> Tensor:
         """The angle of the point (other, input), from -π to π."""
-    def atan2_(self, other: Any) -> Self:
+    def atan2_(self, other: Tensor | complex) -> Self:
         """In-place form of atan2."""
     def atan_(self) -> Self:
         """In-place form of atan."""
@@ -274,43 +283,43 @@ class Tensor(TensorCore):
         inputs: Any = None,
     ) -> None:
         """Add the gradients of this tensor with respect to the leaves to their `.grad`."""
-    def baddbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """beta * input + alpha * (batch1 @ batch2), one product for each batch."""
-    def baddbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """In-place form of baddbmm."""
-    def bernoulli(self, p: Any = None, *, generator: Any = None, out: Any = None) -> Tensor:
+    def bernoulli(self, p: Any = None, *, generator: Any = None) -> Tensor:
         """0 or 1, where each element (or p) is the probability of 1."""
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
         """Fill with 1, with probability p, or 0."""
     def bfloat16(self, memory_format: Any = None) -> Tensor:
         """The tensor as bfloat16."""
-    def bincount(self, weights: Any = None, minlength: _int = 0) -> Tensor:
+    def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each integer from 0 on occurs, or the sum of its weights."""
-    def bitwise_and(self, other: Any) -> Tensor:
+    def bitwise_and(self, other: Tensor | complex) -> Tensor:
         """The bits set in both."""
-    def bitwise_and_(self, other: Any) -> Self:
+    def bitwise_and_(self, other: Tensor | complex) -> Self:
         """In-place form of bitwise_and."""
-    def bitwise_left_shift(self, other: Any) -> Tensor:
+    def bitwise_left_shift(self, other: Tensor | complex) -> Tensor:
         """The bits moved up by other places."""
-    def bitwise_left_shift_(self, other: Any) -> Self:
+    def bitwise_left_shift_(self, other: Tensor | complex) -> Self:
         """In-place form of bitwise_left_shift."""
     def bitwise_not(self) -> Tensor:
         """Every bit turned over."""
     def bitwise_not_(self) -> Self:
         """In-place form of bitwise_not."""
-    def bitwise_or(self, other: Any) -> Tensor:
+    def bitwise_or(self, other: Tensor | complex) -> Tensor:
         """The bits set in at least one."""
-    def bitwise_or_(self, other: Any) -> Self:
+    def bitwise_or_(self, other: Tensor | complex) -> Self:
         """In-place form of bitwise_or."""
-    def bitwise_right_shift(self, other: Any) -> Tensor:
+    def bitwise_right_shift(self, other: Tensor | complex) -> Tensor:
         """The bits moved down by other places; the sign stays."""
-    def bitwise_right_shift_(self, other: Any) -> Self:
+    def bitwise_right_shift_(self, other: Tensor | complex) -> Self:
         """In-place form of bitwise_right_shift."""
-    def bitwise_xor(self, other: Any) -> Tensor:
+    def bitwise_xor(self, other: Tensor | complex) -> Tensor:
         """The bits set in exactly one."""
-    def bitwise_xor_(self, other: Any) -> Self:
+    def bitwise_xor_(self, other: Tensor | complex) -> Self:
         """In-place form of bitwise_xor."""
-    def bmm(self, mat2: Any, *, out: Any = None) -> Tensor:
+    def bmm(self, mat2: Tensor) -> Tensor:
         """Products of two batches of matrices."""
     def bool(self, memory_format: Any = None) -> Tensor:
         """The tensor as bool."""
@@ -334,25 +343,33 @@ class Tensor(TensorCore):
         """The lower triangular L with L @ L^H = input, or upper its conjugate transpose."""
     def cholesky_inverse(self, upper: _bool = False) -> Tensor:
         """The inverse of A, for the Cholesky factor L of A."""
-    def cholesky_solve(self, L: Any, upper: _bool = False) -> Tensor:
+    def cholesky_solve(self, L: Tensor, upper: _bool = False) -> Tensor:
         """X with A @ X = input, for the Cholesky factor L of A."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """A tuple of at most `chunks` views along dim, all of one length but the last."""
-    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+    def clamp(
+        self, min: Tensor | complex | None = None, max: Tensor | complex | None = None
+    ) -> Tensor:
         """input, but at least min and at most max."""
-    def clamp_(self, min: Any = None, max: Any = None) -> Self:
+    def clamp_(
+        self, min: Tensor | complex | None = None, max: Tensor | complex | None = None
+    ) -> Self:
         """In-place form of clamp."""
-    def clamp_max(self, max: Any) -> Tensor:
+    def clamp_max(self, max: Tensor | complex) -> Tensor:
         """input, but at most max."""
-    def clamp_max_(self, max: Any) -> Self:
+    def clamp_max_(self, max: Tensor | complex) -> Self:
         """In-place form of clamp_max."""
-    def clamp_min(self, min: Any) -> Tensor:
+    def clamp_min(self, min: Tensor | complex) -> Tensor:
         """input, but at least min."""
-    def clamp_min_(self, min: Any) -> Self:
+    def clamp_min_(self, min: Tensor | complex) -> Self:
         """In-place form of clamp_min."""
-    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+    def clip(
+        self, min: Tensor | complex | None = None, max: Tensor | complex | None = None
+    ) -> Tensor:
         """input, but at least min and at most max."""
-    def clip_(self, min: Any = None, max: Any = None) -> Self:
+    def clip_(
+        self, min: Tensor | complex | None = None, max: Tensor | complex | None = None
+    ) -> Self:
         """In-place form of clamp."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy, in the same order in memory unless memory_format asks for another."""
@@ -366,13 +383,13 @@ class Tensor(TensorCore):
         """input with value around it; pad goes from the last dimension on, and may be negative."""
     def contiguous(self, memory_format: Any = ...) -> Tensor:
         """The tensor itself if its elements lie in order, else a copy that does."""
-    def conv_tbc(self, weight: Any, bias: Any, pad: _int = 0) -> Tensor:
+    def conv_tbc(self, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
         """conv1d of (time, batch, channels) with filters of (width, channels, filters)."""
     def copy_(self, src: Any, non_blocking: _bool = False) -> Self:
         """Overwrite with the values of src, broadcast and cast; src may be on another device."""
-    def copysign(self, other: Any) -> Tensor:
+    def copysign(self, other: Tensor | complex) -> Tensor:
         """|input| with the sign of other."""
-    def copysign_(self, other: Any) -> Self:
+    def copysign_(self, other: Tensor | complex) -> Self:
         """In-place form of copysign."""
     def corrcoef(self) -> Tensor:
         """Correlation coefficients of the variables in the rows."""
@@ -386,11 +403,17 @@ class Tensor(TensorCore):
         """In-place form of cosh."""
     def count_nonzero(self, dim: Any = None) -> Tensor:
         """How many elements are not zero."""
-    def cov(self, *, correction: _int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
+    def cov(
+        self,
+        *,
+        correction: _int = 1,
+        fweights: Tensor | None = None,
+        aweights: Tensor | None = None,
+    ) -> Tensor:
         """Covariances of the variables in the rows, whose samples are in the columns."""
     def cpu(self, memory_format: Any = None) -> Tensor:
         """The tensor in main memory."""
-    def cross(self, other: Any, dim: _int | None = None) -> Tensor:
+    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """Cross product of the vectors along dim; without it, the first dimension of size 3."""
     def cuda(
         self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None
@@ -439,10 +462,16 @@ class Tensor(TensorCore):
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """A view of a diagonal of dim1 and dim2, as the last dimension."""
     def diagonal_scatter(
-        self, src: Any, offset: _int = 0, dim1: _int = 0, dim2: _int = 1
+        self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1
     ) -> Tensor:
         """A copy of input with src on a diagonal."""
-    def diff(self, n: _int = 1, dim: _int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    def diff(
+        self,
+        n: _int = 1,
+        dim: _int = -1,
+        prepend: Tensor | None = None,
+        append: Tensor | None = None,
+    ) -> Tensor:
         """Differences of neighbours along dim, taken n times."""
     def digamma(self) -> Tensor:
         """The derivative of lgamma."""
@@ -450,17 +479,17 @@ class Tensor(TensorCore):
         """In-place form of digamma."""
     def dim(self) -> _int:
         """How many dimensions it has."""
-    def dist(self, other: Any, p: Any = 2) -> Tensor:
+    def dist(self, other: Tensor, p: Any = 2) -> Tensor:
         """The norm of exponent p of input - other."""
-    def div(self, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
+    def div(self, other: Tensor | complex, *, rounding_mode: str | None = None) -> Tensor:
         """input / other; with rounding_mode "trunc" or "floor", the quotient as a whole number."""
-    def div_(self, other: Any, *, rounding_mode: str | None = None) -> Self:
+    def div_(self, other: Tensor | complex, *, rounding_mode: str | None = None) -> Self:
         """In-place form of div."""
-    def divide(self, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
+    def divide(self, other: Tensor | complex, *, rounding_mode: str | None = None) -> Tensor:
         """input / other; with rounding_mode "trunc" or "floor", the quotient as a whole number."""
-    def divide_(self, other: Any, *, rounding_mode: str | None = None) -> Self:
+    def divide_(self, other: Tensor | complex, *, rounding_mode: str | None = None) -> Self:
         """In-place form of div."""
-    def dot(self, tensor: Any) -> Tensor:
+    def dot(self, tensor: Tensor) -> Tensor:
         """Sum of the products of two vectors' elements."""
     def double(self, memory_format: Any = None) -> Tensor:
         """The tensor as float64."""
@@ -471,11 +500,11 @@ class Tensor(TensorCore):
         """The data type of the elements."""
     def element_size(self) -> _int:
         """Bytes of one element."""
-    def eq(self, other: Any) -> Tensor:
+    def eq(self, other: Tensor | complex) -> Tensor:
         """input == other."""
-    def eq_(self, other: Any) -> Self:
+    def eq_(self, other: Tensor | complex) -> Self:
         """In-place form of eq."""
-    def equal(self, other: Any) -> _bool:
+    def equal(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape and the same elements."""
     def erf(self) -> Tensor:
         """The error function."""
@@ -503,7 +532,7 @@ class Tensor(TensorCore):
     @overload
     def expand(self, *, size: Any, implicit: _bool = False) -> Tensor:
         """A view in which dimensions of size 1, and new ones in front, repeat."""
-    def expand_as(self, other: Any) -> Tensor:
+    def expand_as(self, other: Tensor) -> Tensor:
         """A view that repeats to the shape of other."""
     def expm1(self) -> Tensor:
         """exp(input) - 1, exact for small elements."""
@@ -511,13 +540,13 @@ class Tensor(TensorCore):
         """In-place form of expm1."""
     def exponential_(self, lambd: _float = 1.0, *, generator: Any = None) -> Self:
         """Fill with exponentially distributed numbers."""
-    def fill(self, value: Any) -> Tensor:
+    def fill(self, value: Tensor | complex) -> Tensor:
         """A tensor like input with value everywhere."""
-    def fill_(self, value: Any) -> Self:
+    def fill_(self, value: Tensor | complex) -> Self:
         """In-place form of fill."""
-    def fill_diagonal(self, fill_value: Any, wrap: _bool = False) -> Tensor:
+    def fill_diagonal(self, fill_value: complex, wrap: _bool = False) -> Tensor:
         """input with a value on its main diagonal; wrap starts it again below a tall matrix's end."""
-    def fill_diagonal_(self, fill_value: Any, wrap: _bool = False) -> Self:
+    def fill_diagonal_(self, fill_value: complex, wrap: _bool = False) -> Self:
         """In-place form of fill_diagonal."""
     def fix(self) -> Tensor:
         """The whole number without the fraction."""
@@ -537,29 +566,25 @@ class Tensor(TensorCore):
         """A copy with the order of rows reversed."""
     def float(self, memory_format: Any = None) -> Tensor:
         """The tensor as float32."""
-    def float_power(self, exponent: Any) -> Tensor:
+    def float_power(self, exponent: Tensor | complex) -> Tensor:
         """input to the power of exponent, in double precision."""
-    def float_power_(self, exponent: Any) -> Self:
+    def float_power_(self, exponent: Tensor | complex) -> Self:
         """In-place form of float_power, for tensors of double precision."""
     def floor(self) -> Tensor:
         """The largest whole number that is not above the element."""
     def floor_(self) -> Self:
         """In-place form of floor."""
-    def floor_divide(self, other: Any) -> Tensor:
+    def floor_divide(self, other: Tensor | complex) -> Tensor:
         """input / other, rounded downwards."""
-    def floor_divide_(self, other: Any) -> Self:
+    def floor_divide_(self, other: Tensor | complex) -> Self:
         """In-place form of floor_divide."""
-    def floordiv(self, other: Any) -> Tensor:
-        """input / other, rounded downwards."""
-    def floordiv_(self, other: Any) -> Self:
-        """In-place form of floor_divide."""
-    def fmax(self, other: Any) -> Tensor:
+    def fmax(self, other: Tensor | complex) -> Tensor:
         """The larger element; a nan gives way to a number."""
-    def fmin(self, other: Any) -> Tensor:
+    def fmin(self, other: Tensor | complex) -> Tensor:
         """The smaller element; a nan gives way to a number."""
-    def fmod(self, other: Any) -> Tensor:
+    def fmod(self, other: Tensor | complex) -> Tensor:
         """What division leaves over, with the sign of input."""
-    def fmod_(self, other: Any) -> Self:
+    def fmod_(self, other: Tensor | complex) -> Self:
         """In-place form of fmod."""
     def frac(self) -> Tensor:
         """The fraction, with the sign of the element."""
@@ -567,21 +592,21 @@ class Tensor(TensorCore):
         """In-place form of frac."""
     def frexp(self) -> _frexp:
         """The mantissa, at least 1/2 and below 1, and the power of 2 that makes each element of it."""
-    def gather(self, dim: _int, index: Any, *, sparse_grad: _bool = False) -> Tensor:
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
         """The elements that index names along dim, one for each of its elements."""
-    def gcd(self, other: Any) -> Tensor:
+    def gcd(self, other: Tensor | complex) -> Tensor:
         """Greatest common divisor."""
-    def gcd_(self, other: Any) -> Self:
+    def gcd_(self, other: Tensor | complex) -> Self:
         """In-place form of gcd."""
-    def ge(self, other: Any) -> Tensor:
+    def ge(self, other: Tensor | complex) -> Tensor:
         """input >= other."""
-    def ge_(self, other: Any) -> Self:
+    def ge_(self, other: Tensor | complex) -> Self:
         """In-place form of ge."""
     def geometric_(self, p: _float, *, generator: Any = None) -> Self:
         """Fill with the number of trials up to the first success."""
     def geqrf(self) -> _geqrf:
         """R on and above the diagonal, and below it and in tau the reflections whose product is Q."""
-    def ger(self, vec2: Any) -> Tensor:
+    def ger(self, vec2: Tensor) -> Tensor:
         """The matrix of all products of two vectors' elements."""
     def get_device(self) -> _int:
         """The number of its device; -1 in main memory."""
@@ -598,82 +623,91 @@ class Tensor(TensorCore):
     @property
     def grad_fn(self) -> Node | None:
         """The node that takes its gradient further; None for a leaf."""
-    def greater(self, other: Any) -> Tensor:
+    def greater(self, other: Tensor | complex) -> Tensor:
         """input > other."""
-    def greater_(self, other: Any) -> Self:
+    def greater_(self, other: Tensor | complex) -> Self:
         """In-place form of gt."""
-    def greater_equal(self, other: Any) -> Tensor:
+    def greater_equal(self, other: Tensor | complex) -> Tensor:
         """input >= other."""
-    def greater_equal_(self, other: Any) -> Self:
+    def greater_equal_(self, other: Tensor | complex) -> Self:
         """In-place form of ge."""
-    def gt(self, other: Any) -> Tensor:
+    def gt(self, other: Tensor | complex) -> Tensor:
         """input > other."""
-    def gt_(self, other: Any) -> Self:
+    def gt_(self, other: Tensor | complex) -> Self:
         """In-place form of gt."""
     def half(self, memory_format: Any = None) -> Tensor:
         """The tensor as float16."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
         """input, and 0 where it is at most lambd away from 0."""
-    def heaviside(self, values: Any) -> Tensor:
+    def heaviside(self, values: Tensor) -> Tensor:
         """0 below 0, 1 above, values at 0."""
-    def heaviside_(self, values: Any) -> Self:
+    def heaviside_(self, values: Tensor) -> Self:
         """In-place form of heaviside."""
     def histc(self, bins: _int = 100, min: Any = 0, max: Any = 0) -> Tensor:
         """How many elements lie in each of `bins` equal parts of min … max."""
     def histogram(
-        self, bins: Any = 100, *, range: Any = None, weight: Any = None, density: _bool = False
+        self,
+        bins: Tensor | complex = 100,
+        *,
+        range: Any = None,
+        weight: Tensor | None = None,
+        density: _bool = False,
     ) -> Histogram:
         """How many elements lie in each bin, and the edges of the bins."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """tensor_split by columns: along dimension 1, or 0 of a vector."""
-    def hypot(self, other: Any) -> Tensor:
+    def hypot(self, other: Tensor | complex) -> Tensor:
         """sqrt(input² + other²), without overflow."""
-    def hypot_(self, other: Any) -> Self:
+    def hypot_(self, other: Tensor | complex) -> Self:
         """In-place form of hypot."""
     def i0(self) -> Tensor:
         """Modified Bessel function of order 0."""
     def i0_(self) -> Self:
         """In-place form of i0."""
-    def igamma(self, other: Any) -> Tensor:
+    def igamma(self, other: Tensor | complex) -> Tensor:
         """The part of a gamma distribution of shape input below other."""
-    def igamma_(self, other: Any) -> Self:
+    def igamma_(self, other: Tensor | complex) -> Self:
         """In-place form of igamma."""
-    def igammac(self, other: Any) -> Tensor:
+    def igammac(self, other: Tensor | complex) -> Tensor:
         """The part of a gamma distribution of shape input above other."""
-    def igammac_(self, other: Any) -> Self:
+    def igammac_(self, other: Tensor | complex) -> Self:
         """In-place form of igammac."""
     @property
     def imag(self) -> Tensor:
         """The imaginary parts, as a view."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
-    def index_add(self, dim: _int, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
         """input with alpha times the slices of source added where index names along dim."""
-    def index_add_(self, dim: _int, index: Any, source: Any, *, alpha: Any = 1) -> Self:
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Self:
         """In-place form of index_add."""
-    def index_copy(self, dim: _int, index: Any, source: Any) -> Tensor:
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """input with the slices of source where index names along dim."""
-    def index_copy_(self, dim: _int, index: Any, source: Any) -> Self:
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Self:
         """In-place form of index_copy."""
-    def index_fill(self, dim: _int, index: Any, value: Any) -> Tensor:
+    def index_fill(self, dim: _int, index: Tensor, value: Tensor | complex) -> Tensor:
         """input with value in the slices that index names along dim."""
-    def index_fill_(self, dim: _int, index: Any, value: Any) -> Self:
+    def index_fill_(self, dim: _int, index: Tensor, value: Tensor | complex) -> Self:
         """In-place form of index_fill."""
-    def index_put(self, indices: Any, values: Any, accumulate: _bool = False) -> Tensor:
+    def index_put(
+        self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False
+    ) -> Tensor:
         """input with values written, or added, where the tensors of indices name."""
-    def index_put_(self, indices: Any, values: Any, accumulate: _bool = False) -> Self:
+    def index_put_(
+        self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False
+    ) -> Self:
         """In-place form of index_put."""
     def index_reduce(
-        self, dim: _int, index: Any, source: Any, reduce: str, *, include_self: _bool = True
+        self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Tensor:
         """input with the slices of source taken in by prod, mean, amax or amin where index names."""
     def index_reduce_(
-        self, dim: _int, index: Any, source: Any, reduce: str, *, include_self: _bool = True
+        self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Self:
         """The in-place form of index_reduce."""
-    def index_select(self, dim: _int, index: Any) -> Tensor:
+    def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices of dimension dim that the 1-d tensor index names."""
-    def inner(self, other: Any) -> Tensor:
+    def inner(self, other: Tensor) -> Tensor:
         """Sum of products over the last dimension of both; with a scalar, the plain product."""
     def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as int32."""
@@ -715,7 +749,11 @@ class Tensor(TensorCore):
     @property
     def is_xla(self) -> _bool: ...
     def isclose(
-        self, other: Any, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False
+        self,
+        other: Tensor | complex,
+        rtol: _float = 1e-05,
+        atol: _float = 1e-08,
+        equal_nan: _bool = False,
     ) -> Tensor:
         """Whether the elements differ by at most atol + rtol * |other|."""
     def isfinite(self) -> Tensor:
@@ -735,7 +773,7 @@ class Tensor(TensorCore):
         n_fft: _int,
         hop_length: _int | None = None,
         win_length: _int | None = None,
-        window: Any = None,
+        window: Tensor | None = None,
         center: _bool = True,
         normalized: _bool = False,
         onesided: _bool | None = None,
@@ -750,35 +788,35 @@ class Tensor(TensorCore):
         """Bytes of one element."""
     def keep_grad(self, grad: Tensor) -> None:
         """The engine's answer to retain_grad."""
-    def kron(self, other: Any) -> Tensor:
+    def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: every element of input times all of other."""
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _kthvalue:
         """The k-th smallest element along dim, counted from 1, and its index."""
     @property
     def layout(self) -> _layout: ...
-    def lcm(self, other: Any) -> Tensor:
+    def lcm(self, other: Tensor | complex) -> Tensor:
         """Least common multiple."""
-    def lcm_(self, other: Any) -> Self:
+    def lcm_(self, other: Tensor | complex) -> Self:
         """In-place form of lcm."""
-    def ldexp(self, other: Any) -> Tensor:
+    def ldexp(self, other: Tensor) -> Tensor:
         """input * 2 ** other."""
-    def ldexp_(self, other: Any) -> Self:
+    def ldexp_(self, other: Tensor) -> Self:
         """In-place form of ldexp."""
-    def le(self, other: Any) -> Tensor:
+    def le(self, other: Tensor | complex) -> Tensor:
         """input <= other."""
-    def le_(self, other: Any) -> Self:
+    def le_(self, other: Tensor | complex) -> Self:
         """In-place form of le."""
-    def lerp(self, end: Any, weight: Any) -> Tensor:
+    def lerp(self, end: Tensor, weight: Tensor | complex) -> Tensor:
         """input + weight * (end - input)."""
-    def lerp_(self, end: Any, weight: Any) -> Self:
+    def lerp_(self, end: Tensor, weight: Tensor | complex) -> Self:
         """In-place form of lerp."""
-    def less(self, other: Any) -> Tensor:
+    def less(self, other: Tensor | complex) -> Tensor:
         """input < other."""
-    def less_(self, other: Any) -> Self:
+    def less_(self, other: Tensor | complex) -> Self:
         """In-place form of lt."""
-    def less_equal(self, other: Any) -> Tensor:
+    def less_equal(self, other: Tensor | complex) -> Tensor:
         """input <= other."""
-    def less_equal_(self, other: Any) -> Self:
+    def less_equal_(self, other: Tensor | complex) -> Self:
         """In-place form of le."""
     def lgamma(self) -> Tensor:
         """Logarithm of the absolute value of the gamma function."""
@@ -804,29 +842,29 @@ class Tensor(TensorCore):
         """Fill with numbers whose logarithms are normally distributed."""
     def log_softmax(self, dim: _int, dtype: Any = None) -> Tensor:
         """The logarithm of softmax, without its underflow."""
-    def logaddexp(self, other: Any) -> Tensor:
+    def logaddexp(self, other: Tensor | complex) -> Tensor:
         """log(exp(input) + exp(other)), without overflow."""
-    def logaddexp2(self, other: Any) -> Tensor:
+    def logaddexp2(self, other: Tensor | complex) -> Tensor:
         """log2(2 ** input + 2 ** other), without overflow."""
     def logcumsumexp(self, dim: _int) -> Tensor:
         """Logarithms of the sums of the exponentials of all prefixes along dim."""
     def logdet(self) -> Tensor:
         """The determinant's logarithm; NaN if it is negative."""
-    def logical_and(self, other: Any) -> Tensor:
+    def logical_and(self, other: Tensor | complex) -> Tensor:
         """Whether both elements are nonzero."""
-    def logical_and_(self, other: Any) -> Self:
+    def logical_and_(self, other: Tensor | complex) -> Self:
         """In-place form of logical_and."""
     def logical_not(self) -> Tensor:
         """Whether the element is zero."""
     def logical_not_(self) -> Self:
         """In-place form of logical_not."""
-    def logical_or(self, other: Any) -> Tensor:
+    def logical_or(self, other: Tensor | complex) -> Tensor:
         """Whether at least one element is nonzero."""
-    def logical_or_(self, other: Any) -> Self:
+    def logical_or_(self, other: Tensor | complex) -> Self:
         """In-place form of logical_or."""
-    def logical_xor(self, other: Any) -> Tensor:
+    def logical_xor(self, other: Tensor | complex) -> Tensor:
         """Whether exactly one element is nonzero."""
-    def logical_xor_(self, other: Any) -> Self:
+    def logical_xor_(self, other: Tensor | complex) -> Self:
         """In-place form of logical_xor."""
     def logit(self, eps: _float | None = None) -> Tensor:
         """log(p / (1 - p)), the inverse of sigmoid; with eps, p is kept in [eps, 1 - eps]."""
@@ -836,17 +874,13 @@ class Tensor(TensorCore):
         """Logarithm of the sum of exponentials over dim."""
     def long(self, memory_format: Any = None) -> Tensor:
         """The tensor as int64."""
-    def lshift(self, other: Any) -> Tensor:
-        """The bits moved up by other places."""
-    def lshift_(self, other: Any) -> Self:
-        """In-place form of bitwise_left_shift."""
-    def lt(self, other: Any) -> Tensor:
+    def lt(self, other: Tensor | complex) -> Tensor:
         """input < other."""
-    def lt_(self, other: Any) -> Self:
+    def lt_(self, other: Tensor | complex) -> Self:
         """In-place form of lt."""
     def lu(self, pivot: _bool = True, get_infos: _bool = False) -> Any:
         """L and U in one matrix and the exchanges of rows; see linalg.lu_factor."""
-    def lu_solve(self, LU_data: Any, LU_pivots: Any) -> Tensor:
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """The solution of A @ X = input with the LU factorization of A; see linalg.lu_solve."""
     @property
     def mH(self) -> Tensor:
@@ -858,51 +892,51 @@ class Tensor(TensorCore):
         """apply_, of a function of each element and those of two other tensors."""
     def map_(self, tensor: Tensor, callable: Callable[..., Any]) -> Self:
         """apply_, of a function of each element and that of another tensor."""
-    def masked_fill(self, mask: Any, value: Any) -> Tensor:
+    def masked_fill(self, mask: Tensor, value: Tensor | complex) -> Tensor:
         """input with value where mask is True."""
-    def masked_fill_(self, mask: Any, value: Any) -> Self:
+    def masked_fill_(self, mask: Tensor, value: Tensor | complex) -> Self:
         """In-place form of masked_fill."""
-    def masked_scatter(self, mask: Any, source: Any) -> Tensor:
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """input with the elements of source, in order, where mask is True."""
-    def masked_scatter_(self, mask: Any, source: Any) -> Self:
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
         """In-place form of masked_scatter."""
-    def masked_select(self, mask: Any) -> Tensor:
+    def masked_select(self, mask: Tensor) -> Tensor:
         """The elements where mask is True, in one dimension."""
-    def matmul(self, other: Any) -> Tensor:
+    def matmul(self, other: Tensor) -> Tensor:
         """Matrix product of the last two dimensions, batches broadcast; 1-d operands are vectors."""
     def matrix_exp(self) -> Tensor:
         """The exponential of square matrices."""
     def matrix_power(self, n: _int) -> Tensor:
         """The n-th power of square matrices."""
     @overload
-    def max(self, *, out: Any = None) -> Tensor:
+    def max(self) -> Tensor:
         """The largest of all; along dim, with indices; or of two tensors at each place."""
     @overload
     def max(
-        self, dim: Any = None, keepdim: _bool | None = None, *, other: Any = None, out: Any = None
+        self, dim: Any = None, keepdim: _bool | None = None, *, other: Tensor | None = None
     ) -> Any:
         """The largest of all; along dim, with indices; or of two tensors at each place."""
-    def maximum(self, other: Any) -> Tensor:
+    def maximum(self, other: Tensor | complex) -> Tensor:
         """The larger element, nan if either is nan; equal ones share the gradient."""
     def mean(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """Mean over dim, or over everything."""
     @overload
-    def median(self, *, out: Any = None) -> Tensor:
+    def median(self) -> Tensor:
         """The median: of all, or along dim with indices; of two in the middle the lower one."""
     @overload
-    def median(self, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
+    def median(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
         """The median: of all, or along dim with indices; of two in the middle the lower one."""
     @overload
-    def min(self, *, out: Any = None) -> Tensor:
+    def min(self) -> Tensor:
         """The smallest of all; along dim, with indices; or of two tensors at each place."""
     @overload
     def min(
-        self, dim: Any = None, keepdim: _bool | None = None, *, other: Any = None, out: Any = None
+        self, dim: Any = None, keepdim: _bool | None = None, *, other: Tensor | None = None
     ) -> Any:
         """The smallest of all; along dim, with indices; or of two tensors at each place."""
-    def minimum(self, other: Any) -> Tensor:
+    def minimum(self, other: Tensor | complex) -> Tensor:
         """The smaller element, nan if either is nan; equal ones share the gradient."""
-    def mm(self, mat2: Any, *, out: Any = None) -> Tensor:
+    def mm(self, mat2: Tensor) -> Tensor:
         """Product of two matrices."""
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> _mode:
         """The most frequent element along dim, of several the smallest, and its last index."""
@@ -914,19 +948,19 @@ class Tensor(TensorCore):
         """A view with the dimensions of source moved to those of destination, the others in order."""
     def msort(self) -> Tensor:
         """The elements in order along the first dimension."""
-    def mul(self, other: Any) -> Tensor:
+    def mul(self, other: Tensor | complex) -> Tensor:
         """input * other."""
-    def mul_(self, other: Any) -> Self:
+    def mul_(self, other: Tensor | complex) -> Self:
         """In-place form of mul."""
     def multinomial(
         self, num_samples: _int, replacement: _bool = False, *, generator: Any = None
     ) -> Tensor:
         """Indices drawn with the weights in each row of input."""
-    def multiply(self, other: Any) -> Tensor:
+    def multiply(self, other: Tensor | complex) -> Tensor:
         """input * other."""
-    def multiply_(self, other: Any) -> Self:
+    def multiply_(self, other: Tensor | complex) -> Self:
         """In-place form of mul."""
-    def mv(self, vec: Any, *, out: Any = None) -> Tensor:
+    def mv(self, vec: Tensor) -> Tensor:
         """Product of a matrix and a vector."""
     def mvlgamma(self, p: _int) -> Tensor:
         """Logarithm of the gamma function of p dimensions."""
@@ -943,14 +977,14 @@ class Tensor(TensorCore):
     def nanmean(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """Mean over dim of the elements that are not NaN."""
     @overload
-    def nanmedian(self, *, out: Any = None) -> Tensor:
+    def nanmedian(self) -> Tensor:
         """The median of the elements that are not NaN: of all, or along dim with indices."""
     @overload
-    def nanmedian(self, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
+    def nanmedian(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
         """The median of the elements that are not NaN: of all, or along dim with indices."""
     def nanquantile(
         self,
-        q: Any,
+        q: Tensor | complex,
         dim: _int | None = None,
         keepdim: _bool = False,
         *,
@@ -961,7 +995,7 @@ class Tensor(TensorCore):
         """Sum over dim, NaN counted as 0."""
     def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
         """A view of `length` elements of dimension dim from start on."""
-    def narrow_copy(self, **kwargs: Any) -> Tensor:
+    def narrow_copy(self, dim: _int, start: Any, length: _int) -> Tensor:
         """A copy of what narrow shows."""
     @property
     def nbytes(self) -> _int: ...
@@ -970,9 +1004,9 @@ class Tensor(TensorCore):
         """How many dimensions it has."""
     def ndimension(self) -> _int:
         """How many dimensions it has."""
-    def ne(self, other: Any) -> Tensor:
+    def ne(self, other: Tensor | complex) -> Tensor:
         """input != other."""
-    def ne_(self, other: Any) -> Self:
+    def ne_(self, other: Tensor | complex) -> Self:
         """In-place form of ne."""
     def neg(self) -> Tensor:
         """-input."""
@@ -996,9 +1030,9 @@ class Tensor(TensorCore):
         """A new tensor of data, with this one's data type and device."""
     def new_zeros(self, *size: Any, **options: Any) -> Tensor:
         """Zeros with this tensor's data type and device."""
-    def nextafter(self, other: Any) -> Tensor:
+    def nextafter(self, other: Tensor | complex) -> Tensor:
         """The next floating number after each element in the direction of other."""
-    def nextafter_(self, other: Any) -> Self:
+    def nextafter_(self, other: Tensor | complex) -> Self:
         """In-place form of nextafter."""
     @overload
     def nonzero(self) -> Tensor:
@@ -1009,19 +1043,14 @@ class Tensor(TensorCore):
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
         """The first `size` rows of nonzero; where there are fewer, rows of fill_value follow."""
     def norm(
-        self,
-        p: Any = "fro",
-        dim: Any = None,
-        keepdim: _bool = False,
-        out: Any = None,
-        dtype: Any = None,
+        self, p: Any = "fro", dim: Any = None, keepdim: _bool = False, dtype: Any = None
     ) -> Tensor:
         """The norm of exponent p over dim: a number, 'fro' (the same as 2) or 'nuc'."""
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Any = None) -> Self:
         """Fill with normally distributed numbers."""
-    def not_equal(self, other: Any) -> Tensor:
+    def not_equal(self, other: Tensor | complex) -> Tensor:
         """input != other."""
-    def not_equal_(self, other: Any) -> Self:
+    def not_equal_(self, other: Tensor | complex) -> Self:
         """In-place form of ne."""
     def number(self) -> Any:
         """The one element, for Python's own conversions, whose callers expect a ValueError."""
@@ -1031,11 +1060,13 @@ class Tensor(TensorCore):
         """The elements as a NumPy array on the same memory; with force=True, maybe a copy."""
     def numpy_array(self) -> Any:
         """The elements as a NumPy array, whatever the backend; without a copy on the CPU."""
-    def orgqr(self, input2: Any) -> Tensor:
+    def orgqr(self, input2: Tensor) -> Tensor:
         """See linalg.householder_product."""
-    def ormqr(self, tau: Any, other: Any, left: _bool = True, transpose: _bool = False) -> Tensor:
+    def ormqr(
+        self, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False
+    ) -> Tensor:
         """Q @ other, or other @ Q unless left, for the Q of reflections that geqrf answers."""
-    def outer(self, vec2: Any) -> Tensor:
+    def outer(self, vec2: Tensor) -> Tensor:
         """The matrix of all products of two vectors' elements."""
     @property
     def output_nr(self) -> _int:
@@ -1062,24 +1093,24 @@ class Tensor(TensorCore):
         """In-place form of polygamma."""
     def positive(self) -> Tensor:
         """+input."""
-    def pow(self, exponent: Any) -> Tensor:
+    def pow(self, exponent: Tensor | complex) -> Tensor:
         """input to the power of exponent."""
-    def pow_(self, exponent: Any) -> Self:
+    def pow_(self, exponent: Tensor | complex) -> Self:
         """In-place form of pow."""
-    def prelu(self, weight: Any) -> Tensor:
+    def prelu(self, weight: Tensor) -> Tensor:
         """input where it is positive, else weight * input; one weight for all, or one a channel."""
     prepared: _bool
     def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """Product over dim, or over everything."""
-    def put(self, index: Any, source: Any, accumulate: _bool = False) -> Tensor:
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """input with source written, or added, where index names in the flattened tensor."""
-    def put_(self, index: Any, source: Any, accumulate: _bool = False) -> Self:
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Self:
         """In-place form of put."""
     def qr(self, some: _bool = True) -> Any:
         """input as Q @ R, reduced if `some`."""
     def quantile(
         self,
-        q: Any,
+        q: Tensor | complex,
         dim: _int | None = None,
         keepdim: _bool = False,
         *,
@@ -1119,9 +1150,9 @@ class Tensor(TensorCore):
         """input where it is positive, else 0."""
     def relu_(self) -> Self:
         """In-place form of relu."""
-    def remainder(self, other: Any) -> Tensor:
+    def remainder(self, other: Tensor | complex) -> Tensor:
         """What division leaves over, with the sign of other."""
-    def remainder_(self, other: Any) -> Self:
+    def remainder_(self, other: Tensor | complex) -> Self:
         """In-place form of remainder."""
     def renorm(self, p: Any, dim: _int, maxnorm: Any) -> Tensor:
         """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
@@ -1134,7 +1165,11 @@ class Tensor(TensorCore):
     def repeat(self, *, repeats: Any) -> Tensor:
         """A copy in which each dimension comes several times, one after the other."""
     def repeat_interleave(
-        self, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None
+        self,
+        repeats: Tensor | complex | None = None,
+        dim: _int | None = None,
+        *,
+        output_size: _int | None = None,
     ) -> Tensor:
         """Each element, or slice along dim, several times in a row."""
     @property
@@ -1150,7 +1185,7 @@ class Tensor(TensorCore):
     @overload
     def reshape(self, *, shape: Any) -> Tensor:
         """The same elements in another shape: a view where memory allows it, else a copy."""
-    def reshape_as(self, other: Any) -> Tensor:
+    def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of other."""
     def resolve_conj(self) -> Tensor:
         """The input itself: conjugation is never postponed."""
@@ -1177,40 +1212,46 @@ class Tensor(TensorCore):
         generator: Any = None,
     ) -> Tensor:
         """input where it is positive, else times a slope: in training drawn for each element."""
-    def rshift(self, other: Any) -> Tensor:
-        """The bits moved down by other places; the sign stays."""
-    def rshift_(self, other: Any) -> Self:
-        """In-place form of bitwise_right_shift."""
     def rsqrt(self) -> Tensor:
         """1 / sqrt(input)."""
     def rsqrt_(self) -> Self:
         """In-place form of rsqrt."""
     def scatter(
-        self, dim: _int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None
+        self,
+        dim: _int,
+        index: Tensor,
+        src: Tensor | complex | None = None,
+        *,
+        value: Any = None,
+        reduce: Any = None,
     ) -> Tensor:
         """input with src, a tensor or a number, written where index names along dim."""
     def scatter_(
-        self, dim: _int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None
+        self,
+        dim: _int,
+        index: Tensor,
+        src: Tensor | complex | None = None,
+        *,
+        value: Any = None,
+        reduce: Any = None,
     ) -> Self:
         """In-place form of scatter."""
-    def scatter_add(self, dim: _int, index: Any, src: Any) -> Tensor:
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """input with the elements of src added where index names along dim."""
-    def scatter_add_(self, dim: _int, index: Any, src: Any) -> Self:
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
         """In-place form of scatter_add."""
     def scatter_reduce(
-        self, dim: _int, index: Any, src: Any, reduce: str, *, include_self: _bool = True
+        self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Tensor:
         """input with src taken in by sum, prod, mean, amax or amin where index names along dim."""
     def scatter_reduce_(
-        self, dim: _int, index: Any, src: Any, reduce: str, *, include_self: _bool = True
+        self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Self:
         """In-place form of scatter_reduce."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """A view of one index along dim, without that dimension."""
-    def select_scatter(self, src: Any, dim: _int, index: _int) -> Tensor:
+    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """A copy of input with src at one index along dim."""
-    def setitem_(self, index: Any, value: Any) -> Self:
-        """input[index] = value, in place."""
     def sgn(self) -> Tensor:
         """The sign of a real number, z / |z| of a complex one; 0 at 0."""
     def sgn_(self) -> Self:
@@ -1248,10 +1289,10 @@ class Tensor(TensorCore):
     def size(self) -> Size:
         """The size of dim, or of every dimension."""
     @overload
-    def size(self, dim: Any) -> _int:
+    def size(self, dim: Any = None) -> Any:
         """The size of dim, or of every dimension."""
     def slice_scatter(
-        self, src: Any, dim: _int = 0, start: Any = None, end: Any = None, step: _int = 1
+        self, src: Tensor, dim: _int = 0, start: Any = None, end: Any = None, step: _int = 1
     ) -> Tensor:
         """A copy of input with src in a slice along dim."""
     def slogdet(self) -> Any:
@@ -1292,7 +1333,7 @@ class Tensor(TensorCore):
         n_fft: _int,
         hop_length: _int | None = None,
         win_length: _int | None = None,
-        window: Any = None,
+        window: Tensor | None = None,
         center: _bool = True,
         pad_mode: str = "reflect",
         normalized: _bool = False,
@@ -1307,15 +1348,15 @@ class Tensor(TensorCore):
     def stride(self) -> tuple[_int, ...]:
         """The distance in memory of neighbours along dim, or along each dimension, in elements."""
     @overload
-    def stride(self, dim: Any) -> _int:
+    def stride(self, dim: Any = None) -> Any:
         """The distance in memory of neighbours along dim, or along each dimension, in elements."""
-    def sub(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def sub(self, other: Tensor | complex, *, alpha: Any = 1) -> Tensor:
         """input - alpha * other."""
-    def sub_(self, other: Any, *, alpha: Any = 1) -> Self:
+    def sub_(self, other: Tensor | complex, *, alpha: Any = 1) -> Self:
         """In-place form of sub."""
-    def subtract(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def subtract(self, other: Tensor | complex, *, alpha: Any = 1) -> Tensor:
         """input - alpha * other."""
-    def subtract_(self, other: Any, *, alpha: Any = 1) -> Self:
+    def subtract_(self, other: Tensor | complex, *, alpha: Any = 1) -> Self:
         """In-place form of sub."""
     def sum(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """Sum over dim, or over everything."""
@@ -1335,9 +1376,9 @@ class Tensor(TensorCore):
         """A view of a matrix with its two dimensions exchanged; vectors stay as they are."""
     def t_(self) -> Self:
         """In-place form of t."""
-    def take(self, index: Any) -> Tensor:
+    def take(self, index: Tensor) -> Tensor:
         """The elements of the flattened tensor that index names."""
-    def take_along_dim(self, indices: Any, dim: _int | None = None) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
         """The elements that indices names along dim, the other dimensions broadcast."""
     def tan(self) -> Tensor:
         """Tangent."""
@@ -1353,7 +1394,7 @@ class Tensor(TensorCore):
         """repeat, with ones for the dimensions in front that dims does not name."""
     def to(self, *args: Any, **options: Any) -> Tensor:
         """The tensor as another dtype, on another device, or as another tensor; itself if it is so."""
-    def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Tensor:
+    def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Any:
         """The tensor, which is dense already; or a copy with another data type."""
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -1366,7 +1407,7 @@ class Tensor(TensorCore):
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """In-place form of transpose."""
     def triangular_solve(
-        self, A: Any, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False
+        self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False
     ) -> TriangularSolution:
         """The solution of A @ X = input, and A, of which one triangle is read."""
     def tril(self, diagonal: _int = 0) -> Tensor:
@@ -1377,19 +1418,15 @@ class Tensor(TensorCore):
         """A copy with zeros below a diagonal."""
     def triu_(self, diagonal: _int = 0) -> Self:
         """In-place form of triu."""
-    def true_divide(self, other: Any) -> Tensor:
+    def true_divide(self, other: Tensor | complex) -> Tensor:
         """input / other."""
-    def true_divide_(self, other: Any) -> Self:
-        """In-place form of true_divide."""
-    def truediv(self, other: Any) -> Tensor:
-        """input / other."""
-    def truediv_(self, other: Any) -> Self:
+    def true_divide_(self, other: Tensor | complex) -> Self:
         """In-place form of true_divide."""
     def trunc(self) -> Tensor:
         """The whole number without the fraction."""
     def trunc_(self) -> Self:
         """In-place form of trunc."""
-    def type(self, dtype: Any = None, non_blocking: _bool = False) -> Tensor:
+    def type(self, dtype: Any = None, non_blocking: _bool = False) -> Any:
         """The name of the tensor's type, or the tensor as another type."""
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with the data type and device of other."""
@@ -1436,19 +1473,19 @@ class Tensor(TensorCore):
         correction: Any = None,
     ) -> Tensor:
         """Variance over dim: squared distances from the mean, divided by count - correction."""
-    def vdot(self, other: Any) -> Tensor:
+    def vdot(self, other: Tensor) -> Tensor:
         """Dot product of two vectors, the first conjugated."""
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
         """The same memory in another shape, or read as another data type."""
-    def view_as(self, other: Any) -> Tensor:
+    def view_as(self, other: Tensor) -> Tensor:
         """The same memory in the shape of other."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """tensor_split by rows: along dimension 0."""
-    def where(self, condition: Any, /, other: Any = None) -> Tensor:
+    def where(self, condition: Tensor, /, other: Tensor | complex | None = None) -> Tensor:
         """input where condition holds, other elsewhere; alone, the indices where condition holds."""
-    def xlogy(self, other: Any) -> Tensor:
+    def xlogy(self, other: Tensor | complex) -> Tensor:
         """input * log(other), and 0 where input is 0."""
-    def xlogy_(self, other: Any) -> Self:
+    def xlogy_(self, other: Tensor | complex) -> Self:
         """In-place form of xlogy."""
     def zero(self) -> Tensor:
         """A tensor like input with zeros everywhere."""

@@ -120,3 +120,11 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     for x in _shapes(rng):
         yield Sample((x, 0.5), torch=near)
     yield Sample((np.array([-1.0, -0.5, 0.0, 0.5, np.nan]), 0.5), torch=near)
+
+
+@samples("rrelu_")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(2, 3))
+    yield Sample((x,), differentiate=False)
+    yield Sample((x, 0.1, 0.2, False), differentiate=False)
+    yield Sample((x, 0.1, 0.2, True), differentiate=False, compare_values=False)

@@ -9,9 +9,9 @@ from typing import Any
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends import quiet
 from adjoint.creation.factories import scalar_tensor, tensor
-from adjoint.linalg import vector_norm
 from adjoint.ops.arranging.shape import stack
 from adjoint.ops.elementwise.selection import clamp
+from adjoint.ops.matrices.matrix_norms import linalg_vector_norm as vector_norm
 from adjoint.tensors.core import F32, F64, NDARRAY
 from adjoint.tensors.tensor import Tensor
 

@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.creation.factories import eye, ones_like, randn, zeros_like
-from adjoint.linalg import householder_product, qr, solve
-from adjoint.nn.functional import normalize
 from adjoint.nn.module import Module
 from adjoint.nn.utils import parametrize
 from adjoint.nn.utils.spectral_norm import (
@@ -22,7 +20,12 @@ from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.arranging.shape import cat
 from adjoint.ops.elementwise.comparison import allclose
 from adjoint.ops.elementwise.selection import where
-from adjoint.ops.matrices.linalg import matrix_exp
+from adjoint.ops.matrices.decompositions import (
+    linalg_householder_product as householder_product,
+    linalg_qr as qr,
+)
+from adjoint.ops.matrices.distances import normalize
+from adjoint.ops.matrices.linalg import linalg_solve as solve, matrix_exp
 from adjoint.ops.matrices.matmul import mv, vdot
 from adjoint.ops.reducing.norms import norm
 from adjoint.tensors.tensor import Tensor

@@ -9,14 +9,13 @@ are kept as buffers. The newer form is `parametrizations.spectral_norm`.
 from typing import Any, TypeVar
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.linalg import multi_dot
-from adjoint.nn.functional import normalize
 from adjoint.nn.layers.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter, is_lazy
 from adjoint.nn.utils.weight_norm import hook_key, take_off
+from adjoint.ops.matrices.distances import normalize
 from adjoint.ops.matrices.linalg import pinverse
-from adjoint.ops.matrices.matmul import dot, mv
+from adjoint.ops.matrices.matmul import dot, linalg_multi_dot as multi_dot, mv
 
 T_module = TypeVar("T_module", bound=Module)
 

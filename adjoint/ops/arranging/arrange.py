@@ -1,9 +1,11 @@
 """Copies of the elements in another arrangement: joined, repeated, rolled, padded, on grids."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from adjoint.dtypes import int64
+from adjoint.ops.annotations import Array, Operand, Value, Values
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import (
     basic_index,
@@ -44,20 +46,20 @@ def _at_least_3d(tensor: Any) -> Any:
     return tensor if tensor.ndim > 2 else unsqueeze(_at_least_2d(tensor), -1)
 
 
-@composite(method=False)
-def atleast_1d(*tensors: Any) -> Any:
+@composite(method=False, numpy=True)
+def atleast_1d(*tensors: Value) -> Any:
     """The tensors with at least one dimension, as views."""
     return _each(_at_least_1d, tensors)
 
 
-@composite(method=False)
-def atleast_2d(*tensors: Any) -> Any:
+@composite(method=False, numpy=True)
+def atleast_2d(*tensors: Value) -> Any:
     """The tensors with at least two dimensions, as views."""
     return _each(_at_least_2d, tensors)
 
 
-@composite(method=False)
-def atleast_3d(*tensors: Any) -> Any:
+@composite(method=False, numpy=True)
+def atleast_3d(*tensors: Value) -> Any:
     """The tensors with at least three dimensions, as views."""
     return _each(_at_least_3d, tensors)
 
@@ -75,34 +77,34 @@ def _several(name: str, tensors: Any) -> list[Any]:
     return list(tensors)
 
 
-@composite(method=False)
-def hstack(tensors: Any) -> Any:
+@composite(method=False, numpy=True)
+def hstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by columns: along dimension 1, or 0 for vectors."""
     parts = [_at_least_1d(tensor) for tensor in _several("hstack", tensors)]
     return cat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
-@composite(method=False)
-def vstack(tensors: Any) -> Any:
+@composite(method=False, also="row_stack", numpy=True)
+def vstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by rows; a vector is one row."""
     return cat([_at_least_2d(tensor) for tensor in _several("vstack", tensors)], 0)
 
 
-@composite(method=False)
-def dstack(tensors: Any) -> Any:
+@composite(method=False, numpy=True)
+def dstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined along a third dimension."""
     return cat([_at_least_3d(tensor) for tensor in _several("dstack", tensors)], 2)
 
 
-@composite(method=False)
-def column_stack(tensors: Any) -> Any:
+@composite(method=False, numpy=True)
+def column_stack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by columns; a vector is one column."""
     parts = _several("column_stack", tensors)
     return hstack([t if t.ndim > 1 else reshape(t, (product(t.shape), 1)) for t in parts])
 
 
 @composite(method=False)
-def block_diag(*tensors: Any) -> Any:
+def block_diag(*tensors: Value) -> Value:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
     blocks = []
     for tensor in tensors:
@@ -124,7 +126,7 @@ def block_diag(*tensors: Any) -> Any:
 # ---- repeated ----
 
 
-def _unrepeated(grad: Any, shape: Any, repeats: Any) -> Any:
+def _unrepeated(grad: Value, shape: Any, repeats: Any) -> Value:
     """The sum over the copies that repeat made."""
     lead = len(repeats) - len(shape)
     sizes = (1,) * lead + tuple(shape)
@@ -135,8 +137,9 @@ def _unrepeated(grad: Any, shape: Any, repeats: Any) -> Any:
 
 @linear(
     input=lambda grad, input_shape, repeats: _unrepeated(grad, input_shape, repeats),
+    home="Tensor",
 )
-def repeat(xp: Any, input: Any, *repeats: Any) -> Any:
+def repeat(xp: Any, input: Array, *repeats: Any) -> Array:
     """A copy in which each dimension comes several times, one after the other."""
     if len(repeats) < input.ndim:
         raise RuntimeError(f"{len(repeats)} repeats are too few for {input.ndim} dimensions")
@@ -145,15 +148,15 @@ def repeat(xp: Any, input: Any, *repeats: Any) -> Any:
     return xp.tile(input, tuple(repeats)) if repeats else xp.array(input)
 
 
-@composite
-def tile(input: Any, *dims: Any) -> Any:
+@composite(numpy=True)
+def tile(input: Value, *dims: Any) -> Value:
     """repeat, with ones for the dimensions in front that dims does not name."""
     counts = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     return repeat(input, (1,) * (input.ndim - len(counts)) + tuple(counts))
 
 
-@general(method=False)
-def repeated_index(xp: Any, repeats: Any, size: Any = None) -> Any:
+@general(home=None)
+def repeated_index(xp: Any, repeats: Array, size: Any = None) -> Array:
     """0, 1, 2, …, each as often as repeats says; one number of repeats holds for `size` of them."""
     if repeats.dtype.kind not in "iu":
         raise NotImplementedError(f"repeats must be integers, got {repeats.dtype}")
@@ -171,8 +174,12 @@ def repeated_index(xp: Any, repeats: Any, size: Any = None) -> Any:
 
 @composite
 def repeat_interleave(
-    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
-) -> Any:
+    input: Value,
+    repeats: Operand | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Value:
     """Each element, or slice along dim, several times in a row."""
     if repeats is None:
         return repeated_index(input)
@@ -208,7 +215,7 @@ def _negative(shifts: Any) -> Any:
 
 
 @linear(input=lambda grad, shifts, dims: roll(grad, _negative(shifts), dims))
-def roll(xp: Any, input: Any, shifts: Any, dims: Any = ()) -> Any:
+def roll(xp: Any, input: Array, shifts: Any, dims: Any = ()) -> Array:
     """A copy in which elements move along dims, or as if flattened, and come back at the start."""
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
     axes = () if dims is None else dims
@@ -225,7 +232,7 @@ def roll(xp: Any, input: Any, shifts: Any, dims: Any = ()) -> Any:
 
 
 @linear(input=lambda grad, k, dims: rot90(grad, -k, dims))
-def rot90(xp: Any, input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
     """A copy turned k times by a right angle, from the first of dims towards the second."""
     if len(dims) != 2 or input.ndim < 2:
         raise RuntimeError(
@@ -235,7 +242,7 @@ def rot90(xp: Any, input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
 
 
 @composite
-def fliplr(input: Any) -> Any:
+def fliplr(input: Value) -> Value:
     """A copy with the order of columns reversed."""
     if input.ndim < 2:
         raise RuntimeError(f"fliplr(): expected at least 2 dimensions, got {input.ndim}")
@@ -243,7 +250,7 @@ def fliplr(input: Any) -> Any:
 
 
 @composite
-def flipud(input: Any) -> Any:
+def flipud(input: Value) -> Value:
     """A copy with the order of rows reversed."""
     if input.ndim < 1:
         raise RuntimeError("flipud(): expected at least 1 dimension, got 0")
@@ -258,20 +265,20 @@ def _diagonal_in(input: Any, diagonal: int) -> int:
     return int(max(-rows, min(diagonal, columns)))
 
 
-@linear(input=lambda grad, diagonal: tril(grad, diagonal), inplace=True, exact_out=True)
-def tril(xp: Any, input: Any, diagonal: int = 0) -> Any:
+@linear(input=lambda grad, diagonal: tril(grad, diagonal), inplace=True, exact_out=True, numpy=True)
+def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """A copy with zeros above a diagonal."""
     return xp.tril(input, _diagonal_in(input, diagonal))
 
 
-@linear(input=lambda grad, diagonal: triu(grad, diagonal), inplace=True, exact_out=True)
-def triu(xp: Any, input: Any, diagonal: int = 0) -> Any:
+@linear(input=lambda grad, diagonal: triu(grad, diagonal), inplace=True, exact_out=True, numpy=True)
+def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """A copy with zeros below a diagonal."""
     return xp.triu(input, _diagonal_in(input, diagonal))
 
 
 @composite
-def diagflat(input: Any, offset: int = 0) -> Any:
+def diagflat(input: Value, offset: int = 0) -> Value:
     """A matrix with all elements of input on a diagonal."""
     return diag_embed(reshape(input, (-1,)), offset)
 
@@ -286,7 +293,7 @@ def _cropping(pad: Any) -> tuple[int, ...]:
 @general(
     input=lambda grad, pad: constant_pad_nd(grad, _cropping(pad)),
 )
-def constant_pad_nd(xp: Any, input: Any, pad: Any, value: Any = 0) -> Any:
+def constant_pad_nd(xp: Any, input: Array, pad: Any, value: Any = 0) -> Array:
     """input with value around it; pad goes from the last dimension on, and may be negative."""
     _check_padding(pad, input.ndim)
     widths = [(0, 0)] * input.ndim
@@ -331,8 +338,8 @@ def _edges(input: Any, dim: int, left: int, right: int, mode: str) -> tuple[Any,
     return before, expand(narrow(input, dim, n - 1, 1), sizes)
 
 
-@composite(method=False)
-def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+@composite(home="nn.functional")
+def pad(input: Value, pad: Any, mode: str = "constant", value: Any = None) -> Value:
     """input with a border, from the last dimension on: constant, reflect, replicate or circular."""
     if mode == "constant":
         return constant_pad_nd(input, tuple(pad), 0 if value is None else value)
@@ -367,7 +374,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
 
 
 @composite(method=False)
-def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+def meshgrid(*tensors: Any, indexing: str | None = None) -> Values:
     """The coordinates of a grid: each vector, expanded along the dimensions of the others."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     vectors = list(given)
@@ -394,7 +401,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
 
 
 @composite(method=False)
-def cartesian_prod(*tensors: Any) -> Any:
+def cartesian_prod(*tensors: Value) -> Value:
     """All combinations of one element of each vector, a row each."""
     for tensor in tensors:
         if tensor.ndim != 1:
@@ -406,7 +413,7 @@ def cartesian_prod(*tensors: Any) -> Any:
 
 
 @composite(method=False)
-def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Value:
     """All choices of r elements of a vector, a row each, in the order of the vector."""
     if input.ndim != 1:
         raise RuntimeError(f"combinations(): expected a vector, got shape {list(input.shape)}")
@@ -421,7 +428,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 
 
 @composite(method=False)
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+def vander(x: Value, N: Any = None, increasing: bool = False) -> Value:
     """A matrix of the powers of a vector's elements, the highest first unless increasing."""
     if x.ndim != 1:
         raise RuntimeError(f"vander(): expected a vector, got {x.ndim} dimensions")
@@ -434,6 +441,3 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     for _ in range(count - 1):
         powers.append(powers[-1] * x)
     return stack(powers if increasing else powers[::-1], 1)
-
-
-ALIASES = {"row_stack": "vstack"}

@@ -24,6 +24,7 @@ from adjoint.dtypes import (
     result_of,
     uint8,
 )
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, general, linear
@@ -81,27 +82,27 @@ def _copied(xp: Any, input: Any, target: Any, order: Any) -> Any:
     return xp.array(input) if target is None else input.astype(target)
 
 
-@linear(input=lambda grad: grad)
-def clone(xp: Any, input: Any, *, memory_format: Any = None) -> Any:
+@linear(input=lambda grad: grad, numpy="copy")
+def clone(xp: Any, input: Array, *, memory_format: Any = None) -> Array:
     """A copy, in the same order in memory unless memory_format asks for another."""
     return _copied(xp, input, None, memory_format)
 
 
-@linear(input=lambda grad: grad, name="_to_copy", method=False)
-def to_copy(xp: Any, input: Any, *, dtype: Any = None, memory_format: Any = None) -> Any:
+@linear(input=lambda grad: grad, name="_to_copy", home=None)
+def to_copy(xp: Any, input: Array, *, dtype: Any = None, memory_format: Any = None) -> Array:
     """A copy as another data type."""
     target = input.dtype if dtype is None else as_dtype(dtype).numpy_dtype
     return _copied(xp, input, target, memory_format)
 
 
-@linear(input=lambda grad: grad, view=True, method=False)
-def alias(xp: Any, input: Any) -> Any:
+@linear(input=lambda grad: grad, view=True, home=None)
+def alias(xp: Any, input: Array) -> Array:
     """The same memory as another tensor."""
     return input[...]
 
 
-@linear(input=lambda grad: zeros_of(grad), method=False)
-def zeros_of(xp: Any, input: Any) -> Any:
+@linear(input=lambda grad: zeros_of(grad), home=None)
+def zeros_of(xp: Any, input: Array) -> Array:
     """Zeros shaped as input: the gradient of what is overwritten."""
     return xp.zeros_like(input)
 
@@ -126,10 +127,10 @@ def _write(array: Any, src: Any, non_blocking: bool) -> None:
     mutate=_write,
     inplace=True,
     aligned=True,
-    method=False,
     node_name="CopyBackwards",
+    home=None,
 )
-def copy(xp: Any, input: Any, src: Any, non_blocking: bool = False) -> Any:
+def copy(xp: Any, input: Array, src: Array, non_blocking: bool = False) -> Array:
     """The values of src in input's shape and data type."""
     source = xp.asarray(src)
     _check_source(input, source)
@@ -153,10 +154,10 @@ def _relocated(array: Any, where: device) -> Any:
 
 @linear(
     input=lambda grad, origin: moved(grad, origin),
-    method=False,
     node_name="ToCopyBackward0",
+    home=None,
 )
-def transfer(xp: Any, input: Any, where: Any, origin: Any) -> Any:
+def transfer(xp: Any, input: Array, where: Any, origin: Any) -> Array:
     """input on the device `where`; its gradient goes back to `origin`."""
     return _relocated(input, where)
 
@@ -331,16 +332,16 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     return array.ndim == rank and _in_order(backend_of(array).xp.moveaxis(array, 1, -1))
 
 
-@composite
-def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
+@composite(home="Tensor")
+def contiguous(input: Value, memory_format: Any = contiguous_format) -> Value:
     """The tensor itself if its elements lie in order, else a copy that does."""
     if isinstance(input, Tensor) and is_contiguous(input, memory_format):
         return input
     return clone(input, memory_format=memory_format)
 
 
-@composite
-def ravel(input: Any) -> Any:
+@composite(numpy=True)
+def ravel(input: Value) -> Value:
     """All elements in one dimension, next to one another in memory."""
     return contiguous(reshape(input, (-1,)) if product(input.shape) else reshape(input, (0,)))
 
@@ -412,7 +413,7 @@ def dim(self: Tensor) -> int:
     return self.ndim
 
 
-@composite
+@composite(also="Tensor.nelement")
 def numel(input: Tensor) -> int:
     """How many elements it has."""
     return int(input.array.size)
@@ -565,7 +566,6 @@ METHODS: dict[str, Any] = {
     "size": size,
     "dim": dim,
     "ndimension": dim,
-    "nelement": numel,
     "element_size": element_size,
     "get_device": get_device,
     **{name: _converter(name, target) for name, target in _CONVERTERS.items()},

@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.dtypes import dtype
 from adjoint.ops.arranging.conversion import alias, clone
+from adjoint.ops.arranging.questions import detach
 from adjoint.ops.arranging.shape import (
     basic_index,
     expand,
@@ -25,7 +26,6 @@ from adjoint.ops.arranging.strided import as_strided, unfold
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_real
 from adjoint.ops.op import composite
-from adjoint.tensors.tensor import Tensor
 
 
 def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
@@ -50,6 +50,7 @@ def _copied(name: str, function: Callable[..., Any], method: bool = False) -> An
         shown = function(*args, **kwargs)
         return tuple(map(clone, shown)) if isinstance(shown, tuple) else clone(shown)
 
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # whose signature it has
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"A copy of what {name.removesuffix('_copy')} shows."
     return composite(method=method)(call)
@@ -57,7 +58,7 @@ def _copied(name: str, function: Callable[..., Any], method: bool = False) -> An
 
 alias_copy = _copied("alias_copy", alias)
 as_strided_copy = _copied("as_strided_copy", as_strided)
-detach_copy = _copied("detach_copy", Tensor.detach)
+detach_copy = _copied("detach_copy", detach)
 expand_copy = _copied("expand_copy", expand)
 narrow_copy = _copied("narrow_copy", narrow, method=True)
 permute_copy = _copied("permute_copy", permute)

@@ -7,10 +7,12 @@ in PyTorch, and not in NumPy) an int next to an index tensor does not change whe
 
 import operator
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from adjoint.backends import backend_of, lookup
 from adjoint.dtypes import fitted_integer
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.shape import basic_index, basic_place, expand, flatten, reshape, select
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
@@ -173,8 +175,8 @@ def _is_whole(basic: tuple[Any, ...]) -> bool:
 # ---- reading ----
 
 
-@composite(method=False)
-def getitem(input: Any, index: Any) -> Any:
+@composite(home=None)
+def getitem(input: Value, index: Any) -> Value:
     """input[index]: a view by ints, slices, None and Ellipsis, else a copy."""
     if type(index) is slice and _is_plain_slice(index) and input.ndim:
         return basic_index(input, (index,))  # by far the most common, so without further ado
@@ -198,11 +200,11 @@ def _nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @linear(
     input=lambda grad, input_shape, index: place(grad, input_shape, index),
-    method=False,
     node_name="IndexBackward0",
     saved_as={"index": "indices"},
+    home=None,
 )
-def pick(xp: Any, input: Any, index: Any) -> Any:
+def pick(xp: Any, input: Array, index: Any) -> Array:
     """A copy of what a plain index with arrays, masks or lists names."""
     basic, picks = _divide(xp, input.ndim, index)
     return (input if _is_whole(basic) else xp.indexed(input, basic))[picks]
@@ -226,10 +228,10 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
 
 @linear(
     input=lambda grad, index: pick(grad, index),
-    method=False,
     node_name="IndexBackward0",
+    home=None,
 )
-def place(xp: Any, input: Any, shape: Any, index: Any) -> Any:
+def place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
     """Zeros of `shape` with input added where a plain index names: the gradient of pick."""
     basic, picks = _divide(xp, len(shape), index)
     zeros = xp.zeros(tuple(shape), input.dtype)
@@ -269,7 +271,7 @@ def _fitted(value: Any) -> Any:
     return value.reshape(value.shape[lead:])
 
 
-def of_value(grad: Any, shape: Any) -> Any:
+def of_value(grad: Value, shape: Any) -> Value:
     """The gradient of what was written, with the leading dimensions of size 1 it had."""
     extra = len(shape) - grad.ndim
     return reshape(grad, (1,) * extra + tuple(grad.shape)) if extra > 0 else grad
@@ -287,10 +289,10 @@ def _write(array: Any, index: Any, value: Any) -> None:
     input=lambda grad, index: setitem(grad, index, 0),
     value=lambda grad, index, value_shape: of_value(getitem(grad, index), value_shape),
     mutate=_write,
-    method=False,
     node_name="IndexPutBackward0",
+    home=None,
 )
-def setitem(xp: Any, input: Any, index: Any, value: Any) -> Any:
+def setitem(xp: Any, input: Array, index: Any, value: Operand) -> Array:
     """A copy of input with value at a plain index."""
     basic, picks = _divide(xp, input.ndim, index)
     value = _fitted(as_value(xp, value, input.dtype))
@@ -301,8 +303,8 @@ def setitem(xp: Any, input: Any, index: Any, value: Any) -> Any:
     return xp.updated(input, basic, xp.updated(input[basic], picks, value))
 
 
-@composite
-def setitem_(input: Any, index: Any, value: Any) -> Any:
+@composite(home=None)
+def setitem_(input: Value, index: Any, value: Operand) -> Value:
     """input[index] = value, in place."""
     if not isinstance(value, (Tensor, bool, int, float, complex)) and lookup(type(value)) is None:
         raise TypeError(
@@ -359,9 +361,11 @@ def _accumulate_or_write(array: Any, indices: Any, values: Any, accumulate: bool
         getitem(grad, _by_dimension(indices)), values_shape
     ),
     mutate=_accumulate_or_write,
-    inplace=True,
+    inplace="function",
 )
-def index_put(xp: Any, input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+def index_put(
+    xp: Any, input: Array, indices: Sequence[Array], values: Array, accumulate: bool = False
+) -> Array:
     """input with values written, or added, where the tensors of indices name."""
     same_dtype("values", input, values)
     if not accumulate:
@@ -409,7 +413,7 @@ def check_index(whole: Any, dim: int, index: Any, source: Any = None) -> None:
 
 
 @linear(input=lambda grad, input_shape, dim, index: spread(grad, input_shape, dim, index))
-def gather(xp: Any, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that index names along dim, one for each of its elements."""
     axis = normal_dim(dim, input.ndim)
     if not index.size:
@@ -423,10 +427,10 @@ def gather(xp: Any, input: Any, dim: int, index: Any, *, sparse_grad: bool = Fal
 
 @linear(
     input=lambda grad, dim, index: gather(grad, dim, index),
-    method=False,
     node_name="GatherBackward0",
+    home=None,
 )
-def spread(xp: Any, input: Any, shape: Any, dim: int, index: Any) -> Any:
+def spread(xp: Any, input: Array, shape: Any, dim: int, index: Array) -> Array:
     """Zeros of `shape` with input added where index names along dim: the gradient of gather."""
     return _scatter_added(xp, xp.zeros(tuple(shape), input.dtype), dim, index, input)
 
@@ -442,7 +446,7 @@ def _scatter_added(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
     return xp.added_at(whole.reshape(-1), places, part).reshape(input.shape)
 
 
-def of_source(grad: Any, shape: Any) -> Any:
+def of_source(grad: Value, shape: Any) -> Value:
     """The gradient of a source of which only the corner of the index's shape was used."""
     if tuple(grad.shape) == tuple(shape):
         return grad
@@ -454,13 +458,13 @@ def of_source(grad: Any, shape: Any) -> Any:
     src=lambda grad, dim, index, src_shape: of_source(gather(grad, dim, index), src_shape),
     inplace=True,
 )
-def scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
+def scatter_add(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
     """input with the elements of src added where index names along dim."""
     same_dtype("src", input, src)
     return _scatter_added(xp, input, dim, index, src)
 
 
-def _unselected(grad: Any, shape: Any, dim: int, index: Any) -> Any:
+def _unselected(grad: Value, shape: Any, dim: int, index: Value) -> Value:
     """The gradient of index_select; a 0-d tensor had one element to select."""
     if not len(shape):
         return reshape(grad, ())
@@ -468,7 +472,7 @@ def _unselected(grad: Any, shape: Any, dim: int, index: Any) -> Any:
 
 
 @linear(input=lambda grad, input_shape, dim, index: _unselected(grad, input_shape, dim, index))
-def index_select(xp: Any, input: Any, dim: int, index: Any) -> Any:
+def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     """The slices of dimension dim that the 1-d tensor index names."""
     axis = normal_dim(dim, input.ndim)
     if index.ndim > 1:
@@ -483,9 +487,10 @@ def index_select(xp: Any, input: Any, dim: int, index: Any) -> Any:
 
 
 @composite
-def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Value:
     """The elements that indices names along dim, the other dimensions broadcast."""
-    if getattr(indices, "array", indices).dtype != "int64":
+    places: Any = getattr(indices, "array", indices)
+    if places.dtype != "int64":
         raise RuntimeError(f"take_along_dim(): indices must be of int64, got {indices.dtype}")
     if dim is None:
         return gather(flatten(input), 0, flatten(indices))
@@ -514,14 +519,14 @@ def check_mask(mask: Any) -> None:
     value=lambda grad, mask: masked_fill(grad, ~mask, 0),
     inplace=True,
 )
-def masked_fill(xp: Any, input: Any, mask: Any, value: Any) -> Any:
+def masked_fill(xp: Any, input: Array, mask: Array, value: Operand) -> Array:
     """input with value where mask is True."""
     check_mask(mask)
     return xp.where(mask, as_scalar(xp, value, input.dtype), input)
 
 
 @composite
-def masked_select(input: Any, mask: Any) -> Any:
+def masked_select(input: Value, mask: Value) -> Value:
     """The elements where mask is True, in one dimension."""
     check_mask(getattr(mask, "array", mask))
     shape = broadcast_shape(input.shape, mask.shape)
@@ -529,8 +534,9 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 
 @composite
-def take(input: Any, index: Any) -> Any:
+def take(input: Value, index: Value) -> Value:
     """The elements of the flattened tensor that index names."""
-    if getattr(index, "array", index).dtype.kind not in "iu":
+    places: Any = getattr(index, "array", index)
+    if places.dtype.kind not in "iu":
         raise RuntimeError("take(): expected an index tensor of int64")
     return pick(reshape(input, (-1,)), (index,))

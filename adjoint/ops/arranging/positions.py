@@ -2,22 +2,24 @@
 
 from typing import Any
 
+from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.indexing import lifted
 from adjoint.ops.arranging.shape import cat, reshape, unbind
 from adjoint.ops.dims import check_positions, product
 from adjoint.ops.op import composite, general
+from adjoint.tensors.tensor import Tensor
 
 
-@general(method=False)
-def nonzero_positions(xp: Any, input: Any) -> Any:
+@general(home=None)
+def nonzero_positions(xp: Any, input: Array) -> Array:
     """A row of indices for each element that is not zero."""
     found = xp.nonzero(lifted(input))
     rows = xp.stack(found, axis=1).astype("int64")
     return rows if input.ndim else rows[:, :0]
 
 
-@composite(exact_out=True)
-def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+@composite(exact_out=True, without={"as_tuple": Tensor})
+def nonzero(input: Value, *, as_tuple: bool = False) -> Any:
     """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
     if not as_tuple:
         return nonzero_positions(input)
@@ -25,13 +27,13 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
 
 
 @composite
-def argwhere(input: Any) -> Any:
+def argwhere(input: Value) -> Value:
     """A row of indices for each element that is not zero."""
     return nonzero_positions(input)
 
 
 @composite
-def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
     """The first `size` rows of nonzero; where there are fewer, rows of fill_value follow."""
     if size < 0:
         raise RuntimeError(f"nonzero_static(): size must not be negative, got {size}")
@@ -40,8 +42,8 @@ def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
     return cat([kept, kept.new_full((size - kept.shape[0], input.ndim), fill_value)])
 
 
-@general(method=False)
-def unraveled(xp: Any, indices: Any, shape: Any) -> Any:
+@general(home=None)
+def unraveled(xp: Any, indices: Array, shape: Any) -> Array:
     """The position in each dimension of a shape, in front, of elements counted from the start."""
     sizes = [product(shape[dim + 1 :]) for dim in range(len(shape))]
     parts = [indices // max(size, 1) % max(n, 1) for size, n in zip(sizes, shape)]
@@ -49,7 +51,7 @@ def unraveled(xp: Any, indices: Any, shape: Any) -> Any:
 
 
 @composite(method=False)
-def unravel_index(indices: Any, shape: Any) -> Any:
+def unravel_index(indices: Value, shape: Any) -> Values:
     """For each dimension of a shape the positions of elements counted from the start."""
     if indices.array.dtype.kind not in "iu":
         raise TypeError(f"unravel_index(): expected indices of integers, got {indices.dtype}")
@@ -62,8 +64,8 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     return tuple(unbind(unraveled(indices, sizes), 0)) if sizes else ()
 
 
-@general(method=False)
-def one_hot(xp: Any, tensor: Any, num_classes: int = -1) -> Any:
+@general(home="nn.functional")
+def one_hot(xp: Any, tensor: Array, num_classes: int = -1) -> Array:
     """For each class number a row of zeros with a one at that place."""
     if tensor.dtype != "int64":
         raise RuntimeError(f"expected class numbers of int64, got {tensor.dtype}")

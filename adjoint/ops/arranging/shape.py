@@ -4,10 +4,12 @@ On NumPy a view shares memory; everywhere it is a pure function of its arguments
 of the base replays it. Views by strides are in strided.py, further copies in arrange.py.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.dtypes import FLOAT, category_of, dtype as data_type, int64
+from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.dims import along, broadcast_shape, distinct_dims, normal_dim, product, resolved
 from adjoint.ops.op import composite, general, linear
 from adjoint.tensors.tensor import Tensor
@@ -19,8 +21,9 @@ from adjoint.tensors.tensor import Tensor
     input=lambda grad, input_shape: reshape(grad, input_shape),
     view=True,
     node_name="ViewBackward0",
+    numpy=True,
 )
-def reshape(xp: Any, input: Any, *shape: Any) -> Any:
+def reshape(xp: Any, input: Array, *shape: Any) -> Array:
     """The same elements in another shape: a view where memory allows it, else a copy."""
     return xp.reshape(input, resolved(shape, input.size))
 
@@ -28,10 +31,10 @@ def reshape(xp: Any, input: Any, *shape: Any) -> Any:
 @linear(
     input=lambda grad, input_shape: reshape(grad, input_shape),
     view=True,
-    method=False,
     node_name="ViewBackward0",
+    home=None,
 )
-def view_shape(xp: Any, input: Any, *shape: Any) -> Any:
+def view_shape(xp: Any, input: Array, *shape: Any) -> Array:
     """The same memory in another shape."""
     sizes = resolved(shape, input.size)
     try:
@@ -42,8 +45,8 @@ def view_shape(xp: Any, input: Any, *shape: Any) -> Any:
         ) from None
 
 
-@general(view=True, method=False)
-def view_dtype(xp: Any, input: Any, dtype: Any) -> Any:
+@general(view=True, home=None)
+def view_dtype(xp: Any, input: Array, dtype: Any) -> Array:
     """The bytes of input read as another data type; the last dimension grows or shrinks."""
     before, after = input.dtype.itemsize, dtype.numpy_dtype.itemsize
     if before != after and input.ndim == 0:
@@ -75,8 +78,8 @@ def _check_places(input: Any, dtype: Any) -> None:
         raise RuntimeError(f"{name}: strides must be divisible by {ratio}, but are {strides}")
 
 
-@composite
-def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
+@composite(home="Tensor")
+def view(input: Value, *shape: Any, size: Any = None, dtype: Any = None) -> Value:
     """The same memory in another shape, or read as another data type."""
     if size is not None and not shape:
         shape = (size,)
@@ -88,20 +91,20 @@ def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
     return view_shape(input, *shape)
 
 
-@composite
-def view_as(input: Any, other: Any) -> Any:
+@composite(home="Tensor")
+def view_as(input: Value, other: Value) -> Value:
     """The same memory in the shape of other."""
     return view_shape(input, other.shape)
 
 
-@composite
-def reshape_as(input: Any, other: Any) -> Any:
+@composite(home="Tensor")
+def reshape_as(input: Value, other: Value) -> Value:
     """The same elements in the shape of other."""
     return reshape(input, other.shape)
 
 
 @composite
-def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def flatten(input: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
     """Dimensions start_dim to end_dim as one."""
     first, last = normal_dim(start_dim, input.ndim), normal_dim(end_dim, input.ndim)
     if input.ndim == 0:
@@ -115,7 +118,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 @composite
-def unflatten(input: Any, dim: int, sizes: Any) -> Any:
+def unflatten(input: Value, dim: int, sizes: Any) -> Value:
     """Dimension dim split into several of the given sizes, one of which may be -1."""
     if not len(sizes):
         raise RuntimeError("unflatten(): sizes must be non-empty")
@@ -124,8 +127,10 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     return view_shape(input, (*input.shape[:place], *parts, *input.shape[place + 1 :]))
 
 
-@linear(input=lambda grad, input_shape: reshape(grad, input_shape), view=True, inplace=True)
-def squeeze(xp: Any, input: Any, dim: Any = None) -> Any:
+@linear(
+    input=lambda grad, input_shape: reshape(grad, input_shape), view=True, inplace=True, numpy=True
+)
+def squeeze(xp: Any, input: Array, dim: Any = None) -> Array:
     """A view without dimensions of size 1: all of them, or those of dim that are."""
     if dim is None:
         dims = tuple(range(input.ndim))
@@ -136,8 +141,14 @@ def squeeze(xp: Any, input: Any, dim: Any = None) -> Any:
     return xp.squeeze(input, tuple(d for d in dims if d < input.ndim and input.shape[d] == 1))
 
 
-@linear(input=lambda grad, input_shape: reshape(grad, input_shape), view=True, inplace=True, dims=1)
-def unsqueeze(xp: Any, input: Any, dim: int) -> Any:
+@linear(
+    input=lambda grad, input_shape: reshape(grad, input_shape),
+    view=True,
+    inplace=True,
+    dims=1,
+    numpy="expand_dims",
+)
+def unsqueeze(xp: Any, input: Array, dim: int) -> Array:
     """A view with a new dimension of size 1 at dim."""
     return xp.expand_dims(input, normal_dim(dim, input.ndim + 1))
 
@@ -145,15 +156,21 @@ def unsqueeze(xp: Any, input: Any, dim: int) -> Any:
 # ---- another order ----
 
 
-@linear(input=lambda grad, dim0, dim1: transpose(grad, dim0, dim1), view=True, inplace=True)
-def transpose(xp: Any, input: Any, dim0: int, dim1: int) -> Any:
+@linear(
+    input=lambda grad, dim0, dim1: transpose(grad, dim0, dim1),
+    view=True,
+    inplace=True,
+    also="swapdims swapaxes",
+    numpy="swapaxes",
+)
+def transpose(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
     """A view with two dimensions exchanged."""
     first, second = normal_dim(dim0, input.ndim), normal_dim(dim1, input.ndim)
     return xp.swapaxes(input, first, second) if input.ndim else input[...]
 
 
 @linear(input=lambda grad: t(grad), view=True, inplace=True)
-def t(xp: Any, input: Any) -> Any:
+def t(xp: Any, input: Array) -> Array:
     """A view of a matrix with its two dimensions exchanged; vectors stay as they are."""
     if input.ndim > 2:
         raise RuntimeError(f"expected at most 2 dimensions, got {input.ndim}; use transpose")
@@ -171,15 +188,15 @@ def _undo(dims: Any) -> list[int]:
     input=lambda grad, dims: permute(grad, _undo([d % len(dims) for d in dims])),
     view=True,
 )
-def permute(xp: Any, input: Any, *dims: Any) -> Any:
+def permute(xp: Any, input: Array, *dims: Any) -> Array:
     """A view with the dimensions in another order."""
     if len(dims) != input.ndim:
         raise RuntimeError(f"{len(dims)} dimensions were given for a tensor of {input.ndim}")
     return xp.transpose(input, distinct_dims(dims, input.ndim))
 
 
-@composite
-def movedim(input: Any, source: Any, destination: Any) -> Any:
+@composite(also="moveaxis", numpy="moveaxis")
+def movedim(input: Value, source: Any, destination: Any) -> Value:
     """A view with the dimensions of source moved to those of destination, the others in order."""
     sources = source if isinstance(source, (tuple, list)) else (source,)
     targets = destination if isinstance(destination, (tuple, list)) else (destination,)
@@ -207,7 +224,7 @@ def _matrix_transposed(input: Any) -> Any:
 
 
 @composite
-def adjoint(input: Any) -> Any:
+def adjoint(input: Value) -> Value:
     """The conjugate transpose of a matrix, or of each matrix of a batch."""
     if input.ndim == 1:
         raise RuntimeError("adjoint(): matrices and batches of matrices have one, this one is 1-d")
@@ -231,8 +248,8 @@ def writable(shown: Any, source: Any) -> Any:
     return shown
 
 
-@linear(input=lambda grad: grad, view=True)
-def expand(xp: Any, input: Any, *size: Any, implicit: bool = False) -> Any:
+@linear(input=lambda grad: grad, view=True, home="Tensor")
+def expand(xp: Any, input: Array, *size: Any, implicit: bool = False) -> Array:
     """A view in which dimensions of size 1, and new ones in front, repeat."""
     lead = len(size) - input.ndim
     if lead < 0:
@@ -250,20 +267,20 @@ def expand(xp: Any, input: Any, *size: Any, implicit: bool = False) -> Any:
     return writable(xp.broadcast_to(input, tuple(sizes)), input)
 
 
-@composite
-def expand_as(input: Any, other: Any) -> Any:
+@composite(home="Tensor")
+def expand_as(input: Value, other: Value) -> Value:
     """A view that repeats to the shape of other."""
     return expand(input, other.shape)
 
 
-@composite
-def broadcast_to(input: Any, size: Any) -> Any:
+@composite(numpy=True)
+def broadcast_to(input: Value, size: Any) -> Value:
     """A view that repeats to a shape."""
     return expand(input, tuple(size))
 
 
 @composite(method=False)
-def broadcast_tensors(*tensors: Any) -> Any:
+def broadcast_tensors(*tensors: Value) -> Values:
     """The tensors as views of the one shape they broadcast to."""
     shape = broadcast_shape(*[tensor.shape for tensor in tensors])
     return tuple(expand(tensor, shape) for tensor in tensors)
@@ -272,20 +289,20 @@ def broadcast_tensors(*tensors: Any) -> Any:
 @linear(
     input=lambda grad, input_shape, index: basic_place(grad, input_shape, index),
     view=True,
-    method=False,
     node_name="SliceBackward0",
+    home=None,
 )
-def basic_index(xp: Any, input: Any, index: Any) -> Any:
+def basic_index(xp: Any, input: Array, index: Any) -> Array:
     """A view by a tuple of ints, slices, None and at most one Ellipsis."""
     return xp.indexed(input, index if Ellipsis in index else (*index, Ellipsis))
 
 
 @linear(
     input=lambda grad, index: basic_index(grad, index),
-    method=False,
     node_name="SliceBackward0",
+    home=None,
 )
-def basic_place(xp: Any, input: Any, shape: Any, index: Any) -> Any:
+def basic_place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
     """Zeros of `shape` with input at a basic index: the gradient of basic_index."""
     return xp.updated(xp.zeros(tuple(shape), input.dtype), index, input)
 
@@ -300,7 +317,7 @@ def _at(dim: int, shape: Any, index: int) -> tuple[Any, ...]:
     ),
     view=True,
 )
-def select(xp: Any, input: Any, dim: int, index: int) -> Any:
+def select(xp: Any, input: Array, dim: int, index: int) -> Array:
     """A view of one index along dim, without that dimension."""
     if input.ndim == 0:
         raise IndexError("a 0-d tensor has no dimension to index; item() is its value")
@@ -326,7 +343,7 @@ def _first(start: Any) -> int:
 
 
 @composite
-def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+def narrow(input: Value, dim: int, start: Any, length: int) -> Value:
     """A view of `length` elements of dimension dim from start on."""
     if input.ndim == 0:
         raise RuntimeError("narrow(): a 0-d tensor has no dimension to narrow")
@@ -348,7 +365,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
 
 
 @linear(input=lambda grads, dim: stack(list(grads), dim), view=True)
-def unbind(xp: Any, input: Any, dim: int = 0) -> Any:
+def unbind(xp: Any, input: Array, dim: int = 0) -> tuple[Array, ...]:
     """A tuple of views, one for each index along dim."""
     if input.ndim == 0:
         raise IndexError("a 0-d tensor has no dimension to unbind")
@@ -357,7 +374,7 @@ def unbind(xp: Any, input: Any, dim: int = 0) -> Any:
 
 
 @linear(input=lambda grads, dim: cat(list(grads), dim), view=True, node_name="SplitBackward0")
-def split_with_sizes(xp: Any, input: Any, split_sizes: Any, dim: int = 0) -> Any:
+def split_with_sizes(xp: Any, input: Array, split_sizes: Any, dim: int = 0) -> tuple[Array, ...]:
     """A tuple of views of the given lengths, one after the other along dim."""
     if input.ndim == 0:
         raise RuntimeError("a 0-d tensor has no dimension to split")
@@ -388,7 +405,7 @@ def _equal_sizes(length: int, size: int) -> list[int]:
 
 
 @composite
-def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
+def split(tensor: Value, split_size_or_sections: Any, dim: int = 0) -> Values:
     """A tuple of views of one length, or of the given lengths, along dim."""
     length = _length("split", tensor, dim)
     if isinstance(split_size_or_sections, (tuple, list)):
@@ -400,7 +417,7 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 
 
 @composite
-def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
+def chunk(input: Value, chunks: int, dim: int = 0) -> Values:
     """A tuple of at most `chunks` views along dim, all of one length but the last."""
     length = _length("chunk", input, dim)
     if chunks < 1:
@@ -409,8 +426,8 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     return split_with_sizes(input, sizes, dim)
 
 
-@composite
-def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
+@composite(numpy="array_split")
+def tensor_split(input: Value, indices_or_sections: Any, dim: int = 0) -> Values:
     """A tuple of views along dim: as many as said, of nearly one length, or cut at indices."""
     length = _length("tensor_split", input, dim)
     place = normal_dim(dim, input.ndim)
@@ -449,19 +466,19 @@ def _split_evenly(name: str, input: Any, cuts: Any, dim: int, least: int) -> Any
 
 
 @composite
-def hsplit(input: Any, indices_or_sections: Any) -> Any:
+def hsplit(input: Value, indices_or_sections: Any) -> Values:
     """tensor_split by columns: along dimension 1, or 0 of a vector."""
     return _split_evenly("hsplit", input, indices_or_sections, min(input.ndim - 1, 1), 1)
 
 
 @composite
-def vsplit(input: Any, indices_or_sections: Any) -> Any:
+def vsplit(input: Value, indices_or_sections: Any) -> Values:
     """tensor_split by rows: along dimension 0."""
     return _split_evenly("vsplit", input, indices_or_sections, 0, 2)
 
 
 @composite
-def dsplit(input: Any, indices_or_sections: Any) -> Any:
+def dsplit(input: Value, indices_or_sections: Any) -> Values:
     """tensor_split by depth: along dimension 2."""
     return _split_evenly("dsplit", input, indices_or_sections, 2, 3)
 
@@ -469,7 +486,7 @@ def dsplit(input: Any, indices_or_sections: Any) -> Any:
 # ---- copies that others build on ----
 
 
-def _cat_pieces(grad: Any, shapes: Any, dim: int) -> list[Any]:
+def _cat_pieces(grad: Value, shapes: Any, dim: int) -> list[Any]:
     """What each tensor of a cat gets of the gradient; 1-d empty ones took no part."""
     start, pieces = 0, []
     place = dim % grad.ndim
@@ -485,8 +502,11 @@ def _cat_pieces(grad: Any, shapes: Any, dim: int) -> list[Any]:
     tensors=lambda grad, tensors_shape, dim: _cat_pieces(grad, tensors_shape, dim),
     promotes="tensors",
     method=False,
+    also="concatenate concat",
+    numpy="concatenate",
+    autocast="widest",
 )
-def cat(xp: Any, tensors: Any, dim: int = 0) -> Any:
+def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors one after the other along dim; 1-d empty tensors fit anywhere."""
     if not isinstance(tensors, (tuple, list)):
         raise TypeError("expected a tuple or list of tensors, got one tensor")
@@ -505,8 +525,15 @@ def cat(xp: Any, tensors: Any, dim: int = 0) -> Any:
     return xp.concatenate(parts, axis=place)
 
 
-@linear(tensors=lambda grad, dim: list(unbind(grad, dim)), promotes="tensors", method=False, dims=1)
-def stack(xp: Any, tensors: Any, dim: int = 0) -> Any:
+@linear(
+    tensors=lambda grad, dim: list(unbind(grad, dim)),
+    promotes="tensors",
+    method=False,
+    dims=1,
+    numpy=True,
+    autocast="widest",
+)
+def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors side by side along a new dimension."""
     for tensor in tensors:
         if tensor.shape != tensors[0].shape:
@@ -518,19 +545,10 @@ def stack(xp: Any, tensors: Any, dim: int = 0) -> Any:
 
 
 @linear(input=lambda grad, dims: flip(grad, dims))
-def flip(xp: Any, input: Any, *dims: Any) -> Any:
+def flip(xp: Any, input: Array, *dims: Any) -> Array:
     """A copy with the order of elements reversed along dims."""
     axes = distinct_dims(dims, input.ndim)
     return xp.array(xp.flip(input, axes) if input.ndim else input)
-
-
-ALIASES = {
-    "concat": "cat",
-    "concatenate": "cat",
-    "moveaxis": "movedim",
-    "swapaxes": "transpose",
-    "swapdims": "transpose",
-}
 
 
 def _backwards(self: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import writable
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, find, linear
@@ -23,7 +24,7 @@ def _diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
     ),
     view=True,
 )
-def diagonal(xp: Any, input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A view of a diagonal of dim1 and dim2, as the last dimension."""
     first, second = _diagonal_dims(dim1, dim2, input.ndim)
     return writable(xp.diagonal(input, offset, first, second), input)
@@ -32,10 +33,10 @@ def diagonal(xp: Any, input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1)
 @linear(
     input=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2),
     dims=1,
-    method=False,
     node_name="DiagonalBackward0",
+    home=None,
 )
-def diagonal_place(xp: Any, input: Any, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
+def diagonal_place(xp: Any, input: Array, shape: Any, offset: int, dim1: int, dim2: int) -> Array:
     """Zeros of `shape` with input on a diagonal: the gradient of diagonal."""
     first, second = _diagonal_dims(dim1, dim2, len(shape))
     lead = tuple(n for d, n in enumerate(shape) if d not in (first, second))
@@ -54,14 +55,14 @@ def diagonal_place(xp: Any, input: Any, shape: Any, offset: int, dim1: int, dim2
     method=False,
     node_name="DiagonalBackward0_copy",
 )
-def diagonal_copy(xp: Any, input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def diagonal_copy(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A copy of a diagonal of dim1 and dim2, as the last dimension."""
     first, second = _diagonal_dims(dim1, dim2, input.ndim)
     return xp.array(xp.diagonal(input, offset, first, second))
 
 
 @composite
-def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """Matrices, in dim1 and dim2, with the last dimension of input as their diagonals."""
     first, second = _diagonal_dims(dim1, dim2, input.ndim + 1)
     if input.ndim == 0:
@@ -72,8 +73,8 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     return diagonal_place(input, tuple(shape), offset, first, second)
 
 
-@composite(exact_out=True)
-def diag(input: Any, diagonal: int = 0) -> Any:
+@composite(exact_out=True, numpy=True)
+def diag(input: Value, diagonal: int = 0) -> Value:
     """The diagonal of a matrix, or the matrix of a diagonal."""
     if input.ndim == 1:
         return diag_embed(input, diagonal)
@@ -142,10 +143,10 @@ def _through(xp: Any, input: Any, source: Any, target: Any, mean: str) -> Any:
     input=lambda grad, source, target, mean: through_memory(
         grad, target, source, "target" if mean == "source" else "source"
     ),
-    method=False,
     node_name="AsStridedBackward0",
+    home=None,
 )
-def through_memory(xp: Any, input: Any, source: Any, target: Any, mean: str) -> Any:
+def through_memory(xp: Any, input: Array, source: Any, target: Any, mean: str) -> Array:
     """input laid out as `source` says, read again as `target` says; what meets in one place adds.
 
     A pattern is (sizes, strides, offset). Where the pattern that `mean` names ("source" or
@@ -159,10 +160,10 @@ def through_memory(xp: Any, input: Any, source: Any, target: Any, mean: str) -> 
         grad, (size, stride, offset), source, "target"
     ),
     view=True,
-    method=False,
     node_name="AsStridedBackward0",
+    home=None,
 )
-def strided_view(xp: Any, input: Any, size: Any, stride: Any, offset: int, source: Any) -> Any:
+def strided_view(xp: Any, input: Array, size: Any, stride: Any, offset: int, source: Any) -> Array:
     """Memory read in a pattern, `offset` counted as `source`, the pattern of input, counts.
 
     An array whose own pattern is another, as a gradient's may be, is read by value.
@@ -201,21 +202,21 @@ def _pattern(
 
 
 @composite
-def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+def as_strided(input: Value, size: Any, stride: Any, storage_offset: int | None = None) -> Value:
     """A view of the tensor's memory by sizes, strides and offset, all counted in elements."""
     return strided_view(*_pattern("as_strided", input, size, stride, storage_offset))
 
 
 @composite
-def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+def as_strided_(input: Value, size: Any, stride: Any, storage_offset: int | None = None) -> Value:
     """In-place form of as_strided: the tensor shows its memory in another pattern."""
     return apply_inplace(strided_view, _pattern("as_strided_", input, size, stride, storage_offset))
 
 
 @composite
 def as_strided_scatter(
-    input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
-) -> Any:
+    input: Value, src: Value, size: Any, stride: Any, storage_offset: int | None = None
+) -> Value:
     """A copy of input with src written where as_strided of these arguments looks."""
     if tuple(src.shape) != tuple(size):
         raise RuntimeError(
@@ -238,8 +239,9 @@ def _windows(length: int, size: int, step: int) -> int:
         grad, input_shape, dimension, size, step
     ),
     view=True,
+    home="Tensor",
 )
-def unfold(xp: Any, input: Any, dimension: int, size: int, step: int) -> Any:
+def unfold(xp: Any, input: Array, dimension: int, size: int, step: int) -> Array:
     """A view of all windows of `size` along a dimension, `step` apart, as a last dimension."""
     place = normal_dim(dimension, input.ndim)
     length = input.shape[place] if input.ndim else 1
@@ -271,10 +273,10 @@ def _window_positions(xp: Any, count: int, size: int, step: int) -> Any:
 @linear(
     input=lambda grad, dimension, size, step: unfold(grad, dimension, size, step),
     dims=-1,
-    method=False,
     node_name="UnfoldBackward0",
+    home=None,
 )
-def folded(xp: Any, input: Any, shape: Any, dimension: int, size: int, step: int) -> Any:
+def folded(xp: Any, input: Array, shape: Any, dimension: int, size: int, step: int) -> Array:
     """Windows added up at their places in zeros of `shape`: the gradient of unfold."""
     zeros = xp.zeros(tuple(shape), input.dtype)
     if not shape:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.backends import backend_of
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.indexing import (
     as_scalar,
     as_value,
@@ -28,7 +29,7 @@ from adjoint.tensors.views import apply_inplace
 # ---- where an index tensor names along a dimension ----
 
 
-def _scatter_input(grad: Any, dim: int, index: Any, reduce: Any) -> Any:
+def _scatter_input(grad: Value, dim: int, index: Value, reduce: Any) -> Value:
     if reduce == "multiply":
         raise RuntimeError(
             "scatter(reduce='multiply') has no derivative; use scatter_reduce 'prod'"
@@ -36,7 +37,7 @@ def _scatter_input(grad: Any, dim: int, index: Any, reduce: Any) -> Any:
     return grad if reduce == "add" else scatter(grad, dim, index, value=0)
 
 
-def _scatter_source(grad: Any, dim: int, index: Any, src_shape: Any, reduce: Any) -> Any:
+def _scatter_source(grad: Value, dim: int, index: Value, src_shape: Any, reduce: Any) -> Value:
     if reduce == "multiply":
         raise RuntimeError(
             "scatter(reduce='multiply') has no derivative; use scatter_reduce 'prod'"
@@ -53,14 +54,14 @@ def _scatter_source(grad: Any, dim: int, index: Any, src_shape: Any, reduce: Any
 )
 def scatter(
     xp: Any,
-    input: Any,
+    input: Array,
     dim: int,
-    index: Any,
-    src: Any = None,
+    index: Array,
+    src: Operand | None = None,
     *,
     value: Any = None,
     reduce: Any = None,
-) -> Any:
+) -> Array:
     """input with src, a tensor or a number, written where index names along dim."""
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError(f"reduce must be 'add' or 'multiply', got {reduce!r}")
@@ -103,7 +104,7 @@ def _counts(shape: Any, dim: int, index: Any, include_self: bool) -> Any:
 
 
 def _product_gradients(
-    grad: Any, dim: int, index: Any, input: Any, src: Any, include_self: bool, result: Any
+    grad: Value, dim: int, index: Value, input: Value, src: Any, include_self: bool, result: Value
 ) -> tuple[Any, Any]:
     """The product without the element itself: also where one factor is zero."""
     shape = tuple(input.shape)
@@ -127,7 +128,7 @@ def _product_gradients(
 
 
 def _extreme_gradients(
-    grad: Any, dim: int, index: Any, input: Any, src: Any, include_self: bool, result: Any
+    grad: Value, dim: int, index: Value, input: Value, src: Any, include_self: bool, result: Value
 ) -> tuple[Any, Any]:
     """All that are equal to the extreme share its gradient."""
     own = (input == result) * 1.0
@@ -139,14 +140,14 @@ def _extreme_gradients(
 
 
 def _scatter_reduce_gradients(
-    grad: Any,
-    input: Any,
+    grad: Value,
+    input: Value,
     dim: int,
-    index: Any,
+    index: Value,
     src: Any,
     reduce: str,
     include_self: bool,
-    result: Any,
+    result: Value,
 ) -> tuple[Any, Any]:
     if reduce == "sum":
         grad_input, grad_src = grad, gather(grad, dim, index)
@@ -168,8 +169,15 @@ def _scatter_reduce_gradients(
 
 @general(joint=("input src", _scatter_reduce_gradients), inplace=True)
 def scatter_reduce(
-    xp: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
-) -> Any:
+    xp: Any,
+    input: Array,
+    dim: int,
+    index: Array,
+    src: Array,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Array:
     """input with src taken in by sum, prod, mean, amax or amin where index names along dim."""
     if reduce not in _COMBINE:
         raise RuntimeError(f"reduce must be sum, prod, mean, amax or amin, got {reduce!r}")
@@ -234,7 +242,7 @@ def _check_slices(input: Any, dim: int, index: Any, source: Any, counting: type[
     return axis
 
 
-def _slices(grad: Any, dim: int, index: Any) -> Any:
+def _slices(grad: Value, dim: int, index: Value) -> Value:
     """The slices of a gradient that an index names, also by negative numbers."""
     return pick(grad, along(dim % grad.ndim, reshape(index, (-1,)))) if grad.ndim else grad
 
@@ -246,7 +254,9 @@ def _slices(grad: Any, dim: int, index: Any) -> Any:
     ),
     inplace=True,
 )
-def index_add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+def index_add(
+    xp: Any, input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
+) -> Array:
     """input with alpha times the slices of source added where index names along dim."""
     axis = _check_slices(input, dim, index, source, RuntimeError)
     whole, values = lifted(input), lifted(source)
@@ -264,7 +274,7 @@ def index_add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: 
     source=lambda grad, dim, index, source_shape: reshape(_slices(grad, dim, index), source_shape),
     inplace=True,
 )
-def index_copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> Any:
+def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
     """input with the slices of source where index names along dim."""
     axis = _check_slices(input, dim, index, source, IndexError)
     whole = lifted(input)
@@ -277,7 +287,7 @@ def index_copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> Any:
     value=lambda grad, dim, index: _slices(grad, dim, index),
     inplace=True,
 )
-def index_fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> Any:
+def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Operand) -> Array:
     """input with value in the slices that index names along dim."""
     axis = normal_dim(dim, input.ndim)
     if index.ndim > 1:
@@ -288,17 +298,17 @@ def index_fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> Any:
 
 @composite
 def index_reduce(
-    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
-) -> Any:
+    input: Value, dim: int, index: Value, source: Value, reduce: str, *, include_self: bool = True
+) -> Value:
     """input with the slices of source taken in by prod, mean, amax or amin where index names."""
     wide = _wide_index(input, dim, index, source)
     return scatter_reduce(input, dim, wide, source, reduce, include_self=include_self)
 
 
-@composite
+@composite(home="Tensor")
 def index_reduce_(
-    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
-) -> Any:
+    input: Value, dim: int, index: Value, source: Value, reduce: str, *, include_self: bool = True
+) -> Value:
     """The in-place form of index_reduce."""
     wide = _wide_index(input, dim, index, source)
     return apply_inplace(scatter_reduce, [input, dim, wide, source, reduce, include_self])
@@ -327,10 +337,10 @@ def _ranks(xp: Any, mask: Any, size: int) -> Any:
 
 @linear(
     input=lambda grad, input_shape, mask: masked_collect(grad, mask, input_shape),
-    method=False,
     node_name="MaskedScatterBackward0",
+    home=None,
 )
-def masked_deal(xp: Any, input: Any, mask: Any) -> Any:
+def masked_deal(xp: Any, input: Array, mask: Array) -> Array:
     """The elements of input, in order, where mask is True; zeros elsewhere."""
     if not input.size:
         return xp.zeros(mask.shape, input.dtype)
@@ -340,10 +350,10 @@ def masked_deal(xp: Any, input: Any, mask: Any) -> Any:
 
 @linear(
     input=lambda grad, mask: masked_deal(grad, mask),
-    method=False,
     node_name="MaskedScatterBackward0",
+    home=None,
 )
-def masked_collect(xp: Any, input: Any, mask: Any, shape: Any) -> Any:
+def masked_collect(xp: Any, input: Array, mask: Array, shape: Any) -> Array:
     """The elements where mask is True, in order, in an array of `shape`, then zeros."""
     size = product(shape)
     if not size:
@@ -354,7 +364,7 @@ def masked_collect(xp: Any, input: Any, mask: Any, shape: Any) -> Any:
     return xp.added_at(xp.zeros(size, input.dtype), ranks, chosen.reshape(-1)).reshape(tuple(shape))
 
 
-def _collected(grad: Any, mask: Any, shape: Any) -> Any:
+def _collected(grad: Value, mask: Any, shape: Any) -> Value:
     return masked_collect(grad, expand(mask, tuple(grad.shape)), shape)
 
 
@@ -363,7 +373,7 @@ def _collected(grad: Any, mask: Any, shape: Any) -> Any:
     source=lambda grad, mask, source_shape: _collected(grad, mask, source_shape),
     inplace=True,
 )
-def masked_scatter(xp: Any, input: Any, mask: Any, source: Any) -> Any:
+def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
     """input with the elements of source, in order, where mask is True."""
     check_mask(mask)
     same_dtype("source", input, source)
@@ -378,7 +388,7 @@ def masked_scatter(xp: Any, input: Any, mask: Any, source: Any) -> Any:
     return xp.where(wide, xp.take(source.reshape(-1), _ranks(xp, wide, source.size)), input)
 
 
-def _put_input(grad: Any, index: Any, accumulate: bool) -> Any:
+def _put_input(grad: Value, index: Value, accumulate: bool) -> Value:
     if accumulate:
         return grad
     return reshape(setitem(reshape(grad, (-1,)), (index,), 0), tuple(grad.shape))
@@ -389,7 +399,7 @@ def _put_input(grad: Any, index: Any, accumulate: bool) -> Any:
     source=lambda grad, index, source_shape: reshape(take(grad, index), source_shape),
     inplace=True,
 )
-def put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """input with source written, or added, where index names in the flattened tensor."""
     same_dtype("source", input, source)
     if index.dtype.kind not in "iu":
@@ -412,10 +422,10 @@ def _fill_memory(array: Any, value: Any) -> None:
     input=lambda grad: fill(grad, 0),
     value=lambda grad: grad,
     mutate=_fill_memory,
-    inplace=True,
+    inplace="function",
     constant=True,
 )
-def fill(xp: Any, input: Any, value: Any) -> Any:
+def fill(xp: Any, input: Array, value: Operand) -> Array:
     """A tensor like input with value everywhere."""
     return xp.array(xp.broadcast_to(as_scalar(xp, value, input.dtype), input.shape))
 
@@ -424,13 +434,19 @@ def _zero_memory(array: Any) -> None:
     array[...] = 0
 
 
-@linear(input=lambda grad: zero(grad), mutate=_zero_memory, inplace=True, constant=True)
-def zero(xp: Any, input: Any) -> Any:
+@linear(
+    input=lambda grad: zero(grad),
+    mutate=_zero_memory,
+    inplace="function",
+    constant=True,
+    home="Tensor",
+)
+def zero(xp: Any, input: Array) -> Array:
     """A tensor like input with zeros everywhere."""
     return xp.zeros(input.shape, input.dtype)
 
 
-def _on_diagonal(grad: Any, wrap: bool) -> Any:
+def _on_diagonal(grad: Value, wrap: bool) -> Value:
     return grad - fill_diagonal(grad, 0, wrap)
 
 
@@ -438,8 +454,9 @@ def _on_diagonal(grad: Any, wrap: bool) -> Any:
     input=lambda grad, wrap: fill_diagonal(grad, 0, wrap),
     fill_value=lambda grad, wrap: _on_diagonal(grad, wrap),
     inplace=True,
+    home="Tensor",
 )
-def fill_diagonal(xp: Any, input: Any, fill_value: Any, wrap: bool = False) -> Any:
+def fill_diagonal(xp: Any, input: Array, fill_value: complex, wrap: bool = False) -> Array:
     """input with a value on its main diagonal; wrap starts it again below a tall matrix's end."""
     if input.ndim < 2:
         raise RuntimeError("a diagonal needs at least 2 dimensions")
@@ -465,15 +482,15 @@ def _embedded(name: str, input: Any, index: tuple[Any, ...], src: Any) -> Any:
 
 
 @composite
-def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+def select_scatter(input: Value, src: Value, dim: int, index: int) -> Value:
     """A copy of input with src at one index along dim."""
     return _embedded("select_scatter", input, along(normal_dim(dim, input.ndim), index), src)
 
 
 @composite
 def slice_scatter(
-    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
-) -> Any:
+    input: Value, src: Value, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Value:
     """A copy of input with src in a slice along dim."""
     part = along(normal_dim(dim, input.ndim), slice(start, end, step))
     return _embedded("slice_scatter", input, part, src)
@@ -486,8 +503,8 @@ def slice_scatter(
     src=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2),
 )
 def diagonal_scatter(
-    xp: Any, input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Any:
+    xp: Any, input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Array:
     """A copy of input with src on a diagonal."""
     first, second = normal_dim(dim1, input.ndim), normal_dim(dim2, input.ndim)
     expected = xp.diagonal(input, offset, first, second).shape

@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.backends.numpy import ZEROS
 from adjoint.call.dispatch import conj
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import narrow, reshape
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.arithmetic import abs, div, mul, sub
@@ -30,15 +31,15 @@ def _floats_only(name: str, array: Any) -> None:
     input=lambda grad: grad,
     source=lambda grad: zero_of(grad),
     promotes="",
-    method=False,
     inplace=False,
+    home=None,
 )
-def constant_in(xp: Any, input: Any, source: Any) -> Any:
+def constant_in(xp: Any, input: Array, source: Array) -> Array:
     """A copy of input that also hangs on source in the graph, with derivative 0."""
     return xp.array(xp.broadcast_arrays(input, source)[0])
 
 
-def stepwise(grad: Any, source: Any) -> Any:
+def stepwise(grad: Value, source: Value) -> Value:
     """A gradient that source changes only by steps: one can differentiate it again, and get 0."""
     return constant_in(grad, source) if isinstance(grad, TensorCore) else grad
 
@@ -46,8 +47,13 @@ def stepwise(grad: Any, source: Any) -> Any:
 # ---- smooth steps ----
 
 
-@elementwise(input=lambda grad, result: grad * conj(result * (1 - result)), floats=True)
-def sigmoid(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, result: grad * conj(result * (1 - result)),
+    floats=True,
+    also="special.expit nn.functional",
+    inplace="function",
+)
+def sigmoid(xp: Any, input: Array) -> Array:
     """1 / (1 + exp(-input)); an overflow of exp is the limit 0, as it should be."""
     return xp.reciprocal(1 + xp.exp(-input))
 
@@ -55,10 +61,10 @@ def sigmoid(xp: Any, input: Any) -> Any:
 @elementwise(
     input=lambda grad, input: grad * sigmoid(-input),
     inplace=False,
-    method=False,
     node_name="LogSigmoidBackward0",
+    home="nn.functional",
 )
-def logsigmoid(xp: Any, input: Any) -> Any:
+def logsigmoid(xp: Any, input: Array) -> Array:
     """log(sigmoid(input)), without overflow."""
     _floats_only("logsigmoid", input)
     return xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.absolute(input)))
@@ -69,9 +75,9 @@ def logsigmoid(xp: Any, input: Any) -> Any:
         input * beta > threshold, grad, grad * sigmoid(input * beta)
     ),
     inplace=False,
-    method=False,
+    home="nn.functional",
 )
-def softplus(xp: Any, input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def softplus(xp: Any, input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     """log(1 + exp(beta * input)) / beta, and input itself where that is above threshold."""
     _floats_only("softplus", input)
     scaled = input * beta
@@ -86,25 +92,33 @@ def _piecewise(slope: Any, grad: Any, input: Any) -> Any:
     return backend_of(grad).xp.in_blocks(slope, grad, input)
 
 
-def _silu_slope(grad: Any, input: Any) -> Any:
+def _silu_slope(grad: Value, input: Value) -> Value:
     step = sigmoid(input)
     return grad * conj(step * (1 + input * (1 - step)))
 
 
-@elementwise(input=lambda grad, input: _piecewise(_silu_slope, grad, input), method=False)
-def silu(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: _piecewise(_silu_slope, grad, input),
+    home="nn.functional",
+    overwrites=True,
+)
+def silu(xp: Any, input: Array) -> Array:
     """input * sigmoid(input)."""
     _floats_only("silu", input)
     return xp.in_blocks(lambda x: xp.divide(x, 1 + xp.exp(-x)), input)
 
 
-def _mish_slope(grad: Any, input: Any) -> Any:
+def _mish_slope(grad: Value, input: Value) -> Value:
     step = tanh(softplus(input))
     return grad * (step + input * sigmoid(input) * (1 - step * step))
 
 
-@elementwise(input=lambda grad, input: _piecewise(_mish_slope, grad, input), method=False)
-def mish(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: _piecewise(_mish_slope, grad, input),
+    home="nn.functional",
+    overwrites=True,
+)
+def mish(xp: Any, input: Array) -> Array:
     """input * tanh(softplus(input))."""
     _floats_only("mish", input)
     return xp.in_blocks(lambda x: x * xp.tanh(xp.logaddexp(x, 0)), input)
@@ -116,19 +130,19 @@ _TANH_SLOPE = math.sqrt(2 / math.pi)
 _TANH_CUBIC = 0.044715
 
 
-def _gelu_slope(grad: Any, input: Any) -> Any:
+def _gelu_slope(grad: Value, input: Value) -> Value:
     below = 0.5 * (1 + erf(input * _ROOT_HALF))
     return grad * (below + input * (exp(input * input * -0.5) * _DENSITY))
 
 
-def _tanh_gelu_slope(grad: Any, input: Any) -> Any:
+def _tanh_gelu_slope(grad: Value, input: Value) -> Value:
     squared = input * input
     step = tanh(input * (_TANH_SLOPE + _TANH_SLOPE * _TANH_CUBIC * squared))
     slope = _TANH_SLOPE + 3 * _TANH_SLOPE * _TANH_CUBIC * squared
     return grad * (0.5 * (1 + step + input * (1 - step * step) * slope))
 
 
-def _gelu_rule(grad: Any, input: Any, approximate: str) -> Any:
+def _gelu_rule(grad: Value, input: Value, approximate: str) -> Value:
     return _piecewise(_gelu_slope if approximate == "none" else _tanh_gelu_slope, grad, input)
 
 
@@ -143,8 +157,8 @@ def _tanh_gelu(xp: Any, input: Any) -> Any:
     return 0.5 * input * (1 + xp.tanh(inner))
 
 
-@elementwise(input=_gelu_rule, inplace=False, method=False)
-def gelu(xp: Any, input: Any, *, approximate: str = "none") -> Any:
+@elementwise(input=_gelu_rule, inplace=False, home="nn.functional")
+def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     """input times the part of a standard normal distribution below it."""
     _floats_only("gelu", input)
     if approximate not in ("none", "tanh"):
@@ -156,15 +170,15 @@ def gelu(xp: Any, input: Any, *, approximate: str = "none") -> Any:
 # ---- with a kink ----
 
 
-def _relu_rule(grad: Any, result: Any) -> Any:
+def _relu_rule(grad: Value, result: Value) -> Value:
     """The gradient where the result is not 0; so it passes a NaN, as in PyTorch."""
     if type(grad) is NDARRAY:  # a zero of NumPy's own is compared in half the time
         return grad * (result != ZEROS.get(result.dtype.char, 0))
     return stepwise(grad * (result != 0), result)
 
 
-@elementwise(input=_relu_rule)
-def relu(xp: Any, input: Any) -> Any:
+@elementwise(input=_relu_rule, also="nn.functional", inplace="function", overwrites=True)
+def relu(xp: Any, input: Array) -> Array:
     """input where it is positive, else 0."""
     return xp.relu(input)
 
@@ -173,9 +187,11 @@ def relu(xp: Any, input: Any) -> Any:
     input=lambda grad, input, negative_slope: stepwise(
         where(input > 0, grad, grad * negative_slope), input
     ),
-    method=False,
+    home="nn.functional",
+    inplace="function",
+    overwrites=True,
 )
-def leaky_relu(xp: Any, input: Any, negative_slope: float = 0.01) -> Any:
+def leaky_relu(xp: Any, input: Array, negative_slope: float = 0.01) -> Array:
     """input where it is positive, else negative_slope * input."""
     _floats_only("leaky_relu", input)
     return xp.where(input > 0, input, input * negative_slope)
@@ -187,13 +203,18 @@ def _elu(xp: Any, input: Any, alpha: float, scale: float, stretch: float) -> Any
     return scale * xp.where(input > 0, input, below)
 
 
-def _elu_rule(grad: Any, input: Any, alpha: float, scale: float, stretch: float) -> Any:
+def _elu_rule(grad: Value, input: Value, alpha: float, scale: float, stretch: float) -> Value:
     below = exp(where(input > 0, 0, input) * stretch) * (alpha * scale * stretch)
     return grad * where(input > 0, scale, below)
 
 
-@elementwise(input=lambda grad, input, alpha: _elu_rule(grad, input, alpha, 1.0, 1.0), method=False)
-def elu(xp: Any, input: Any, alpha: float = 1.0) -> Any:
+@elementwise(
+    input=lambda grad, input, alpha: _elu_rule(grad, input, alpha, 1.0, 1.0),
+    home="nn.functional",
+    inplace="function",
+    overwrites=True,
+)
+def elu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     """input where it is positive, else alpha * (exp(input) - 1)."""
     _floats_only("elu", input)
     return _elu(xp, input, alpha, 1.0, 1.0)
@@ -208,17 +229,24 @@ _SELU_SCALE = 1.0507009873554805
     input=lambda grad, input: _elu_rule(grad, input, _SELU_ALPHA, _SELU_SCALE, 1.0),
     method=False,
     node_name="EluBackward0",
+    also="nn.functional",
+    inplace="function",
+    overwrites=True,
 )
-def selu(xp: Any, input: Any) -> Any:
+def selu(xp: Any, input: Array) -> Array:
     """elu scaled so that deep networks keep mean 0 and variance 1."""
     _floats_only("selu", input)
     return _elu(xp, input, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 
 @elementwise(
-    input=lambda grad, input, alpha: _elu_rule(grad, input, alpha, 1.0, 1.0 / alpha), method=False
+    input=lambda grad, input, alpha: _elu_rule(grad, input, alpha, 1.0, 1.0 / alpha),
+    method=False,
+    also="nn.functional",
+    inplace="function",
+    overwrites=True,
 )
-def celu(xp: Any, input: Any, alpha: float = 1.0) -> Any:
+def celu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     """input where it is positive, else alpha * (exp(input / alpha) - 1)."""
     _floats_only("celu", input)
     if alpha == 0:
@@ -226,16 +254,17 @@ def celu(xp: Any, input: Any, alpha: float = 1.0) -> Any:
     return _elu(xp, input, alpha, 1.0, 1.0 / alpha)
 
 
-def _inside(grad: Any, input: Any, low: float, high: float) -> Any:
+def _inside(grad: Value, input: Value, low: float, high: float) -> Value:
     """grad where input lies between the bounds; nan counts as inside, a bound does not."""
     return stepwise(where((input <= low) | (input >= high), 0, grad), input)
 
 
 @elementwise(
     input=lambda grad, input, min_val, max_val: _inside(grad, input, min_val, max_val),
-    method=False,
+    home="nn.functional",
+    inplace="function",
 )
-def hardtanh(xp: Any, input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """input, but at least min_val and at most max_val."""
     if min_val > max_val:
         raise ValueError(f"min_val={min_val} is above max_val={max_val}")
@@ -244,16 +273,19 @@ def hardtanh(xp: Any, input: Any, min_val: float = -1.0, max_val: float = 1.0) -
 
 @elementwise(
     input=lambda grad, input: _inside(grad, input, 0, 6),
-    method=False,
     node_name="HardtanhBackward0",
+    home="nn.functional",
+    overwrites=True,
 )
-def relu6(xp: Any, input: Any) -> Any:
+def relu6(xp: Any, input: Array) -> Array:
     """input, but at least 0 and at most 6."""
     return xp.clip(input, 0, 6)
 
 
-@elementwise(input=lambda grad, input: _inside(grad / 6, input, -3, 3), method=False)
-def hardsigmoid(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: _inside(grad / 6, input, -3, 3), home="nn.functional", overwrites=True
+)
+def hardsigmoid(xp: Any, input: Array) -> Array:
     """input / 6 + 1/2, but at least 0 and at most 1."""
     _floats_only("hardsigmoid", input)
     return xp.clip(input + 3, 0, 6) / 6
@@ -263,34 +295,35 @@ def hardsigmoid(xp: Any, input: Any) -> Any:
     input=lambda grad, input: where(
         input < 3, where(input > -3, grad * (input / 3 + 0.5), 0), grad
     ),
-    method=False,
+    home="nn.functional",
+    overwrites=True,
 )
-def hardswish(xp: Any, input: Any) -> Any:
+def hardswish(xp: Any, input: Array) -> Array:
     """input * hardsigmoid(input)."""
     _floats_only("hardswish", input)
     return input * xp.clip(input + 3, 0, 6) / 6
 
 
-@elementwise(method=False, inplace=False, wide=False)
-def near_zero(xp: Any, input: Any, bound: float) -> Any:
+@elementwise(inplace=False, wide=False, home=None)
+def near_zero(xp: Any, input: Array, bound: float) -> Array:
     """Whether elements are at most bound away from 0, a number in the type of the elements."""
     limit = xp.asarray(bound, dtype=input.dtype)
     return (input >= -limit) & (input <= limit)
 
 
-def _shrink_rule(grad: Any, input: Any, lambd: float) -> Any:
+def _shrink_rule(grad: Value, input: Value, lambd: float) -> Value:
     return stepwise(where(near_zero(input, lambd), 0, grad), input)
 
 
-@elementwise(input=_shrink_rule, inplace=False, wide=False, exact_out=True)
-def hardshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
+@elementwise(input=_shrink_rule, inplace=False, wide=False, exact_out=True, also="nn.functional")
+def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """input, and 0 where it is at most lambd away from 0."""
     _floats_only("hardshrink", input)
     return xp.where(near_zero(input, lambd), 0, input)
 
 
-@elementwise(input=_shrink_rule, inplace=False, method=False, wide=False)
-def softshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
+@elementwise(input=_shrink_rule, inplace=False, wide=False, home="nn.functional")
+def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """input moved by lambd towards 0, and 0 where it is nearer."""
     _floats_only("softshrink", input)
     if lambd < 0:
@@ -302,8 +335,11 @@ def softshrink(xp: Any, input: Any, lambd: float = 0.5) -> Any:
     input=lambda grad, input, threshold: stepwise(where(input <= threshold, 0, grad), input),
     promotes="input",
     method=False,
+    also="nn.functional",
+    inplace="function",
+    overwrites=True,
 )
-def threshold(xp: Any, input: Any, threshold: float, value: float) -> Any:
+def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     """input where it is above threshold, else value."""
     return xp.where(input <= threshold, value, input).astype(input.dtype)
 
@@ -311,14 +347,14 @@ def threshold(xp: Any, input: Any, threshold: float, value: float) -> Any:
 # ---- made of others ----
 
 
-@composite(method=False)
-def softsign(input: Any) -> Any:
+@composite(home="nn.functional")
+def softsign(input: Value) -> Value:
     """input / (1 + |input|)."""
     return div(input, abs(input) + 1)
 
 
-@composite(method=False)
-def tanhshrink(input: Any) -> Any:
+@composite(home="nn.functional")
+def tanhshrink(input: Value) -> Value:
     """input - tanh(input)."""
     return sub(input, tanh(input))
 
@@ -326,17 +362,17 @@ def tanhshrink(input: Any) -> Any:
 @elementwise(
     input=lambda grad, input, weight: where(input > 0, grad, grad * weight),
     weight=lambda grad, input: where(input > 0, 0, grad * input),
-    method=False,
     inplace=False,
     node_name="PreluKernelBackward0",
+    home=None,
 )
-def leaky_by(xp: Any, input: Any, weight: Any) -> Any:
+def leaky_by(xp: Any, input: Array, weight: Array) -> Array:
     """input where it is positive, else weight * input."""
     return xp.where(input > 0, input, input * weight)
 
 
-@composite
-def prelu(input: Any, weight: Any) -> Any:
+@composite(also="nn.functional")
+def prelu(input: Value, weight: Value) -> Value:
     """input where it is positive, else weight * input; one weight for all, or one a channel."""
     count = math.prod(weight.shape)
     channels = input.shape[1] if input.ndim > 1 else 1
@@ -354,8 +390,8 @@ def prelu(input: Any, weight: Any) -> Any:
     return leaky_by(input, reshape(weight, (*ahead, *(1,) * (input.ndim - 2))))
 
 
-@composite(method=False)
-def glu(input: Any, dim: int = -1) -> Any:
+@composite(home="nn.functional")
+def glu(input: Value, dim: int = -1) -> Value:
     """The first half along dim times the sigmoid of the second."""
     if input.ndim == 0:
         raise RuntimeError("glu(): a tensor without dimensions can't be halved")
@@ -371,12 +407,12 @@ def glu(input: Any, dim: int = -1) -> Any:
 
 @composite
 def rrelu(
-    input: Any,
+    input: Value,
     lower: float = 1 / 8,
     upper: float = 1 / 3,
     training: bool = False,
     generator: Any = None,
-) -> Any:
+) -> Value:
     """input where it is positive, else times a slope: in training drawn for each element."""
     slopes = random_slopes(input, lower, upper, training, generator)
     return leaky_by(input, slopes) if training else leaky_relu(input, slopes)

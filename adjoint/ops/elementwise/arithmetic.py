@@ -5,6 +5,7 @@ from typing import Any
 from adjoint.backends import NDARRAY, backend_of
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.dtypes import category_of
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.comparison import kind_of, refuse_complex
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, elementwise, find
@@ -34,7 +35,7 @@ def _subtract_in_place(array: Any, other: Any, alpha: Any) -> None:
     other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha),
     mutate=_add_in_place,
 )
-def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def add(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """input + alpha * other."""
     return xp.add(input, other if alpha == 1 else _scaled(xp, other, alpha))
 
@@ -44,14 +45,15 @@ def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
     mutate=_subtract_in_place,
     bools=False,
+    also="subtract",
 )
-def sub(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def sub(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """input - alpha * other."""
     return xp.subtract(input, other if alpha == 1 else _scaled(xp, other, alpha))
 
 
 @composite(method=False)
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def rsub(input: Value, other: Operand, *, alpha: Any = 1) -> Value:
     """other - alpha * input."""
     return sub(other, input, alpha=alpha)
 
@@ -59,8 +61,9 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 @elementwise(
     input=lambda grad, other: grad * conj(other),
     other=lambda grad, input: grad * conj(input),
+    also="multiply",
 )
-def mul(xp: Any, input: Any, other: Any) -> Any:
+def mul(xp: Any, input: Array, other: Operand) -> Array:
     """input * other."""
     return xp.multiply(input, other)
 
@@ -72,7 +75,7 @@ def mul(xp: Any, input: Any, other: Any) -> Any:
     node_name="DivBackward0",
     domain=(0.5, 3.0),
 )
-def true_divide(xp: Any, input: Any, other: Any) -> Any:
+def true_divide(xp: Any, input: Array, other: Operand) -> Array:
     """input / other."""
     return xp.divide(input, other)
 
@@ -94,11 +97,11 @@ def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
 @elementwise(
     input=lambda grad: zero_of(grad),
     other=lambda grad: zero_of(grad),
-    method=False,
     node_name="DivBackward1",
     domain=(0.5, 3.0),
+    home=None,
 )
-def rounded_divide(xp: Any, input: Any, other: Any, rounding_mode: str = "trunc") -> Any:
+def rounded_divide(xp: Any, input: Array, other: Array, rounding_mode: str = "trunc") -> Array:
     """input / other, rounded towards zero ("trunc") or downwards ("floor")."""
     _refuse_zero_divisor(other)
     if rounding_mode == "floor":
@@ -112,8 +115,10 @@ def _rounding(mode: str) -> str:
     return mode
 
 
-@composite
-def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+@composite(also="divide", numpy="true_divide")
+def div(
+    input: Value, other: Operand, *, rounding_mode: str | None = None, out: Any = None
+) -> Value:
     """input / other; with rounding_mode "trunc" or "floor", the quotient as a whole number."""
     target = {} if out is None else {"out": out}
     if rounding_mode is None:
@@ -121,8 +126,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     return rounded_divide(input, other, _rounding(rounding_mode), **target)
 
 
-@composite
-def div_(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+@composite(home="Tensor", also="divide_")
+def div_(input: Value, other: Operand, *, rounding_mode: str | None = None) -> Value:
     """In-place form of div."""
     if rounding_mode is None:
         return apply_inplace(true_divide, [input, other])
@@ -134,7 +139,7 @@ def div_(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     other=refused_derivative("floor_divide"),
     domain=(0.5, 3.0),
 )
-def floor_divide(xp: Any, input: Any, other: Any) -> Any:
+def floor_divide(xp: Any, input: Array, other: Operand) -> Array:
     """input / other, rounded downwards."""
     _refuse_zero_divisor(other)
     return xp.floor_divide(input, other)
@@ -145,7 +150,7 @@ def floor_divide(xp: Any, input: Any, other: Any) -> Any:
     other=lambda grad, input, other: -grad * rounded_divide(input, other, "floor"),
     domain=(0.5, 3.0),
 )
-def remainder(xp: Any, input: Any, other: Any) -> Any:
+def remainder(xp: Any, input: Array, other: Operand) -> Array:
     """What division leaves over, with the sign of other."""
     _refuse_zero_divisor(other)
     return xp.remainder(input, other)
@@ -156,14 +161,14 @@ def remainder(xp: Any, input: Any, other: Any) -> Any:
     other=lambda grad, input, other: -grad * rounded_divide(input, other, "trunc"),
     domain=(0.5, 3.0),
 )
-def fmod(xp: Any, input: Any, other: Any) -> Any:
+def fmod(xp: Any, input: Array, other: Operand) -> Array:
     """What division leaves over, with the sign of input."""
     _refuse_zero_divisor(other)
     return xp.fmod(input, other)
 
 
-@elementwise(input=lambda grad: -grad, exact_out=True)
-def neg(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad: -grad, exact_out=True, also="negative", inplace="function")
+def neg(xp: Any, input: Array) -> Array:
     """-input."""
     if kind_of(input) == "b":
         raise RuntimeError("bool tensors have no negative; use ~ or logical_not")
@@ -171,7 +176,7 @@ def neg(xp: Any, input: Any) -> Any:
 
 
 @elementwise(input=lambda grad: grad, inplace=False)
-def positive(xp: Any, input: Any) -> Any:
+def positive(xp: Any, input: Array) -> Array:
     """+input."""
     if kind_of(input) == "b":
         raise RuntimeError("bool tensors have no +; convert with .to(...) first")
@@ -179,14 +184,17 @@ def positive(xp: Any, input: Any) -> Any:
 
 
 @elementwise(
-    input=lambda grad, result: -grad * conj(result * result), floats=True, domain=(0.5, 3.0)
+    input=lambda grad, result: -grad * conj(result * result),
+    floats=True,
+    domain=(0.5, 3.0),
+    inplace="function",
 )
-def reciprocal(xp: Any, input: Any) -> Any:
+def reciprocal(xp: Any, input: Array) -> Array:
     """1 / input."""
     return xp.reciprocal(input)
 
 
-def _sgn_rule(grad: Any, input: Any, result: Any) -> Any:
+def _sgn_rule(grad: Value, input: Value, result: Value) -> Value:
     """Turning moves z / |z|, stretching does not: the part of grad along result is removed."""
     if not holds_complex(input):
         return zero_of(grad)
@@ -201,7 +209,7 @@ def _sgn_tangent(input_tangent: Any, input: Any, result: Any) -> Any:
 
 
 @elementwise(input=_sgn_rule, jvp=_sgn_tangent, exact_out=True)
-def sgn(xp: Any, input: Any) -> Any:
+def sgn(xp: Any, input: Array) -> Array:
     """The sign of a real number, z / |z| of a complex one; 0 at 0."""
     if input.dtype.kind == "c":
         size = xp.absolute(input)
@@ -210,20 +218,26 @@ def sgn(xp: Any, input: Any) -> Any:
 
 
 @elementwise(input=lambda grad: zero_of(grad), exact_out=True)
-def sign(xp: Any, input: Any) -> Any:
+def sign(xp: Any, input: Array) -> Array:
     """-1, 0 or 1."""
     refuse_complex("sign", input)
     return xp.array(input) if input.dtype.kind == "b" else xp.sign(input)
 
 
-@elementwise(input=lambda grad, input: grad * sgn(input), inplace=False, domain=(0.5, 3.0))
-def abs(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: grad * sgn(input),
+    inplace=False,
+    domain=(0.5, 3.0),
+    also="absolute",
+    numpy="fabs",
+)
+def abs(xp: Any, input: Array) -> Array:
     """Absolute value, or modulus."""
     return xp.absolute(input)
 
 
-@composite
-def abs_(input: Any) -> Any:
+@composite(also="Tensor.absolute_")
+def abs_(input: Value) -> Value:
     """In-place form of abs, for real tensors."""
     if holds_complex(input):
         raise RuntimeError("abs_(): the moduli of a complex tensor are real; use abs()")
@@ -235,7 +249,7 @@ def abs_(input: Any) -> Any:
     other=lambda grad: zero_of(grad),
     floats=True,
 )
-def copysign(xp: Any, input: Any, other: Any) -> Any:
+def copysign(xp: Any, input: Array, other: Operand) -> Array:
     """|input| with the sign of other."""
     return xp.copysign(input, other)
 
@@ -255,7 +269,7 @@ def _lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
     promotes="",  # PyTorch mixes no data types here, but for a weight that is one number
     exact_out=True,
 )
-def lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
+def lerp(xp: Any, input: Array, end: Array, weight: Operand) -> Array:
     """input + weight * (end - input)."""
     for name, value in (("end", end), ("weight", weight)):
         if getattr(value, "dtype", input.dtype) != input.dtype and (name == "end" or value.ndim):
@@ -274,7 +288,7 @@ def lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
     tensor1=lambda grad, tensor2, value: grad * conj(tensor2 * value),
     tensor2=lambda grad, tensor1, value: grad * conj(tensor1 * value),
 )
-def addcmul(xp: Any, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
     """input + value * tensor1 * tensor2."""
     product = xp.multiply(tensor1, tensor2)
     return xp.add(input, product if value == 1 else _scaled(xp, product, value))
@@ -288,22 +302,9 @@ def addcmul(xp: Any, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) 
     ),
     domain=(0.5, 3.0),
 )
-def addcdiv(xp: Any, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
     """input + value * tensor1 / tensor2."""
     if tensor1.dtype.kind in "iub":
         raise RuntimeError("addcdiv does not divide integers; convert with .to(...) first")
     quotient = xp.divide(tensor1, tensor2)
     return xp.add(input, quotient if value == 1 else _scaled(xp, quotient, value))
-
-
-ALIASES = {
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "div",
-    "divide_": "div_",
-    "truediv": "true_divide",
-    "floordiv": "floor_divide",
-    "negative": "neg",
-    "absolute": "abs",
-    "absolute_": "abs_",
-}

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import select
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.selection import where
@@ -12,41 +13,38 @@ from adjoint.ops.op import composite, elementwise, linear
 from adjoint.ops.shared_rules import zero_of
 
 
-@elementwise(input=lambda grad: conj_physical(grad), exact_out=True)
-def conj_physical(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad: conj_physical(grad), exact_out=True, inplace="function")
+def conj_physical(xp: Any, input: Array) -> Array:
     """Complex conjugate of each element."""
     return xp.array(input) if input.dtype.kind == "b" else xp.conjugate(input)
 
 
-def _conjugated(input: Any) -> Any:
+@composite(name="conj", numpy="conjugate")
+def conjugated(input: Value) -> Value:
     """Complex conjugate of each element; real input is returned as it is."""
-    return conj(input)
-
-
-_conjugated.__name__ = "conj"
-composite(_conjugated)  # rules call the compiled conj itself, which can't be a method
+    return conj(input)  # which rules call themselves: it is compiled, and can't be a method
 
 
 @composite
-def resolve_conj(input: Any) -> Any:
+def resolve_conj(input: Value) -> Value:
     """The input itself: conjugation is never postponed."""
     return input
 
 
 @composite
-def resolve_neg(input: Any) -> Any:
+def resolve_neg(input: Value) -> Value:
     """The input itself: negation is never postponed."""
     return input
 
 
-@linear(input=lambda grad: grad, view=True, method=False)
-def real(xp: Any, input: Any) -> Any:
+@linear(input=lambda grad: grad, view=True, method=False, numpy=True)
+def real(xp: Any, input: Array) -> Array:
     """The real parts, as a view."""
     return xp.real(input)
 
 
-@linear(input=lambda grad: grad * 1j, view=True, method=False)
-def imag(xp: Any, input: Any) -> Any:
+@linear(input=lambda grad: grad * 1j, view=True, method=False, numpy=True)
+def imag(xp: Any, input: Array) -> Array:
     """The imaginary parts, as a view."""
     if input.dtype.kind != "c":
         raise RuntimeError(f"imag is for complex tensors, not for {input.dtype}")
@@ -57,21 +55,21 @@ _PARTS_OF = {"complex64": "float32", "complex128": "float64"}
 _COMPLEX_OF = {parts: whole for whole, parts in _PARTS_OF.items()}
 
 
-def _joined(grad: Any) -> Any:
+def _joined(grad: Value) -> Value:
     """Pairs as complex numbers, whatever their layout: a gradient may be expanded or transposed."""
     return complex_(select(grad, -1, 0), select(grad, -1, 1))
 
 
 @linear(input=_joined, view=True, method=False)
-def view_as_real(xp: Any, input: Any) -> Any:
+def view_as_real(xp: Any, input: Array) -> Array:
     """A view of complex numbers as pairs of reals in a new last dimension."""
     if input.dtype.kind != "c":
         raise RuntimeError(f"view_as_real is for complex tensors, not for {input.dtype}")
     return input[..., None].view(_PARTS_OF[input.dtype.name])
 
 
-@linear(input=lambda grad: view_as_real(grad), view=True, method=False)
-def view_as_complex(xp: Any, input: Any) -> Any:
+@linear(input=lambda grad: view_as_real(grad), view=True, method=False, autocast="float32")
+def view_as_complex(xp: Any, input: Array) -> Array:
     """A view of pairs of reals in the last dimension as complex numbers."""
     if input.dtype.name not in _COMPLEX_OF:
         raise RuntimeError(f"view_as_complex is for float32 and float64, not for {input.dtype}")
@@ -88,7 +86,7 @@ def view_as_complex(xp: Any, input: Any) -> Any:
     return input.view(_COMPLEX_OF[input.dtype.name])[..., 0]
 
 
-def _angle_rule(grad: Any, input: Any) -> Any:
+def _angle_rule(grad: Value, input: Value) -> Value:
     """A real number's angle stays; a complex one's turns across z, the slower the larger |z|."""
     if not holds_complex(input):
         return zero_of(grad)
@@ -96,8 +94,8 @@ def _angle_rule(grad: Any, input: Any) -> Any:
     return where(squared == 0, 0, grad * (1j * input / where(squared == 0, 1, squared)))
 
 
-@elementwise(input=_angle_rule, floats=True, inplace=False, domain=(0.5, 3.0))
-def angle(xp: Any, input: Any) -> Any:
+@elementwise(input=_angle_rule, floats=True, inplace=False, domain=(0.5, 3.0), numpy=True)
+def angle(xp: Any, input: Array) -> Array:
     """The argument of complex numbers; of real ones π if negative, else 0."""
     if input.dtype.kind == "c":
         return xp.arctan2(xp.imag(input), xp.real(input))
@@ -113,7 +111,7 @@ def angle(xp: Any, input: Any) -> Any:
     name="complex",
     exact_out=True,
 )
-def complex_(xp: Any, real: Any, imag: Any) -> Any:
+def complex_(xp: Any, real: Array, imag: Array) -> Array:
     """Complex numbers from real and imaginary parts."""
     if real.dtype != imag.dtype or real.dtype.name not in _COMPLEX_OF:
         raise RuntimeError(
@@ -124,7 +122,7 @@ def complex_(xp: Any, real: Any, imag: Any) -> Any:
 
 
 @composite(method=False, exact_out=True)
-def polar(abs: Any, angle: Any) -> Any:
+def polar(abs: Value, angle: Value) -> Value:
     """Complex numbers from modulus and angle."""
     if abs.dtype != angle.dtype or abs.dtype.name not in _COMPLEX_OF:
         raise RuntimeError(

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops.annotations import Array
 from adjoint.ops.elementwise.powers import exp2
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.op import elementwise, general
@@ -13,7 +14,7 @@ from adjoint.ops.shared_rules import zero_of
 @general(
     input=lambda grad0, result1: grad0 / exp2(result1), returns="mantissa exponent", exact_out=True
 )
-def frexp(xp: Any, input: Any) -> Any:
+def frexp(xp: Any, input: Array) -> tuple[Array, Array]:
     """The mantissa, at least 1/2 and below 1, and the power of 2 that makes each element of it."""
     if category_of(input.dtype) != FLOAT:
         raise RuntimeError(f"frexp takes floating numbers apart, not {input.dtype}")
@@ -25,7 +26,7 @@ def frexp(xp: Any, input: Any) -> Any:
     input=lambda grad, input, other: choose(input == other, 0, grad),
     other=lambda grad: zero_of(grad),
 )
-def nextafter(xp: Any, input: Any, other: Any) -> Any:
+def nextafter(xp: Any, input: Array, other: Array) -> Array:
     """The next floating number after each element in the direction of other."""
     if category_of(input.dtype) != FLOAT:
         raise NotImplementedError(f"nextafter is not implemented for {input.dtype}")

@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.backends import NDARRAY
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.comparison import kind_of
 from adjoint.ops.elementwise.selection import where
@@ -14,14 +15,19 @@ from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.views import apply_inplace
 
 
-@elementwise(input=lambda grad, input: grad * (2 * conj(input)))
-def square(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad, input: grad * (2 * conj(input)), inplace="function")
+def square(xp: Any, input: Array) -> Array:
     """input * input."""
     return xp.multiply(input, input, dtype="int64") if kind_of(input) == "b" else xp.square(input)
 
 
-@elementwise(input=lambda grad, result: grad / (2 * conj(result)), floats=True, domain=(0.5, 3.0))
-def sqrt(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, result: grad / (2 * conj(result)),
+    floats=True,
+    domain=(0.5, 3.0),
+    inplace="function",
+)
+def sqrt(xp: Any, input: Array) -> Array:
     """Square root."""
     return xp.sqrt(input)
 
@@ -30,13 +36,14 @@ def sqrt(xp: Any, input: Any) -> Any:
     input=lambda grad, result: grad * (-0.5 * conj(result * result * result)),
     floats=True,
     domain=(0.5, 3.0),
+    inplace="function",
 )
-def rsqrt(xp: Any, input: Any) -> Any:
+def rsqrt(xp: Any, input: Array) -> Array:
     """1 / sqrt(input)."""
     return xp.reciprocal(xp.sqrt(input))
 
 
-def _base_rule(grad: Any, input: Any, exponent: Any) -> Any:
+def _base_rule(grad: Value, input: Value, exponent: Any) -> Value:
     """exponent * input ** (exponent - 1); 0 for exponent 0, also where input is 0."""
     if isinstance(exponent, (int, float, complex)):
         if exponent == 2:
@@ -48,7 +55,7 @@ def _base_rule(grad: Any, input: Any, exponent: Any) -> Any:
     return where(exponent == 0, 0, grad * conj(slope))
 
 
-def _exponent_rule(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
+def _exponent_rule(grad: Value, input: Value, exponent: Any, result: Value) -> Value:
     """result * log(input); 0 where input is 0 and the exponent is not negative."""
     if isinstance(input, (int, float, complex)) and input != 0:
         if isinstance(input, complex) or (input < 0 and holds_complex(result)):
@@ -71,8 +78,8 @@ def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:
     return xp.where(exponent < 0, xp.where(xp.absolute(input) == 1, odd, 0), result)
 
 
-@elementwise(input=_base_rule, exponent=_exponent_rule, domain=(0.5, 3.0))
-def pow(xp: Any, input: Any, exponent: Any) -> Any:
+@elementwise(input=_base_rule, exponent=_exponent_rule, domain=(0.5, 3.0), numpy="power")
+def pow(xp: Any, input: Operand, exponent: Operand) -> Array:
     """input to the power of exponent."""
     if kind_of(exponent) == "b":
         raise NotImplementedError("pow() is not implemented for bool; convert with .to(...) first")
@@ -90,14 +97,14 @@ def pow(xp: Any, input: Any, exponent: Any) -> Any:
     wide=False,  # its gradients come in double precision
     node_name="PowBackward1",
 )
-def float_power(xp: Any, input: Any, exponent: Any) -> Any:
+def float_power(xp: Any, input: Operand, exponent: Operand) -> Array:
     """input to the power of exponent, in double precision."""
     double = "complex128" if holds_complex(input) or holds_complex(exponent) else "float64"
     return xp.power(xp.asarray(input, dtype=double), xp.asarray(exponent, dtype=double))
 
 
-@composite
-def float_power_(input: Any, exponent: Any) -> Any:
+@composite(home="Tensor")
+def float_power_(input: Value, exponent: Operand) -> Value:
     """In-place form of float_power, for tensors of double precision."""
     double = "complex128" if holds_complex(input) or holds_complex(exponent) else "float64"
     if input.dtype.name != double:
@@ -105,8 +112,8 @@ def float_power_(input: Any, exponent: Any) -> Any:
     return apply_inplace(float_power, [input, exponent])
 
 
-@elementwise(input=lambda grad, result: grad * conj(result), floats=True)
-def exp(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad, result: grad * conj(result), floats=True, inplace="function")
+def exp(xp: Any, input: Array) -> Array:
     """e to the power of each element."""
     return xp.exp(input)
 
@@ -115,42 +122,66 @@ _LOG_2 = math.log(2)
 _LOG_10 = math.log(10)
 
 
-@elementwise(input=lambda grad, result: grad * (conj(result) * _LOG_2), floats=True)
-def exp2(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, result: grad * (conj(result) * _LOG_2),
+    floats=True,
+    also="special",
+    inplace="function",
+)
+def exp2(xp: Any, input: Array) -> Array:
     """2 to the power of each element."""
     return xp.exp(input * _LOG_2) if input.dtype.kind == "c" else xp.exp2(input)
 
 
-@elementwise(input=lambda grad, result: grad * (conj(result) + 1), floats=True)
-def expm1(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, result: grad * (conj(result) + 1),
+    floats=True,
+    also="special",
+    inplace="function",
+)
+def expm1(xp: Any, input: Array) -> Array:
     """exp(input) - 1, exact for small elements."""
     return xp.expm1(input)
 
 
-@elementwise(input=lambda grad, input: grad / conj(input), floats=True, domain=(0.5, 3.0))
-def log(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: grad / conj(input), floats=True, domain=(0.5, 3.0), inplace="function"
+)
+def log(xp: Any, input: Array) -> Array:
     """Natural logarithm."""
     return xp.log(input)
 
 
 @elementwise(
-    input=lambda grad, input: grad / (conj(input) * _LOG_2), floats=True, domain=(0.5, 3.0)
+    input=lambda grad, input: grad / (conj(input) * _LOG_2),
+    floats=True,
+    domain=(0.5, 3.0),
+    inplace="function",
 )
-def log2(xp: Any, input: Any) -> Any:
+def log2(xp: Any, input: Array) -> Array:
     """Logarithm to base 2."""
     return xp.log2(input)
 
 
 @elementwise(
-    input=lambda grad, input: grad / (conj(input) * _LOG_10), floats=True, domain=(0.5, 3.0)
+    input=lambda grad, input: grad / (conj(input) * _LOG_10),
+    floats=True,
+    domain=(0.5, 3.0),
+    inplace="function",
 )
-def log10(xp: Any, input: Any) -> Any:
+def log10(xp: Any, input: Array) -> Array:
     """Logarithm to base 10."""
     return xp.log10(input)
 
 
-@elementwise(input=lambda grad, input: grad / (conj(input) + 1), floats=True, domain=(-0.5, 3.0))
-def log1p(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: grad / (conj(input) + 1),
+    floats=True,
+    domain=(-0.5, 3.0),
+    also="special",
+    inplace="function",
+)
+def log1p(xp: Any, input: Array) -> Array:
     """log(1 + input), exact for small elements."""
     return xp.log1p(input)
 
@@ -168,7 +199,7 @@ def complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
     floats=True,
     inplace=False,
 )
-def logaddexp(xp: Any, input: Any, other: Any) -> Any:
+def logaddexp(xp: Any, input: Array, other: Array) -> Array:
     """log(exp(input) + exp(other)), without overflow."""
     if holds_complex(input):
         return complex_logaddexp(xp, input, other)
@@ -181,13 +212,13 @@ def logaddexp(xp: Any, input: Any, other: Any) -> Any:
     floats=True,
     inplace=False,
 )
-def logaddexp2(xp: Any, input: Any, other: Any) -> Any:
+def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
     """log2(2 ** input + 2 ** other), without overflow."""
     return xp.logaddexp2(input, other)
 
 
 @composite
-def ldexp(input: Any, other: Any) -> Any:
+def ldexp(input: Value, other: Value) -> Value:
     """input * 2 ** other."""
     result = mul(input, pow(2.0, other))
     keeps = input.is_floating_point() and not other.is_floating_point()
@@ -195,6 +226,6 @@ def ldexp(input: Any, other: Any) -> Any:
 
 
 @composite
-def ldexp_(input: Any, other: Any) -> Any:
+def ldexp_(input: Value, other: Value) -> Value:
     """In-place form of ldexp."""
     return apply_inplace(mul, [input, pow(2.0, other)])

@@ -3,10 +3,12 @@
 import math
 from typing import Any
 
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.comparison import isfinite, isnan, refuse_complex
 from adjoint.ops.method_order import MethodOrder
 from adjoint.ops.op import composite, elementwise
 from adjoint.ops.shared_rules import refused_derivative
+from adjoint.tensors.tensor import Tensor
 
 
 @elementwise(
@@ -14,10 +16,10 @@ from adjoint.ops.shared_rules import refused_derivative
     other=lambda grad, condition: choose(condition, 0, grad),
     promotes="input other",
     inplace=False,
-    method=False,
     node_name="WhereBackward0",
+    home=None,
 )
-def choose(xp: Any, condition: Any, input: Any, other: Any) -> Any:
+def choose(xp: Any, condition: Array, input: Array, other: Array) -> Array:
     """input where condition holds, other elsewhere."""
     if condition.dtype.kind != "b":
         raise RuntimeError(
@@ -27,9 +29,9 @@ def choose(xp: Any, condition: Any, input: Any, other: Any) -> Any:
     return xp.where(condition, input, other)
 
 
-@composite
+@composite(numpy=True, without={"input other": tuple[Tensor, ...]})
 @MethodOrder
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+def where(condition: Value, input: Operand | None = None, other: Operand | None = None) -> Value:
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
@@ -41,7 +43,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     other=lambda grad, input, other: where(input == other, grad / 2, where(input > other, 0, grad)),
     inplace=False,
 )
-def maximum(xp: Any, input: Any, other: Any) -> Any:
+def maximum(xp: Any, input: Array, other: Array) -> Array:
     """The larger element, nan if either is nan; equal ones share the gradient."""
     refuse_complex("maximum", input)
     return xp.maximum(input, other)
@@ -52,7 +54,7 @@ def maximum(xp: Any, input: Any, other: Any) -> Any:
     other=lambda grad, input, other: where(input == other, grad / 2, where(input < other, 0, grad)),
     inplace=False,
 )
-def minimum(xp: Any, input: Any, other: Any) -> Any:
+def minimum(xp: Any, input: Array, other: Array) -> Array:
     """The smaller element, nan if either is nan; equal ones share the gradient."""
     refuse_complex("minimum", input)
     return xp.minimum(input, other)
@@ -63,7 +65,7 @@ def minimum(xp: Any, input: Any, other: Any) -> Any:
     other=lambda grad, input, other: where((input >= other) | isnan(other), 0, grad),
     inplace=False,
 )
-def fmax(xp: Any, input: Any, other: Any) -> Any:
+def fmax(xp: Any, input: Array, other: Array) -> Array:
     """The larger element; a nan gives way to a number."""
     refuse_complex("fmax", input)
     return xp.fmax(input, other)
@@ -74,13 +76,13 @@ def fmax(xp: Any, input: Any, other: Any) -> Any:
     other=lambda grad, input, other: where((input <= other) | isnan(other), 0, grad),
     inplace=False,
 )
-def fmin(xp: Any, input: Any, other: Any) -> Any:
+def fmin(xp: Any, input: Array, other: Array) -> Array:
     """The smaller element; a nan gives way to a number."""
     refuse_complex("fmin", input)
     return xp.fmin(input, other)
 
 
-def _clamp_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
+def _clamp_rule(grad: Value, input: Value, min: Any, max: Any) -> Value:
     """The gradient passes where the element lies within the bounds, or on them."""
     if max is None:
         return where(input >= min, grad, 0)
@@ -89,12 +91,12 @@ def _clamp_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
     return where((input >= min) & (input <= max), grad, 0)
 
 
-def _lower_bound_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
+def _lower_bound_rule(grad: Value, input: Value, min: Any, max: Any) -> Value:
     below = input < min
     return where(below if max is None else below & (min < max), grad, 0)
 
 
-def _upper_bound_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
+def _upper_bound_rule(grad: Value, input: Value, min: Any, max: Any) -> Value:
     above = input > max
     return where(above if min is None else above | (max < min), grad, 0)
 
@@ -105,8 +107,11 @@ def _upper_bound_rule(grad: Any, input: Any, min: Any, max: Any) -> Any:
     max=_upper_bound_rule,
     promotes="input min max",
     node_name="ClampBackward1",
+    also="clip",
+    inplace="function",
+    numpy="clip",
 )
-def clamp(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
+def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None) -> Array:
     """input, but at least min and at most max."""
     if min is None and max is None:
         raise RuntimeError("at least one of min and max must be given")
@@ -119,8 +124,9 @@ def clamp(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
 @elementwise(
     input=lambda grad, input, min: where(input >= min, grad, 0),
     min=lambda grad, input, min: where(input < min, grad, 0),
+    inplace="function",
 )
-def clamp_min(xp: Any, input: Any, min: Any) -> Any:
+def clamp_min(xp: Any, input: Array, min: Operand) -> Array:
     """input, but at least min."""
     return xp.maximum(input, min)
 
@@ -128,16 +134,22 @@ def clamp_min(xp: Any, input: Any, min: Any) -> Any:
 @elementwise(
     input=lambda grad, input, max: where(input <= max, grad, 0),
     max=lambda grad, input, max: where(input > max, grad, 0),
+    inplace="function",
 )
-def clamp_max(xp: Any, input: Any, max: Any) -> Any:
+def clamp_max(xp: Any, input: Array, max: Operand) -> Array:
     """input, but at most max."""
     return xp.minimum(input, max)
 
 
-@elementwise(input=lambda grad, input: where(isfinite(input), grad, 0), wide=False, exact_out=True)
+@elementwise(
+    input=lambda grad, input: where(isfinite(input), grad, 0),
+    wide=False,
+    exact_out=True,
+    inplace="function",
+)
 def nan_to_num(
-    xp: Any, input: Any, nan: float | None = None, posinf: Any = None, neginf: Any = None
-) -> Any:
+    xp: Any, input: Array, nan: float | None = None, posinf: Any = None, neginf: Any = None
+) -> Array:
     """input with nan replaced by a number, infinities by numbers or the largest finite ones."""
     if input.dtype.name == "bfloat16":  # none of NumPy's own types, so that it knows no limits
         high = 3.3895313892515355e38 if posinf is None else posinf
@@ -153,13 +165,10 @@ def nan_to_num(
     promotes="",
     exact_out=True,
 )
-def heaviside(xp: Any, input: Any, values: Any) -> Any:
+def heaviside(xp: Any, input: Array, values: Array) -> Array:
     """0 below 0, 1 above, values at 0."""
     if input.dtype.kind == "c":
         raise RuntimeError("heaviside is not implemented for complex tensors")
     if input.dtype != values.dtype:
         raise RuntimeError("input and values must have one data type; convert one with .to(...)")
     return xp.where(input == 0, values, (input > 0).astype(input.dtype))
-
-
-ALIASES = {"clip": "clamp"}

@@ -6,6 +6,7 @@ from typing import Any
 from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
 from adjoint.dtypes import FLOAT, can_cast, category_of
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.elementwise.arithmetic import add, sgn, sub
 from adjoint.ops.elementwise.powers import exp, log, log1p
@@ -39,27 +40,35 @@ def error_function(xp: Any, name: str, input: Any) -> Any:
         return xp.vectorize(getattr(math, name), otypes="d")(input).astype(input.dtype)
 
 
-@elementwise(input=lambda grad, input: grad * (exp(-(input * input)) * (2 / _ROOT_PI)), floats=True)
-def erf(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: grad * (exp(-(input * input)) * (2 / _ROOT_PI)),
+    floats=True,
+    also="special",
+    inplace="function",
+)
+def erf(xp: Any, input: Array) -> Array:
     """The error function."""
     return error_function(xp, "erf", input)
 
 
 @elementwise(
-    input=lambda grad, input: grad * (exp(-(input * input)) * (-2 / _ROOT_PI)), floats=True
+    input=lambda grad, input: grad * (exp(-(input * input)) * (-2 / _ROOT_PI)),
+    floats=True,
+    also="special",
+    inplace="function",
 )
-def erfc(xp: Any, input: Any) -> Any:
+def erfc(xp: Any, input: Array) -> Array:
     """1 - erf(input), exact for large elements."""
     return error_function(xp, "erfc", input)
 
 
-def _erfinv_rule(grad: Any, input: Any) -> Any:
+def _erfinv_rule(grad: Value, input: Value) -> Value:
     result = erfinv(input)
     return grad * (exp(result * result) * (_ROOT_PI / 2))
 
 
-@elementwise(input=_erfinv_rule, floats=True, domain=(-0.9, 0.9))
-def erfinv(xp: Any, input: Any) -> Any:
+@elementwise(input=_erfinv_rule, floats=True, domain=(-0.9, 0.9), also="special")
+def erfinv(xp: Any, input: Array) -> Array:
     """The inverse of erf."""
     return kernel(xp, "erfinv", input)
 
@@ -67,11 +76,11 @@ def erfinv(xp: Any, input: Any) -> Any:
 @elementwise(
     input=lambda grad, input, result: grad * (2 * (input * result) - 2 / _ROOT_PI),
     floats=True,
-    method=False,
     inplace=False,
     node_name="SpecialErfcxBackward0",
+    home="special",
 )
-def erfcx(xp: Any, input: Any) -> Any:
+def erfcx(xp: Any, input: Array) -> Array:
     """exp(input²) * erfc(input), without overflow."""
     return kernel(xp, "erfcx", input)
 
@@ -86,11 +95,11 @@ def _normal_density(input: Any) -> Any:
 @elementwise(
     input=lambda grad, input: grad * _normal_density(input),
     floats=True,
-    method=False,
     inplace=False,
     node_name="SpecialNdtrBackward0",
+    home="special",
 )
-def ndtr(xp: Any, input: Any) -> Any:
+def ndtr(xp: Any, input: Array) -> Array:
     """The part of a standard normal distribution below each element."""
     half = error_function(xp, "erfc", widened(input) * (-1 / _ROOT_2)) * 0.5
     return narrowed(half, input.dtype)
@@ -99,12 +108,12 @@ def ndtr(xp: Any, input: Any) -> Any:
 @elementwise(
     input=lambda grad, result: grad * (exp(result * result * 0.5) * _ROOT_2_PI),
     floats=True,
-    method=False,
     inplace=False,
     domain=(0.1, 0.9),
     node_name="SpecialNdtriBackward0",
+    home="special",
 )
-def ndtri(xp: Any, input: Any) -> Any:
+def ndtri(xp: Any, input: Array) -> Array:
     """The inverse of ndtr."""
     return kernel(xp, "ndtri", input)
 
@@ -112,11 +121,11 @@ def ndtri(xp: Any, input: Any) -> Any:
 @elementwise(
     input=lambda grad, input: grad * (math.sqrt(2 / math.pi) / erfcx(input * (-1 / _ROOT_2))),
     floats=True,
-    method=False,
     inplace=False,
     node_name="SpecialLogNdtrBackward0",
+    home="special",
 )
-def log_ndtr(xp: Any, input: Any) -> Any:
+def log_ndtr(xp: Any, input: Array) -> Array:
     """log(ndtr(input)), exact for small elements."""
     return kernel(xp, "log_ndtr", input)
 
@@ -124,16 +133,24 @@ def log_ndtr(xp: Any, input: Any) -> Any:
 # ---- the gamma function and its derivatives ----
 
 
-@elementwise(input=lambda grad, input: grad * digamma(input), floats=True, domain=(0.5, 3.0))
-def lgamma(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: grad * digamma(input),
+    floats=True,
+    domain=(0.5, 3.0),
+    also="special.gammaln",
+)
+def lgamma(xp: Any, input: Array) -> Array:
     """Logarithm of the absolute value of the gamma function."""
     return kernel(xp, "gammaln", input)
 
 
 @elementwise(
-    input=lambda grad, input: grad * polygamma_of_order(input, 1), floats=True, domain=(0.5, 3.0)
+    input=lambda grad, input: grad * polygamma_of_order(input, 1),
+    floats=True,
+    domain=(0.5, 3.0),
+    also="special special.psi",
 )
-def digamma(xp: Any, input: Any) -> Any:
+def digamma(xp: Any, input: Array) -> Array:
     """The derivative of lgamma."""
     return kernel(xp, "digamma", input)
 
@@ -142,11 +159,11 @@ def digamma(xp: Any, input: Any) -> Any:
     input=lambda grad, input, n: grad * polygamma_of_order(input, n + 1),
     floats=True,
     promotes="input",
-    method=False,
     domain=(0.5, 3.0),
     node_name="PolygammaBackward0",
+    home=None,
 )
-def polygamma_of_order(xp: Any, input: Any, n: int) -> Any:
+def polygamma_of_order(xp: Any, input: Array, n: int) -> Array:
     """The derivative of order n of digamma."""
     if n < 0:
         raise RuntimeError(f"polygamma is not defined for the order {n}; it must not be negative")
@@ -156,21 +173,21 @@ def polygamma_of_order(xp: Any, input: Any, n: int) -> Any:
     return factor * kernel(xp, "zeta", n + 1.0, input)
 
 
-@composite
+@composite(also="special")
 @MethodOrder
-def polygamma(n: int, input: Any) -> Any:
+def polygamma(n: int, input: Value) -> Value:
     """The derivative of order n of digamma."""
     return polygamma_of_order(input, n)
 
 
-@composite
-def polygamma_(input: Any, n: int) -> Any:
+@composite(home="Tensor")
+def polygamma_(input: Value, n: int) -> Value:
     """In-place form of polygamma."""
     return apply_inplace(polygamma_of_order, [input, n])
 
 
-@composite
-def mvlgamma(input: Any, p: int) -> Any:
+@composite(also="special.multigammaln")
+def mvlgamma(input: Value, p: int) -> Value:
     """Logarithm of the gamma function of p dimensions."""
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
@@ -180,8 +197,8 @@ def mvlgamma(input: Any, p: int) -> Any:
     return add(total, p * (p - 1) / 4 * math.log(math.pi))
 
 
-@composite
-def mvlgamma_(input: Any, p: int) -> Any:
+@composite(home="Tensor")
+def mvlgamma_(input: Value, p: int) -> Value:
     """In-place form of mvlgamma."""
     result = mvlgamma(clone(input), p)
     if not can_cast(result.dtype, input.dtype):
@@ -207,8 +224,9 @@ def _incomplete(xp: Any, name: str, input: Any, other: Any) -> Any:
     input=refused_derivative("igamma by its first argument"),
     other=lambda grad, input, other: grad * _gamma_density(input, other),
     domain=(0.5, 3.0),
+    also="special.gammainc",
 )
-def igamma(xp: Any, input: Any, other: Any) -> Any:
+def igamma(xp: Any, input: Array, other: Array) -> Array:
     """The part of a gamma distribution of shape input below other."""
     return _incomplete(xp, "gammainc", input, other)
 
@@ -217,8 +235,9 @@ def igamma(xp: Any, input: Any, other: Any) -> Any:
     input=refused_derivative("igammac by its first argument"),
     other=lambda grad, input, other: -grad * _gamma_density(input, other),
     domain=(0.5, 3.0),
+    also="special.gammaincc",
 )
-def igammac(xp: Any, input: Any, other: Any) -> Any:
+def igammac(xp: Any, input: Array, other: Array) -> Array:
     """The part of a gamma distribution of shape input above other."""
     return _incomplete(xp, "gammaincc", input, other)
 
@@ -227,12 +246,12 @@ def igammac(xp: Any, input: Any, other: Any) -> Any:
     input=refused_derivative("zeta by its first argument"),
     other=lambda grad, input, other: -grad * (input * zeta(input + 1, other)),
     floats=True,
-    method=False,
     inplace=False,
     domain=(1.5, 3.0),
     node_name="SpecialZetaBackward0",
+    home="special",
 )
-def zeta(xp: Any, input: Any, other: Any) -> Any:
+def zeta(xp: Any, input: Operand, other: Array) -> Array:
     """Hurwitz's zeta function: the sum of (k + other) ** -input over k = 0, 1, ..."""
     return kernel(xp, "zeta", input, other)
 
@@ -240,13 +259,13 @@ def zeta(xp: Any, input: Any, other: Any) -> Any:
 # ---- logarithms with a removable singularity ----
 
 
-def _xlogy_rule(grad: Any, input: Any, other: Any) -> Any:
+def _xlogy_rule(grad: Value, input: Value, other: Value) -> Value:
     """log(other); 0 where input is 0 and there is no logarithm."""
     flat = (input == 0) & (other <= 0)
     return where(flat, 0, grad * log(where(flat, 1, other)))
 
 
-def _xlog1py_rule(grad: Any, input: Any, other: Any) -> Any:
+def _xlog1py_rule(grad: Value, input: Value, other: Value) -> Value:
     """log1p(other); 0 where input is 0 and there is no logarithm."""
     flat = (input == 0) & (other <= -1)
     return where(flat, 0, grad * log1p(where(flat, 0, other)))
@@ -262,8 +281,10 @@ def _times_log(xp: Any, input: Any, logarithm: Any) -> Any:
     other=lambda grad, input, other: grad * (input / other),
     floats=True,
     domain=(0.5, 3.0),
+    also="special",
+    inplace="function",
 )
-def xlogy(xp: Any, input: Any, other: Any) -> Any:
+def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     """input * log(other), and 0 where input is 0."""
     size = xp.where((input == 0) & (other <= 0), 1, other)
     return _times_log(xp, input, xp.log(size))
@@ -273,12 +294,12 @@ def xlogy(xp: Any, input: Any, other: Any) -> Any:
     input=_xlog1py_rule,
     other=lambda grad, input, other: grad * (input / (other + 1)),
     floats=True,
-    method=False,
     inplace=False,
     domain=(0.5, 3.0),
     node_name="SpecialXlog1PyBackward0",
+    home="special",
 )
-def xlog1py(xp: Any, input: Any, other: Any) -> Any:
+def xlog1py(xp: Any, input: Operand, other: Array) -> Array:
     """input * log1p(other), and 0 where input is 0."""
     size = xp.where((input == 0) & (other <= -1), 0, other)
     return _times_log(xp, input, xp.log1p(size))
@@ -287,19 +308,19 @@ def xlog1py(xp: Any, input: Any, other: Any) -> Any:
 @elementwise(
     input=lambda grad, input: grad * (-log(input) - 1),
     floats=True,
-    method=False,
     inplace=False,
     domain=(0.5, 3.0),
     node_name="SpecialEntrBackward0",
+    home="special",
 )
-def entr(xp: Any, input: Any) -> Any:
+def entr(xp: Any, input: Array) -> Array:
     """-input * log(input); 0 at 0, and negative infinity below."""
     positive = xp.where(input > 0, input, 1)
     entropy = xp.where(input < 0, -math.inf, -(positive * xp.log(positive)))
     return xp.where(xp.isnan(input), input, entropy)
 
 
-def _logit_rule(grad: Any, input: Any, eps: float | None) -> Any:
+def _logit_rule(grad: Value, input: Value, eps: float | None) -> Value:
     """1 / (p (1 - p)) inside the bounds; outside 0 with eps, and undefined without."""
     low = 0.0 if eps is None else eps
     inside = (input >= low) & (input <= 1 - low)
@@ -307,8 +328,8 @@ def _logit_rule(grad: Any, input: Any, eps: float | None) -> Any:
     return where(inside, grad / (chance * (1 - chance)), math.nan if eps is None else 0)
 
 
-@elementwise(input=_logit_rule, floats=True, domain=(0.1, 0.9))
-def logit(xp: Any, input: Any, eps: float | None = None) -> Any:
+@elementwise(input=_logit_rule, floats=True, domain=(0.1, 0.9), also="special", inplace="function")
+def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     """log(p / (1 - p)), the inverse of sigmoid; with eps, p is kept in [eps, 1 - eps]."""
     if eps is not None:
         input = xp.clip(input, eps, 1 - eps)
@@ -318,7 +339,7 @@ def logit(xp: Any, input: Any, eps: float | None = None) -> Any:
 # ---- oscillation and Bessel functions ----
 
 
-def _sinc_rule(grad: Any, input: Any) -> Any:
+def _sinc_rule(grad: Value, input: Value) -> Value:
     """(cos πx - sinc x) / x; 0 at 0."""
     flat = input * input == 0  # of the smallest numbers the square has vanished
     x = where(flat, 1, input) * math.pi
@@ -326,15 +347,17 @@ def _sinc_rule(grad: Any, input: Any) -> Any:
     return where(flat, 0, grad * conj(slope))
 
 
-@elementwise(input=_sinc_rule, floats=True, domain=(0.2, 3.0))
-def sinc(xp: Any, input: Any) -> Any:
+@elementwise(input=_sinc_rule, floats=True, domain=(0.2, 3.0), also="special", inplace="function")
+def sinc(xp: Any, input: Array) -> Array:
     """sin(πx) / (πx), and 1 at 0."""
     x = xp.where(input == 0, 1, input) * math.pi
     return xp.where(input == 0, 1, xp.sin(x) / x)
 
 
-@elementwise(input=lambda grad, input: grad * i1(input), floats=True)
-def i0(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: grad * i1(input), floats=True, also="special", inplace="function"
+)
+def i0(xp: Any, input: Array) -> Array:
     """Modified Bessel function of order 0."""
     return kernel(xp, "i0", input)
 
@@ -342,60 +365,60 @@ def i0(xp: Any, input: Any) -> Any:
 @elementwise(
     input=lambda grad, input, result: grad * (i1e(input) - sgn(input) * result),
     floats=True,
-    method=False,
     inplace=False,
     node_name="SpecialI0EBackward0",
+    home="special",
 )
-def i0e(xp: Any, input: Any) -> Any:
+def i0e(xp: Any, input: Array) -> Array:
     """exp(-|input|) * i0(input), without overflow."""
     return kernel(xp, "i0e", input)
 
 
-def _i1_rule(grad: Any, input: Any, result: Any) -> Any:
+def _i1_rule(grad: Value, input: Value, result: Value) -> Value:
     x = where(input == 0, 1, input)
     return grad * where(input == 0, 0.5, i0(input) - result / x)
 
 
 @elementwise(
-    input=_i1_rule, floats=True, method=False, inplace=False, node_name="SpecialI1Backward0"
+    input=_i1_rule, floats=True, inplace=False, node_name="SpecialI1Backward0", home="special"
 )
-def i1(xp: Any, input: Any) -> Any:
+def i1(xp: Any, input: Array) -> Array:
     """Modified Bessel function of order 1."""
     return kernel(xp, "i1", input)
 
 
-def _i1e_rule(grad: Any, input: Any, result: Any) -> Any:
+def _i1e_rule(grad: Value, input: Value, result: Value) -> Value:
     x = where(input == 0, 1, input)
     return grad * where(input == 0, 0.5, i0e(input) - result * (sgn(input) + 1 / x))
 
 
 @elementwise(
-    input=_i1e_rule, floats=True, method=False, inplace=False, node_name="SpecialI1EBackward0"
+    input=_i1e_rule, floats=True, inplace=False, node_name="SpecialI1EBackward0", home="special"
 )
-def i1e(xp: Any, input: Any) -> Any:
+def i1e(xp: Any, input: Array) -> Array:
     """exp(-|input|) * i1(input), without overflow."""
     return kernel(xp, "i1e", input)
 
 
-@elementwise(floats=True, method=False, inplace=False)
-def bessel_j0(xp: Any, input: Any) -> Any:
+@elementwise(floats=True, inplace=False, home="special")
+def bessel_j0(xp: Any, input: Array) -> Array:
     """Bessel function of the first kind of order 0; as in PyTorch, without a derivative."""
     return kernel(xp, "j0", input)
 
 
-@elementwise(floats=True, method=False, inplace=False)
-def bessel_j1(xp: Any, input: Any) -> Any:
+@elementwise(floats=True, inplace=False, home="special")
+def bessel_j1(xp: Any, input: Array) -> Array:
     """Bessel function of the first kind of order 1; as in PyTorch, without a derivative."""
     return kernel(xp, "j1", input)
 
 
-@elementwise(floats=True, method=False, inplace=False)
-def bessel_y0(xp: Any, input: Any) -> Any:
+@elementwise(floats=True, inplace=False, home="special")
+def bessel_y0(xp: Any, input: Array) -> Array:
     """Bessel function of the second kind of order 0; as in PyTorch, without a derivative."""
     return kernel(xp, "y0", input)
 
 
-@elementwise(floats=True, method=False, inplace=False)
-def bessel_y1(xp: Any, input: Any) -> Any:
+@elementwise(floats=True, inplace=False, home="special")
+def bessel_y1(xp: Any, input: Array) -> Array:
     """Bessel function of the second kind of order 1; as in PyTorch, without a derivative."""
     return kernel(xp, "y1", input)

@@ -4,27 +4,31 @@ import math
 from typing import Any
 
 from adjoint.call.dispatch import conj
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import elementwise
 
 
-@elementwise(input=lambda grad, input: grad * conj(cos(input)), floats=True)
-def sin(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad, input: grad * conj(cos(input)), floats=True, inplace="function")
+def sin(xp: Any, input: Array) -> Array:
     """Sine."""
     return xp.sin(input)
 
 
-@elementwise(input=lambda grad, input: -grad * conj(sin(input)), floats=True)
-def cos(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad, input: -grad * conj(sin(input)), floats=True, inplace="function")
+def cos(xp: Any, input: Array) -> Array:
     """Cosine."""
     return xp.cos(input)
 
 
 @elementwise(
-    input=lambda grad, result: grad * (1 + conj(result * result)), floats=True, domain=(-1.2, 1.2)
+    input=lambda grad, result: grad * (1 + conj(result * result)),
+    floats=True,
+    domain=(-1.2, 1.2),
+    inplace="function",
 )
-def tan(xp: Any, input: Any) -> Any:
+def tan(xp: Any, input: Array) -> Array:
     """Tangent."""
     return xp.tan(input)
 
@@ -33,8 +37,10 @@ def tan(xp: Any, input: Any) -> Any:
     input=lambda grad, input: grad / conj(sqrt(1 - input * input)),
     floats=True,
     domain=(-0.9, 0.9),
+    also="arcsin",
+    inplace="function",
 )
-def asin(xp: Any, input: Any) -> Any:
+def asin(xp: Any, input: Array) -> Array:
     """Inverse sine."""
     return xp.arcsin(input)
 
@@ -43,19 +49,26 @@ def asin(xp: Any, input: Any) -> Any:
     input=lambda grad, input: -grad / conj(sqrt(1 - input * input)),
     floats=True,
     domain=(-0.9, 0.9),
+    also="arccos",
+    inplace="function",
 )
-def acos(xp: Any, input: Any) -> Any:
+def acos(xp: Any, input: Array) -> Array:
     """Inverse cosine."""
     return xp.arccos(input)
 
 
-@elementwise(input=lambda grad, input: grad / (1 + conj(input * input)), floats=True)
-def atan(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: grad / (1 + conj(input * input)),
+    floats=True,
+    also="arctan",
+    inplace="function",
+)
+def atan(xp: Any, input: Array) -> Array:
     """Inverse tangent."""
     return xp.arctan(input)
 
 
-def _turned(grad: Any, along: Any, across: Any) -> Any:
+def _turned(grad: Value, along: Any, across: Any) -> Value:
     """grad * along / (along² + across²); 0 at the origin, where there is no direction."""
     distance = along * along + across * across
     return grad * (along / where(distance == 0, 1, distance))
@@ -66,8 +79,9 @@ def _turned(grad: Any, along: Any, across: Any) -> Any:
     other=lambda grad, input, other: -_turned(grad, input, other),
     floats=True,
     domain=(0.5, 3.0),
+    also="arctan2",
 )
-def atan2(xp: Any, input: Any, other: Any) -> Any:
+def atan2(xp: Any, input: Array, other: Array) -> Array:
     """The angle of the point (other, input), from -π to π."""
     return xp.arctan2(input, other)
 
@@ -77,33 +91,43 @@ def atan2(xp: Any, input: Any, other: Any) -> Any:
     other=lambda grad, other, result: grad * (other / result),
     domain=(0.5, 3.0),
 )
-def hypot(xp: Any, input: Any, other: Any) -> Any:
+def hypot(xp: Any, input: Array, other: Array) -> Array:
     """sqrt(input² + other²), without overflow."""
     if input.dtype.kind in "biu":
         raise NotImplementedError(f"hypot() needs floating point numbers, got {input.dtype}")
     return xp.hypot(input, other)
 
 
-@elementwise(input=lambda grad, input: grad * conj(cosh(input)), floats=True)
-def sinh(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad, input: grad * conj(cosh(input)), floats=True, inplace="function")
+def sinh(xp: Any, input: Array) -> Array:
     """Hyperbolic sine."""
     return xp.sinh(input)
 
 
-@elementwise(input=lambda grad, input: grad * conj(sinh(input)), floats=True)
-def cosh(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad, input: grad * conj(sinh(input)), floats=True, inplace="function")
+def cosh(xp: Any, input: Array) -> Array:
     """Hyperbolic cosine."""
     return xp.cosh(input)
 
 
-@elementwise(input=lambda grad, result: grad - grad * conj(result * result), floats=True)
-def tanh(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, result: grad - grad * conj(result * result),
+    floats=True,
+    also="nn.functional",
+    inplace="function",
+)
+def tanh(xp: Any, input: Array) -> Array:
     """Hyperbolic tangent."""
     return xp.tanh(input)
 
 
-@elementwise(input=lambda grad, input: grad / conj(sqrt(1 + input * input)), floats=True)
-def asinh(xp: Any, input: Any) -> Any:
+@elementwise(
+    input=lambda grad, input: grad / conj(sqrt(1 + input * input)),
+    floats=True,
+    also="arcsinh",
+    inplace="function",
+)
+def asinh(xp: Any, input: Array) -> Array:
     """Inverse hyperbolic sine."""
     return xp.arcsinh(input)
 
@@ -112,16 +136,22 @@ def asinh(xp: Any, input: Any) -> Any:
     input=lambda grad, input: grad / conj(sqrt(input - 1) * sqrt(input + 1)),
     floats=True,
     domain=(1.2, 3.0),
+    also="arccosh",
+    inplace="function",
 )
-def acosh(xp: Any, input: Any) -> Any:
+def acosh(xp: Any, input: Array) -> Array:
     """Inverse hyperbolic cosine."""
     return xp.arccosh(input)
 
 
 @elementwise(
-    input=lambda grad, input: grad / conj(1 - input * input), floats=True, domain=(-0.9, 0.9)
+    input=lambda grad, input: grad / conj(1 - input * input),
+    floats=True,
+    domain=(-0.9, 0.9),
+    also="arctanh",
+    inplace="function",
 )
-def atanh(xp: Any, input: Any) -> Any:
+def atanh(xp: Any, input: Array) -> Array:
     """Inverse hyperbolic tangent."""
     return xp.arctanh(input)
 
@@ -129,24 +159,13 @@ def atanh(xp: Any, input: Any) -> Any:
 _DEGREE = math.pi / 180
 
 
-@elementwise(input=lambda grad: grad * _DEGREE, floats=True)
-def deg2rad(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad: grad * _DEGREE, floats=True, inplace="function", numpy="radians")
+def deg2rad(xp: Any, input: Array) -> Array:
     """Degrees as radians."""
     return xp.multiply(input, _DEGREE)
 
 
-@elementwise(input=lambda grad: grad / _DEGREE, floats=True)
-def rad2deg(xp: Any, input: Any) -> Any:
+@elementwise(input=lambda grad: grad / _DEGREE, floats=True, inplace="function", numpy="degrees")
+def rad2deg(xp: Any, input: Array) -> Array:
     """Radians as degrees."""
     return xp.multiply(input, 1 / _DEGREE)
-
-
-ALIASES = {
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-}

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import cat, narrow, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
@@ -46,7 +47,7 @@ def _differences(values: Any) -> Any:
 # ---- Cholesky ----
 
 
-def _cholesky_rule(grad: Any, L: Any) -> Any:
+def _cholesky_rule(grad: Value, L: Any) -> Value:
     """From dL = L @ P(inverse(L) @ dA @ inverse(L)^H), P the lower half with half the diagonal."""
     adjoint = mH(L)
     product = adjoint @ grad
@@ -58,26 +59,27 @@ def _cholesky_rule(grad: Any, L: Any) -> Any:
 
 @general(
     A=lambda grad, result: _cholesky_rule(grad, result),
-    method=False,
     node_name="LinalgCholeskyExBackward0",
     saved_as={"result": "L"},
+    home=None,
+    autocast="float32",
 )
-def cholesky_lower(xp: Any, A: Any) -> Any:
+def cholesky_lower(xp: Any, A: Array) -> Array:
     """The lower triangular L with L @ L^H = A."""
     check_matrices(A)
     reason = "linalg.cholesky got a matrix that is not positive definite"
     return attempt("cholesky_lower", reason, xp.linalg.cholesky, A)
 
 
-@composite(method=False)
-def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
+@composite(home="linalg", numpy=True)
+def linalg_cholesky(A: Value, *, upper: bool = False) -> Value:
     """The lower triangular L with L @ L^H = A, or upper its conjugate transpose."""
     factor = cholesky_lower(A)
     return mH(factor) if upper else factor
 
 
 @composite
-def cholesky(input: Any, upper: bool = False) -> Any:
+def cholesky(input: Value, upper: bool = False) -> Value:
     """The lower triangular L with L @ L^H = input, or upper its conjugate transpose."""
     return linalg_cholesky(input, upper=upper)
 
@@ -97,10 +99,11 @@ def _failing_order(xp: Any, matrix: Any) -> int:
 @general(
     A=lambda grad0, result0: _cholesky_rule(grad0, result0),
     returns="L info",
-    method=False,
     node_name="LinalgCholeskyExBackward0",
+    home=None,
+    autocast="float32",
 )
-def cholesky_lower_ex(xp: Any, A: Any, check_errors: bool = False) -> Any:
+def cholesky_lower_ex(xp: Any, A: Array, check_errors: bool = False) -> tuple[Array, Array]:
     """The lower factor, and the order of the first minor that forbids it; 0 if none does."""
     check_matrices(A)
     batch = A.shape[:-2]
@@ -126,8 +129,8 @@ class CholeskyEx(NamedTuple):
     info: Any
 
 
-@composite(method=False)
-def linalg_cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+@composite(home="linalg")
+def linalg_cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The Cholesky factor, and 0 for each matrix that has one; the others become NaN."""
     factor, info = cholesky_lower_ex(A, check_errors)
     return CholeskyEx(mH(factor) if upper else factor, info)
@@ -167,9 +170,10 @@ def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any
         grad0, grad1, result0, result1, A, mode
     ),
     returns="Q R",
-    method=False,
+    home="linalg",
+    autocast="float32",
 )
-def linalg_qr(xp: Any, A: Any, mode: str = "reduced") -> Any:
+def linalg_qr(xp: Any, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     """A as Q @ R, with orthonormal columns in Q and R upper triangular."""
     check_matrices(A, square=False)
     if mode == "r":
@@ -181,13 +185,13 @@ def linalg_qr(xp: Any, A: Any, mode: str = "reduced") -> Any:
 
 
 @composite
-def qr(input: Any, some: bool = True) -> Any:
+def qr(input: Value, some: bool = True) -> Any:
     """input as Q @ R, reduced if `some`."""
     return linalg_qr(input, "reduced" if some else "complete")
 
 
-@composite(method=False)
-def linalg_householder_product(A: Any, tau: Any) -> Any:
+@composite(home="linalg")
+def linalg_householder_product(A: Value, tau: Value) -> Value:
     """The first columns of a product of reflections, as QR algorithms store it."""
     rows, columns = A.shape[-2:]
     count = tau.shape[-1]
@@ -205,7 +209,7 @@ def linalg_householder_product(A: Any, tau: Any) -> Any:
 
 
 @composite
-def orgqr(input: Any, input2: Any) -> Any:
+def orgqr(input: Value, input2: Value) -> Value:
     """See linalg.householder_product."""
     return linalg_householder_product(input, input2)
 
@@ -220,7 +224,7 @@ def _square_lu_part(grad_l: Any, grad_u: Any, L: Any, U: Any) -> Any:
     return linalg_solve_triangular(mH(U), inner, upper=False, left=False)
 
 
-def _lu_rule(grad: Any, packed: Any, pivots: Any) -> Any:
+def _lu_rule(grad: Value, packed: Any, pivots: Any) -> Value:
     """For the square part; further columns (or rows) depend on it through L (or U)."""
     rows, columns = packed.shape[-2:]
     rank = min(rows, columns)
@@ -244,8 +248,8 @@ def _lu_rule(grad: Any, packed: Any, pivots: Any) -> Any:
     return permutation(pivots, packed) @ inner
 
 
-@general(method=False)
-def permutation(xp: Any, pivots: Any, packed: Any) -> Any:
+@general(home=None)
+def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
     """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
     rows = packed.shape[-2]
     places = xp.arange(rows)
@@ -264,10 +268,10 @@ def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
 @general(
     A=lambda grad0, result0, result1: _lu_rule(grad0, result0, result1),
     returns="LU pivots",
-    method=False,
     node_name="LinalgLuFactorExBackward0",
+    home="linalg",
 )
-def linalg_lu_factor(xp: Any, A: Any, *, pivot: bool = True) -> Any:
+def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
     """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
     check_matrices(A, square=False)
     if not pivot:
@@ -301,7 +305,7 @@ class LU(NamedTuple):
 
 @composite(method=False)
 def lu_unpack(
-    LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+    LU_data: Value, LU_pivots: Value, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> LU:
     """The matrices P, L and U of an LU factorization; empty those that are not wanted."""
     if LU_pivots.array.dtype != "int32":
@@ -315,16 +319,16 @@ def lu_unpack(
     return LU(P, tril(left, -1) + identity_like(left), triu(top))
 
 
-@composite(method=False)
-def linalg_lu(A: Any, *, pivot: bool = True) -> LU:
+@composite(home="linalg")
+def linalg_lu(A: Value, *, pivot: bool = True) -> LU:
     """A as P @ L @ U: a permutation, a unit lower and an upper triangular matrix."""
     return lu_unpack(*linalg_lu_factor(A, pivot=pivot))
 
 
-@composite(method=False)
+@composite(home="linalg")
 def linalg_lu_solve(
-    LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False
-) -> Any:
+    LU: Value, pivots: Value, B: Value, *, left: bool = True, adjoint: bool = False
+) -> Value:
     """The solution of A @ X = B (left) or X @ A = B, with the LU factorization of A."""
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
@@ -350,9 +354,11 @@ def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -
 @general(
     A=lambda grad0, grad1, result0, result1: _eigh_rule(grad0, grad1, result0, result1),
     returns="eigenvalues eigenvectors",
-    method=False,
+    home="linalg",
+    numpy=True,
+    autocast="float32",
 )
-def linalg_eigh(xp: Any, A: Any, UPLO: str = "L") -> Any:
+def linalg_eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """Eigenvalues in ascending order and eigenvectors of Hermitian matrices."""
     check_matrices(A)
     _check_triangle(UPLO)
@@ -366,13 +372,18 @@ def _check_triangle(UPLO: str) -> None:
         raise RuntimeError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
 
 
-def _eigvalsh_rule(grad: Any, A: Any, UPLO: str) -> Any:
+def _eigvalsh_rule(grad: Value, A: Value, UPLO: str) -> Value:
     vectors = linalg_eigh(A, UPLO)[1]
     return (vectors * unsqueeze(grad, -2)) @ mH(vectors)
 
 
-@general(A=lambda grad, A, UPLO: _eigvalsh_rule(grad, A, UPLO), method=False)
-def linalg_eigvalsh(xp: Any, A: Any, UPLO: str = "L") -> Any:
+@general(
+    A=lambda grad, A, UPLO: _eigvalsh_rule(grad, A, UPLO),
+    home="linalg",
+    numpy=True,
+    autocast="float32",
+)
+def linalg_eigvalsh(xp: Any, A: Array, UPLO: str = "L") -> Array:
     """Eigenvalues of Hermitian matrices in ascending order."""
     check_matrices(A)
     _check_triangle(UPLO)
@@ -398,9 +409,10 @@ def _eig_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) ->
 @general(
     A=lambda grad0, grad1, result0, result1: _eig_rule(grad0, grad1, result0, result1),
     returns="eigenvalues eigenvectors",
-    method=False,
+    home="linalg",
+    autocast="float32",
 )
-def linalg_eig(xp: Any, A: Any) -> Any:
+def linalg_eig(xp: Any, A: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of square matrices, complex even for real ones."""
     check_matrices(A)
     reason = "the matrix is not finite, or the algorithm did not converge"
@@ -408,13 +420,13 @@ def linalg_eig(xp: Any, A: Any) -> Any:
     return values.astype(_complex_dtype(A)), vectors.astype(_complex_dtype(A))
 
 
-def _eigvals_rule(grad: Any, A: Any) -> Any:
+def _eigvals_rule(grad: Value, A: Value) -> Value:
     adjoint = mH(linalg_eig(A)[1])
     return solve_matrix(adjoint, unsqueeze(grad, -1) * adjoint)
 
 
-@general(A=lambda grad, A: _eigvals_rule(grad, A), method=False)
-def linalg_eigvals(xp: Any, A: Any) -> Any:
+@general(A=lambda grad, A: _eigvals_rule(grad, A), home="linalg", autocast="float32")
+def linalg_eigvals(xp: Any, A: Array) -> Array:
     """Eigenvalues of square matrices, complex even for real ones."""
     check_matrices(A)
     reason = "the matrix is not finite, or the algorithm did not converge"
@@ -457,9 +469,12 @@ def _svd_rule(grad_u: Any, grad_s: Any, grad_vh: Any, U: Any, S: Any, Vh: Any) -
         grad0, grad1, grad2, result0, result1, result2
     ),
     returns="U S Vh",
-    method=False,
+    home="linalg",
+    autocast="float32",
 )
-def linalg_svd(xp: Any, A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+def linalg_svd(
+    xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None
+) -> tuple[Array, Array, Array]:
     """A as U @ diag(S) @ Vh, with singular values in descending order."""
     check_matrices(A, square=False)
     reason = "the matrix is not finite, or the algorithm did not converge"
@@ -467,13 +482,13 @@ def linalg_svd(xp: Any, A: Any, full_matrices: bool = True, *, driver: str | Non
     return U, S, Vh
 
 
-def _svdvals_rule(grad: Any, A: Any) -> Any:
+def _svdvals_rule(grad: Value, A: Value) -> Value:
     U, _, Vh = linalg_svd(A, False)
     return (U * unsqueeze(grad, -2)) @ Vh
 
 
-@general(A=lambda grad, A: _svdvals_rule(grad, A), method=False)
-def linalg_svdvals(xp: Any, A: Any, *, driver: str | None = None) -> Any:
+@general(A=lambda grad, A: _svdvals_rule(grad, A), home="linalg", numpy=True, autocast="float32")
+def linalg_svdvals(xp: Any, A: Array, *, driver: str | None = None) -> Array:
     """Singular values in descending order."""
     check_matrices(A, square=False)
     reason = "the matrix is not finite, or the algorithm did not converge"
@@ -489,7 +504,7 @@ class Svd(NamedTuple):
 
 
 @composite
-def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
     """input as U @ diag(S) @ V^H; without compute_uv, U and V are zeros."""
     U, S, Vh = linalg_svd(input, not some or not compute_uv)
     if compute_uv:

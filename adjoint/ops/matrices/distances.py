@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.dtypes import promote_types
+from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.indexing import getitem
 from adjoint.ops.arranging.shape import broadcast_tensors
@@ -14,15 +15,17 @@ from adjoint.ops.reducing.norms import norm, p_norm
 from adjoint.ops.reducing.reduction import sum
 
 
-@composite(method=False)
-def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+@composite(home="nn.functional")
+def normalize(
+    input: Value, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
+) -> Value:
     """input divided by its norm of exponent p along dim, or by eps where that is greater."""
     lengths = clamp_min(norm(input, p, dim, True), eps)
     return div(input, lengths) if out is None else div(input, lengths, out=out)
 
 
-@composite(method=False)
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+@composite(method=False, also="nn.functional")
+def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Value:
     """The cosine of the angle between vectors along dim."""
     if eps < 0:
         raise RuntimeError(f"cosine_similarity(): eps must be non-negative, got {eps}")
@@ -38,10 +41,10 @@ def _length(x: Any, dim: int, eps: float) -> Any:
     return length + clamp_min(eps - length.detach(), 0)
 
 
-@composite(method=False)
+@composite(method=False, also="nn.functional")
 def pairwise_distance(
-    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
-) -> Any:
+    x1: Value, x2: Value, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Value:
     """The norm of exponent p of x1 - x2 + eps over the last dimension."""
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
@@ -56,8 +59,8 @@ def difference_norm(difference: Any, p: float) -> Any:
     return p_norm(difference, p, -1)
 
 
-@composite(method=False)
-def pdist(input: Any, p: float = 2.0) -> Any:
+@composite(method=False, also="nn.functional")
+def pdist(input: Value, p: float = 2.0) -> Value:
     """The distances between all pairs of rows, each pair once."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist(): expected a matrix, got shape {list(input.shape)}")

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril
 from adjoint.ops.arranging.shape import expand, flip, narrow, transpose, unsqueeze
 from adjoint.ops.matrices.decompositions import (
@@ -35,8 +36,8 @@ class LUWithInfo(NamedTuple):
     info: Any
 
 
-@general(method=False)
-def first_zero_pivot(xp: Any, LU: Any) -> Any:
+@general(home=None)
+def first_zero_pivot(xp: Any, LU: Array) -> Array:
     """The place, counted from 1, of the first zero on the diagonal of U; 0 if there is none."""
     zeros = xp.diagonal(LU, 0, -2, -1) == 0
     if not zeros.shape[-1]:
@@ -44,8 +45,8 @@ def first_zero_pivot(xp: Any, LU: Any) -> Any:
     return xp.where(zeros.any(-1), xp.argmax(zeros, -1) + 1, 0).astype("int32")
 
 
-@composite(method=False)
-def linalg_lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> LUWithInfo:
+@composite(home="linalg")
+def linalg_lu_factor_ex(A: Value, *, pivot: bool = True, check_errors: bool = False) -> LUWithInfo:
     """linalg.lu_factor, and the place of the first zero on the diagonal of U, or 0."""
     packed, pivots = linalg_lu_factor(A, pivot=pivot)
     info = first_zero_pivot(packed.detach())
@@ -55,7 +56,7 @@ def linalg_lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = Fals
 
 
 @composite
-def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+def lu(A: Value, pivot: bool = True, get_infos: bool = False) -> Any:
     """L and U in one matrix and the exchanges of rows; see linalg.lu_factor."""
     packed, pivots = linalg_lu_factor(A, pivot=pivot)
     if not get_infos:
@@ -64,7 +65,7 @@ def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
 
 
 @composite
-def lu_solve(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
+def lu_solve(input: Value, LU_data: Value, LU_pivots: Value) -> Value:
     """The solution of A @ X = input with the LU factorization of A; see linalg.lu_solve."""
     if input.ndim < 2:
         raise RuntimeError(f"lu_solve(): input must be a matrix, got shape {list(input.shape)}")
@@ -80,7 +81,7 @@ class TriangularSolution(NamedTuple):
 
 @composite
 def triangular_solve(
-    input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    input: Value, A: Value, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> TriangularSolution:
     """The solution of A @ X = input, and A, of which one triangle is read."""
     for name, matrix in (("b", input), ("A", A)):
@@ -104,7 +105,7 @@ def _transposed(A: Any) -> Any:
 
 
 @general(input=refused_derivative("geqrf"), returns="a tau")
-def geqrf(xp: Any, input: Any) -> Any:
+def geqrf(xp: Any, input: Array) -> tuple[Array, Array]:
     """R on and above the diagonal, and below it and in tau the reflections whose product is Q."""
     check_matrices(input, square=False)
     turned, tau = xp.linalg.qr(input, mode="raw")
@@ -112,7 +113,9 @@ def geqrf(xp: Any, input: Any) -> Any:
 
 
 @composite
-def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+def ormqr(
+    input: Value, tau: Value, other: Value, left: bool = True, transpose: bool = False
+) -> Value:
     """Q @ other, or other @ Q unless left, for the Q of reflections that geqrf answers.
 
     With transpose the conjugate transpose of Q takes its place.
@@ -160,7 +163,9 @@ def _range_basis(A: Any, q: int, niter: int) -> Any:
 
 
 @composite(method=False)
-def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
+def svd_lowrank(
+    A: Value, q: int | None = 6, niter: int | None = 2, M: Value | None = None
+) -> tuple[Value, Value, Value]:
     """U, S and V with about U @ diag(S) @ V^H = A - M, of rank q."""
     rank = min(6 if q is None else q, *A.shape[-2:])
     count = _check_iterations("svd_lowrank", niter)
@@ -174,7 +179,9 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
 
 
 @composite(method=False)
-def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+def pca_lowrank(
+    A: Value, q: int | None = None, center: bool = True, niter: int = 2
+) -> tuple[Value, Value, Value]:
     """svd_lowrank of samples in rows, their mean taken off: V holds the principal directions."""
     smallest = min(A.shape[-2:])
     rank = min(6, smallest) if q is None else q
@@ -186,7 +193,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
 
 @composite(method=False)
 def lobpcg(
-    A: Any,
+    A: Value,
     k: int | None = None,
     B: Any = None,
     X: Any = None,
@@ -200,7 +207,7 @@ def lobpcg(
     ortho_iparams: Any = None,
     ortho_fparams: Any = None,
     ortho_bparams: Any = None,
-) -> Any:
+) -> tuple[Value, Value]:
     """The k largest eigenvalues (or smallest) of A u = λ B u, A symmetric, with their vectors u.
 
     A is dense here, so that its whole spectrum is computed and cut. What guides PyTorch's iteration

@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import (
     basic_index,
@@ -61,17 +62,19 @@ def is_vector(A: Any, B: Any) -> bool:
 # ---- inverses ----
 
 
-def _inverse_rule(grad: Any, inverse: Any) -> Any:
+def _inverse_rule(grad: Value, inverse: Any) -> Value:
     adjoint = mH(inverse)
     return -(adjoint @ grad @ adjoint)
 
 
 @general(
     A=lambda grad, result: _inverse_rule(grad, result),
-    method=False,
     saved_as={"result": "inverse"},
+    home="linalg",
+    numpy=True,
+    autocast="float32",
 )
-def linalg_inv(xp: Any, A: Any) -> Any:
+def linalg_inv(xp: Any, A: Array) -> Array:
     """The inverse of square matrices."""
     check_matrices(A)
     reason = "a singular matrix has no inverse; linalg.pinv gives what is nearest to one"
@@ -79,7 +82,7 @@ def linalg_inv(xp: Any, A: Any) -> Any:
 
 
 @composite
-def inverse(input: Any) -> Any:
+def inverse(input: Value) -> Value:
     """The inverse of square matrices."""
     return linalg_inv(input)
 
@@ -87,9 +90,10 @@ def inverse(input: Any) -> Any:
 @general(
     A=lambda grad0, result0: _inverse_rule(grad0, result0),
     returns="inverse info",
-    method=False,
+    home="linalg",
+    autocast="float32",
 )
-def linalg_inv_ex(xp: Any, A: Any, *, check_errors: bool = False) -> Any:
+def linalg_inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
     """The inverse, and 0 for each matrix that has one; the others become NaN."""
     check_matrices(A)
     singular = xp.linalg.slogdet(A)[0] == 0
@@ -110,7 +114,7 @@ def tolerance(xp: Any, largest: Any, A: Any, atol: Any, rtol: Any) -> Any:
     return xp.maximum(bound, xp.asarray(0.0 if atol is None else atol, dtype=largest.dtype))
 
 
-def _pseudo_inverse_rule(grad: Any, A: Any, result: Any) -> Any:
+def _pseudo_inverse_rule(grad: Value, A: Value, result: Value) -> Value:
     """Golub and Pereyra's derivative, for matrices of constant rank."""
     adjoint, back = mH(result), mH(grad)
     through_rows = back @ result @ adjoint
@@ -124,12 +128,12 @@ def _pseudo_inverse_rule(grad: Any, A: Any, result: Any) -> Any:
 
 @general(
     A=lambda grad, A, result: _pseudo_inverse_rule(grad, A, result),
-    method=False,
     node_name="LinalgPinvBackward0",
+    home=None,
 )
 def pseudo_inverse(
-    xp: Any, A: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False
-) -> Any:
+    xp: Any, A: Array, atol: Any = None, rtol: Any = None, hermitian: bool = False
+) -> Array:
     """The Moore-Penrose inverse; singular values up to the tolerance count as zero."""
     check_matrices(A, square=hermitian)
     if A.size == 0:
@@ -148,16 +152,21 @@ def pseudo_inverse(
     return xp.matmul(scaled, xp.conjugate(xp.swapaxes(left, -2, -1)))
 
 
-@composite(method=False)
+@composite(home="linalg", numpy=True)
 def linalg_pinv(
-    A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Any:
+    A: Value,
+    rcond: Any = None,
+    hermitian: bool = False,
+    *,
+    atol: Operand | None = None,
+    rtol: Any = None,
+) -> Value:
     """The Moore-Penrose inverse."""
     return pseudo_inverse(A, atol, rtol if rcond is None else rcond, hermitian)
 
 
 @composite
-def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+def pinverse(input: Value, rcond: float = 1e-15) -> Value:
     """The Moore-Penrose inverse."""
     return pseudo_inverse(input, None, rcond, False)
 
@@ -165,14 +174,14 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 # ---- determinants ----
 
 
-def _cofactors_rule(grad: Any, A: Any, result: Any) -> Any:
+def _cofactors_rule(grad: Value, A: Value, result: Value) -> Value:
     back, cofactors = mH(linalg_inv(A)), conj(result)
     weight = sum(grad * back, (-2, -1), True)
     return weight * cofactors - cofactors @ mT(grad) @ back
 
 
-@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), method=False)
-def cofactors(xp: Any, A: Any) -> Any:
+@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), home=None)
+def cofactors(xp: Any, A: Array) -> Array:
     """The matrix of cofactors, from singular values: it exists for singular matrices too."""
     left, values, right = xp.linalg.svd(A, full_matrices=False)
     others = xp.where(xp.eye(A.shape[-1], dtype=bool), 1, values[..., None, :])
@@ -183,21 +192,22 @@ def cofactors(xp: Any, A: Any) -> Any:
 
 @general(
     A=lambda grad, A: unsqueeze(unsqueeze(grad, -1), -1) * conj(cofactors(A)),
-    method=False,
+    home="linalg",
+    numpy=True,
 )
-def linalg_det(xp: Any, A: Any) -> Any:
+def linalg_det(xp: Any, A: Array) -> Array:
     """The determinant of square matrices."""
     check_matrices(A)
     return xp.linalg.det(A)
 
 
 @composite
-def det(input: Any) -> Any:
+def det(input: Value) -> Value:
     """The determinant of square matrices."""
     return linalg_det(input)
 
 
-def _slogdet_rule(grad0: Any, grad1: Any, result0: Any, A: Any) -> Any:
+def _slogdet_rule(grad0: Value, grad1: Value, result0: Value, A: Value) -> Value:
     """With t = tr(inverse @ dA): d sign = i sign Im t, and d logabsdet = Re t."""
     turn = grad0 * conj(result0)
     weight = grad1 + (turn - conj(turn)) / 2
@@ -207,9 +217,10 @@ def _slogdet_rule(grad0: Any, grad1: Any, result0: Any, A: Any) -> Any:
 @general(
     A=lambda grad0, grad1, result0, A: _slogdet_rule(grad0, grad1, result0, A),
     returns="sign logabsdet",
-    method=False,
+    home="linalg",
+    numpy=True,
 )
-def linalg_slogdet(xp: Any, A: Any) -> Any:
+def linalg_slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute value of the determinant."""
     check_matrices(A)
     sign, logarithm = xp.linalg.slogdet(A)
@@ -217,13 +228,13 @@ def linalg_slogdet(xp: Any, A: Any) -> Any:
 
 
 @composite
-def slogdet(input: Any) -> Any:
+def slogdet(input: Value) -> Any:
     """Sign and logarithm of the absolute value of the determinant."""
     return linalg_slogdet(input)
 
 
 @composite
-def logdet(input: Any) -> Any:
+def logdet(input: Value) -> Value:
     """The determinant's logarithm; NaN if it is negative."""
     sign, logarithm = linalg_slogdet(input)
     return logarithm + log(sign)
@@ -233,7 +244,7 @@ def logdet(input: Any) -> Any:
 
 
 def _solve_rule(
-    grad: Any, A: Any, result: Any, left: bool, needs: tuple[bool, bool]
+    grad: Value, A: Value, result: Value, left: bool, needs: tuple[bool, bool]
 ) -> tuple[Any, Any]:
     back = solve_matrix(mH(A), grad, left)
     if not needs[0]:
@@ -242,8 +253,10 @@ def _solve_rule(
     return -outer, back
 
 
-@general(joint=("A B", _solve_rule), method=False, node_name="LinalgSolveExBackward0")
-def solve_matrix(xp: Any, A: Any, B: Any, left: bool = True) -> Any:
+@general(
+    joint=("A B", _solve_rule), node_name="LinalgSolveExBackward0", home=None, autocast="float32"
+)
+def solve_matrix(xp: Any, A: Array, B: Array, left: bool = True) -> Array:
     """X with A @ X = B, or X @ A = B; both sides are matrices."""
     check_matrices(A)
     _check_equation(A, B, left)
@@ -275,8 +288,8 @@ def _check_equation(A: Any, B: Any, left: bool) -> None:
         raise RuntimeError(f"shapes {shapes_of(A, B)} do not fit the equation {equation}")
 
 
-@composite(method=False)
-def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
+@composite(home="linalg", numpy=True)
+def linalg_solve(A: Value, B: Value, *, left: bool = True) -> Value:
     """The solution of A @ X = B (left) or X @ A = B, for vectors or matrices B."""
     if not is_vector(A, B):
         return solve_matrix(A, B, left)
@@ -290,15 +303,15 @@ class SolveEx(NamedTuple):
     info: Any
 
 
-@general(method=False)
-def singular_info(xp: Any, A: Any) -> Any:
+@general(home=None)
+def singular_info(xp: Any, A: Array) -> Array:
     """1 for each singular matrix, 0 for the others."""
     check_matrices(A)
     return xp.asarray(xp.linalg.slogdet(A)[0] == 0, dtype="int32")
 
 
-@composite(method=False)
-def linalg_solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+@composite(home="linalg")
+def linalg_solve_ex(A: Value, B: Value, *, left: bool = True, check_errors: bool = False) -> Any:
     """The solution, and 0 for each matrix that has an inverse; the others' become NaN."""
     info = singular_info(A)
     if check_errors:
@@ -318,9 +331,9 @@ def _triangle(value: Any, upper: bool, unitriangular: bool) -> Any:
 
 
 def _triangular_rule(
-    grad: Any,
-    A: Any,
-    result: Any,
+    grad: Value,
+    A: Value,
+    result: Value,
     upper: bool,
     left: bool,
     unitriangular: bool,
@@ -335,10 +348,10 @@ def _triangular_rule(
     return -_triangle(outer, upper, unitriangular), back
 
 
-@general(joint=("A B", _triangular_rule), promotes="A B", method=False)
+@general(joint=("A B", _triangular_rule), promotes="A B", home="linalg")
 def linalg_solve_triangular(
-    xp: Any, A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Any:
+    xp: Any, A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Array:
     """The solution of A @ X = B (left) or X @ A = B, reading one triangle of A only."""
     check_matrices(A)
     _check_equation(A, B, left)
@@ -352,8 +365,8 @@ def linalg_solve_triangular(
     return X if left else xp.swapaxes(X, -2, -1)
 
 
-@general(method=False)
-def lstsq_facts(xp: Any, A: Any, rcond: Any = None) -> Any:
+@general(home=None, autocast="float32")
+def lstsq_facts(xp: Any, A: Array, rcond: Any = None) -> tuple[Array, Array]:
     """Rank and singular values of the left side of a least-squares problem."""
     check_matrices(A, square=False)
     values = xp.linalg.svd(A, compute_uv=False)
@@ -371,8 +384,8 @@ class Lstsq(NamedTuple):
     singular_values: Any
 
 
-@composite(method=False)
-def linalg_lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+@composite(home="linalg")
+def linalg_lstsq(A: Value, B: Value, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X that minimizes the norm of A @ X - B, and facts about the problem."""
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"lstsq: driver must be gels, gelsy, gelsd or gelss, got {driver!r}")
@@ -396,7 +409,7 @@ def linalg_lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None
 
 
 @composite
-def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
+def cholesky_solve(input: Value, L: Value, upper: bool = False) -> Value:
     """X with A @ X = input, for the Cholesky factor L of A."""
     lower = mH(L) if upper else L
     half = linalg_solve_triangular(lower, input, upper=False)
@@ -404,21 +417,21 @@ def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
 
 
 @composite
-def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+def cholesky_inverse(L: Value, upper: bool = False) -> Value:
     """The inverse of A, for the Cholesky factor L of A."""
     lower = mH(L) if upper else L
     inverse = linalg_solve_triangular(lower, identity_like(lower), upper=False)
     return matmul(mH(inverse), inverse)
 
 
-@composite(method=False)
-def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+@composite(home="linalg")
+def linalg_diagonal(A: Value, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """A view of the diagonals of matrices."""
     return diagonal(A, offset, dim1, dim2)
 
 
-@composite(method=False)
-def linalg_tensorinv(A: Any, ind: int = 2) -> Any:
+@composite(home="linalg")
+def linalg_tensorinv(A: Value, ind: int = 2) -> Value:
     """The inverse of the tensordot that sums over all but the first ind dimensions."""
     if ind <= 0:
         raise RuntimeError(f"tensorinv: ind must be positive, got {ind}")
@@ -431,8 +444,8 @@ def linalg_tensorinv(A: Any, ind: int = 2) -> Any:
     return reshape(linalg_inv(reshape(A, (size, size))), (*columns, *rows))
 
 
-@composite(method=False)
-def linalg_tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+@composite(home="linalg")
+def linalg_tensorsolve(A: Value, B: Value, dims: Any = None) -> Value:
     """X with tensordot(A, X, X.ndim) = B; dims of A are moved to its end first."""
     if dims is not None:
         moved = [d % A.ndim for d in dims]
@@ -448,15 +461,15 @@ def linalg_tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
 # ---- functions of matrices ----
 
 
-@general(input=lambda grad: zero_of(grad), method=False)
-def identity_like(xp: Any, input: Any) -> Any:
+@general(input=lambda grad: zero_of(grad), home=None)
+def identity_like(xp: Any, input: Array) -> Array:
     """Matrices in the shape of input, with 1 on the diagonal and 0 elsewhere."""
     rows, columns = input.shape[-2:]
     return xp.zeros(input.shape, input.dtype) + xp.eye(rows, columns, dtype=input.dtype)
 
 
-@composite(method=False)
-def linalg_matrix_power(A: Any, n: int) -> Any:
+@composite(home="linalg", numpy=True)
+def linalg_matrix_power(A: Value, n: int) -> Value:
     """The n-th power of square matrices by repeated squaring; negative n invert first."""
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"matrix_power: n must be an int, got {n!r}")
@@ -477,7 +490,7 @@ def linalg_matrix_power(A: Any, n: int) -> Any:
 
 
 @composite
-def matrix_power(input: Any, n: int) -> Any:
+def matrix_power(input: Value, n: int) -> Value:
     """The n-th power of square matrices."""
     return linalg_matrix_power(input, n)
 
@@ -493,7 +506,7 @@ _PADE = [
 _PADE_RADIUS = 5.371920351148152
 
 
-def _exponential_rule(grad: Any, A: Any) -> Any:
+def _exponential_rule(grad: Value, A: Value) -> Value:
     """exp of [[A, G], [0, A]] has the derivative at A in direction G in its corner."""
     back, size = mH(A), A.shape[-1]
     above, below = cat([back, grad], -1), cat([zero_of(back), back], -1)
@@ -501,8 +514,8 @@ def _exponential_rule(grad: Any, A: Any) -> Any:
     return narrow(narrow(both, -2, 0, size), -1, size, size)
 
 
-@general(A=lambda grad, A: _exponential_rule(grad, A), method=False)
-def linalg_matrix_exp(xp: Any, A: Any) -> Any:
+@general(A=lambda grad, A: _exponential_rule(grad, A), home="linalg")
+def linalg_matrix_exp(xp: Any, A: Array) -> Array:
     """The exponential of square matrices: a Padé approximant, scaled down and squared up."""
     check_matrices(A)
     if A.size == 0:
@@ -525,6 +538,6 @@ def linalg_matrix_exp(xp: Any, A: Any) -> Any:
 
 
 @composite
-def matrix_exp(input: Any) -> Any:
+def matrix_exp(input: Value) -> Value:
     """The exponential of square matrices."""
     return linalg_matrix_exp(input)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.call.dispatch import conj
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, permute, reshape, transpose, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.reduction import sum
 from adjoint.tensors.core import NDARRAY
-
-ALIASES = {"ger": "outer"}
 
 
 def mT(value: Any) -> Any:  # noqa: N802  as Tensor.mT
@@ -57,12 +56,12 @@ def _flat(value: Any) -> Any:
 # ---- matmul ----
 
 
-def _turned(grad: Any, other: Any) -> Any:
+def _turned(grad: Value, other: Value) -> Value:
     """grad @ other.T of few rows; OpenBLAS takes twice as long for a transposed factor."""
     return (other @ grad.T.copy()).T
 
 
-def _left_factor(grad: Any, other: Any) -> Any:
+def _left_factor(grad: Value, other: Value) -> Value:
     """Gradient of the left factor of a product."""
     if type(grad) is NDARRAY and grad.ndim == 2 == other.ndim and grad.shape[0] <= 64:
         return _turned(grad, conj(other))
@@ -73,7 +72,7 @@ def _left_factor(grad: Any, other: Any) -> Any:
     return grad @ mH(other)
 
 
-def _right_factor(grad: Any, input: Any, other_shape: Any) -> Any:
+def _right_factor(grad: Value, input: Value, other_shape: Any) -> Value:
     """Gradient of the right factor of a product."""
     if input.ndim == 1:
         if grad.ndim == 0:
@@ -92,8 +91,10 @@ def _right_factor(grad: Any, input: Any, other_shape: Any) -> Any:
     node_name="MmBackward0",
     saved_as={"other": "mat2"},
     exact_out=True,
+    also="linalg",
+    autocast="narrow",
 )
-def matmul(xp: Any, input: Any, other: Any) -> Any:
+def matmul(xp: Any, input: Array, other: Array) -> Array:
     """Matrix product of the last two dimensions, batches broadcast; 1-d operands are vectors."""
     same_dtype(input, other)
     return xp.matmul(input, other)
@@ -107,22 +108,23 @@ def _product(left: Any, right: Any, out: Any) -> Any:
 @multilinear(
     input=lambda grad, other: conj(other) @ mT(grad),
     other=lambda grad, input: conj(input) @ grad,
-    method=False,
+    home=None,
+    autocast="narrow",
 )
-def turned_product(xp: Any, input: Any, other: Any) -> Any:
+def turned_product(xp: Any, input: Array, other: Array) -> Array:
     """The transpose of one matrix times another: the gradient of linear's weight, in one step."""
     return xp.turned_product(input, other)
 
 
 @composite
-def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+def mm(input: Value, mat2: Value, *, out: Any = None) -> Value:
     """Product of two matrices."""
     _matrices(input, mat2)
     return _product(input, mat2, out)
 
 
 @composite
-def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+def bmm(input: Value, mat2: Value, *, out: Any = None) -> Value:
     """Products of two batches of matrices."""
     _matrices(input, mat2, ndim=3)
     if input.shape[0] != mat2.shape[0]:
@@ -131,7 +133,7 @@ def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 
 @composite
-def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
+def mv(input: Value, vec: Value, *, out: Any = None) -> Value:
     """Product of a matrix and a vector."""
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"mv: expected a matrix and a vector, got {shapes_of(input, vec)}")
@@ -149,7 +151,7 @@ def _vectors(name: str, input: Any, other: Any) -> None:
     input=lambda grad, tensor: grad * conj(tensor),
     tensor=lambda grad, input: grad * conj(input),
 )
-def dot(xp: Any, input: Any, tensor: Any) -> Any:
+def dot(xp: Any, input: Array, tensor: Array) -> Array:
     """Sum of the products of two vectors' elements."""
     _vectors("dot", input, tensor)
     same_dtype(input, tensor)
@@ -157,22 +159,22 @@ def dot(xp: Any, input: Any, tensor: Any) -> Any:
 
 
 @composite
-def vdot(input: Any, other: Any) -> Any:
+def vdot(input: Value, other: Value) -> Value:
     """Dot product of two vectors, the first conjugated."""
     _vectors("vdot", input, other)
     return dot(conj(input), other)
 
 
-@composite
-def outer(input: Any, vec2: Any) -> Any:
+@composite(also="ger", numpy=True)
+def outer(input: Value, vec2: Value) -> Value:
     """The matrix of all products of two vectors' elements."""
     if input.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(f"outer: expected two vectors, got shapes {shapes_of(input, vec2)}")
     return unsqueeze(input, 1) * vec2
 
 
-@composite
-def inner(input: Any, other: Any) -> Any:
+@composite(numpy=True)
+def inner(input: Value, other: Value) -> Value:
     """Sum of products over the last dimension of both; with a scalar, the plain product."""
     if input.ndim == 0 or other.ndim == 0:
         return input * other
@@ -189,7 +191,7 @@ def _scaled(value: Any, factor: Any) -> Any:
     return value if factor == 1 else value * factor
 
 
-def _scaled_back(grad: Any, factor: Any) -> Any:
+def _scaled_back(grad: Value, factor: Any) -> Value:
     """The gradient through a multiplication by a number."""
     return grad if factor == 1 else grad * conj(factor)
 
@@ -217,8 +219,11 @@ def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     mat2=lambda grad, mat1, alpha: _scaled_back(mH(mat1) @ grad, alpha),
     inplace=True,
     exact_out=True,
+    autocast="narrow",
 )
-def addmm(xp: Any, input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(
+    xp: Any, input: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
+) -> Array:
     """beta * input + alpha * (mat1 @ mat2)."""
     _matrices(mat1, mat2)
     same_dtype(mat1, mat2)
@@ -229,9 +234,9 @@ def addmm(xp: Any, input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: An
     input=lambda grad, beta: _scaled_back(grad, beta),
     mat=lambda grad, vec, alpha: _scaled_back(unsqueeze(grad, -1) * conj(vec), alpha),
     vec=lambda grad, mat, alpha: _scaled_back(mH(mat) @ grad, alpha),
-    inplace=True,
+    inplace="function",
 )
-def addmv(xp: Any, input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmv(xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """beta * input + alpha * (mat @ vec)."""
     if mat.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"expected a matrix and a vector, got shapes {shapes_of(mat, vec)}")
@@ -244,8 +249,11 @@ def addmv(xp: Any, input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any 
     batch1=lambda grad, batch2, alpha: _scaled_back(grad @ mH(batch2), alpha),
     batch2=lambda grad, batch1, alpha: _scaled_back(mH(batch1) @ grad, alpha),
     inplace=True,
+    autocast="narrow",
 )
-def baddbmm(xp: Any, input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def baddbmm(
+    xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
+) -> Array:
     """beta * input + alpha * (batch1 @ batch2), one product for each batch."""
     return _added(input, _batch_product(xp, batch1, batch2), beta, alpha)
 
@@ -255,8 +263,11 @@ def baddbmm(xp: Any, input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alp
     batch1=lambda grad, batch2, alpha: _scaled_back(grad @ mH(batch2), alpha),
     batch2=lambda grad, batch1, alpha: _scaled_back(mH(batch1) @ grad, alpha),
     inplace=True,
+    autocast="narrow",
 )
-def addbmm(xp: Any, input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addbmm(
+    xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
+) -> Array:
     """beta * input + alpha * the sum of batch1 @ batch2 over the batches."""
     product = _batch_product(xp, batch1, batch2)
     return _added(input, xp.sum(product, axis=0, dtype=product.dtype), beta, alpha)
@@ -277,7 +288,9 @@ def _batch_product(xp: Any, batch1: Any, batch2: Any) -> Any:
     promotes="input vec1 vec2",
     inplace=True,
 )
-def addr(xp: Any, input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addr(
+    xp: Any, input: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1
+) -> Array:
     """beta * input + alpha * the outer product of two vectors."""
     if vec1.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(f"expected two vectors, got shapes {shapes_of(vec1, vec2)}")
@@ -294,10 +307,11 @@ def _sizes(labels: str, shape: Any) -> dict[str, int]:
 @multilinear(
     input=lambda grad, other, left, right, out: contract(grad, conj(other), out, right, left),
     other=lambda grad, input, left, right, out: contract(conj(input), grad, left, out, right),
-    method=False,
     node_name="EinsumBackward0",
+    home=None,
+    autocast="narrow",
 )
-def contract(xp: Any, input: Any, other: Any, left: str, right: str, out: str) -> Any:
+def contract(xp: Any, input: Array, other: Array, left: str, right: str, out: str) -> Array:
     """The sum of products of two operands over the labels that `out` lacks.
 
     No label repeats within an operand, and each one of an operand is also in the other or in `out`;
@@ -438,8 +452,8 @@ def _from_sublists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return (f"{equation}->{letters(args[-1])}" if len(args) % 2 else equation), operands
 
 
-@composite(method=False)
-def einsum(*args: Any) -> Any:
+@composite(method=False, numpy=True)
+def einsum(*args: Any) -> Value:
     """Sums of products of operands, as 'ij,jk->ik' or lists of ints name their dimensions."""
     if len(args) < 2:
         raise ValueError("einsum(): needs an equation and at least one operand")
@@ -470,7 +484,7 @@ def einsum(*args: Any) -> Any:
 
 
 @composite(method=False)
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+def tensordot(a: Value, b: Value, dims: Any = 2) -> Value:
     """Sums of products over some dimensions of a and of b; the others stay, a's first."""
     if hasattr(dims, "tolist"):
         dims = dims.tolist()
@@ -501,8 +515,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 # ---- other products ----
 
 
-@composite
-def kron(input: Any, other: Any) -> Any:
+@composite(numpy=True)
+def kron(input: Value, other: Value) -> Value:
     """The Kronecker product: every element of input times all of other."""
     ndim = max(input.ndim, other.ndim)
     outer_shape = (1,) * (ndim - input.ndim) + tuple(input.shape)
@@ -515,9 +529,10 @@ def kron(input: Any, other: Any) -> Any:
 @multilinear(
     input=lambda grad, other, dim: linalg_cross(conj(other), grad, dim=dim),
     other=lambda grad, input, dim: linalg_cross(grad, conj(input), dim=dim),
-    method=False,
+    home="linalg",
+    numpy="cross linalg.cross",
 )
-def linalg_cross(xp: Any, input: Any, other: Any, *, dim: int = -1) -> Any:
+def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array:
     """Cross product of the vectors along dim."""
     same_dtype(input, other)
     if input.ndim != other.ndim:
@@ -529,7 +544,7 @@ def linalg_cross(xp: Any, input: Any, other: Any, *, dim: int = -1) -> Any:
 
 
 @composite
-def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     """Cross product of the vectors along dim; without it, the first dimension of size 3."""
     if dim is None:
         sizes = list(input.shape)
@@ -539,8 +554,8 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     return linalg_cross(input, other, dim=dim)
 
 
-@composite(method=False)
-def linalg_vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+@composite(home="linalg")
+def linalg_vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
     """Dot products of the vectors along dim, the first conjugated."""
     same_dtype(x, y)
     return sum(conj(x) * y, dim)
@@ -561,8 +576,8 @@ def _chain_order(sizes: list[int]) -> list[list[int]]:
     return split
 
 
-@composite(method=False)
-def linalg_multi_dot(tensors: Any) -> Any:
+@composite(home="linalg")
+def linalg_multi_dot(tensors: Sequence[Value]) -> Value:
     """Product of several matrices in the cheapest order; the first and last may be vectors."""
     operands = list(tensors)
     if len(operands) < 2:
@@ -591,7 +606,7 @@ def linalg_multi_dot(tensors: Any) -> Any:
 
 
 @composite(method=False)
-def chain_matmul(*matrices: Any) -> Any:
+def chain_matmul(*matrices: Value) -> Value:
     """Product of several matrices in the cheapest order."""
     _matrices(*matrices)
     return linalg_multi_dot(matrices) if len(matrices) > 1 else matrices[0]

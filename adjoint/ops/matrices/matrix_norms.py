@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.dtypes import FLOAT, as_dtype
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import basic_index, permute, reshape, unsqueeze
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.selection import choose
@@ -21,10 +22,10 @@ from adjoint.ops.same_dtype import same_kind
 MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 
-@composite(method=False)
+@composite(home="linalg")
 def linalg_vector_norm(
-    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    x: Value, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Value:
     """The norm of exponent ord of the elements over dim, or over all."""
     if isinstance(ord, str):
         raise TypeError(f"vector_norm: ord must be a number, got {ord!r}")
@@ -50,10 +51,10 @@ def _pair_last(A: Any, first: int, second: int) -> Any:
     return permute(A, [*order, first, second])
 
 
-@composite(method=False)
+@composite(home="linalg")
 def linalg_matrix_norm(
-    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    A: Value, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Value:
     """A norm of the matrices in the two dimensions dim: of their elements, or as an operator."""
     if A.ndim < 2:
         raise RuntimeError(f"matrix_norm: expected at least 2 dimensions, got {shapes_of(A)}")
@@ -84,10 +85,10 @@ def _without(value: Any, first: int, second: int) -> Any:
     return reshape(value, [n for d, n in enumerate(value.shape) if d not in (first, second)])
 
 
-@composite(method=False)
+@composite(home="linalg", numpy=True)
 def linalg_norm(
-    A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    A: Value, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Value:
     """A vector norm or a matrix norm, as dim and the number of dimensions say."""
     if ord is None:
         return linalg_vector_norm(A, 2, dim, keepdim, dtype=dtype)
@@ -105,8 +106,8 @@ def linalg_norm(
     return linalg_vector_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
-@composite(method=False)
-def linalg_cond(A: Any, p: Any = None) -> Any:
+@composite(home="linalg")
+def linalg_cond(A: Value, p: Any = None) -> Value:
     """The condition number with respect to a matrix norm; infinite for singular matrices."""
     if p in (None, 2, -2):
         values = linalg_svdvals(A)
@@ -119,8 +120,10 @@ def linalg_cond(A: Any, p: Any = None) -> Any:
     return choose(info > 0, math.inf, product)
 
 
-@general(method=False)
-def rank_of(xp: Any, A: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+@general(home=None, autocast="float32")
+def rank_of(
+    xp: Any, A: Array, atol: Any = None, rtol: Any = None, hermitian: bool = False
+) -> Array:
     """How many singular values are above the tolerance."""
     check_matrices(A, square=hermitian)
     if A.size == 0:
@@ -131,10 +134,10 @@ def rank_of(xp: Any, A: Any, atol: Any = None, rtol: Any = None, hermitian: bool
     return xp.sum(sizes > cutoff[..., None], axis=-1, dtype="int64")
 
 
-@composite(method=False)
+@composite(home="linalg")
 def linalg_matrix_rank(
-    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Any:
+    A: Value, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Value:
     """The rank: how many singular values are above the tolerance."""
     if tol is not None:
         atol, rtol = tol, 0.0
@@ -142,7 +145,7 @@ def linalg_matrix_rank(
 
 
 @composite(method=False)
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+def cdist(x1: Value, x2: Value, p: float = 2.0, compute_mode: str | None = None) -> Value:
     """Distances in the p-norm between all rows of x1 and all rows of x2."""
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"cdist: expected matrices of equal width, got {shapes_of(x1, x2)}")

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from adjoint.dtypes import bfloat16, float16, float32
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.shape import cat, flatten, narrow, permute, reshape, stack
 from adjoint.ops.neural.convolution import batched, each
@@ -76,7 +77,7 @@ def _adaptive_average(count: int) -> Any:
     """adaptive_avg_pool1d, adaptive_avg_pool2d or adaptive_avg_pool3d."""
     name = f"adaptive_avg_pool{count}d"
 
-    def function(input: Any, output_size: Any) -> Any:
+    def function(input: Value, output_size: Any) -> Value:
         if count > 1 and output_size in (1, (1,) * count, [1] * count):  # of any dimensions
             return mean(input, tuple(range(-count, 0)), True)
         sizes = _wanted(name, input, output_size)
@@ -84,7 +85,7 @@ def _adaptive_average(count: int) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Means of windows that are chosen so that the result is of output_size."
-    return composite(method=False)(function)
+    return composite(home="nn.functional", also="adjoint" if count == 1 else "")(function)
 
 
 adaptive_avg_pool1d = _adaptive_average(1)
@@ -92,8 +93,8 @@ adaptive_avg_pool2d = _adaptive_average(2)
 adaptive_avg_pool3d = _adaptive_average(3)
 
 
-@general(method=False)
-def window_places(xp: Any, index: Any, starts: Any, widths: Any, sizes: Any) -> Any:
+@general(home=None)
+def window_places(xp: Any, index: Array, starts: Any, widths: Any, sizes: Any) -> Array:
     """The places in a flattened image that index names in windows over it.
 
     The windows are of `widths`, and start along each dimension where `starts` says.
@@ -140,7 +141,7 @@ def _adaptive_max(count: int) -> Any:
     """adaptive_max_pool1d, adaptive_max_pool2d or adaptive_max_pool3d."""
     name = f"adaptive_max_pool{count}d"
 
-    def function(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    def function(input: Value, output_size: Any, return_indices: bool = False) -> Any:
         sizes = _wanted(name, input, output_size)
         if min(sizes) < 1:
             raise RuntimeError(f"{name}(): output_size must be positive, got {output_size}")
@@ -156,7 +157,7 @@ def _adaptive_max(count: int) -> Any:
         "Maxima of windows that are chosen so that the result is of output_size, and with "
         "return_indices their places in the input."
     )
-    return composite(method=False)(function)
+    return composite(home="nn.functional", without={"return_indices": Tensor})(function)
 
 
 adaptive_max_pool1d = _adaptive_max(1)
@@ -167,8 +168,8 @@ adaptive_max_pool3d = _adaptive_max(3)
 # ---- windows by chance ----
 
 
-@general(method=False)
-def random_windows(xp: Any, samples: Any, sizes: Any, wanted: Any, kernel: Any) -> Any:
+@general(home=None)
+def random_windows(xp: Any, samples: Array, sizes: Any, wanted: Any, kernel: Any) -> Array:
     """The places in a flattened image of windows whose distances samples decide.
 
     samples is (batch, channels, dimensions), of numbers in [0, 1); the result is
@@ -221,12 +222,12 @@ def _fractional(count: int) -> Any:
     name = f"fractional_max_pool{count}d"
 
     def function(
-        input: Any,
+        input: Value,
         kernel_size: Any,
         output_size: Any = None,
         output_ratio: Any = None,
         return_indices: bool = False,
-        _random_samples: Any = None,
+        _random_samples: Value | None = None,
     ) -> Any:
         if isinstance(kernel_size, (tuple, list)) and len(kernel_size) != count:
             raise RuntimeError(
@@ -256,7 +257,7 @@ def _fractional(count: int) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Maxima of windows at distances drawn by chance."
-    return composite(method=False)(function)
+    return composite(home="nn.functional", without={"return_indices": Tensor})(function)
 
 
 fractional_max_pool2d = _fractional(2)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.dtypes import BOOL, bool_ as boolean, category_of, float32
+from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.arrange import repeat_interleave
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.matrices.matmul import matmul, mT
@@ -31,17 +32,17 @@ def _matches(query: Any, key: Any, mask: Any, scale: float, causal: bool) -> Any
 
 
 def _attend_rule(
-    grad: Any,
+    grad: Value,
     query: Any,
     key: Any,
     value: Any,
     mask: Any,
     scale: float,
     causal: bool,
-    result: Any,
+    result: Value,
     hidden: Any,
     needs: Any,
-) -> Any:
+) -> Values:
     """From the weights that forward has kept; where it is recorded, from queries and keys again."""
     recorded = isinstance(grad, TensorCore)
     weights = _matches(query, key, mask, scale, causal) if recorded else hidden
@@ -66,11 +67,14 @@ def _attend_rule(
 @general(
     joint=("query key value mask", _attend_rule),
     hides=True,
-    method=False,
     wide="rules",
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
+    home=None,
+    autocast="narrow",
 )
-def attend(xp: Any, query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool) -> Any:
+def attend(
+    xp: Any, query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
+) -> Any:
     """softmax(query @ key.T * scale + mask) @ value, in one step."""
     kind = query.dtype
     scores = xp.matmul(widened(query) * xp.asarray(scale, widened(query).dtype), mT(widened(key)))
@@ -93,23 +97,23 @@ def attend(xp: Any, query: Any, key: Any, value: Any, mask: Any, scale: float, c
     return narrowed(xp.matmul(weights, widened(value)), kind), weights
 
 
-@general(method=False)
-def lower_mask(xp: Any, like: Any, rows: int, columns: int) -> Any:
+@general(home=None)
+def lower_mask(xp: Any, like: Array, rows: int, columns: int) -> Array:
     """A lower triangle of True on the device of `like`."""
     return xp.tril(xp.ones((rows, columns), "bool"))
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: Value,
+    key: Value,
+    value: Value,
+    attn_mask: Value | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> Value:
     """softmax(query @ key.T * scale + mask) @ value."""
     if is_causal and attn_mask is not None:
         raise RuntimeError("give attn_mask or is_causal=True, not both")

@@ -4,6 +4,7 @@ from typing import Any
 
 from adjoint.call.context import is_grad_enabled
 from adjoint.dtypes import FLOAT, category_of, int64, uint8, uint64
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import gather, getitem
 from adjoint.ops.arranging.positions import one_hot
 from adjoint.ops.arranging.shape import reshape, unsqueeze
@@ -45,24 +46,27 @@ def _open_index(xp: Any, target: Any, safe: Any) -> tuple[Any, ...]:
     input=lambda grad, input_shape, target, ignore_index: _spread_losses(
         grad, target, input_shape, ignore_index
     ),
-    method=False,
+    home=None,
+    autocast="float32",
 )
-def picked_losses(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
+def picked_losses(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Array:
     """-input at the target class of each sample; 0 where the target is ignored."""
     safe, counted = _pick(xp, input, target, ignore_index)
     picked = input[_open_index(xp, target, safe)]
     return xp.where(counted, -picked, xp.zeros((), picked.dtype))
 
 
-def _spread_losses(grad: Any, target: Any, shape: Any, ignore_index: int) -> Any:
+def _spread_losses(grad: Value, target: Value, shape: Any, ignore_index: int) -> Value:
     return spread_losses(grad, target, tuple(shape), ignore_index)
 
 
 @general(
     input=lambda grad, target, ignore_index: picked_losses(grad, target, ignore_index),
-    method=False,
+    home=None,
 )
-def spread_losses(xp: Any, input: Any, target: Any, shape: Any, ignore_index: int = -100) -> Any:
+def spread_losses(
+    xp: Any, input: Array, target: Array, shape: Any, ignore_index: int = -100
+) -> Array:
     """Zeros of `shape` with -input at the target classes: the gradient of picked_losses."""
     safe, counted = _pick(xp, xp.zeros((1, shape[1]), "bool"), target, ignore_index)
     zeros = xp.zeros(shape, input.dtype)
@@ -84,16 +88,16 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
         raise RuntimeError("the loss has no derivative by weight; detach() it first")
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def nll_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Value,
+    target: Value,
+    weight: Value | None = None,
     size_average: Any = None,
     ignore_index: int = -100,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """The negative log likelihood of the target classes, given log-probabilities."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     if input.ndim == 1:
@@ -140,7 +144,9 @@ def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
     return shifted, xp.library.exp(shifted)
 
 
-def _cross_entropy_rule(grad: Any, input: Any, target: Any, ignore_index: int, hidden: Any) -> Any:
+def _cross_entropy_rule(
+    grad: Value, input: Value, target: Value, ignore_index: int, hidden: Any
+) -> Value:
     """By the slope that forward has kept; where it is recorded, from the input again."""
     if isinstance(grad, TensorCore):
         return grad * class_slope(input, target, ignore_index)
@@ -150,11 +156,12 @@ def _cross_entropy_rule(grad: Any, input: Any, target: Any, ignore_index: int, h
 @general(
     input=_cross_entropy_rule,
     hides=True,
-    method=False,
     wide=True,
     node_name="NllLossBackward0",
+    home=None,
+    autocast="float32",
 )
-def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
+def mean_cross_entropy(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     places = xp.places_of(safe, input.shape[1])
@@ -182,7 +189,7 @@ def _slope(xp: Any, shares: Any, places: Any, counted: Any, count: Any) -> Any:
     return xp.into(xp.multiply, shares, shares, _share(xp, count, shares.dtype))
 
 
-def _slope_rule(grad: Any, input: Any, target: Any, ignore_index: int) -> Any:
+def _slope_rule(grad: Value, input: Value, target: Value, ignore_index: int) -> Value:
     """The derivative of softmax, each row by its share of the mean."""
     if isinstance(grad, TensorCore):
         kept = target != ignore_index
@@ -204,25 +211,25 @@ def _shares(xp: Any, input: Any) -> Any:
     return xp.into(xp.library.divide, powers, powers, xp.row_sums(powers))
 
 
-@general(input=_slope_rule, method=False, wide=True)
-def class_slope(xp: Any, input: Any, target: Any, ignore_index: int = -100) -> Any:
+@general(input=_slope_rule, wide=True, home=None)
+def class_slope(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Array:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
     shares = _shares(xp, input)
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     return _slope(xp, shares, xp.places_of(safe, input.shape[1]), counted, count)
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Value,
+    target: Value,
+    weight: Value | None = None,
     size_average: Any = None,
     ignore_index: int = -100,
     reduce: Any = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> Any:
+) -> Value:
     """The cross entropy of softmax(input) against class numbers or class probabilities."""
     if size_average is not None or reduce is not None:
         reduction = chosen_reduction(reduction, size_average, reduce)
@@ -293,17 +300,17 @@ def _batched_rows(name: str, input: Any, target: Any, labels: int) -> tuple[Any,
     return rows, wanted
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def multi_margin_loss(
-    input: Any,
-    target: Any,
+    input: Value,
+    target: Value,
     p: int = 1,
     margin: float = 1.0,
-    weight: Any = None,
+    weight: Value | None = None,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """What the score of the target class lacks to exceed each other by a margin."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -325,10 +332,14 @@ def multi_margin_loss(
     return reduced(reshape(losses, tuple(target.shape)), reduction)
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def multilabel_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
+    input: Value,
+    target: Value,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Value:
     """What the scores of the target classes lack to exceed all others by 1.
 
     The classes of a row are those before the first -1.
@@ -344,15 +355,15 @@ def multilabel_margin_loss(
     return reduced(losses if input.ndim == 2 else reshape(losses, ()), reduction)
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def multilabel_soft_margin_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Value,
+    target: Value,
+    weight: Value | None = None,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """The mean over classes of the cross entropy of sigmoid(input) against targets 0 and 1."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))

@@ -8,6 +8,7 @@ from typing import Any
 
 from adjoint.backends.convolution import Layout
 from adjoint.call.dispatch import conj
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import permute, reshape
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.cumulative import narrowed, widened
@@ -16,7 +17,7 @@ from adjoint.ops.reducing.reduction import sum
 # ---- the three products ----
 
 
-def _bias_rule(grad: Any) -> Any:
+def _bias_rule(grad: Value) -> Value:
     return sum(grad, (0, *range(2, grad.ndim)))
 
 
@@ -86,19 +87,20 @@ def _convolve_jvp(
     ),
     bias=_bias_rule,
     jvp=_convolve_jvp,
-    method=False,
     node_name="ConvolutionBackward0",
+    home=None,
+    autocast="narrow",
 )
 def convolve(
     xp: Any,
-    images: Any,
-    weight: Any,
-    bias: Any,
+    images: Array,
+    weight: Array,
+    bias: Array,
     stride: Any,
     padding: Any,
     dilation: Any,
     groups: int,
-) -> Any:
+) -> Array:
     """The product of each filter with each window of the images; padding is a pair for each size.
 
     Images are (batch, channels, *sizes).
@@ -143,20 +145,21 @@ def _convolve_back_jvp(
     ),
     bias=_bias_rule,
     jvp=_convolve_back_jvp,
-    method=False,
     node_name="ConvolutionBackward0",
+    home=None,
+    autocast="narrow",
 )
 def convolve_back(
     xp: Any,
-    images: Any,
-    weight: Any,
-    bias: Any,
+    images: Array,
+    weight: Array,
+    bias: Array,
     sizes: Any,
     stride: Any,
     padding: Any,
     dilation: Any,
     groups: int,
-) -> Any:
+) -> Array:
     """The transposed convolution, whose results are of `sizes`: the gradient of convolve's images.
 
     `images` has one element for each window of the result.
@@ -174,19 +177,19 @@ def convolve_back(
     other=lambda grad, images, stride, padding, dilation, groups: convolve(
         conj(images), grad, None, stride, padding, dilation, groups
     ),
-    method=False,
     node_name="ConvolutionBackward0",
+    home=None,
 )
 def convolve_filters(
     xp: Any,
-    images: Any,
-    other: Any,
+    images: Array,
+    other: Array,
     kernel: Any,
     stride: Any,
     padding: Any,
     dilation: Any,
     groups: int,
-) -> Any:
+) -> Array:
     """For each place in a window, its product with `other`: the gradient of convolve's weight."""
     layout = Layout(kernel, stride, padding, dilation, groups)
     return narrowed(xp.convolve_filters(widened(images), widened(other), layout), images.dtype)
@@ -283,14 +286,14 @@ def _convolution(count: int, things: str) -> Any:
     name = f"conv{count}d"
 
     def function(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
+        input: Value,
+        weight: Value,
+        bias: Value | None = None,
         stride: Any = 1,
         padding: Any = 0,
         dilation: Any = 1,
         groups: int = 1,
-    ) -> Any:
+    ) -> Value:
         _check(name, input, weight, bias, groups, False)
         strides, dilations = _steps(name, count, stride, dilation)
         sides = _sides(name, padding, tuple(weight.shape[2:]), strides, dilations)
@@ -302,7 +305,7 @@ def _convolution(count: int, things: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The cross-correlation of {things} with a bank of filters."
-    return composite(method=False)(function)
+    return composite(method=False, also="nn.functional")(function)
 
 
 def _transposed(count: int, things: str) -> Any:
@@ -310,15 +313,15 @@ def _transposed(count: int, things: str) -> Any:
     name = f"conv_transpose{count}d"
 
     def function(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
+        input: Value,
+        weight: Value,
+        bias: Value | None = None,
         stride: Any = 1,
         padding: Any = 0,
         output_padding: Any = 0,
         groups: int = 1,
         dilation: Any = 1,
-    ) -> Any:
+    ) -> Value:
         _check(name, input, weight, bias, groups, True)
         strides, dilations = _steps(name, count, stride, dilation)
         sides = each(padding, count, f"{name}(): padding")
@@ -350,7 +353,7 @@ def _transposed(count: int, things: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The transposed convolution of {things}, the gradient of a convolution."
-    return composite(method=False)(function)
+    return composite(method=False, also="nn.functional")(function)
 
 
 conv1d = _convolution(1, "sequences")
@@ -361,8 +364,8 @@ conv_transpose2d = _transposed(2, "images")
 conv_transpose3d = _transposed(3, "volumes")
 
 
-@composite
-def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+@composite(also="nn.functional")
+def conv_tbc(input: Value, weight: Value, bias: Value, pad: int = 0) -> Value:
     """conv1d of (time, batch, channels) with filters of (width, channels, filters)."""
     out = conv1d(permute(input, 1, 2, 0), permute(weight, 2, 1, 0), bias, 1, pad)
     return permute(out, 2, 0, 1)

@@ -9,6 +9,7 @@ import operator
 from typing import Any
 
 from adjoint.dtypes import FLOAT, INTEGER, category_of
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.elementwise.arithmetic import div
 from adjoint.ops.neural.losses import check_reduction, reduced
@@ -69,32 +70,33 @@ def _emitted(xp: Any, log_probs: Any, labels: Any) -> Any:
 
 
 def _path_rule(
-    grad: Any,
+    grad: Value,
     log_probs: Any,
     targets: Any,
     input_lengths: Any,
     target_lengths: Any,
     blank: int,
     zero_infinity: bool,
-) -> Any:
+) -> Value:
     lengths = (input_lengths, target_lengths)
     return path_slopes(grad, log_probs, targets, *lengths, blank, zero_infinity)
 
 
 @general(
     log_probs=_path_rule,
-    method=False,
     node_name="CtcLossBackward0",
+    home=None,
+    autocast="float32",
 )
 def path_losses(
     xp: Any,
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Array,
+    targets: Array,
+    input_lengths: Array,
+    target_lengths: Array,
     blank: int,
     zero_infinity: bool,
-) -> Any:
+) -> Array:
     """For each sample -log of the probability of its labels."""
     labels, skips = _states(xp, targets, blank)
     with xp.errstate(all="ignore"):
@@ -110,18 +112,18 @@ def path_losses(
 @general(
     grad=refused_derivative("the gradient of ctc_loss"),
     log_probs=refused_derivative("the gradient of ctc_loss"),
-    method=False,
+    home=None,
 )
 def path_slopes(
     xp: Any,
-    grad: Any,
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    grad: Array,
+    log_probs: Array,
+    targets: Array,
+    input_lengths: Array,
+    target_lengths: Array,
     blank: int,
     zero_infinity: bool,
-) -> Any:
+) -> Array:
     """The gradient of path_losses, for log_probs that are a log_softmax.
 
     What the probability of a class in a frame is, less how often paths of the labels pass it: this
@@ -166,8 +168,8 @@ def path_slopes(
     return (slopes * grad[:, None]).astype(log_probs.dtype)
 
 
-@general(method=False)
-def padded_targets(xp: Any, targets: Any, lengths: Any, blank: int) -> Any:
+@general(home=None)
+def padded_targets(xp: Any, targets: Array, lengths: Array, blank: int) -> Array:
     """Targets as a matrix with a row a sample, `blank` where there is none."""
     longest = int(xp.max(lengths, initial=0))
     columns = xp.arange(longest)
@@ -196,16 +198,19 @@ def _lengths(name: str, value: Any, batch: int, most: int) -> list[int]:
     return numbers
 
 
-@composite(method=False)
+@composite(
+    home="nn.functional",
+    native="log_probs targets input_lengths target_lengths [blank reduction zero_infinity]",
+)
 def ctc_loss(
-    log_probs: Any,
-    targets: Any,
+    log_probs: Value,
+    targets: Value,
     input_lengths: Any,
     target_lengths: Any,
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
-) -> Any:
+) -> Value:
     """-log of the probability of label sequences; log_probs is (frames, batch, classes)."""
     check_reduction(reduction)
     if category_of(log_probs.array.dtype) < FLOAT:

@@ -4,6 +4,7 @@ from typing import Any
 
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
+from adjoint.ops.annotations import Value
 from adjoint.ops.elementwise.arithmetic import add, mul
 from adjoint.ops.op import composite
 from adjoint.random import chosen
@@ -57,18 +58,18 @@ def dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, al
 
 
 @composite(method=False)
-def alpha_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
+def alpha_dropout(input: Value, p: float = 0.5, train: bool = False) -> Value:
     """Dropout for selu: mean 0 and variance 1 stay."""
     return dropped(input, p, train, False, False, True)
 
 
 @composite(method=False)
-def feature_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
+def feature_dropout(input: Value, p: float = 0.5, train: bool = False) -> Value:
     """Zero each channel with probability p and scale the others so that the mean stays."""
     return dropped(input, p, train, False, True, False)
 
 
 @composite(method=False)
-def feature_alpha_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
+def feature_alpha_dropout(input: Value, p: float = 0.5, train: bool = False) -> Value:
     """Dropout of channels for selu: mean 0 and variance 1 stay."""
     return dropped(input, p, train, False, True, True)

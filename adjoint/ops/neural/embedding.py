@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from adjoint.call.context import change_grad_enabled
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import getitem, setitem_
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.arranging.writing import index_add
@@ -23,12 +24,12 @@ from adjoint.ops.same_dtype import same_kind
     weight=lambda grad, weight_shape, indices, padding_idx, by_frequency: summed_rows(
         _balanced(grad, indices, padding_idx, by_frequency), indices, weight_shape[0]
     ),
-    method=False,
     node_name="EmbeddingBackward0",
+    home=None,
 )
 def embedded(
-    xp: Any, weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bool = False
-) -> Any:
+    xp: Any, weight: Array, indices: Array, padding_idx: int = -1, by_frequency: bool = False
+) -> Array:
     """The rows of weight that indices name.
 
     The gradient passes over padding_idx, and by_frequency divides it by how often a row was used.
@@ -37,22 +38,22 @@ def embedded(
     return xp.take(weight, indices, 0)
 
 
-def _balanced(grad: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
+def _balanced(grad: Value, indices: Any, padding_idx: int, by_frequency: bool) -> Value:
     if padding_idx >= 0:  # replaced, not multiplied: what is passed over may be NaN
         grad = where(unsqueeze(indices != padding_idx, -1), grad, 0)
     return grad * row_factors(grad, indices) if by_frequency else grad
 
 
-@general(method=False)
-def row_factors(xp: Any, like: Any, indices: Any) -> Any:
+@general(home=None)
+def row_factors(xp: Any, like: Array, indices: Array) -> Array:
     """One divided by how often each index was used, in the data type of `like`."""
     flat = indices.reshape(-1)
     counts = xp.bincount(flat)[flat].reshape(indices.shape)
     return xp.expand_dims(1 / counts.astype(like.dtype), -1)
 
 
-@linear(input=lambda grad, indices: embedded(grad, indices), method=False)
-def summed_rows(xp: Any, input: Any, indices: Any, count: int) -> Any:
+@linear(input=lambda grad, indices: embedded(grad, indices), home=None)
+def summed_rows(xp: Any, input: Array, indices: Array, count: int) -> Array:
     """A table of `count` rows, each the sum of those of input whose index it is."""
     width = input.shape[-1]
     rows = input.reshape(math.prod(indices.shape), width)
@@ -97,16 +98,16 @@ def _refuse_sparse(name: str, sparse: bool) -> None:
         )
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def embedding(
-    input: Any,
-    weight: Any,
+    input: Value,
+    weight: Value,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
-) -> Any:
+) -> Value:
     """The row of weight for each index of input."""
     _refuse_sparse("embedding", sparse)
     if weight.ndim != 2:
@@ -121,14 +122,14 @@ def embedding(
 # ---- bags ----
 
 
-@general(method=False)
-def bag_numbers(xp: Any, offsets: Any, count: int) -> Any:
+@general(home=None)
+def bag_numbers(xp: Any, offsets: Array, count: int) -> Array:
     """For each of `count` places the bag it lies in, given where the bags start."""
     return (xp.searchsorted(offsets, xp.arange(count), side="right") - 1).astype("int64")
 
 
-@general(method=False)
-def bag_places(xp: Any, bags: Any, counted: Any, count: int) -> Any:
+@general(home=None)
+def bag_places(xp: Any, bags: Array, counted: Array, count: int) -> Array:
     """The places of each of `count` bags, filled up with -1; places that don't count are left out.
 
     One column more than the longest bag needs, so that an empty one has a place too.
@@ -178,20 +179,20 @@ def _largest(rows: Any, bags: Any, counted: Any, count: int) -> Any:
     return where(best == float("-inf"), 0.0, best)
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def embedding_bag(
-    input: Any,
-    weight: Any,
-    offsets: Any = None,
+    input: Value,
+    weight: Value,
+    offsets: Value | None = None,
     max_norm: float | None = None,
     norm_type: float = 2,
     scale_grad_by_freq: bool = False,
     mode: str = "mean",
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: Value | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Any:
+) -> Value:
     """The sum, mean or maximum of the rows of weight that the indices of each bag name."""
     _refuse_sparse("embedding_bag", sparse)
     if mode not in ("sum", "mean", "max"):

@@ -2,8 +2,10 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, flatten, reshape, unbind, unsqueeze
 from adjoint.ops.elementwise.arithmetic import abs, fmod
 from adjoint.ops.elementwise.rounding import floor, round
@@ -43,8 +45,8 @@ def _bordered(places: Any, size: int, padding_mode: str, align: bool) -> Any:
     return clamp(places, 0, size - 1)
 
 
-@general(method=False)
-def pixel_numbers(xp: Any, rows: Any, sizes: Any) -> tuple[Any, Any]:
+@general(home=None)
+def pixel_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> tuple[Any, Any]:
     """Whole coordinates, a list of arrays, as places in a flattened image, and which are inside."""
     total: Any = 0
     inside: Any = True
@@ -125,14 +127,14 @@ def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
         raise RuntimeError("grid_sample(): bicubic interpolation is for images, not for volumes")
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def grid_sample(
-    input: Any,
-    grid: Any,
+    input: Value,
+    grid: Value,
     mode: str = "bilinear",
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
-) -> Any:
+) -> Value:
     """Images read at the places of a grid, from (-1, -1), one corner, to (1, 1), the other."""
     _check_grid(input, grid, mode, padding_mode)
     align = bool(align_corners)
@@ -172,24 +174,24 @@ def _base_grid(xp: Any, sizes: Any, align: bool, kind: Any) -> Any:
 
 @linear(
     theta=lambda grad, sizes, align: mapped_back(grad, sizes, align),
-    method=False,
     node_name="AffineGridGeneratorBackward0",
+    home=None,
 )
-def mapped_grid(xp: Any, theta: Any, sizes: Any, align: bool) -> Any:
+def mapped_grid(xp: Any, theta: Array, sizes: Any, align: bool) -> Array:
     """The coordinates of all pixels, mapped by each matrix of a batch."""
     places = xp.matmul(_base_grid(xp, sizes, align, theta.dtype), theta.swapaxes(-1, -2))
     return places.reshape(theta.shape[0], *sizes, len(sizes))
 
 
-@linear(input=lambda grad, sizes, align: mapped_grid(grad, sizes, align), method=False)
-def mapped_back(xp: Any, input: Any, sizes: Any, align: bool) -> Any:
+@linear(input=lambda grad, sizes, align: mapped_grid(grad, sizes, align), home=None)
+def mapped_back(xp: Any, input: Array, sizes: Any, align: bool) -> Array:
     """For each matrix, its places times the coordinates of all pixels: mapped_grid's gradient."""
     places = input.reshape(input.shape[0], math.prod(sizes), len(sizes))
     return xp.matmul(places.swapaxes(-1, -2), _base_grid(xp, sizes, align, input.dtype))
 
 
-@composite(method=False)
-def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+@composite(home="nn.functional")
+def affine_grid(theta: Value, size: Any, align_corners: bool | None = None) -> Value:
     """The grid, for grid_sample, of an affine map of each image of a batch."""
     if not theta.is_floating_point():
         raise ValueError(f"affine_grid(): expected floating point theta, got {theta.dtype}")

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from adjoint.call.dispatch import conj
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.matrices.matmul import einsum, turned_product
@@ -17,7 +18,7 @@ def _rows(x: Any) -> Any:
     return x if x.ndim == 2 else reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
-def _linear_input(grad: Any, weight: Any) -> Any:
+def _linear_input(grad: Value, weight: Value) -> Value:
     if weight.ndim == 1:
         return reshape(grad, (*grad.shape, 1)) * conj(weight)
     if type(grad) is NDARRAY and grad.size:
@@ -28,26 +29,26 @@ def _linear_input(grad: Any, weight: Any) -> Any:
     return grad @ conj(weight)
 
 
-def _linear_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
+def _linear_weight(grad: Value, input: Value, weight_shape: Any) -> Value:
     rows = conj(_rows(input))
     if len(weight_shape) == 1:
         return reshape(grad, (-1,)) @ rows
     return turned_product(_rows(grad), rows)
 
 
-@linear_family(input=lambda grad: column_sums(grad), method=False)
-def equal_rows(xp: Any, input: Any, shape: Any) -> Any:
+@linear_family(input=lambda grad: column_sums(grad), home=None)
+def equal_rows(xp: Any, input: Array, shape: Any) -> Array:
     """A matrix all of whose rows are input: the gradient of column_sums."""
     return xp.array(xp.broadcast_to(input, shape))
 
 
-@linear_family(input=lambda grad, input_shape: equal_rows(grad, input_shape), method=False)
-def column_sums(xp: Any, input: Any) -> Any:
+@linear_family(input=lambda grad, input_shape: equal_rows(grad, input_shape), home=None)
+def column_sums(xp: Any, input: Array) -> Array:
     """The sum over the rows of a matrix."""
     return xp.column_sums(input)
 
 
-def _linear_bias(grad: Any) -> Any:
+def _linear_bias(grad: Value) -> Value:
     if grad.ndim == 2:
         return column_sums(grad)
     return sum(grad, tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
@@ -60,9 +61,10 @@ def _linear_bias(grad: Any) -> Any:
     jvp=lambda input, weight, input_tangent, weight_tangent, bias_tangent, result: _linear_jvp(
         input, weight, input_tangent, weight_tangent, bias_tangent, result
     ),
-    method=False,
+    home="nn.functional",
+    autocast="narrow",
 )
-def linear(xp: Any, input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> Array:
     """input @ weight.T + bias."""
     kind = weight.dtype
     if input.dtype is not kind and input.dtype != kind:
@@ -97,8 +99,8 @@ def _linear_jvp(
     return bias_tangent + (0 * result if total is None else total)
 
 
-@composite(method=False)
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+@composite(method=False, also="nn.functional")
+def bilinear(input1: Value, input2: Value, weight: Value, bias: Value | None = None) -> Value:
     """For each matrix of weight the product input1 @ matrix @ input2, plus bias."""
     if weight.ndim != 3 or (input1.shape[-1], input2.shape[-1]) != tuple(weight.shape[1:]):
         raise RuntimeError(

@@ -4,6 +4,7 @@ import math
 import warnings
 from typing import Any
 
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import unsqueeze
 from adjoint.ops.dims import broadcast_shape
 from adjoint.ops.elementwise.activation import logsigmoid, sigmoid, softplus
@@ -78,28 +79,29 @@ def _same_shape(name: str, input: Any, target: Any) -> None:
 @elementwise(
     input=lambda grad, input, target: grad * (2 * (input - target)),
     target=lambda grad, input, target: grad * (2 * (target - input)),
-    method=False,
     inplace=False,
     node_name="MseLossBackward0",
+    home=None,
 )
-def squared_error(xp: Any, input: Any, target: Any) -> Any:
+def squared_error(xp: Any, input: Array, target: Array) -> Array:
     """The square of the difference."""
     difference = xp.subtract(input, target)
     return xp.multiply(difference, difference)
 
 
-def _mean_error_rule(grad: Any, input: Any, target: Any, needs: Any) -> tuple[Any, Any]:
+def _mean_error_rule(grad: Value, input: Value, target: Value, needs: Any) -> tuple[Any, Any]:
     slope = (input - target) * (grad * (2 / max(math.prod(input.shape), 1)))
     return slope if needs[0] else None, -slope if needs[1] else None
 
 
 @general(
     joint=("input target", _mean_error_rule),
-    method=False,
     promotes="input target",
     node_name="MseLossBackward0",
+    home=None,
+    autocast="float32",
 )
-def mean_squared_error(xp: Any, input: Any, target: Any) -> Any:
+def mean_squared_error(xp: Any, input: Array, target: Array) -> Array:
     """The mean of the squares of the differences of two tensors of one shape, in one step."""
     difference = (widened(input) - widened(target)).reshape(-1)
     if not difference.size:
@@ -107,15 +109,15 @@ def mean_squared_error(xp: Any, input: Any, target: Any) -> Any:
     return narrowed(xp.asarray(xp.dot(difference, difference) / difference.size), input.dtype)
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def mse_loss(
-    input: Any,
-    target: Any,
+    input: Value,
+    target: Value,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
+    weight: Value | None = None,
+) -> Value:
     """The squared difference."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("mse_loss", input, target)
@@ -140,15 +142,15 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     return reduced(losses * weight, reduction, sum(weight))
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def l1_loss(
-    input: Any,
-    target: Any,
+    input: Value,
+    target: Value,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
+    weight: Value | None = None,
+) -> Value:
     """The absolute difference."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("l1_loss", input, target)
@@ -164,21 +166,26 @@ def _bounded_slope(difference: Any, bound: float) -> Any:
 @elementwise(
     input=lambda grad, input, target, delta: grad * _bounded_slope(input - target, delta),
     target=lambda grad, input, target, delta: grad * _bounded_slope(target - input, delta),
-    method=False,
     inplace=False,
     promotes="input target",
     node_name="HuberLossBackward0",
+    home=None,
+    autocast="float32",
 )
-def huber_error(xp: Any, input: Any, target: Any, delta: float) -> Any:
+def huber_error(xp: Any, input: Array, target: Array, delta: float) -> Array:
     """Half the square of the difference where that is below delta, else a straight line on."""
     size = xp.absolute(xp.subtract(input, target))
     return xp.where(size < delta, 0.5 * size * size, delta * (size - 0.5 * delta))
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def huber_loss(
-    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
-) -> Any:
+    input: Value,
+    target: Value,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Value | None = None,
+) -> Value:
     """Half the squared difference up to delta, from there on linear."""
     _warn_of_broadcast("huber_loss", input, target)
     check_reduction(reduction)
@@ -191,15 +198,15 @@ def huber_loss(
     return reduced(losses, reduction)
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def smooth_l1_loss(
-    input: Any,
-    target: Any,
+    input: Value,
+    target: Value,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
     beta: float = 1.0,
-) -> Any:
+) -> Value:
     """The absolute difference less beta / 2, rounded off to a parabola below beta."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("smooth_l1_loss", input, target)
@@ -228,7 +235,7 @@ def _check_broadcast(name: str, input: Any, **weights: Any) -> None:
 _LEAST_LOG = -100.0
 
 
-def _chance_rule(grad: Any, input: Any, target: Any) -> Any:
+def _chance_rule(grad: Value, input: Value, target: Value) -> Value:
     """The derivative by the probability, which a denominator near 0 does not blow up."""
     return grad * ((input - target) / clamp_min(input * (1 - input), 1e-12))
 
@@ -238,12 +245,13 @@ def _chance_rule(grad: Any, input: Any, target: Any) -> Any:
     target=lambda grad, input: (
         grad * (clamp_min(log(1 - input), _LEAST_LOG) - clamp_min(log(input), _LEAST_LOG))
     ),
-    method=False,
     inplace=False,
     domain=(0.0, 1.0),
     node_name="BinaryCrossEntropyBackward0",
+    home=None,
+    autocast="float32",
 )
-def chance_error(xp: Any, input: Any, target: Any) -> Any:
+def chance_error(xp: Any, input: Array, target: Array) -> Array:
     """The cross entropy of a probability; its logarithms are at least -100."""
     if not hasattr(input, "aval") and bool(xp.any((input < 0) | (input > 1))):
         raise RuntimeError("all elements of input should be between 0 and 1")
@@ -253,15 +261,15 @@ def chance_error(xp: Any, input: Any, target: Any) -> Any:
     return -(target * right + (1 - target) * wrong)
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def binary_cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Value,
+    target: Value,
+    weight: Value | None = None,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """The cross entropy of probabilities against targets between 0 and 1."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy", input, target)
@@ -276,26 +284,27 @@ def binary_cross_entropy(
 @elementwise(
     input=lambda grad, input, target: grad * (sigmoid(input) - target),
     target=lambda grad, input: -grad * input,
-    method=False,
     inplace=False,
     node_name="BinaryCrossEntropyWithLogitsBackward0",
+    home=None,
+    autocast="float32",
 )
-def logit_error(xp: Any, input: Any, target: Any) -> Any:
+def logit_error(xp: Any, input: Array, target: Array) -> Array:
     """The cross entropy of the probability whose logit is input."""
     tail = xp.log1p(xp.exp(-xp.absolute(input)))
     return xp.maximum(input, 0) - input * target + tail
 
 
-@composite(method=False)
+@composite(home="nn.functional", native="input target [weight pos_weight reduction]")
 def binary_cross_entropy_with_logits(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Value,
+    target: Value,
+    weight: Value | None = None,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-    pos_weight: Any = None,
-) -> Any:
+    pos_weight: Value | None = None,
+) -> Value:
     """The cross entropy of sigmoid(input) against targets between 0 and 1, without overflow."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
@@ -313,15 +322,15 @@ def binary_cross_entropy_with_logits(
     return reduced(losses if weight is None else losses * weight, reduction)
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def kl_div(
-    input: Any,
-    target: Any,
+    input: Value,
+    target: Value,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
     log_target: bool = False,
-) -> Any:
+) -> Value:
     """The divergence of a distribution, given by logarithms, from a target distribution."""
     if size_average is not None or reduce is not None:
         reduction = chosen_reduction(reduction, size_average, reduce)
@@ -339,17 +348,17 @@ def kl_div(
     return reduced(losses, reduction)
 
 
-@composite(method=False)
+@composite(home="nn.functional", native="input target log_input full eps reduction")
 def poisson_nll_loss(
-    input: Any,
-    target: Any,
+    input: Value,
+    target: Value,
     log_input: bool = True,
     full: bool = False,
     size_average: Any = None,
     eps: float = 1e-8,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """The negative log likelihood of counts, given their expectation or its logarithm."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     losses = exp(input) - target * input if log_input else input - target * log(input + eps)
@@ -376,15 +385,15 @@ def _variances(input: Any, var: Any) -> Any:
     return spread
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def gaussian_nll_loss(
-    input: Any,
-    target: Any,
-    var: Any,
+    input: Value,
+    target: Value,
+    var: Operand,
     full: bool = False,
     eps: float = 1e-6,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """The negative log likelihood of targets, given their expectations and variances."""
     spread = _variances(input, var)
     low = spread.detach()
@@ -398,41 +407,45 @@ def gaussian_nll_loss(
 # ---- margins ----
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def soft_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
+    input: Value,
+    target: Value,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Value:
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _check_broadcast("soft_margin_loss", input, target=target)
     return reduced(softplus(-target * input), reduction)
 
 
-@composite(method=False)
+@composite(home="nn.functional", native="input target [margin reduction]")
 def hinge_embedding_loss(
-    input: Any,
-    target: Any,
+    input: Value,
+    target: Value,
     margin: float = 1.0,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """input where target is 1; where it is -1, what input lacks to the margin."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     losses = where(target == 1, 0.0, clamp_min(margin - input, 0))
     return reduced(losses + where(target == -1, 0.0, input), reduction)
 
 
-@composite(method=False)
+@composite(home="nn.functional", native="input1 input2 target [margin reduction]")
 def margin_ranking_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
+    input1: Value,
+    input2: Value,
+    target: Value,
     margin: float = 0,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """What input1 lacks to be above input2, or below it where target is -1, by a margin."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -443,16 +456,16 @@ def margin_ranking_loss(
     return reduced(clamp_min(margin - target * (input1 - input2), 0), reduction)
 
 
-@composite(method=False)
+@composite(home="nn.functional", native="input1 input2 target [margin reduction]")
 def cosine_embedding_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
+    input1: Value,
+    input2: Value,
+    target: Value,
     margin: float = 0,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """1 - cos for pairs that belong together; for others, cos above the margin."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     check_reduction(reduction)
@@ -469,11 +482,11 @@ def cosine_embedding_loss(
     return reduced(losses + where(target == -1, clamp_min(cosine - margin, 0), 0.0), reduction)
 
 
-@composite(method=False)
+@composite(home="nn.functional", native="anchor positive negative [margin p eps swap reduction]")
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Value,
+    positive: Value,
+    negative: Value,
     margin: float = 1.0,
     p: float = 2,
     eps: float = 1e-6,
@@ -481,7 +494,7 @@ def triplet_margin_loss(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """What the negative lacks to be further from the anchor than the positive, by a margin."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     if margin <= 0:
@@ -502,17 +515,17 @@ def _triplet(
     return reduced(clamp_min(margin + near - far, 0), how)
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Value,
+    positive: Value,
+    negative: Value,
     *,
     distance_function: Any = None,
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",
-) -> Any:
+) -> Value:
     """triplet_margin_loss with a distance of one's own."""
     check_reduction(reduction)
     if margin <= 0:

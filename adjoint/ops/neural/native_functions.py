@@ -1,54 +1,26 @@
 """Functions of networks as the top level has them, beside those of nn.functional.
 
 The same functions with other arguments: in another order, with reductions and modes as numbers,
-and with switches for libraries that play no part here.
+and with switches for libraries that play no part here. Where no more than that differs, it is said
+by `native=` in the declaration of the function of nn.functional.
 """
 
+import inspect
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
+from adjoint.ops.annotations import Value
+from adjoint.ops.declaration import Declaration
 from adjoint.ops.elementwise.activation import rrelu
-from adjoint.ops.neural.adaptive_pooling import adaptive_max_pool1d as _adaptive_max_pool1d
-from adjoint.ops.neural.ctc import ctc_loss as _ctc_loss
+from adjoint.ops.neural.adaptive_pooling import adaptive_max_pool1d
 from adjoint.ops.neural.dropout import dropped
-from adjoint.ops.neural.embedding import embedding as _embedding, shorten_rows
-from adjoint.ops.neural.losses import (
-    binary_cross_entropy_with_logits as _binary_cross_entropy_with_logits,
-    cosine_embedding_loss as _cosine_embedding_loss,
-    hinge_embedding_loss as _hinge_embedding_loss,
-    kl_div as _kl_div,
-    margin_ranking_loss as _margin_ranking_loss,
-    poisson_nll_loss as _poisson_nll_loss,
-    reduced,
-    triplet_margin_loss as _triplet_margin_loss,
-)
-from adjoint.ops.neural.normalization import (
-    batch_norm as _batch_norm,
-    instance_norm as _instance_norm,
-)
-from adjoint.ops.neural.pooling import max_pool1d as _max_pool1d
+from adjoint.ops.neural.embedding import embedding, shorten_rows
+from adjoint.ops.neural.losses import kl_div, reduced
+from adjoint.ops.neural.pooling import max_pool1d
+from adjoint.ops.op import composite
 from adjoint.ops.reducing.sorting import as_index
-
-__all__ = [
-    "adaptive_max_pool1d",
-    "alpha_dropout_",
-    "batch_norm",
-    "binary_cross_entropy_with_logits",
-    "cosine_embedding_loss",
-    "ctc_loss",
-    "embedding",
-    "embedding_renorm_",
-    "feature_alpha_dropout_",
-    "feature_dropout_",
-    "hinge_embedding_loss",
-    "instance_norm",
-    "kl_div",
-    "margin_ranking_loss",
-    "max_pool1d_with_indices",
-    "poisson_nll_loss",
-    "rrelu_",
-    "triplet_margin_loss",
-]
+from adjoint.ops.signatures import Shown
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -65,13 +37,16 @@ def _reduction(name: str, number: Any) -> str:
     return _REDUCTIONS[number]
 
 
-def _reordered(function: Any, names: str, required: int, ignored: str = "") -> Callable[..., Any]:
-    """A function of nn.functional with its arguments in the order of `names`.
+def reordered(declared: Declaration) -> Callable[..., Any]:
+    """A function of nn.functional with its arguments in the order that `native` names.
 
-    A reduction is given as a number, 0 if not at all; `ignored` is taken and has no effect.
+    Those in brackets may be left out. A reduction is given as a number, 0 if not at all; a name
+    that the function does not have is taken and has no effect.
     """
-    order = names.split()
-    name: str = function.__name__
+    name, function = declared.name, declared.function
+    needed, _, others = declared.native.rstrip("]").partition("[")
+    required = needed.split()
+    order = required + others.split()
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(order):
@@ -81,68 +56,70 @@ def _reordered(function: Any, names: str, required: int, ignored: str = "") -> C
             if key not in order or key in given:
                 raise TypeError(f"{name}({', '.join(order)}): '{key}' is unknown or given twice")
             given[key] = value
-        absent = [key for key in order[:required] if key not in given]
+        absent = [key for key in required if key not in given]
         if absent:
             raise TypeError(f"{name}() misses {', '.join(absent)}")
-        given.pop(ignored, None)
         if "reduction" in order:
             given["reduction"] = _reduction(name, given.get("reduction", 0))
-        return function(**given)
+        return function(**{key: given[key] for key in given if key in own})
 
+    def signature() -> Signature:
+        found = inspect.signature(function)
+        parameters = [_parameter(found.parameters.get(key), key, key in required) for key in order]
+        return found.replace(parameters=parameters)
+
+    own = _names(function)
     call.__name__ = call.__qualname__ = name
+    call.__module__ = "adjoint"  # where pickle finds it
     call.__doc__ = f"nn.functional.{name} of ({', '.join(order)})."
+    call.__wrapped__ = Shown(function, signature)  # type: ignore[attr-defined]  # of any function
     return call
 
 
-# ---- normalisation ----
+def _names(function: Any) -> set[str]:
+    code = inspect.unwrap(function).__code__
+    return set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
-_STATISTICS = "input weight bias running_mean running_var {} momentum eps cudnn_enabled"
-batch_norm = _reordered(_batch_norm, _STATISTICS.format("training"), 9, "cudnn_enabled")
-instance_norm = _reordered(
-    _instance_norm, _STATISTICS.format("use_input_stats"), 9, "cudnn_enabled"
-)
+
+def _parameter(own: Parameter | None, name: str, required: bool) -> Parameter:
+    """A parameter of the reordered function, from that of the function, if it has it."""
+    default = Parameter.empty if required or own is None else own.default
+    annotation = bool if own is None else own.annotation
+    if name == "reduction":
+        default, annotation = (Parameter.empty if required else 0), int
+    return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+
 
 # ---- losses ----
 
-binary_cross_entropy_with_logits = _reordered(
-    _binary_cross_entropy_with_logits, "input target weight pos_weight reduction", 2
-)
-cosine_embedding_loss = _reordered(
-    _cosine_embedding_loss, "input1 input2 target margin reduction", 3
-)
-ctc_loss = _reordered(
-    _ctc_loss, "log_probs targets input_lengths target_lengths blank reduction zero_infinity", 4
-)
-hinge_embedding_loss = _reordered(_hinge_embedding_loss, "input target margin reduction", 2)
-margin_ranking_loss = _reordered(_margin_ranking_loss, "input1 input2 target margin reduction", 3)
-poisson_nll_loss = _reordered(_poisson_nll_loss, "input target log_input full eps reduction", 6)
-triplet_margin_loss = _reordered(
-    _triplet_margin_loss, "anchor positive negative margin p eps swap reduction", 3
-)
 
-
-def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = False) -> Any:
+@composite(name="adjoint_kl_div", method=False)
+def native_kl_div(
+    input: Value, target: Value, reduction: int = 0, *, log_target: bool = False
+) -> Value:
     """The divergence of a distribution, given by logarithms, from a target distribution."""
-    losses = _kl_div(input, target, reduction="none", log_target=log_target)
+    losses = kl_div(input, target, reduction="none", log_target=log_target)
     return reduced(losses, _reduction("kl_div", reduction))
 
 
 # ---- tables of vectors ----
 
 
-def embedding(
-    weight: Any,
-    indices: Any,
+@composite(name="adjoint_embedding", method=False)
+def native_embedding(
+    weight: Value,
+    indices: Value,
     padding_idx: int = -1,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
-) -> Any:
+) -> Value:
     """The row of weight for each index; a padding_idx below 0 is none."""
     padding = None if padding_idx < 0 else padding_idx
-    return _embedding(indices, weight, padding, None, 2.0, scale_grad_by_freq, sparse)
+    return embedding(indices, weight, padding, None, 2.0, scale_grad_by_freq, sparse)
 
 
-def embedding_renorm_(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+@composite(method=False)
+def embedding_renorm_(weight: Value, indices: Value, max_norm: float, norm_type: float) -> Value:
     """Scale down, in place, the rows of weight that indices name and that exceed max_norm."""
     shorten_rows(weight, as_index(indices), max_norm, norm_type)
     return weight
@@ -151,48 +128,58 @@ def embedding_renorm_(weight: Any, indices: Any, max_norm: float, norm_type: flo
 # ---- functions that answer places too ----
 
 
-def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
+@composite(name="adjoint_adaptive_max_pool1d", method=False)
+def native_adaptive_max_pool1d(input: Value, output_size: Any) -> tuple[Value, Value]:
     """The largest elements of output_size windows that cover all, and where they are."""
-    return _adaptive_max_pool1d(input, output_size, return_indices=True)
+    values, places = adaptive_max_pool1d(input, output_size, return_indices=True)
+    return values, places
 
 
+@composite(method=False)
 def max_pool1d_with_indices(
-    input: Any,
+    input: Value,
     kernel_size: Any,
     stride: Any = (),
     padding: Any = 0,
     dilation: Any = 1,
     ceil_mode: bool = False,
-) -> Any:
+) -> tuple[Value, Value]:
     """The largest element of each window, and where it is."""
     step = kernel_size if stride == () else stride
-    return _max_pool1d(input, kernel_size, step, padding, dilation, ceil_mode, return_indices=True)
+    values, places = max_pool1d(
+        input, kernel_size, step, padding, dilation, ceil_mode, return_indices=True
+    )
+    return values, places
 
 
 # ---- what draws random numbers ----
 
 
+@composite(method=False)
 def rrelu_(
-    input: Any,
+    input: Value,
     lower: float = 1 / 8,
     upper: float = 1 / 3,
     training: bool = False,
     generator: Any = None,
-) -> Any:
+) -> Value:
     """In-place form of rrelu."""
     return input.copy_(rrelu(input, lower, upper, training, generator))
 
 
-def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+@composite(method=False)
+def alpha_dropout_(input: Value, p: float, train: bool) -> Value:
     """In-place form of alpha_dropout."""
     return dropped(input, p, train, True, False, True)
 
 
-def feature_dropout_(input: Any, p: float, train: bool) -> Any:
+@composite(method=False)
+def feature_dropout_(input: Value, p: float, train: bool) -> Value:
     """In-place form of feature_dropout."""
     return dropped(input, p, train, True, True, False)
 
 
-def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+@composite(method=False)
+def feature_alpha_dropout_(input: Value, p: float, train: bool) -> Value:
     """In-place form of feature_alpha_dropout."""
     return dropped(input, p, train, True, True, True)

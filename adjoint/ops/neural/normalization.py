@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.half_precision import is_half
 from adjoint.dtypes import float32
+from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.elementwise.arithmetic import mul
@@ -33,12 +34,12 @@ def _scaled(xp: Any, rest: Any, spread: Any, weight: Any, bias: Any, eps: float)
 
 
 def _gradients(
-    grad: Any,
+    grad: Value,
     along_centre: Any,
     along_spread: Any,
     rest: Any,
     spread: Any,
-    weight: Any,
+    weight: Value,
     axes: Any,
     eps: float,
     needs: Any,
@@ -62,15 +63,15 @@ def _gradients(
 
 
 def _standard_rule(
-    grads: Any,
-    input: Any,
-    weight: Any,
-    result1: Any,
-    result2: Any,
+    grads: Values,
+    input: Value,
+    weight: Value,
+    result1: Value,
+    result2: Value,
     axes: Any,
     eps: float,
     needs: Any,
-) -> Any:
+) -> Values:
     grad, on_mean, on_variance = grads
     rest = input - result1
     found = _gradients(grad, on_mean, on_variance, rest, result2, weight, axes, eps, needs)
@@ -85,12 +86,12 @@ def _standardizer(name: str, node_name: str) -> Op:
         name=name,
         node_name=node_name,
         returns="output mean variance",
-        method=False,
+        home=None,
         wide="rules",
     )
     def forward(
-        xp: Any, input: Any, weight: Any, bias: Any, axes: Any, eps: float
-    ) -> tuple[Any, Any, Any]:
+        xp: Any, input: Array, weight: Array | None, bias: Array | None, axes: Any, eps: float
+    ) -> tuple[Array, Array, Array]:
         """input with mean 0 and variance 1 over axes, scaled and shifted; its mean and variance."""
         rest, centre, spread = _moments(xp, widened(input), axes, True)
         out = _scaled(xp, rest, spread, weight, bias, eps)
@@ -105,8 +106,8 @@ batch_standardized = _standardizer("batch_standardized", "NativeBatchNormBackwar
 
 
 def _root_rule(
-    grads: Any, input: Any, weight: Any, result1: Any, axes: Any, eps: float, needs: Any
-) -> Any:
+    grads: Values, input: Value, weight: Value, result1: Value, axes: Any, eps: float, needs: Any
+) -> Values:
     return _gradients(grads[0], None, grads[1], input, result1, weight, axes, eps, needs)
 
 
@@ -114,10 +115,12 @@ def _root_rule(
     joint=("input weight", _root_rule),
     returns="output power",
     node_name="FusedRmsNormBackward0",
-    method=False,
     wide="rules",
+    home=None,
 )
-def root_scaled(xp: Any, input: Any, weight: Any, axes: Any, eps: float) -> tuple[Any, Any]:
+def root_scaled(
+    xp: Any, input: Array, weight: Array | None, axes: Any, eps: float
+) -> tuple[Any, Any]:
     """input divided by the root of its mean square over axes, times weight; that mean square."""
     rest, _, spread = _moments(xp, widened(input), axes, False)
     return narrowed(_scaled(xp, rest, spread, weight, None, eps), input.dtype), spread
@@ -156,20 +159,24 @@ def _last_axes(name: str, input: Any, shape: Any, *others: Any) -> tuple[int, ..
     return tuple(range(input.ndim - len(wanted), input.ndim))
 
 
-@composite(method=False)
+@composite(method=False, also="nn.functional")
 def layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
+    input: Value,
+    normalized_shape: Any,
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+) -> Value:
     """input with mean 0 and variance 1 over its last dimensions, scaled and shifted."""
     axes = _last_axes("layer_norm", input, normalized_shape, weight, bias)
     _check_kinds("layer_norm", input, weight=weight, bias=bias)
     return layer_standardized(input, weight, bias, axes, eps)[0]
 
 
-@composite(method=False)
+@composite(method=False, also="nn.functional")
 def rms_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
-) -> Any:
+    input: Value, normalized_shape: Any, weight: Value | None = None, eps: float | None = None
+) -> Value:
     """input divided by the root of its mean square over its last dimensions, times weight."""
     if input.ndim < len(normalized_shape):
         raise ValueError(
@@ -202,8 +209,12 @@ def _check_channels(name: str, input: Any, **given: Any) -> None:
 
 @composite(method=False)
 def group_norm(
-    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
+    input: Value,
+    num_groups: int,
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+) -> Value:
     """Each group of channels of a sample with mean 0 and variance 1, scaled and shifted."""
     if input.ndim < 2:
         raise RuntimeError(f"group_norm(): expected at least 2 dimensions, got {input.ndim}")
@@ -239,17 +250,20 @@ def _with_known_statistics(
     return out.to(input.dtype)
 
 
-@composite(method=False)
+@composite(
+    home="nn.functional",
+    native="input weight bias running_mean running_var training momentum eps cudnn_enabled",
+)
 def batch_norm(
-    input: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
+    input: Value,
+    running_mean: Value | None,
+    running_var: Value | None,
+    weight: Value | None = None,
+    bias: Value | None = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> Any:
+) -> Value:
     """Each channel of a batch with mean 0 and variance 1, scaled and shifted.
 
     In training by the batch's own statistics, towards which the running ones move.
@@ -280,17 +294,20 @@ def batch_norm(
     return out
 
 
-@composite(method=False)
+@composite(
+    home="nn.functional",
+    native="input weight bias running_mean running_var use_input_stats momentum eps cudnn_enabled",
+)
 def instance_norm(
-    input: Any,
+    input: Value,
     running_mean: Any = None,
     running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
+    weight: Value | None = None,
+    bias: Value | None = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> Any:
+) -> Value:
     """Each channel of each sample with mean 0 and variance 1, scaled and shifted."""
     count = math.prod(input.shape[2:])
     if use_input_stats and count == 1:
@@ -315,10 +332,10 @@ def instance_norm(
     return out
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def local_response_norm(
-    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Any:
+    input: Value, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Value:
     """input divided by a power of the mean square over neighbouring channels."""
     if input.ndim < 3:
         raise ValueError(

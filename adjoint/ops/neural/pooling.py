@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.backends.convolution import Layout
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import flatten, reshape
 from adjoint.ops.dims import check_positions
 from adjoint.ops.elementwise.activation import relu, stepwise
@@ -14,6 +15,7 @@ from adjoint.ops.neural.convolution import batched, each
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.cumulative import narrowed, place_along, widened
 from adjoint.tensors.core import TensorCore, backend_of
+from adjoint.tensors.tensor import Tensor
 
 # ---- windows ----
 
@@ -60,7 +62,9 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 # ---- maxima ----
 
 
-def _max_rule(grad: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+def _max_rule(
+    grad: Value, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Value:
     """To the first place of each window that has the maximum.
 
     The maxima are taken again rather than kept: programs change them in place.
@@ -91,10 +95,10 @@ def _max_rule(grad: Any, images: Any, kernel: Any, stride: Any, padding: Any, di
     return _cropped(whole, images.shape[2:], padding)
 
 
-@general(images=_max_rule, method=False, node_name="MaxPool2DWithIndicesBackward0")
+@general(images=_max_rule, node_name="MaxPool2DWithIndicesBackward0", home=None)
 def max_pool_values(
-    xp: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
-) -> Any:
+    xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Array:
     """The maximum of each window of (batch, channels, *sizes); padding is a pair for each size."""
     bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
     return _reduced(xp, bordered, kernel, stride, dilation, xp.maximum)
@@ -109,10 +113,10 @@ def _numbers(xp: Any, coordinates: Sequence[Any], sizes: Sequence[int]) -> Any:
     return total
 
 
-@general(method=False)
+@general(home=None)
 def max_pool_places(
-    xp: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
-) -> Any:
+    xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Array:
     """Where in the flattened image the maximum of each window lies."""
     layout = Layout(kernel, stride, padding, dilation, 1)
     sizes = images.shape[2:]
@@ -207,7 +211,7 @@ def _max_pool(count: int) -> Any:
     name = f"max_pool{count}d"
 
     def function(
-        input: Any,
+        input: Value,
         kernel_size: Any,
         stride: Any = None,
         padding: Any = 0,
@@ -225,7 +229,9 @@ def _max_pool(count: int) -> Any:
     function.__doc__ = (
         "The greatest element of each window, and with return_indices its place in the input."
     )
-    return composite(method=False)(function)
+    return composite(method=False, also="nn.functional", without={"return_indices": Tensor})(
+        function
+    )
 
 
 max_pool1d = _max_pool(1)
@@ -238,13 +244,13 @@ def _max_unpool(count: int) -> Any:
     name = f"max_unpool{count}d"
 
     def function(
-        input: Any,
-        indices: Any,
+        input: Value,
+        indices: Value,
         kernel_size: Any,
         stride: Any = None,
         padding: Any = 0,
         output_size: Any = None,
-    ) -> Any:
+    ) -> Value:
         kernel = each(kernel_size, count, f"{name}(): kernel_size")
         steps = kernel if stride is None else each(stride, count, f"{name}(): stride")
         sides = each(padding, count, f"{name}(): padding")
@@ -271,7 +277,7 @@ def _max_unpool(count: int) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Zeros with the elements of input where indices of a max_pool say."
-    return composite(method=False)(function)
+    return composite(home="nn.functional")(function)
 
 
 def _unpool_sizes(name: str, usual: list[int], steps: Any, wanted: Any) -> tuple[int, ...]:
@@ -324,12 +330,12 @@ def _divisor(xp: Any, sizes: Any, layout: Layout, rest: Any, dtype: Any) -> Any:
     images=lambda grad, images_shape, kernel, stride, padding, counting: spread_windows(
         grad, tuple(images_shape[2:]), kernel, stride, padding, counting
     ),
-    method=False,
     node_name="AvgPool2DBackward0",
+    home=None,
 )
 def average_windows(
-    xp: Any, images: Any, kernel: Any, stride: Any, padding: Any, counting: Any
-) -> Any:
+    xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, counting: Any
+) -> Array:
     """The mean of each window of (batch, channels, *sizes); padding is a pair for each size.
 
     `counting` is whether the border counts, and a divisor to use instead of the count or None.
@@ -345,12 +351,12 @@ def average_windows(
     images=lambda grad, kernel, stride, padding, counting: average_windows(
         grad, kernel, stride, padding, counting
     ),
-    method=False,
     node_name="AvgPool2DBackward0",
+    home=None,
 )
 def spread_windows(
-    xp: Any, images: Any, sizes: Any, kernel: Any, stride: Any, padding: Any, counting: Any
-) -> Any:
+    xp: Any, images: Array, sizes: Any, kernel: Any, stride: Any, padding: Any, counting: Any
+) -> Array:
     """Each element in equal parts over its window: the gradient of average_windows."""
     layout = Layout(kernel, stride, padding, (1,) * len(kernel), 1)
     wide = widened(images)
@@ -371,14 +377,14 @@ def _avg_pool(count: int) -> Any:
     name = f"avg_pool{count}d"
 
     def function(
-        input: Any,
+        input: Value,
         kernel_size: Any,
         stride: Any = None,
         padding: Any = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
-    ) -> Any:
+    ) -> Value:
         kernel, steps, pairs, _ = _arranged(name, input, kernel_size, stride, padding, 1, ceil_mode)
         if count == 3 and any(n < width for n, width in zip(input.shape[-3:], kernel)):
             raise RuntimeError(
@@ -393,19 +399,19 @@ def _avg_pool(count: int) -> Any:
         )
 
     def without_override(
-        input: Any,
+        input: Value,
         kernel_size: Any,
         stride: Any = None,
         padding: Any = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
-    ) -> Any:
+    ) -> Value:
         return function(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
     public = without_override if count == 1 else function
     public.__name__ = public.__qualname__ = name
     public.__doc__ = "The mean of each window."
-    return composite(method=False)(public)
+    return composite(home="nn.functional", also="adjoint" if count == 1 else "")(public)
 
 
 avg_pool1d = _avg_pool(1)
@@ -418,8 +424,8 @@ def _lp_pool(count: int, average: Any, maximum: Any) -> Any:
     name = f"lp_pool{count}d"
 
     def function(
-        input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-    ) -> Any:
+        input: Value, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> Value:
         kernel = each(kernel_size, count, f"{name}(): kernel_size")
         if math.isinf(norm_type):
             side = math.copysign(1, norm_type)  # below 0 the norm is the least element
@@ -429,7 +435,7 @@ def _lp_pool(count: int, average: Any, maximum: Any) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "The norm of exponent norm_type of each window."
-    return composite(method=False)(function)
+    return composite(home="nn.functional")(function)
 
 
 lp_pool1d = _lp_pool(1, avg_pool1d, max_pool1d)

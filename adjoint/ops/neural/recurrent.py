@@ -1,7 +1,9 @@
 """One step of recurrent networks: the gates, each kind in one op."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.shape import cat, chunk
 from adjoint.ops.elementwise.activation import relu, sigmoid
 from adjoint.ops.elementwise.trigonometry import tanh
@@ -22,7 +24,7 @@ def _steep(x: Any) -> Any:
 # ---- long short-term memory ----
 
 
-def _lstm_rule(grads: Any, gates: Any, cell: Any, hidden: Any, needs: Any) -> Any:
+def _lstm_rule(grads: Values, gates: Any, cell: Any, hidden: Any, needs: Any) -> Values:
     """From what forward has kept; where it is recorded, from the gates again."""
     on_hidden, on_cell = grads
     if isinstance(on_hidden, TensorCore):
@@ -46,11 +48,11 @@ def _lstm_rule(grads: Any, gates: Any, cell: Any, hidden: Any, needs: Any) -> An
     joint=("gates cell", _lstm_rule),
     returns="hidden cell",
     hides=True,
-    method=False,
     wide=True,
     node_name="ThnnFusedLstmCellBackward0",
+    home=None,
 )
-def lstm_gates(xp: Any, gates: Any, cell: Any) -> Any:
+def lstm_gates(xp: Any, gates: Array, cell: Array) -> tuple[Array, Array]:
     """The next hidden state and cell; gates are input, forget, new and output, side by side."""
     width = cell.shape[-1]
     first, forget, out = (_sigmoid(xp, gates[..., n * width : (n + 1) * width]) for n in (0, 1, 3))
@@ -64,8 +66,8 @@ def lstm_gates(xp: Any, gates: Any, cell: Any) -> Any:
 
 
 def _gru_rule(
-    grad: Any, from_input: Any, from_hidden: Any, state: Any, hidden: Any, needs: Any
-) -> Any:
+    grad: Value, from_input: Any, from_hidden: Any, state: Any, hidden: Any, needs: Any
+) -> Values:
     """From what forward has kept; where it is recorded, from the gates again."""
     recall = chunk(from_hidden, 3, -1)[2]
     if isinstance(grad, TensorCore):
@@ -88,11 +90,11 @@ def _gru_rule(
 @general(
     joint=("from_input from_hidden state", _gru_rule),
     hides=True,
-    method=False,
     wide=True,
     node_name="ThnnFusedGruCellBackward0",
+    home=None,
 )
-def gru_gates(xp: Any, from_input: Any, from_hidden: Any, state: Any) -> Any:
+def gru_gates(xp: Any, from_input: Array, from_hidden: Array, state: Array) -> Any:
     """The next hidden state; gates are reset, update and new, side by side."""
     width = state.shape[-1]
     reset, update = (
@@ -108,8 +110,13 @@ def gru_gates(xp: Any, from_input: Any, from_hidden: Any, state: Any) -> Any:
 
 @composite(method=False)
 def lstm_cell(
-    input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
-) -> tuple[Any, Any]:
+    input: Value,
+    hx: Sequence[Value],
+    w_ih: Value,
+    w_hh: Value,
+    b_ih: Value | None = None,
+    b_hh: Value | None = None,
+) -> tuple[Value, Value]:
     """The next hidden state and cell of a long short-term memory."""
     state, cell = hx
     found = lstm_gates(linear(input, w_ih, b_ih) + linear(state, w_hh, b_hh), cell)
@@ -117,22 +124,39 @@ def lstm_cell(
 
 
 @composite(method=False)
-def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+def gru_cell(
+    input: Value,
+    hx: Value,
+    w_ih: Value,
+    w_hh: Value,
+    b_ih: Value | None = None,
+    b_hh: Value | None = None,
+) -> Value:
     """The next hidden state of a gated recurrent unit."""
     return gru_gates(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), hx)
 
 
 @composite(method=False)
 def rnn_tanh_cell(
-    input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
-) -> Any:
+    input: Value,
+    hx: Value,
+    w_ih: Value,
+    w_hh: Value,
+    b_ih: Value | None = None,
+    b_hh: Value | None = None,
+) -> Value:
     """The next hidden state of a plain recurrent network with tanh."""
     return tanh(linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh))
 
 
 @composite(method=False)
 def rnn_relu_cell(
-    input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
-) -> Any:
+    input: Value,
+    hx: Value,
+    w_ih: Value,
+    w_hh: Value,
+    b_ih: Value | None = None,
+    b_hh: Value | None = None,
+) -> Value:
     """The next hidden state of a plain recurrent network with relu."""
     return relu(linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh))

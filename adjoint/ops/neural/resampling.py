@@ -7,6 +7,7 @@ from typing import Any
 
 from adjoint.backends.convolution import Layout
 from adjoint.dtypes import bfloat16, float16, float32, uint8
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone, to
 from adjoint.ops.arranging.shape import permute, reshape
 from adjoint.ops.dims import normal_dim
@@ -122,15 +123,15 @@ def _matrix(places: Any, weights: Any, size: int) -> list[list[float]]:
 
 
 def _resample_rule(
-    grad: Any, input_shape: Any, dim: int, kind: str, wanted: int, align: bool, scale: Any
-) -> Any:
+    grad: Value, input_shape: Any, dim: int, kind: str, wanted: int, align: bool, scale: Any
+) -> Value:
     return resample_back(grad, dim, kind, input_shape[dim], wanted, align, scale)
 
 
-@linear(input=_resample_rule, method=False, wide=True, node_name="UpsampleBackward0")
+@linear(input=_resample_rule, wide=True, node_name="UpsampleBackward0", home=None)
 def resample(
-    xp: Any, input: Any, dim: int, kind: str, wanted: int, align: bool, scale: float | None
-) -> Any:
+    xp: Any, input: Array, dim: int, kind: str, wanted: int, align: bool, scale: float | None
+) -> Array:
     """input with `wanted` elements along dim, each a weighted sum of a few neighbours."""
     dim = normal_dim(dim, input.ndim)
     places, weights = taps(kind, input.shape[dim], wanted, align, scale)
@@ -166,13 +167,13 @@ def _weighted(xp: Any, input: Any, dim: int, places: Any, weights: Any) -> Any:
     input=lambda grad, dim, kind, wanted, align, scale: resample(
         grad, dim, kind, wanted, align, scale
     ),
-    method=False,
     wide=True,
     node_name="UpsampleBackward0",
+    home=None,
 )
 def resample_back(
-    xp: Any, input: Any, dim: int, kind: str, size: int, wanted: int, align: bool, scale: Any
-) -> Any:
+    xp: Any, input: Array, dim: int, kind: str, size: int, wanted: int, align: bool, scale: Any
+) -> Array:
     """Each element given to those it came from: the gradient of resample."""
     places, weights = taps(kind, size, wanted, align, scale)
     matrix = xp.asarray(_matrix(places, weights, size), dtype=input.dtype)
@@ -240,16 +241,16 @@ def _check_kind(input: Any, mode: str) -> None:
     )
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def interpolate(
-    input: Any,
+    input: Value,
     size: Any = None,
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
-) -> Any:
+) -> Value:
     """Images of (batch, channels, *sizes) in other sizes."""
     if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
         raise ValueError(f"interpolate(): mode {mode!r} takes no align_corners")
@@ -292,8 +293,8 @@ def interpolate(
 # ---- pixels in another order ----
 
 
-@composite
-def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+@composite(also="nn.functional")
+def pixel_shuffle(input: Value, upscale_factor: int) -> Value:
     """Channels as pixels: (*, C r², H, W) becomes (*, C, H r, W r)."""
     if input.ndim < 3:
         raise RuntimeError(f"pixel_shuffle(): expected at least 3 dimensions, got {input.ndim}")
@@ -310,8 +311,8 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return reshape(turned, (*lead, channels // (r * r), rows * r, columns * r))
 
 
-@composite
-def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+@composite(also="nn.functional")
+def pixel_unshuffle(input: Value, downscale_factor: int) -> Value:
     """Pixels as channels: (*, C, H r, W r) becomes (*, C r², H, W)."""
     if input.ndim < 3:
         raise RuntimeError(f"pixel_unshuffle(): expected at least 3 dimensions, got {input.ndim}")
@@ -328,8 +329,8 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return reshape(turned, (*lead, channels * r * r, rows // r, columns // r))
 
 
-@composite(method=False)
-def channel_shuffle(input: Any, groups: int) -> Any:
+@composite(method=False, also="nn.functional nn.functional.native_channel_shuffle")
+def channel_shuffle(input: Value, groups: int) -> Value:
     """Channels of all groups by turns."""
     if input.ndim < 3:
         raise RuntimeError(f"channel_shuffle(): expected at least 3 dimensions, got {input.ndim}")
@@ -349,10 +350,12 @@ def channel_shuffle(input: Any, groups: int) -> Any:
     images=lambda grad, images_shape, kernel, stride, padding, dilation: images_of(
         grad, tuple(images_shape[2:]), kernel, stride, padding, dilation
     ),
-    method=False,
     node_name="Im2ColBackward0",
+    home=None,
 )
-def columns_of(xp: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+def columns_of(
+    xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Array:
     """The windows of images, a column each: (batch, channels * window, windows)."""
     layout = Layout(kernel, stride, padding, dilation, 1)
     counts = layout.counts(images.shape[2:])
@@ -369,12 +372,12 @@ def columns_of(xp: Any, images: Any, kernel: Any, stride: Any, padding: Any, dil
     columns=lambda grad, kernel, stride, padding, dilation: columns_of(
         grad, kernel, stride, padding, dilation
     ),
-    method=False,
     node_name="Col2ImBackward0",
+    home=None,
 )
 def images_of(
-    xp: Any, columns: Any, sizes: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
-) -> Any:
+    xp: Any, columns: Array, sizes: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Array:
     """Columns added up at their places in images of `sizes`: the gradient of columns_of."""
     layout = Layout(kernel, stride, padding, dilation, 1)
     counts = layout.counts(sizes)
@@ -435,15 +438,15 @@ def unfold(
     return reshape(out, tuple(out.shape[1:])) if single else out
 
 
-@composite(method=False)
+@composite(home="nn.functional")
 def fold(
-    input: Any,
+    input: Value,
     output_size: Any,
     kernel_size: Any,
     dilation: Any = 1,
     padding: Any = 0,
     stride: Any = 1,
-) -> Any:
+) -> Value:
     """Images of output_size, columns of windows added up at their places."""
     columns, single = _as_batch("fold", input, 3)
     sizes = each(output_size, 2, "fold(): output_size")

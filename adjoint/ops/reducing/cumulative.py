@@ -6,6 +6,7 @@ from typing import Any
 from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import flip
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.powers import complex_logaddexp, exp
@@ -43,15 +44,17 @@ def open_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
     input=lambda grad, index, dim, input_shape: place_along(
         grad, index, dim, input_shape[dim] if input_shape else 1, False
     ),
-    method=False,
+    home=None,
 )
-def pick_along(xp: Any, input: Any, index: Any, dim: int) -> Any:
+def pick_along(xp: Any, input: Array, index: Array, dim: int) -> Array:
     """The elements at `index` along dim."""
     return xp.take_along_axis(input, index, normal_dim(dim, input.ndim)) if input.ndim else input
 
 
-@linear(input=lambda grad, index, dim: pick_along(grad, index, dim), method=False)
-def place_along(xp: Any, input: Any, index: Any, dim: int, size: int, distinct: bool = True) -> Any:
+@linear(input=lambda grad, index, dim: pick_along(grad, index, dim), home=None)
+def place_along(
+    xp: Any, input: Array, index: Array, dim: int, size: int, distinct: bool = True
+) -> Array:
     """Zeros, `size` of them along dim, with input added at `index`: what picking's gradient is."""
     if input.ndim == 0:
         return xp.array(input)
@@ -97,19 +100,19 @@ def running(xp: Any, combine: Any, array: Any, dim: int) -> Any:
     return array if step > 1 else xp.array(array)  # results are their own memory
 
 
-@general(input=lambda grad, dim, step: moved(grad, dim, -step), method=False)
-def moved(xp: Any, input: Any, dim: int, step: int, fill: Any = 0) -> Any:
+@general(input=lambda grad, dim, step: moved(grad, dim, -step), home=None)
+def moved(xp: Any, input: Array, dim: int, step: int, fill: Any = 0) -> Array:
     """The elements `step` places further along dim, and `fill` where none came."""
     return moved_along(xp, input, normal_dim(dim, input.ndim), step, fill) if input.ndim else input
 
 
-def _recurrence_rule(grad: Any, factor: Any, result: Any, dim: int, step: int) -> Any:
+def _recurrence_rule(grad: Value, factor: Any, result: Value, dim: int, step: int) -> Value:
     back = recurrence(grad, moved(conj(factor), dim, -step), dim, -step)
     return back, back * conj(moved(result, dim, step))
 
 
-@general(joint=("input factor", _recurrence_rule), method=False, wide=True)
-def recurrence(xp: Any, input: Any, factor: Any, dim: int, step: int) -> Any:
+@general(joint=("input factor", _recurrence_rule), wide=True, home=None)
+def recurrence(xp: Any, input: Array, factor: Array, dim: int, step: int) -> Array:
     """y[i] = input[i] + factor[i] * y[i - step] along dim, for a step of 1 or -1."""
     dim = normal_dim(dim, input.ndim)
     while abs(step) < input.shape[dim]:
@@ -139,7 +142,7 @@ def _in_place(op: Any, input: Any, dim: int, dtype: Any) -> Any:
 
 
 @linear(input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)))
-def cumsum(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
+def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Sums of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
     input = _cast(input, dtype)
@@ -149,13 +152,13 @@ def cumsum(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     return narrowed(xp.cumsum(values, axis=axis, dtype=values.dtype), input.dtype)
 
 
-@composite
-def cumsum_(input: Any, dim: int, *, dtype: Any = None) -> Any:
+@composite(home="Tensor")
+def cumsum_(input: Value, dim: int, *, dtype: Any = None) -> Value:
     """In-place form of cumsum."""
     return _in_place(cumsum, input, dim, dtype)
 
 
-def _cumprod_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
+def _cumprod_rule(grad: Value, input: Value, result: Value, dim: int) -> Value:
     """Exact at zeros: products of what comes before and after each element, no division."""
     if input.ndim == 0:
         return grad
@@ -164,7 +167,7 @@ def _cumprod_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
 
 
 @general(input=_cumprod_rule, wide="rules")
-def cumprod(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
+def cumprod(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Products of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
     input = _cast(input, dtype)
@@ -174,8 +177,8 @@ def cumprod(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
     return narrowed(xp.cumprod(values, axis=axis, dtype=values.dtype), input.dtype)
 
 
-@composite
-def cumprod_(input: Any, dim: int, *, dtype: Any = None) -> Any:
+@composite(home="Tensor")
+def cumprod_(input: Value, dim: int, *, dtype: Any = None) -> Value:
     """In-place form of cumprod."""
     return _in_place(cumprod, input, dim, dtype)
 
@@ -187,7 +190,7 @@ def product_of_others(input: Any, dim: int) -> Any:
     return before * after
 
 
-def _logcumsumexp_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
+def _logcumsumexp_rule(grad: Value, input: Value, result: Value, dim: int) -> Value:
     """Every weight is exp of a difference that is not positive: nothing can overflow."""
     if input.ndim == 0:
         return grad
@@ -197,7 +200,7 @@ def _logcumsumexp_rule(grad: Any, input: Any, result: Any, dim: int) -> Any:
 
 
 @general(input=_logcumsumexp_rule, wide="rules", exact_out=True)
-def logcumsumexp(xp: Any, input: Any, dim: int) -> Any:
+def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
     """Logarithms of the sums of the exponentials of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
     if category_of(input.dtype) < FLOAT:
@@ -230,17 +233,17 @@ def _running_extreme(xp: Any, input: Any, dim: int, choose: Any, wins: Any) -> t
     return values, running(xp, xp.maximum, found, axis)
 
 
-def _cumulative_rule(grad0: Any, result1: Any, input_shape: Any, dim: int) -> Any:
+def _cumulative_rule(grad0: Value, result1: Value, input_shape: Any, dim: int) -> Value:
     return place_along(grad0, result1, dim, input_shape[dim] if input_shape else 1, False)
 
 
 @general(input=_cumulative_rule, returns="values indices", exact_out=True)
-def cummax(xp: Any, input: Any, dim: int) -> Any:
+def cummax(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     """The largest element so far along dim, and its index."""
     return _running_extreme(xp, input, dim, xp.maximum, lambda value, best: value >= best)
 
 
 @general(input=_cumulative_rule, returns="values indices", exact_out=True)
-def cummin(xp: Any, input: Any, dim: int) -> Any:
+def cummin(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     """The smallest element so far along dim, and its index."""
     return _running_extreme(xp, input, dim, xp.minimum, lambda value, best: value <= best)

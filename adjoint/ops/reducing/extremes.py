@@ -3,12 +3,14 @@
 from typing import Any
 
 from adjoint.dtypes import COMPLEX, category_of
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.comparison import isnan, logical_and, logical_or
 from adjoint.ops.elementwise.selection import maximum, minimum
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import place_along
 from adjoint.ops.reducing.reduction import kept, sum
+from adjoint.tensors.tensor import Tensor
 
 
 def refuse_empty(input: Any, dim: Any, error: type[Exception] = RuntimeError) -> None:
@@ -28,28 +30,28 @@ def refuse_complex(input: Any, error: type[Exception] = NotImplementedError) -> 
         raise error("not implemented for complex numbers, which have no order; take abs() first")
 
 
-def _shared(grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+def _shared(grad: Value, input: Value, result: Value, dim: Any, keepdim: bool) -> Value:
     """The gradient of an extreme, in equal parts for the elements that attain it."""
     attained = input == kept(result, input.shape, dim, keepdim)
     return attained * (kept(grad, input.shape, dim, keepdim) / sum(attained, dim, True))
 
 
-def shared_by_equals(grad: Any, input: Any, result: Any) -> Any:
+def shared_by_equals(grad: Value, input: Value, result: Value) -> Value:
     """The gradient of one chosen element, in equal parts for all equal to it; NaNs are equal."""
     chosen = logical_or(input == result, logical_and(isnan(input), isnan(result)))
     return chosen * (grad / sum(chosen))
 
 
-@general(input=_shared, exact_out=True)
-def amax(xp: Any, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+@general(input=_shared, exact_out=True, numpy="max")
+def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """The largest element over dim; equal ones share the gradient."""
     refuse_complex(input)
     refuse_empty(input, dim)
     return input.max(axis=normal_dims(dim, input.ndim), keepdims=keepdim)
 
 
-@general(input=_shared, exact_out=True)
-def amin(xp: Any, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+@general(input=_shared, exact_out=True, numpy="min")
+def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """The smallest element over dim; equal ones share the gradient."""
     refuse_complex(input)
     refuse_empty(input, dim)
@@ -63,7 +65,9 @@ def amin(xp: Any, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     returns="min max",
     exact_out=True,
 )
-def aminmax(xp: Any, input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(
+    xp: Any, input: Array, *, dim: int | None = None, keepdim: bool = False
+) -> tuple[Array, Array]:
     """The smallest and the largest element over dim."""
     refuse_complex(input)
     axes = (
@@ -75,7 +79,7 @@ def aminmax(xp: Any, input: Any, *, dim: int | None = None, keepdim: bool = Fals
     return input.min(axis=axes, keepdims=keepdim), input.max(axis=axes, keepdims=keepdim)
 
 
-def selected(grad0: Any, result1: Any, input_shape: Any, dim: int, keepdim: bool) -> Any:
+def selected(grad0: Value, result1: Value, input_shape: Any, dim: int, keepdim: bool) -> Value:
     """The gradient of values chosen along dim: it goes to the chosen places."""
     if not input_shape:
         return grad0
@@ -100,16 +104,16 @@ def _extreme(xp: Any, input: Any, dim: int, keepdim: bool, find_index: Any) -> t
     return chosen_along(xp, input, find_index(input, axis=axis, keepdims=True), axis, keepdim)
 
 
-@general(input=shared_by_equals, method=False, node_name="MaxBackward1")
-def max_all(xp: Any, input: Any) -> Any:
+@general(input=shared_by_equals, node_name="MaxBackward1", home=None)
+def max_all(xp: Any, input: Array) -> Array:
     """The largest element of all."""
     refuse_complex(input)
     refuse_empty(input, None)
     return input.max()
 
 
-@general(input=shared_by_equals, method=False, node_name="MinBackward1")
-def min_all(xp: Any, input: Any) -> Any:
+@general(input=shared_by_equals, node_name="MinBackward1", home=None)
+def min_all(xp: Any, input: Array) -> Array:
     """The smallest element of all."""
     refuse_complex(input)
     refuse_empty(input, None)
@@ -117,17 +121,17 @@ def min_all(xp: Any, input: Any) -> Any:
 
 
 @general(
-    input=selected, returns="values indices", method=False, node_name="MaxBackward0", exact_out=True
+    input=selected, returns="values indices", node_name="MaxBackward0", exact_out=True, home=None
 )
-def max_dim(xp: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
+def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The largest elements along dim, and where they are."""
     return _extreme(xp, input, dim, keepdim, xp.argmax)
 
 
 @general(
-    input=selected, returns="values indices", method=False, node_name="MinBackward0", exact_out=True
+    input=selected, returns="values indices", node_name="MinBackward0", exact_out=True, home=None
 )
-def min_dim(xp: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
+def min_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The smallest elements along dim, and where they are."""
     return _extreme(xp, input, dim, keepdim, xp.argmin)
 
@@ -151,17 +155,27 @@ def _overloaded(
     return over_all(input, **options)
 
 
-@composite
+@composite(without={"dim keepdim other": Tensor})
 def max(
-    input: Any, dim: Any = None, keepdim: bool | None = None, *, other: Any = None, out: Any = None
+    input: Value,
+    dim: Any = None,
+    keepdim: bool | None = None,
+    *,
+    other: Value | None = None,
+    out: Any = None,
 ) -> Any:
     """The largest of all; along dim, with indices; or of two tensors at each place."""
     return _overloaded((max_all, max_dim, maximum), input, dim, keepdim, other, out)
 
 
-@composite
+@composite(without={"dim keepdim other": Tensor})
 def min(
-    input: Any, dim: Any = None, keepdim: bool | None = None, *, other: Any = None, out: Any = None
+    input: Value,
+    dim: Any = None,
+    keepdim: bool | None = None,
+    *,
+    other: Value | None = None,
+    out: Any = None,
 ) -> Any:
     """The smallest of all; along dim, with indices; or of two tensors at each place."""
     return _overloaded((min_all, min_dim, minimum), input, dim, keepdim, other, out)
@@ -180,13 +194,13 @@ def _place_of(xp: Any, input: Any, dim: Any, keepdim: bool, find_index: Any) -> 
     return find_index(input, axis=dim, keepdims=keepdim)
 
 
-@general(exact_out=True)
-def argmax(xp: Any, input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+@general(exact_out=True, numpy=True)
+def argmax(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the largest element is: along dim, or in the flattened tensor."""
     return _place_of(xp, input, dim, keepdim, xp.argmax)
 
 
-@general(exact_out=True)
-def argmin(xp: Any, input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+@general(exact_out=True, numpy=True)
+def argmin(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the smallest element is: along dim, or in the flattened tensor."""
     return _place_of(xp, input, dim, keepdim, xp.argmin)

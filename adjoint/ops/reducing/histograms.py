@@ -1,9 +1,11 @@
 """Histograms of one or several variables, in bins of equal or given widths."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
@@ -34,8 +36,8 @@ def _ends(points: Any, range: Any, dim: int) -> tuple[float, float]:
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
-@general(method=False, dims=None)
-def equal_edges(xp: Any, points: Any, count: int, range: Any, dim: int) -> Any:
+@general(home=None, dims=None)
+def equal_edges(xp: Any, points: Array, count: int, range: Any, dim: int) -> Array:
     """The edges of `count` bins of equal width for one of the variables."""
     if count < 1:
         raise RuntimeError(f"bins must be > 0, but got {count} for variable {dim}")
@@ -43,8 +45,10 @@ def equal_edges(xp: Any, points: Any, count: int, range: Any, dim: int) -> Any:
     return xp.linspace(low, high, count + 1).astype(points.dtype)
 
 
-@general(points=refused_derivative("histogram"), method=False, node_name="HistogramddBackward0")
-def bin_totals(xp: Any, points: Any, edges: Any, weight: Any = None) -> Any:
+@general(points=refused_derivative("histogram"), node_name="HistogramddBackward0", home=None)
+def bin_totals(
+    xp: Any, points: Array, edges: Sequence[Array], weight: Array | None = None
+) -> Array:
     """How many points, a row each, lie in each cell between edges, or the sum of their weights.
 
     A bin includes its lower edge, the last one its upper edge too.
@@ -111,7 +115,12 @@ def _histogram(
 
 @composite
 def histogram(
-    input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False
+    input: Value,
+    bins: Operand = 100,
+    *,
+    range: Any = None,
+    weight: Value | None = None,
+    density: bool = False,
 ) -> Histogram:
     """How many elements lie in each bin, and the edges of the bins.
 
@@ -130,7 +139,7 @@ def _listed(bins: Any) -> Any:
 
 @composite(method=False)
 def histogramdd(
-    input: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False
+    input: Value, bins: Any, range: Any = None, weight: Value | None = None, density: bool = False
 ) -> Histogram:
     """How many points lie in each cell, and the edges of the bins of each variable.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.arithmetic import abs as absolute, sgn
 from adjoint.ops.elementwise.selection import where
@@ -13,7 +14,7 @@ from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import kept, reduced_count, sum
 
 
-def _norm_rule(grad: Any, input: Any, result: Any, p: Any, dim: Any, keepdim: bool) -> Any:
+def _norm_rule(grad: Value, input: Value, result: Value, p: Any, dim: Any, keepdim: bool) -> Value:
     """The derivative of a norm; 0, a subgradient, where the norm has a corner."""
     if p == 0:
         return None
@@ -36,12 +37,12 @@ def _norm_rule(grad: Any, input: Any, result: Any, p: Any, dim: Any, keepdim: bo
 
 @general(
     input=_norm_rule,
-    method=False,
     wide="rules",
     node_name="LinalgVectorNormBackward0",
     saved_as={"p": "ord"},
+    home=None,
 )
-def p_norm(xp: Any, input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+def p_norm(xp: Any, input: Array, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Array:
     """The norm of exponent p of all elements over dim, as one vector."""
     if category_of(input.dtype) < FLOAT:
         raise RuntimeError(f"a norm is for floating and complex tensors, not {input.dtype}")
@@ -65,13 +66,13 @@ def p_norm(xp: Any, input: Any, p: Any = 2, dim: Any = None, keepdim: bool = Fal
 
 @composite
 def norm(
-    input: Any,
+    input: Value,
     p: Any = "fro",
     dim: Any = None,
     keepdim: bool = False,
     out: Any = None,
     dtype: Any = None,
-) -> Any:
+) -> Value:
     """The norm of exponent p over dim: a number, 'fro' (the same as 2) or 'nuc'."""
     if dtype is not None:
         input = _unnarrowed(input, as_dtype(dtype))
@@ -104,13 +105,13 @@ def _unnarrowed(input: Any, target: Any) -> Any:
 
 
 @composite
-def dist(input: Any, other: Any, p: Any = 2) -> Any:
+def dist(input: Value, other: Value, p: Any = 2) -> Value:
     """The norm of exponent p of input - other."""
     return norm(input - other, p)
 
 
 @composite
-def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+def renorm(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
     if p <= 0:
         raise RuntimeError(f"renorm: p must be positive, not {p}")
@@ -123,14 +124,14 @@ def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     return input * where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
 
 
-@composite
-def renorm_(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+@composite(home="Tensor")
+def renorm_(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """In-place form of renorm."""
     return input.copy_(renorm(find("clone")(input), p, dim, maxnorm))
 
 
 @composite(method=False)
-def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+def norm_except_dim(v: Value, pow: int = 2, dim: int = 0) -> Value:
     """The norm of each slice along dim, with all dimensions kept; of everything if dim is -1."""
     if dim == -1:
         return p_norm(v, pow)

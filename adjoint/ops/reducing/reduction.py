@@ -8,6 +8,7 @@ from typing import Any
 from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype, int64
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, reshape
 from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
 from adjoint.ops.elementwise.arithmetic import abs as absolute
@@ -27,7 +28,7 @@ def kept(value: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
     return value if keepdim else reshape(value, kept_shape(shape, dim))
 
 
-def expand_reduced(grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+def expand_reduced(grad: Value, shape: Any, dim: Any, keepdim: bool) -> Value:
     """The gradient of a reduced result, spread over what was reduced."""
     if dim is not None and not keepdim:
         grad = reshape(grad, kept_shape(shape, dim))
@@ -47,16 +48,21 @@ def axes_of(dim: Any, ndim: int) -> Any:
 # ---- sums and products ----
 
 
-@linear(input=lambda grad, dim, keepdim: sum(grad, dim, keepdim), method=False, dims=None)
-def spread_sum(xp: Any, input: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+@linear(input=lambda grad, dim, keepdim: sum(grad, dim, keepdim), home=None, dims=None)
+def spread_sum(xp: Any, input: Array, shape: Any, dim: Any = None, keepdim: bool = False) -> Array:
     """A sum over dim at every place of `shape` that went into it: the gradient of sum."""
     if not keepdim and dim is not None:
         input = input.reshape(kept_shape(shape, dim))
     return xp.broadcast_to(input, tuple(shape))
 
 
-@linear(input=lambda grad, input_shape, dim, keepdim: spread_sum(grad, input_shape, dim, keepdim))
-def sum(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+@linear(
+    input=lambda grad, input_shape, dim, keepdim: spread_sum(grad, input_shape, dim, keepdim),
+    numpy=True,
+)
+def sum(
+    xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Array:
     """Sum over dim, or over everything."""
     if dim is None and not keepdim and dtype is None:
         return xp.total(input)
@@ -72,13 +78,15 @@ def sum(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: A
     return input.sum(axis=axes, dtype=kind, keepdims=keepdim)
 
 
-def _mean_rule(grad: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+def _mean_rule(grad: Value, input_shape: Any, dim: Any, keepdim: bool) -> Value:
     count = reduced_count(input_shape, dim)
     return expand_reduced(grad / count, input_shape, dim, keepdim)
 
 
-@linear(input=_mean_rule)
-def mean(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+@linear(input=_mean_rule, numpy=True)
+def mean(
+    xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Array:
     """Mean over dim, or over everything."""
     if dtype is not None:
         input = input.astype(as_dtype(dtype).numpy_dtype)
@@ -91,7 +99,7 @@ def mean(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: 
     return narrowed(total / reduced_count(input.shape, dim), kind)
 
 
-def _prod_rule(grad: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+def _prod_rule(grad: Value, input: Value, dim: Any, keepdim: bool) -> Value:
     """Exact at zeros: the product of all others, without dividing."""
     if dim is None or input.ndim == 0:
         others = reshape(product_of_others(reshape(input, -1), 0), tuple(input.shape))
@@ -99,10 +107,10 @@ def _prod_rule(grad: Any, input: Any, dim: Any, keepdim: bool) -> Any:
     return kept(grad, input.shape, dim, keepdim) * conj(product_of_others(input, dim))
 
 
-@general(input=_prod_rule)
+@general(input=_prod_rule, numpy=True, autocast="float32")
 def prod(
-    xp: Any, input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    xp: Any, input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Array:
     """Product over dim, or over everything."""
     kind = input.dtype
     if dtype is not None:
@@ -117,19 +125,20 @@ def prod(
 @general(
     input=lambda grad, input, dim, keepdim: (
         expand_reduced(grad, input.shape, dim, keepdim) * logical_not(isnan(input))
-    )
+    ),
+    numpy=True,
 )
 def nansum(
-    xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Array:
     """Sum over dim, NaN counted as 0."""
     if category_of(input.dtype) == COMPLEX:
         raise RuntimeError("nansum is not defined for complex tensors")
     return sum.forward(xp, xp.where(xp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
-@composite
-def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+@composite(numpy=True)
+def nanmean(input: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
     """Mean over dim of the elements that are not NaN."""
     if dtype is None and not _is_floating(input):
         raise RuntimeError("nanmean: expected a floating-point tensor; give dtype=, or convert it")
@@ -140,8 +149,8 @@ def _is_floating(input: Any) -> bool:
     return bool(category_of(input.array.dtype) >= FLOAT)
 
 
-@composite
-def sum_to_size(input: Any, *size: Any) -> Any:
+@composite(home="Tensor")
+def sum_to_size(input: Value, *size: Any) -> Value:
     """Sum over dimensions such that a tensor of `size` would broadcast to the input's shape."""
     sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     lead = input.ndim - len(sizes)
@@ -155,34 +164,34 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     return reshape(sum(input, dims, True), sizes) if dims else input
 
 
-@linear(input=lambda grad, input_shape: on_diagonal(grad, input_shape))
-def trace(xp: Any, input: Any) -> Any:
+@linear(input=lambda grad, input_shape: on_diagonal(grad, input_shape), autocast="float32")
+def trace(xp: Any, input: Array) -> Array:
     """Sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise RuntimeError(f"expected a matrix, got a tensor of {input.ndim} dimensions")
     return xp.trace(input, dtype=INT64 if input.dtype.kind in "biu" else input.dtype)
 
 
-@linear(input=lambda grad: trace(grad), method=False)
-def on_diagonal(xp: Any, input: Any, shape: Any) -> Any:
+@linear(input=lambda grad: trace(grad), home=None)
+def on_diagonal(xp: Any, input: Array, shape: Any) -> Array:
     """A matrix with one value on its diagonal: what the gradient of trace is."""
     return xp.eye(*shape, dtype=input.dtype) * input
 
 
-@general()
-def count_nonzero(xp: Any, input: Any, dim: Any = None) -> Any:
+@general(numpy=True)
+def count_nonzero(xp: Any, input: Array, dim: Any = None) -> Array:
     """How many elements are not zero."""
     return (input != 0).sum(axis=axes_of(dim, input.ndim), dtype="int64")
 
 
-@general(exact_out=True)
-def any(xp: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+@general(exact_out=True, numpy=True)
+def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     """Whether an element along dim is true (not zero)."""
     return _judged(xp, xp.any, input, dim, keepdim)
 
 
-@general(exact_out=True)
-def all(xp: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+@general(exact_out=True, numpy=True)
+def all(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     """Whether all elements along dim are true (not zero)."""
     return _judged(xp, xp.all, input, dim, keepdim)
 
@@ -227,7 +236,7 @@ def _variance(xp: Any, input: Any, dim: Any, correction: Any, keepdim: bool) -> 
     return xp.divide(squares.sum(axis=axes, keepdims=keepdim), builtins.max(count - correction, 0))
 
 
-def _variance_rule(grad: Any, input: Any, dim: Any, correction: Any) -> Any:
+def _variance_rule(grad: Value, input: Value, dim: Any, correction: Any) -> Value:
     """The gradient of a variance whose gradient has its dimensions kept."""
     freedom = reduced_count(input.shape, dim) - correction
     centred = input - mean(input, dim, True)
@@ -237,8 +246,8 @@ def _variance_rule(grad: Any, input: Any, dim: Any, correction: Any) -> Any:
 
 
 def _var_rule(
-    grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
-) -> Any:
+    grad: Value, input: Value, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> Value:
     dim, correction = _correction(dim, unbiased, correction)
     return _variance_rule(kept(grad, input.shape, dim, keepdim), input, dim, correction)
 
@@ -246,13 +255,13 @@ def _var_rule(
 @general(input=_var_rule)
 def var(
     xp: Any,
-    input: Any,
+    input: Array,
     dim: Any = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: Any = None,
-) -> Any:
+) -> Array:
     """Variance over dim: squared distances from the mean, divided by count - correction."""
     dim, correction = _correction(dim, unbiased, correction)
     result = _variance(xp, input, dim, correction, keepdim)
@@ -260,8 +269,14 @@ def var(
 
 
 def _std_rule(
-    grad: Any, input: Any, result: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
-) -> Any:
+    grad: Value,
+    input: Value,
+    result: Value,
+    dim: Any,
+    unbiased: Any,
+    keepdim: bool,
+    correction: Any,
+) -> Value:
     """Zero where the deviation is zero, as subgradient."""
     dim, correction = _correction(dim, unbiased, correction)
     still = result == 0
@@ -272,28 +287,34 @@ def _std_rule(
 @general(input=_std_rule)
 def std(
     xp: Any,
-    input: Any,
+    input: Array,
     dim: Any = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: Any = None,
-) -> Any:
+) -> Array:
     """Standard deviation over dim: the square root of var."""
     dim, correction = _correction(dim, unbiased, correction)
     result = xp.sqrt(_variance(xp, input, dim, correction, keepdim))
     return narrowed(result, from_numpy_dtype(input.dtype).to_real().numpy_dtype)
 
 
-def _mean_rule_beside(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool) -> Any:
+def _mean_rule_beside(grad: Value, input: Value, dim: Any, unbiased: Any, keepdim: bool) -> Value:
     """The gradient of a mean that is answered together with another moment."""
     dim, _ = _correction(dim, unbiased, None)
     return kept(grad, input.shape, dim, keepdim) / reduced_count(input.shape, dim)
 
 
 def _var_mean_rule(
-    grad0: Any, grad1: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
-) -> Any:
+    grad0: Value,
+    grad1: Value,
+    input: Value,
+    dim: Any,
+    unbiased: Any,
+    keepdim: bool,
+    correction: Any,
+) -> Value:
     spread = _var_rule(grad0, input, dim, unbiased, keepdim, correction)
     return spread + _mean_rule_beside(grad1, input, dim, unbiased, keepdim)
 
@@ -301,13 +322,13 @@ def _var_mean_rule(
 @general(input=_var_mean_rule, method=False)
 def var_mean(
     xp: Any,
-    input: Any,
+    input: Array,
     dim: Any = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: Any = None,
-) -> Any:
+) -> tuple[Array, Array]:
     """Variance and mean over dim."""
     axes, _ = _correction(dim, unbiased, correction)
     spread = var.forward(xp, input, dim, unbiased, keepdim, correction=correction)
@@ -315,15 +336,15 @@ def var_mean(
 
 
 def _std_mean_rule(
-    grad0: Any,
-    grad1: Any,
-    input: Any,
-    result0: Any,
+    grad0: Value,
+    grad1: Value,
+    input: Value,
+    result0: Value,
     dim: Any,
     unbiased: Any,
     keepdim: bool,
     correction: Any,
-) -> Any:
+) -> Value:
     spread = _std_rule(grad0, input, result0, dim, unbiased, keepdim, correction)
     return spread + _mean_rule_beside(grad1, input, dim, unbiased, keepdim)
 
@@ -331,13 +352,13 @@ def _std_mean_rule(
 @general(input=_std_mean_rule, method=False)
 def std_mean(
     xp: Any,
-    input: Any,
+    input: Array,
     dim: Any = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: Any = None,
-) -> Any:
+) -> tuple[Array, Array]:
     """Standard deviation and mean over dim."""
     axes, _ = _correction(dim, unbiased, correction)
     spread = std.forward(xp, input, dim, unbiased, keepdim, correction=correction)
@@ -355,8 +376,9 @@ def std_mean(
     floats=True,
     promotes="input",
     wide="rules",
+    also="special",
 )
-def logsumexp(xp: Any, input: Any, dim: Any, keepdim: bool = False) -> Any:
+def logsumexp(xp: Any, input: Array, dim: Any, keepdim: bool = False) -> Array:
     """Logarithm of the sum of exponentials over dim."""
     values = widened(input)
     axes = normal_dims(dim, input.ndim)
@@ -383,8 +405,9 @@ def _floating(input: Any, dtype: Any) -> Any:
     input=lambda grad, result, dim: result * (grad - sum(grad * result, dim, True)),
     wide="rules",
     exact_out=True,
+    also="special",
 )
-def softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
+def softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     """Exponentials along dim, scaled to sum 1."""
     input = _floating(input, dtype)
     axes = normal_dims(normal_dim(dim, input.ndim), input.ndim)
@@ -400,8 +423,9 @@ def softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     input=lambda grad, result, dim: grad - exp(result) * sum(grad, dim, True),
     wide="rules",
     exact_out=True,
+    also="special",
 )
-def log_softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
+def log_softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     """The logarithm of softmax, without its underflow."""
     input = _floating(input, dtype)
     axes = normal_dims(normal_dim(dim, input.ndim), input.ndim)
@@ -412,7 +436,7 @@ def log_softmax(xp: Any, input: Any, dim: int, dtype: Any = None) -> Any:
     return narrowed(values - xp.log(xp.exp(values).sum(axis=axes, keepdims=True)), input.dtype)
 
 
-@composite(method=False)
-def softmin(input: Any, dim: int, dtype: Any = None) -> Any:
+@composite(home=None)
+def softmin(input: Value, dim: int, dtype: Any = None) -> Value:
     """softmax of -input."""
     return softmax(-input, dim, dtype)

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.arrange import repeat_interleave
 from adjoint.ops.arranging.shape import narrow, reshape
 from adjoint.ops.arranging.writing import index_add, index_reduce
@@ -32,16 +33,16 @@ def _runs(data: Any, lengths: Any, offsets: Any, unsafe: bool) -> tuple[Any, Any
 
 @composite(method=False)
 def segment_reduce(
-    data: Any,
+    data: Value,
     reduce: str,
     *,
-    lengths: Any = None,
+    lengths: Value | None = None,
     indices: Any = None,
-    offsets: Any = None,
+    offsets: Value | None = None,
     axis: int = 0,
     unsafe: bool = False,
     initial: Any = None,
-) -> Any:
+) -> Value:
     """The sum, mean, prod, max or min of runs of rows, given by their lengths or by offsets."""
     if reduce not in _STARTS:
         raise RuntimeError(f"segment_reduce(): reduce must be one of {[*_STARTS]}, got {reduce!r}")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.dtypes import COMPLEX, category_of
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import permute, reshape
 from adjoint.ops.dims import along, check_positions, normal_dim
 from adjoint.ops.elementwise.comparison import isnan
@@ -26,6 +27,7 @@ from adjoint.ops.reducing.extremes import (
 )
 from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.shared_rules import refused_derivative
+from adjoint.tensors.tensor import Tensor
 
 # ---- sorting ----
 
@@ -41,15 +43,15 @@ def order_along(xp: Any, input: Any, axis: int, descending: bool = False) -> Any
     return input.shape[axis] - 1 - xp.flip(backwards, axis)
 
 
-def _ordered(grad0: Any, result1: Any, input_shape: Any, dim: int) -> Any:
+def _ordered(grad0: Value, result1: Value, input_shape: Any, dim: int) -> Value:
     """The gradient of values taken from distinct places along dim."""
     return place_along(grad0, result1, dim, input_shape[dim]) if input_shape else grad0
 
 
 @general(input=_ordered, returns="values indices", exact_out=True)
 def sort(
-    xp: Any, input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = None
-) -> Any:
+    xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None
+) -> tuple[Array, Array]:
     """The elements in order along dim, and where they were; equal ones keep their order."""
     refuse_complex(input, RuntimeError)
     axis = normal_dim(dim, input.ndim)
@@ -58,10 +60,10 @@ def sort(
     return chosen_along(xp, input, order_along(xp, input, axis, descending), axis, True)
 
 
-@general()
+@general(numpy=True)
 def argsort(
-    xp: Any, input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False
-) -> Any:
+    xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> Array:
     """The indices that put the elements in order along dim."""
     refuse_complex(input, RuntimeError)
     axis = normal_dim(dim, input.ndim)
@@ -69,15 +71,15 @@ def argsort(
 
 
 @composite(exact_out=True)
-def msort(input: Any) -> Any:
+def msort(input: Value) -> Value:
     """The elements in order along the first dimension."""
     return sort(input, 0)[0]
 
 
 @general(input=_ordered, returns="values indices", exact_out=True)
 def topk(
-    xp: Any, input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> Any:
+    xp: Any, input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Array, Array]:
     """The k largest, or smallest, elements along dim in order, and where they are."""
     if input.dtype == bool or category_of(input.dtype) == COMPLEX:
         raise RuntimeError(f"topk does not support {input.dtype}; convert it first")
@@ -120,7 +122,9 @@ def _element(xp: Any, input: Any, axis: int, rank: Any, keepdim: bool) -> tuple[
 
 
 @general(input=selected, returns="values indices", exact_out=True)
-def kthvalue(xp: Any, input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(
+    xp: Any, input: Array, k: int, dim: int = -1, keepdim: bool = False
+) -> tuple[Array, Array]:
     """The k-th smallest element along dim, counted from 1, and its index."""
     _ranked(input)
     axis = normal_dim(dim, input.ndim)
@@ -133,7 +137,9 @@ def kthvalue(xp: Any, input: Any, k: int, dim: int = -1, keepdim: bool = False) 
     return _element(xp, input, axis, k - 1, keepdim)
 
 
-def _median_along(xp: Any, input: Any, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
+def _median_along(
+    xp: Any, input: Any, dim: int, keepdim: bool, ignore_nan: bool
+) -> tuple[Array, Array]:
     """The lower median along dim; a NaN is the median of all it is among, unless ignored."""
     _ranked(input)
     axis = normal_dim(dim, input.ndim)
@@ -156,8 +162,8 @@ def _median_of_all(xp: Any, input: Any, ignore_nan: bool) -> Any:
     return _median_along(xp, input.reshape(-1), 0, False, ignore_nan)[0]
 
 
-@general(input=shared_by_equals, method=False, node_name="MedianBackward0")
-def median_all(xp: Any, input: Any) -> Any:
+@general(input=shared_by_equals, node_name="MedianBackward0", home=None)
+def median_all(xp: Any, input: Array) -> Array:
     """The lower median of all elements."""
     _ranked(input)
     return _median_of_all(xp, input, False)
@@ -166,17 +172,17 @@ def median_all(xp: Any, input: Any) -> Any:
 @general(
     input=selected,
     returns="values indices",
-    method=False,
     node_name="MedianBackward1",
     exact_out=True,
+    home=None,
 )
-def median_dim(xp: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
+def median_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim, and its index."""
     return _median_along(xp, input, dim, keepdim, False)
 
 
-@general(input=shared_by_equals, method=False, node_name="NanmedianBackward0")
-def nanmedian_all(xp: Any, input: Any) -> Any:
+@general(input=shared_by_equals, node_name="NanmedianBackward0", home=None)
+def nanmedian_all(xp: Any, input: Array) -> Array:
     """The lower median of all elements that are not NaN."""
     _ranked(input)
     return _median_of_all(xp, input, True)
@@ -185,17 +191,17 @@ def nanmedian_all(xp: Any, input: Any) -> Any:
 @general(
     input=selected,
     returns="values indices",
-    method=False,
     node_name="NanmedianBackward1",
     exact_out=True,
+    home=None,
 )
-def nanmedian_dim(xp: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
+def nanmedian_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim of what is not NaN, and its index."""
     return _median_along(xp, input, dim, keepdim, True)
 
 
-@composite
-def median(input: Any, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+@composite(without={"dim keepdim": Tensor})
+def median(input: Value, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The median: of all, or along dim with indices; of two in the middle the lower one."""
     options = {} if out is None else {"out": out}
     return (
@@ -203,8 +209,10 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False, *, out: An
     )
 
 
-@composite
-def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+@composite(without={"dim keepdim": Tensor})
+def nanmedian(
+    input: Value, dim: int | None = None, keepdim: bool = False, *, out: Any = None
+) -> Any:
     """The median of the elements that are not NaN: of all, or along dim with indices."""
     options = {} if out is None else {"out": out}
     if dim is None:
@@ -213,7 +221,7 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False, *, out:
 
 
 @general(input=selected, returns="values indices", exact_out=True)
-def mode(xp: Any, input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The most frequent element along dim, of several the smallest, and its last index."""
     refuse_complex(input)
     axis = normal_dim(dim, input.ndim)
@@ -235,8 +243,8 @@ def mode(xp: Any, input: Any, dim: int = -1, keepdim: bool = False) -> Any:
 # ---- quantiles ----
 
 
-@general(method=False)
-def as_index(xp: Any, input: Any) -> Any:
+@general(home=None)
+def as_index(xp: Any, input: Array) -> Array:
     """Whole numbers as indices."""
     return input.astype("int64")
 
@@ -312,26 +320,26 @@ def _quantile(
 
 @composite(exact_out=True)
 def quantile(
-    input: Any,
-    q: Any,
+    input: Value,
+    q: Operand,
     dim: int | None = None,
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-) -> Any:
+) -> Value:
     """The value below which a part q of the elements lies, of all or along dim."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
 @composite(exact_out=True)
 def nanquantile(
-    input: Any,
-    q: Any,
+    input: Value,
+    q: Operand,
     dim: int | None = None,
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-) -> Any:
+) -> Value:
     """The quantile of the elements that are not NaN."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
@@ -342,10 +350,10 @@ def nanquantile(
 @general(
     input=refused_derivative("unique"),
     returns="output inverse counts",
-    method=False,
     node_name="Unique2Backward0",
+    home=None,
 )
-def unique_all(xp: Any, input: Any, dim: int | None = None) -> Any:
+def unique_all(xp: Any, input: Array, dim: int | None = None) -> tuple[Array, Array, Array]:
     """The distinct elements, or slices along dim, in order; where each went; how many."""
     refuse_complex(input)
     kind, input = input.dtype, widened(input)
@@ -370,10 +378,10 @@ def unique_all(xp: Any, input: Any, dim: int | None = None) -> Any:
 @general(
     input=refused_derivative("unique_consecutive"),
     returns="output inverse counts",
-    method=False,
     node_name="UniqueConsecutiveBackward0",
+    home=None,
 )
-def unique_runs(xp: Any, input: Any, dim: int | None = None) -> Any:
+def unique_runs(xp: Any, input: Array, dim: int | None = None) -> tuple[Array, Array, Array]:
     """The first of each run of equal elements, or slices along dim; its number; its length."""
     if dim is None:
         shape = input.shape
@@ -404,9 +412,9 @@ def _parts(found: Any, return_inverse: bool, return_counts: bool) -> Any:
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
-@composite
+@composite(without={"return_inverse return_counts": Tensor})
 def unique(
-    input: Any,
+    input: Value,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -416,9 +424,9 @@ def unique(
     return _parts(unique_all(input, dim), return_inverse, return_counts)
 
 
-@composite
+@composite(without={"return_inverse return_counts": Tensor})
 def unique_consecutive(
-    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    input: Value, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The first of each run of equals; if asked the run of each element, and the lengths."""
     return _parts(unique_runs(input, dim), return_inverse, return_counts)
@@ -430,14 +438,14 @@ def unique_consecutive(
 @general(method=False, exact_out=True)
 def searchsorted(
     xp: Any,
-    sorted_sequence: Any,
-    input: Any,
+    sorted_sequence: Array,
+    input: Operand,
     *,
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
-    sorter: Any = None,
-) -> Any:
+    sorter: Array | None = None,
+) -> Array:
     """Where each value would be inserted into the ordered last dimension of sorted_sequence."""
     if side not in (None, "left", "right"):
         raise RuntimeError(f"side can only be 'left' or 'right', not {side!r}")
@@ -477,7 +485,9 @@ def _sorted_by(xp: Any, sequence: Any, sorter: Any) -> Any:
 
 
 @composite(method=False)
-def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+def bucketize(
+    input: Operand, boundaries: Value, *, out_int32: bool = False, right: bool = False
+) -> Value:
     """The bucket of each element, between ordered boundaries."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize: boundaries must be 1-d, got {boundaries.ndim} dimensions")
@@ -487,12 +497,12 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
 @general(promotes="elements test_elements", method=False, exact_out=True)
 def isin(
     xp: Any,
-    elements: Any,
-    test_elements: Any,
+    elements: Operand,
+    test_elements: Operand,
     *,
     assume_unique: bool = False,
     invert: bool = False,
-) -> Any:
+) -> Array:
     """Whether each element is among the test elements."""
     if elements.dtype == bool:
         raise RuntimeError("isin does not take bool elements; convert them first")

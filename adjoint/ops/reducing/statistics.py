@@ -4,6 +4,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.shape import cat, narrow, reshape, transpose
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.comparison import logical_xor
@@ -17,7 +18,7 @@ from adjoint.ops.reducing.reduction import mean, sum
 
 
 @general(exact_out=True)
-def histc(xp: Any, input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+def histc(xp: Any, input: Array, bins: int = 100, min: Any = 0, max: Any = 0) -> Array:
     """How many elements lie in each of `bins` equal parts of min … max."""
     if bins <= 0:
         raise RuntimeError(f"bins must be > 0, but got {bins}")
@@ -39,12 +40,12 @@ def histc(xp: Any, input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> A
     return xp.bincount(place, minlength=bins + 1)[:bins].astype(input.dtype)
 
 
-def _refused_counts(grad: Any) -> Any:
+def _refused_counts(grad: Value) -> Value:
     raise RuntimeError("the derivative of bincount is not implemented; see index_add")
 
 
 @general(weights=_refused_counts)
-def bincount(xp: Any, input: Any, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int = 0) -> Array:
     """How often each integer from 0 on occurs, or the sum of its weights."""
     if input.dtype.kind not in "iu":
         raise NotImplementedError(f"bincount is not implemented for {input.dtype}")
@@ -77,7 +78,13 @@ def _check_weights(name: str, weights: Any, count: int, floating: bool) -> None:
 
 
 @composite
-def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def cov(
+    input: Value,
+    *,
+    correction: int = 1,
+    fweights: Value | None = None,
+    aweights: Value | None = None,
+) -> Value:
     """Covariances of the variables in the rows, whose samples are in the columns."""
     if input.ndim > 2:
         raise RuntimeError(f"cov: expected at most 2 dimensions, got {input.ndim}")
@@ -109,7 +116,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
 
 @composite
-def corrcoef(input: Any) -> Any:
+def corrcoef(input: Value) -> Value:
     """Correlation coefficients of the variables in the rows."""
     covariance = cov(input)
     if not covariance.ndim:
@@ -126,8 +133,14 @@ def corrcoef(input: Any) -> Any:
 # ---- differences and integrals ----
 
 
-@composite
-def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+@composite(numpy=True)
+def diff(
+    input: Value,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Value | None = None,
+    append: Value | None = None,
+) -> Value:
     """Differences of neighbours along dim, taken n times."""
     if input.ndim == 0:
         raise RuntimeError("diff: the input must have at least one dimension")
@@ -175,15 +188,17 @@ def _trapezoids(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, int]
     return sums * widths / 2.0, place
 
 
-@composite(method=False)
-def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+@composite(method=False, also="trapz")
+def trapezoid(y: Value, x: Value | None = None, *, dx: Any = None, dim: int = -1) -> Value:
     """The integral of samples y along dim by the trapezoid rule, at places x or dx apart."""
     areas, place = _trapezoids(y, x, dx, dim, "trapezoid")
     return sum(areas, place)
 
 
 @composite(method=False)
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+def cumulative_trapezoid(
+    y: Value, x: Value | None = None, *, dx: Any = None, dim: int = -1
+) -> Value:
     """The integrals of samples y up to each place along dim by the trapezoid rule."""
     areas, place = _trapezoids(y, x, dx, dim, "cumulative_trapezoid")
     return cumsum(areas, place)
@@ -249,7 +264,7 @@ def _slopes(input: Any, dim: int, spacing: Any, edge_order: int) -> Any:
 
 
 @composite(method=False)
-def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
+def gradient(input: Value, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Values:
     """The slope of samples along each of the dims, `spacing` apart or at the places it lists."""
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
@@ -265,6 +280,3 @@ def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: in
                 f"has {input.shape[d]}"
             )
     return tuple(_slopes(input, d, space, edge_order) for d, space in zip(dims, spacings))
-
-
-ALIASES = {"trapz": "trapezoid"}

@@ -12,6 +12,7 @@ from typing import Any
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, category_of, from_numpy_dtype
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.elementwise.special import kernel
 from adjoint.ops.op import general
 from adjoint.ops.reducing.reduction import sum
@@ -70,9 +71,9 @@ def _drawn_gamma(parameter: Any, generator: Any) -> Any:
 @general(
     input=refused_derivative("gamma_slope"),
     output=refused_derivative("gamma_slope"),
-    method=False,
+    home=None,
 )
-def gamma_slope(xp: Any, input: Any, output: Any) -> Any:
+def gamma_slope(xp: Any, input: Array, output: Array) -> Array:
     """How a sample `output` of Gamma(input, 1) moves with input."""
     shape, sample = _wide(xp, input), _wide(xp, output)
     # Up to a few units, little cancels below, and above the end of the tail would be abrupt.
@@ -93,10 +94,10 @@ def gamma_slope(xp: Any, input: Any, output: Any) -> Any:
 
 @general(
     input=lambda grad, input, result: grad * gamma_slope(input, result),
-    method=False,
+    home=None,
     node_name="StandardGammaBackward0",
 )
-def standard_gamma(xp: Any, input: Any, generator: Any = None) -> Any:
+def standard_gamma(xp: Any, input: Array, generator: Any = None) -> Array:
     """A sample of the gamma distribution of each element as concentration, with rate 1."""
     _check(input, "standard_gamma")
     drawn = _drawn_gamma(input, generator).astype(input.dtype)
@@ -110,9 +111,9 @@ def standard_gamma(xp: Any, input: Any, generator: Any = None) -> Any:
     x=refused_derivative("dirichlet_slope"),
     alpha=refused_derivative("dirichlet_slope"),
     total=refused_derivative("dirichlet_slope"),
-    method=False,
+    home=None,
 )
-def dirichlet_slope(xp: Any, x: Any, alpha: Any, total: Any) -> Any:
+def dirichlet_slope(xp: Any, x: Array, alpha: Array, total: Array) -> Array:
     """How a part of a sample moves with its own concentration, over the rest, 1 - x.
 
     A part is distributed as Beta(alpha, total - alpha); the integrals run over its log odds.
@@ -138,7 +139,7 @@ def dirichlet_slope(xp: Any, x: Any, alpha: Any, total: Any) -> Any:
     return (part * _integral(rate, x.dtype, integrand)).astype(x.dtype)
 
 
-def dirichlet_rule(grad: Any, input: Any, result: Any) -> Any:
+def dirichlet_rule(grad: Value, input: Value, result: Value) -> Value:
     """The gradient of parts by their concentrations, from that of what was made of them."""
     total = sum(input, -1, True) + input * 0
     slope = dirichlet_slope(result, input, total)
@@ -147,10 +148,10 @@ def dirichlet_rule(grad: Any, input: Any, result: Any) -> Any:
 
 @general(
     input=dirichlet_rule,
-    method=False,
+    home=None,
     node_name="SampleDirichletBackward0",
 )
-def standard_dirichlet(xp: Any, input: Any, generator: Any = None) -> Any:
+def standard_dirichlet(xp: Any, input: Array, generator: Any = None) -> Array:
     """Parts of 1, with the last dimension of input as concentrations."""
     _check(input, "standard_dirichlet")
     drawn = _drawn_gamma(input, generator)
@@ -162,8 +163,8 @@ def standard_dirichlet(xp: Any, input: Any, generator: Any = None) -> Any:
 # ---- the von Mises distribution ----
 
 
-@general(method=False)
-def angles(xp: Any, loc: Any, concentration: Any, generator: Any = None) -> Any:
+@general(home=None)
+def angles(xp: Any, loc: Array, concentration: Array, generator: Any = None) -> Array:
     """Samples of the von Mises distribution, in [-π, π)."""
     centre, width = (backend_of(a).to_numpy(a).astype("float64") for a in (loc, concentration))
     drawn = chosen(generator).draw(lambda stream: stream.vonmises(centre, width))

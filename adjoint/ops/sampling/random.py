@@ -11,6 +11,7 @@ from typing import Any
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import BOOL, COMPLEX, FLOAT, category_of, float32, from_numpy_dtype
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import zeros_of
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.op import composite, general
@@ -106,9 +107,9 @@ def _coin_flips(shape: Any, p: Any, generator: Any) -> Any:
     input=lambda grad: zeros_of(grad),
     name="bernoulli_input",
     node_name="BernoulliBackward0",
-    method=False,
+    home=None,
 )
-def _bernoulli_input(xp: Any, input: Any, generator: Any = None) -> Any:
+def _bernoulli_input(xp: Any, input: Array, generator: Any = None) -> Array:
     """1 with the probability each element says, else 0."""
     _require_float(input, "bernoulli")
     flips = _coin_flips(input.shape, _values(input), generator)
@@ -124,17 +125,17 @@ def _fill_bernoulli(array: Any, p: Any, generator: Any) -> None:
     input=lambda grad: zeros_of(grad),
     mutate=_fill_bernoulli,
     inplace=True,
-    method=False,
     name="bernoulli_p",
     node_name="BernoulliBackward2",
+    home=None,
 )
-def _bernoulli_p(xp: Any, input: Any, p: Any = 0.5, generator: Any = None) -> Any:
+def _bernoulli_p(xp: Any, input: Array, p: Any = 0.5, generator: Any = None) -> Array:
     """1 with probability p, else 0, in input's shape."""
     return xp.asarray(_coin_flips(input.shape, _values(p), generator)).astype(input.dtype)
 
 
 @composite
-def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Value:
     """0 or 1, where each element (or p) is the probability of 1."""
     if p is None:
         return _bernoulli_input(input, generator=generator, out=out)
@@ -142,7 +143,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
 
 
 @general(input=lambda grad: zeros_of(grad))
-def poisson(xp: Any, input: Any, generator: Any = None) -> Any:
+def poisson(xp: Any, input: Array, generator: Any = None) -> Array:
     """Counts of events, where each element is the expected count."""
     _require_float(input, "poisson")
     rate = _values(input)
@@ -155,10 +156,10 @@ def poisson(xp: Any, input: Any, generator: Any = None) -> Any:
 @general(
     count=refused_derivative("binomial"),
     prob=refused_derivative("binomial"),
-    method=False,
     node_name="BinomialBackward0",
+    home=None,
 )
-def successes(xp: Any, count: Any, prob: Any, generator: Any = None) -> Any:
+def successes(xp: Any, count: Array, prob: Array, generator: Any = None) -> Array:
     """See binomial."""
     if count.dtype != prob.dtype:
         raise RuntimeError(f"count and prob must have one data type: {count.dtype}, {prob.dtype}")
@@ -171,7 +172,7 @@ def successes(xp: Any, count: Any, prob: Any, generator: Any = None) -> Any:
 
 
 @composite(method=False)
-def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Any:
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Value:
     """How many of count trials succeed, each with probability prob."""
     for name, tensor in (("count", count), ("prob", prob)):
         if not tensor.dtype.is_floating_point:
@@ -181,8 +182,8 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Any:
 
 @general()
 def multinomial(
-    xp: Any, input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
-) -> Any:
+    xp: Any, input: Array, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Array:
     """Indices drawn with the weights in each row of input."""
     if input.ndim not in (1, 2):
         raise RuntimeError(f"the weights must have 1 or 2 dimensions, not {input.ndim}")
@@ -230,10 +231,10 @@ def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any
 @general(
     mean=lambda grad: zeros_of(grad),
     std=lambda grad: zeros_of(grad),
-    method=False,
     node_name="NormalBackward1",
+    home=None,
 )
-def normal_from(xp: Any, mean: Any, std: Any = 1.0, generator: Any = None) -> Any:
+def normal_from(xp: Any, mean: Operand, std: Operand = 1.0, generator: Any = None) -> Array:
     """Normally distributed numbers, each with its own mean, deviation or both."""
     kind = std.dtype if isinstance(mean, (int, float)) else mean.dtype
     for parameter in (mean, std):
@@ -261,7 +262,7 @@ def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, sec
         node_name=node_name,
         mutate=fill,
         inplace=True,
-        method=False,
+        home=None,
     )(forward)
 
 
@@ -424,7 +425,7 @@ def _keeps_all(input: Tensor, p: float, train: bool) -> bool:
 
 
 @composite(method=False)
-def dropout(input: Tensor, p: float = 0.5, train: bool = True) -> Any:
+def dropout(input: Tensor, p: float = 0.5, train: bool = True) -> Value:
     """Zero each element with probability p and scale the others so that the mean stays."""
     if category_of(input.array.dtype) < FLOAT and train:
         raise RuntimeError(
@@ -433,7 +434,8 @@ def dropout(input: Tensor, p: float = 0.5, train: bool = True) -> Any:
     return input if _keeps_all(input, p, train) else mul(input, _mask(input, p))
 
 
-def dropout_(input: Tensor, p: float = 0.5, train: bool = True) -> Any:
+@composite(method=False)
+def dropout_(input: Tensor, p: float = 0.5, train: bool = True) -> Value:
     """In-place form of dropout."""
     if _keeps_all(input, p, train):
         return input

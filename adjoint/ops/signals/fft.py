@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.dtypes import get_default_dtype
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import roll
 from adjoint.ops.dims import along, normal_dim
 from adjoint.ops.op import composite, linear
@@ -20,10 +21,10 @@ OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
     input=lambda grad, input_shape, dims: fitted(
         grad, tuple(input_shape[dim] for dim in dims), dims
     ),
-    method=False,
     node_name="ConstantPadNdBackward0",
+    home=None,
 )
-def fitted(xp: Any, input: Any, sizes: Sizes, dims: Sizes) -> Any:
+def fitted(xp: Any, input: Array, sizes: Sizes, dims: Sizes) -> Array:
     """input cut, or filled up with zeros, at the end of each dimension to a size."""
     for size, dim in zip(sizes, dims):
         own = input.shape[dim]
@@ -36,7 +37,7 @@ def fitted(xp: Any, input: Any, sizes: Sizes, dims: Sizes) -> Any:
     return input
 
 
-def _back(grad: Any, shape: Any, dims: Sizes) -> Any:
+def _back(grad: Value, shape: Any, dims: Sizes) -> Value:
     """A gradient in the sizes that the input had."""
     sizes = tuple(shape[dim] for dim in dims)
     return grad if sizes == tuple(grad.shape[dim] for dim in dims) else fitted(grad, sizes, dims)
@@ -44,10 +45,10 @@ def _back(grad: Any, shape: Any, dims: Sizes) -> Any:
 
 @linear(
     input=lambda grad, factor, size, dim: interior_scaled(grad, factor, size, dim),
-    method=False,
     node_name="MulBackward0",
+    home=None,
 )
-def interior_scaled(xp: Any, input: Any, factor: float, size: int, dim: int) -> Any:
+def interior_scaled(xp: Any, input: Array, factor: float, size: int, dim: int) -> Array:
     """Half a spectrum of `size` points, times factor where an entry stands for two."""
     count = input.shape[dim]
     paired = [0 < k < (size + 1) // 2 for k in range(count)]
@@ -78,12 +79,13 @@ def _as_result(array: Any, source: Any) -> Any:
     input=lambda grad, input_shape, sizes, dims, norm, inverse: _back(
         complex_transform(grad, sizes, dims, OPPOSITE[norm], not inverse), input_shape, dims
     ),
-    method=False,
     node_name="FftC2CBackward0",
+    home=None,
+    autocast="float32",
 )
 def complex_transform(
-    xp: Any, input: Any, sizes: Sizes, dims: Sizes, norm: str, inverse: bool
-) -> Any:
+    xp: Any, input: Array, sizes: Sizes, dims: Sizes, norm: str, inverse: bool
+) -> Array:
     """The discrete Fourier transform over dims, or its inverse."""
     if not dims:
         return _as_complex(input)
@@ -97,10 +99,11 @@ def complex_transform(
         input_shape,
         dims,
     ),
-    method=False,
     node_name="FftR2CBackward0",
+    home=None,
+    autocast="float32",
 )
-def real_to_half(xp: Any, input: Any, sizes: Sizes, dims: Sizes, norm: str) -> Any:
+def real_to_half(xp: Any, input: Array, sizes: Sizes, dims: Sizes, norm: str) -> Array:
     """The transform of real input: of its last dimension only the half that says all."""
     return _as_result(xp.fft.rfftn(input, s=sizes, axes=dims, norm=norm), input)
 
@@ -111,10 +114,10 @@ def real_to_half(xp: Any, input: Any, sizes: Sizes, dims: Sizes, norm: str) -> A
         input_shape,
         dims,
     ),
-    method=False,
     node_name="FftC2RBackward0",
+    home=None,
 )
-def half_to_real(xp: Any, input: Any, sizes: Sizes, dims: Sizes, norm: str) -> Any:
+def half_to_real(xp: Any, input: Array, sizes: Sizes, dims: Sizes, norm: str) -> Array:
     """The inverse of real_to_half: sizes are those of the real result."""
     return _as_result(xp.fft.irfftn(input, s=sizes, axes=dims, norm=norm), input)
 
@@ -184,24 +187,24 @@ def _single(n: Any) -> Any:
 # ---- the public functions ----
 
 
-@composite(method=False)
-def fft_fftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_fftn(input: Value, s: Any = None, dim: Any = None, norm: str | None = None) -> Value:
     """The discrete Fourier transform over several dimensions."""
     input = _prepared(input)
     sizes, dims = _arguments(input, s, dim)
     return complex_transform(input, sizes, dims, _norm(norm), False)
 
 
-@composite(method=False)
-def fft_ifftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_ifftn(input: Value, s: Any = None, dim: Any = None, norm: str | None = None) -> Value:
     """The inverse of fftn."""
     input = _prepared(input)
     sizes, dims = _arguments(input, s, dim)
     return complex_transform(input, sizes, dims, _norm(norm), True)
 
 
-@composite(method=False)
-def fft_rfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_rfftn(input: Value, s: Any = None, dim: Any = None, norm: str | None = None) -> Value:
     """The transform of real input; of the last dimension only the first half."""
     input = _prepared(input, real=True)
     sizes, dims = _arguments(input, s, dim)
@@ -209,8 +212,8 @@ def fft_rfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = Non
     return real_to_half(input, sizes, dims, _norm(norm))
 
 
-@composite(method=False)
-def fft_irfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_irfftn(input: Value, s: Any = None, dim: Any = None, norm: str | None = None) -> Value:
     """The inverse of rfftn: real output from half a spectrum."""
     input = _prepared(input)
     sizes, dims = _arguments(input, s, dim, half=True)
@@ -218,86 +221,86 @@ def fft_irfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = No
     return half_to_real(input, sizes, dims, _norm(norm))
 
 
-@composite(method=False)
-def fft_hfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_hfftn(input: Value, s: Any = None, dim: Any = None, norm: str | None = None) -> Value:
     """The transform of a signal given by half, since it is Hermitian; the output is real."""
     return fft_irfftn(conj(input), s, dim, OPPOSITE[_norm(norm)])
 
 
-@composite(method=False)
-def fft_ihfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_ihfftn(input: Value, s: Any = None, dim: Any = None, norm: str | None = None) -> Value:
     """The inverse of hfftn: half of a Hermitian signal from a real spectrum."""
     return conj(fft_rfftn(input, s, dim, OPPOSITE[_norm(norm)]))
 
 
-@composite(method=False)
-def fft_fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_fft(input: Value, n: int | None = None, dim: int = -1, norm: str | None = None) -> Value:
     """The discrete Fourier transform over one dimension, cut or padded to n points."""
     return fft_fftn(input, _single(n), (dim,), norm)
 
 
-@composite(method=False)
-def fft_ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_ifft(input: Value, n: int | None = None, dim: int = -1, norm: str | None = None) -> Value:
     """The inverse of fft."""
     return fft_ifftn(input, _single(n), (dim,), norm)
 
 
-@composite(method=False)
-def fft_rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_rfft(input: Value, n: int | None = None, dim: int = -1, norm: str | None = None) -> Value:
     """The first half of the transform of real input."""
     return fft_rfftn(input, _single(n), (dim,), norm)
 
 
-@composite(method=False)
-def fft_irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_irfft(input: Value, n: int | None = None, dim: int = -1, norm: str | None = None) -> Value:
     """The inverse of rfft, with n real points."""
     return fft_irfftn(input, _single(n), (dim,), norm)
 
 
-@composite(method=False)
-def fft_hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_hfft(input: Value, n: int | None = None, dim: int = -1, norm: str | None = None) -> Value:
     """The real transform of a Hermitian signal, given by half."""
     return fft_hfftn(input, _single(n), (dim,), norm)
 
 
-@composite(method=False)
-def fft_ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_ihfft(input: Value, n: int | None = None, dim: int = -1, norm: str | None = None) -> Value:
     """The inverse of hfft."""
     return fft_ihfftn(input, _single(n), (dim,), norm)
 
 
-@composite(method=False)
-def fft_fft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_fft2(input: Value, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Value:
     """The transform over two dimensions."""
     return fft_fftn(input, s, dim, norm)
 
 
-@composite(method=False)
-def fft_ifft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_ifft2(input: Value, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Value:
     """The inverse of fft2."""
     return fft_ifftn(input, s, dim, norm)
 
 
-@composite(method=False)
-def fft_rfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_rfft2(input: Value, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Value:
     """The transform of real input over two dimensions; of the last one the first half."""
     return fft_rfftn(input, s, dim, norm)
 
 
-@composite(method=False)
-def fft_irfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_irfft2(input: Value, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Value:
     """The inverse of rfft2."""
     return fft_irfftn(input, s, dim, norm)
 
 
-@composite(method=False)
-def fft_hfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_hfft2(input: Value, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Value:
     """The real transform of a Hermitian signal over two dimensions."""
     return fft_hfftn(input, s, dim, norm)
 
 
-@composite(method=False)
-def fft_ihfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+@composite(home="fft")
+def fft_ihfft2(input: Value, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Value:
     """The inverse of hfft2."""
     return fft_ihfftn(input, s, dim, norm)
 
@@ -310,13 +313,13 @@ def _rolled(input: Any, dim: Any, forth: bool) -> Any:
     return roll(input, shifts, dims) if dims else input
 
 
-@composite(method=False)
-def fft_fftshift(input: Any, dim: Any = None) -> Any:
+@composite(home="fft")
+def fft_fftshift(input: Value, dim: Any = None) -> Value:
     """A spectrum with frequency zero moved to the middle."""
     return _rolled(input, dim, True)
 
 
-@composite(method=False)
-def fft_ifftshift(input: Any, dim: Any = None) -> Any:
+@composite(home="fft")
+def fft_ifftshift(input: Value, dim: Any = None) -> Value:
     """The inverse of fftshift."""
     return _rolled(input, dim, False)

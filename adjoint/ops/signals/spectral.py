@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import holds_complex
 from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.arrange import constant_pad_nd, pad
 from adjoint.ops.arranging.shape import expand, narrow, select, transpose, unsqueeze
 from adjoint.ops.arranging.strided import folded, unfold
@@ -46,18 +47,18 @@ def _one_sided(name: str, onesided: bool | None, mixed: bool) -> bool:
 
 @composite
 def stft(
-    input: Any,
+    input: Value,
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
-    window: Any = None,
+    window: Value | None = None,
     center: bool = True,
     pad_mode: str = "reflect",
     normalized: bool = False,
     onesided: bool | None = None,
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
-) -> Any:
+) -> Value:
     """The spectra of pieces of n_fft samples, hop_length apart: frequency by time.
 
     With center=True a piece lies around its time; the signal is continued at both ends for that.
@@ -104,17 +105,17 @@ def _pieces(spectra: Any, n_fft: int, half: bool, normalized: bool, as_complex: 
 
 @composite
 def istft(
-    input: Any,
+    input: Value,
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
-    window: Any = None,
+    window: Value | None = None,
     center: bool = True,
     normalized: bool = False,
     onesided: bool | None = None,
     length: int | None = None,
     return_complex: bool = False,
-) -> Any:
+) -> Value:
     """The signal whose pieces have these spectra, best in the sense of least squares."""
     if not holds_complex(input):
         raise RuntimeError(

@@ -1,0 +1,42 @@
+"""Samples of functions of networks with the arguments that the top level's take."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from adjoint.testing import Sample, samples
+
+Generator = np.random.Generator
+
+
+@samples("adjoint_kl_div")
+def _(rng: Generator) -> Iterator[Sample]:
+    x, target = rng.normal(size=(2, 2, 3))
+    yield Sample((x, np.abs(target)), torch="kl_div")
+    yield Sample((x, target, 1), {"log_target": True}, torch="kl_div")
+    yield Sample((x, target, 2), {"log_target": True}, torch="kl_div")
+
+
+@samples("adjoint_embedding")
+def _(rng: Generator) -> Iterator[Sample]:
+    weight = rng.normal(size=(4, 3))
+    yield Sample((weight, np.array([[0, 3], [3, 1]])), torch="embedding")
+    given = (weight, np.array([0, 3, 3]), 3, True)  # whose gradient is no derivative
+    yield Sample(given, torch="embedding", differentiate=False)
+
+
+@samples("embedding_renorm_")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(4, 3)), np.array([0, 3, 3]), 0.5, 2.0), differentiate=False)
+
+
+@samples("adjoint_adaptive_max_pool1d")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(2, 3, 7)), 3), torch="adaptive_max_pool1d")
+
+
+@samples("max_pool1d_with_indices")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(2, 3, 7))
+    yield Sample((x, 3))
+    yield Sample((x, 3, 2, 1, 1, True))
