@@ -1,5 +1,6 @@
 """The types of __init__.py and of what ops add to it; written by python -m tools.stubs."""
 
+from adjoint import amp as amp
 from adjoint import autograd as autograd
 from adjoint import compat as compat
 from adjoint import distributions as distributions
@@ -16,6 +17,10 @@ from adjoint import special as special
 from adjoint import testing as testing
 from adjoint import utils as utils
 from adjoint import viz as viz
+from adjoint.amp.autocast_mode import autocast as autocast
+from adjoint.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+from adjoint.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from adjoint.amp.grad_scaler import GradScaler as GradScaler
 from adjoint.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from adjoint.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from adjoint.autograd.explaining import explain as explain
@@ -130,7 +135,6 @@ from adjoint.settings import set_flush_denormal as set_flush_denormal
 from adjoint.settings import set_num_interop_threads as set_num_interop_threads
 from adjoint.settings import set_num_threads as set_num_threads
 from adjoint.settings import use_deterministic_algorithms as use_deterministic_algorithms
-from adjoint.tensors import methods as methods
 from adjoint.tensors.interop import from_dlpack as from_dlpack
 from adjoint.tensors.interop import to_dlpack as to_dlpack
 from adjoint.tensors.printing import set_printoptions as set_printoptions

@@ -160,7 +160,6 @@ def find_function(name: str) -> Any:
 
 def attach() -> None:
     """Give Tensor its methods, properties and operators."""
-    derive_inplace()
     for name, function in PUBLIC[METHOD].items():
         setattr(Tensor, name, function)
     slots = {name: name for name in (*TABLE, *INPLACE, *COMPOSITES)}
