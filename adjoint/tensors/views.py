@@ -263,7 +263,7 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     if not flags.c_contiguous or not flags.writeable:
         return False
     try:
-        op.mutate(target.array, *arrays)
+        op.mutate(dispatch.NUMPY, target.array, *arrays)
     except Exception as error:
         raise complaint(op, [target.array, *arrays], error) from None
     target.counter().bump()
@@ -316,7 +316,7 @@ def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> N
     arrays = promoted(op, values, raw_values, backend)
     try:
         if op.mutate is not None and backend.mutable and arrays[0] is target.array:
-            op.mutate(target.array, *arrays[1:])
+            op.mutate(backend.xp, target.array, *arrays[1:])
             return
         if op.fast_arity and type(target.array) is NDARRAY and arrays[0] is target.array:
             if all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :])):

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from adjoint.backends import backend_of
 from adjoint.ops.arranging.indexing import (
     as_scalar,
     as_value,
@@ -369,7 +368,7 @@ def masked_scatter(xp: Any, input: Any, mask: Any, source: Any) -> Any:
     same_dtype("source", input, source)
     shape = broadcast_shape(input.shape, mask.shape)
     wide = xp.broadcast_to(mask, shape)
-    if xp.library.__name__ == "numpy" and int(wide.sum()) > source.size:
+    if xp.readable() and int(wide.sum()) > source.size:
         raise RuntimeError(
             f"the mask takes {int(wide.sum())} elements, the source has {source.size}"
         )
@@ -404,8 +403,8 @@ def put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False) 
 # ---- everywhere, or a part ----
 
 
-def _fill_memory(array: Any, value: Any) -> None:
-    array[...] = as_scalar(backend_of(array).xp, value, array.dtype)
+def _fill_memory(xp: Any, array: Any, value: Any) -> None:
+    array[...] = as_scalar(xp, value, array.dtype)
 
 
 @general(
@@ -420,7 +419,7 @@ def fill(xp: Any, input: Any, value: Any) -> Any:
     return xp.array(xp.broadcast_to(as_scalar(xp, value, input.dtype), input.shape))
 
 
-def _zero_memory(array: Any) -> None:
+def _zero_memory(xp: Any, array: Any) -> None:
     array[...] = 0
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from adjoint.backends import NDARRAY, backend_of
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.dtypes import category_of
 from adjoint.ops.elementwise.comparison import kind_of, refuse_complex
@@ -21,18 +20,10 @@ def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
     return scaled.astype(other.dtype)
 
 
-def _add_in_place(array: Any, other: Any, alpha: Any) -> None:
-    backend_of(array).xp.add_scaled(array, other, alpha)
-
-
-def _subtract_in_place(array: Any, other: Any, alpha: Any) -> None:
-    backend_of(array).xp.add_scaled(array, other, -alpha)
-
-
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha),
-    mutate=_add_in_place,
+    mutate=lambda xp, array, other, alpha: xp.add_scaled(array, other, alpha),
 )
 def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input + alpha * other."""
@@ -42,7 +33,7 @@ def add(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
-    mutate=_subtract_in_place,
+    mutate=lambda xp, array, other, alpha: xp.add_scaled(array, other, -alpha),
     bools=False,
 )
 def sub(xp: Any, input: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -77,9 +68,9 @@ def true_divide(xp: Any, input: Any, other: Any) -> Any:
     return xp.divide(input, other)
 
 
-def _refuse_zero_divisor(other: Any) -> None:
+def _refuse_zero_divisor(xp: Any, other: Any) -> None:
     """Integers have no value for x / 0; on the CPU, as in PyTorch, that is an error."""
-    if type(other) is NDARRAY and other.dtype.kind in "iub" and not other.all():
+    if kind_of(other) in ("i", "u", "b") and xp.readable() and not other.all():
         raise RuntimeError("ZeroDivisionError: an integer division by zero")
 
 
@@ -100,7 +91,7 @@ def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
 )
 def rounded_divide(xp: Any, input: Any, other: Any, rounding_mode: str = "trunc") -> Any:
     """input / other, rounded towards zero ("trunc") or downwards ("floor")."""
-    _refuse_zero_divisor(other)
+    _refuse_zero_divisor(xp, other)
     if rounding_mode == "floor":
         return xp.floor_divide(input, other)
     return _truncated_quotient(xp, input, other)
@@ -136,7 +127,7 @@ def div_(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 )
 def floor_divide(xp: Any, input: Any, other: Any) -> Any:
     """input / other, rounded downwards."""
-    _refuse_zero_divisor(other)
+    _refuse_zero_divisor(xp, other)
     return xp.floor_divide(input, other)
 
 
@@ -147,7 +138,7 @@ def floor_divide(xp: Any, input: Any, other: Any) -> Any:
 )
 def remainder(xp: Any, input: Any, other: Any) -> Any:
     """What division leaves over, with the sign of other."""
-    _refuse_zero_divisor(other)
+    _refuse_zero_divisor(xp, other)
     return xp.remainder(input, other)
 
 
@@ -158,7 +149,7 @@ def remainder(xp: Any, input: Any, other: Any) -> Any:
 )
 def fmod(xp: Any, input: Any, other: Any) -> Any:
     """What division leaves over, with the sign of input."""
-    _refuse_zero_divisor(other)
+    _refuse_zero_divisor(xp, other)
     return xp.fmod(input, other)
 
 

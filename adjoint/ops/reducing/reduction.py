@@ -137,7 +137,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 def _is_floating(input: Any) -> bool:
-    return bool(category_of(input.array.dtype) >= FLOAT)
+    return bool(category_of(input.dtype) >= FLOAT)
 
 
 @composite
