@@ -192,11 +192,11 @@ class Namespace(ABC):
         return array.sum(axis=0)
 
     def row_shares(self, array: Array) -> tuple[Array, Array, Array]:
-        """Of a matrix: each row less its greatest; the sums of e to that, a column; softmax."""
+        """Of a matrix: rows less their greatest; the log of each sum of e to that; softmax."""
         shifted = array - array.max(axis=1, keepdims=True)
         powers = self.exp(shifted)
         totals = self.row_sums(powers)
-        return shifted, totals, self.into(self.divide, powers, powers, totals)
+        return shifted, self.log(totals[:, 0]), self.into(self.divide, powers, powers, totals)
 
     def places_of(self, columns: Array, width: int) -> Array:
         """Where the element of each row that `columns` names lies among all of a matrix."""

@@ -178,10 +178,11 @@ class NumpyNamespace(Convolutions, Namespace):
 
     def matmul(self, array: Any, other: Any) -> Any:
         """NumPy's product, in the type of its factors: it would widen bfloat16."""
-        if other.ndim == 2 and array.ndim >= 2:
-            if array.ndim == 2:
+        depth = array.ndim
+        if other.ndim == 2:
+            if depth == 2:
                 return array.dot(other)  # the method: faster to call than matmul, or than np.dot
-            if array.size:  # one product is faster than one a batch
+            if depth > 2 and array.size:  # one product is faster than one a batch
                 rows = array.reshape(-1, array.shape[-1]).dot(other)
                 return rows.reshape(*array.shape[:-1], other.shape[1])
         product = np.matmul(array, other)
@@ -227,9 +228,9 @@ class NumpyNamespace(Convolutions, Namespace):
 
     def row_shares(self, array: Any) -> tuple[Any, Any, Any]:
         shifted = array - _row_peaks(array)
-        powers = np.exp(shifted)  # of nothing positive, so that it can't overflow
+        powers = np.exp(shifted)  # of nothing positive: it can't overflow, and sums are 1 or more
         totals = self.row_sums(powers)
-        return shifted, totals, np.divide(powers, totals, out=powers)
+        return shifted, np.log(totals[:, 0]), np.divide(powers, totals, out=powers)
 
     def places_of(self, columns: Any, width: int) -> Any:
         return _row_starts(len(columns), width) + columns

@@ -303,13 +303,13 @@ def cuda(
 
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of their indices."""
-    if memory_format is preserve_format:
-        return True
     array = concrete(self)
-    xp = backend_of(array).xp
+    xp: Any = backend_of(array).xp
+    if memory_format is contiguous_format:
+        return bool(xp.is_contiguous(array))
     rank = _CHANNELS_RANK.get(memory_format)
     if rank is None:
-        return bool(xp.is_contiguous(array))
+        return memory_format is preserve_format or bool(xp.is_contiguous(array))
     return self.ndim == rank and bool(xp.is_contiguous(xp.moveaxis(array, 1, -1)))
 
 

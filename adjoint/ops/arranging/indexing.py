@@ -12,7 +12,7 @@ from typing import Any
 from adjoint.backends import is_array
 from adjoint.device import CPU
 from adjoint.dtypes import bool_, fitted_integer, int64, uint8
-from adjoint.ops.arranging.conversion import to
+from adjoint.ops.arranging.conversion import is_contiguous, stride, to
 from adjoint.ops.arranging.shape import basic_index, basic_place, expand, flatten, reshape, select
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.op import composite, general, linear
@@ -313,7 +313,7 @@ def setitem_(input: Any, index: Any, value: Any) -> Any:
         )
     parts = _nearby(input, _one_ellipsis(plain_index(index), input.ndim))
     _check_numbers(input.shape, parts)
-    if _is_basic(parts) and 0 in input.stride():
+    if _is_basic(parts) and not is_contiguous(input) and 0 in stride(input):
         basic_index(input, parts).copy_(value)  # the places written may be distinct all the same
         return input
     return apply_inplace(setitem, [input, parts, value])

@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.call.context import is_grad_enabled
-from adjoint.dtypes import FLOAT, category_of, int64, uint8
+from adjoint.dtypes import FLOAT, int64, uint8
 from adjoint.ops.arranging.indexing import gather, getitem
 from adjoint.ops.arranging.positions import one_hot
 from adjoint.ops.arranging.shape import reshape, unsqueeze
@@ -148,8 +148,8 @@ def mean_cross_entropy(xp: Any, input: Any, target: Any, ignore_index: int = -10
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     places = xp.places_of(safe, input.shape[1])
-    shifted, totals, shares = xp.row_shares(input)
-    losses = xp.log(totals[:, 0]) - shifted.reshape(-1)[places]
+    shifted, logs, shares = xp.row_shares(input)
+    losses = logs - shifted.reshape(-1)[places]
     if counted is not None:
         losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
     total = xp.total(losses)
@@ -222,11 +222,12 @@ def cross_entropy(
         reduction = chosen_reduction(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0 and 1, got {label_smoothing}")
-    classes = category_of(target.dtype) < FLOAT
+    kind = target.dtype
+    classes = kind.category < FLOAT
     if classes and weight is None and reduction == "mean" and label_smoothing == 0:
-        sizes, rows = input.shape, target.shape
+        sizes, rows = input.spec().shape, target.spec().shape  # plain tuples, sooner indexed
         if len(sizes) == 2 and len(rows) == 1 and sizes[0] == rows[0]:
-            if target.dtype is not int64:
+            if kind is not int64:
                 _check_classes(input, target, None)
                 target = as_index(target)
             return mean_cross_entropy(input, target, ignore_index)
