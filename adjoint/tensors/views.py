@@ -257,7 +257,7 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     if not flags.c_contiguous or not flags.writeable:
         return False
     try:
-        op.mutate(target.array, *arrays)
+        op.mutate(dispatch.NUMPY, target.array, *arrays)
     except Exception as error:
         raise complaint(op, [target.array, *arrays], error)
     target.counter().bump()
@@ -310,7 +310,7 @@ def write_result(
     arrays = promoted(op, values, raw_values, backend)
     try:
         if op.mutate is not None and backend.mutable and arrays[0] is target.array:
-            op.mutate(target.array, *arrays[1:])
+            op.mutate(backend.xp, target.array, *arrays[1:])
             return
         short = op.lane in (dispatch.UNARY, dispatch.BINARY)
         if short and type(target.array) is NDARRAY and arrays[0] is target.array:

@@ -7,10 +7,9 @@ from adjoint.call.dispatch import conj
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.elementwise.arithmetic import add
-from adjoint.ops.matrices.matmul import einsum, turned_product
+from adjoint.ops.matrices.matmul import einsum, matmul, turned_product
 from adjoint.ops.op import composite, general, linear as linear_family
 from adjoint.ops.reducing.reduction import sum
-from adjoint.tensors.core import NDARRAY
 
 
 def _rows(x: Any) -> Any:
@@ -21,12 +20,7 @@ def _rows(x: Any) -> Any:
 def _linear_input(grad: Value, weight: Value) -> Value:
     if weight.ndim == 1:
         return reshape(grad, (*grad.shape, 1)) * conj(weight)
-    if type(grad) is NDARRAY and grad.size:
-        if grad.ndim <= 2:
-            return grad.dot(conj(weight))  # faster to call than matmul
-        rows = _rows(grad).dot(conj(weight))  # one product, not one a batch
-        return rows.reshape(*grad.shape[:-1], weight.shape[1])
-    return grad @ conj(weight)
+    return matmul(grad, conj(weight))
 
 
 def _linear_weight(grad: Value, input: Value, weight_shape: Any) -> Value:

@@ -143,9 +143,9 @@ def resample(
 
 def _channels_lie_last(xp: Any, array: Any) -> bool:
     """Whether memory holds all channels of a pixel together, as channels_last has them."""
-    if array.ndim < 4 or not hasattr(array, "strides") or array.flags.c_contiguous:
+    if array.ndim < 4 or xp.is_contiguous(array):
         return False
-    return bool(xp.moveaxis(array, 1, -1).flags.c_contiguous)
+    return bool(xp.is_contiguous(xp.moveaxis(array, 1, -1)))
 
 
 def _weighted(xp: Any, input: Any, dim: int, places: Any, weights: Any) -> Any:

@@ -97,7 +97,7 @@ def _histogram(
 ) -> tuple[Any, list[Any]]:
     """Totals and edges of points, a row each."""
     if weight is not None and (
-        weight.dtype is not points.dtype or weight.array.size != points.shape[0]
+        weight.dtype is not points.dtype or weight.numel() != points.shape[0]
     ):
         raise RuntimeError(
             f"{name}(): there must be a weight of {points.dtype} for each of {points.shape[0]} "
@@ -128,7 +128,7 @@ def histogram(
     """
     if isinstance(bins, Tensor) and range is not None:
         raise TypeError("histogram(): range is for a number of bins; edges say it themselves")
-    points = reshape(input, (input.array.size, 1))
+    points = reshape(input, (-1, 1))
     totals, edges = _histogram("histogram", points, _listed(bins), range, weight, density)
     return Histogram(totals, edges[0])
 

@@ -146,7 +146,7 @@ def nanmean(input: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 
 def _is_floating(input: Any) -> bool:
-    return bool(category_of(input.array.dtype) >= FLOAT)
+    return bool(category_of(input.dtype) >= FLOAT)
 
 
 @composite(home="Tensor")
