@@ -1,21 +1,30 @@
 # make demo        train a classifier; pictures in demo_output/
-# make test        everything: both builds, lint, types, documentation, examples
+# make test        lint, types, and the suite, which runs the documentation and the examples too
+# make docs        the site, with a reference of every public name; it begins at site/index.html
 # make benchmark   time the main workloads, against PyTorch if WITH_TORCH=1
 #
 # Each sets up .venv by itself; Python 3.11 or newer and make must be there. A C compiler makes the
 # package faster. WITH_TORCH=1 installs PyTorch too, so that the tests compare with it, and packages
-# written for PyTorch, which must compute the same on adjoint.
+# written for PyTorch, which must compute the same on adjoint. The suite runs on the package as it
+# is installed; the sources repeat what can differ there, or with EVERYTHING=1 all that is not slow.
 
 PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch==2.13.0
 WORKERS ?= 2
-ARGS ?= # more for pytest
+ARGS ?= # more for pytest, or for the benchmark
 
 BIN := $(VENV)/bin
-SOURCES := $(shell find adjoint -name '*.py' -o -name '*.pyi') setup.py pyproject.toml
-CHECKED := adjoint benchmarks examples tests tools setup.py
+SOURCES := $(shell find adjoint -name '*.py' -o -name '*.pyi') setup.py $(wildcard tools/mypyc_*.py) pyproject.toml
+CHECKED := adjoint benchmarks docs examples tests tools setup.py
 TEST_STAMPS := $(VENV)/.test $(if $(WITH_TORCH),$(VENV)/.torch $(VENV)/.programs)
+
+# Compiling changes classes and calls, so the builds can differ in what these look at: autograd,
+# dispatch, views, subclasses, pickles, errors and signatures. Most else is interpreted in both.
+DIFFERING := tests/autograd tests/call tests/nn $(addprefix tests/test_,$(addsuffix .py,build custom_ops dtypes error_chains \
+	elementwise_errors explaining facts interop library ops out packaging pickling printing \
+	reduction_errors reference refusals subclass tiny typing views)) \
+	tests/backends/test_workers.py tests/utils/test_checkpoint.py
 
 # One thread each, so that tests do not fight for the cores; pictures need no screen.
 export OMP_NUM_THREADS := 1
@@ -25,7 +34,7 @@ export JAX_PLATFORMS := cpu
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint test-compiled test-pure benchmark format clean
+.PHONY: demo test lint test-compiled test-pure docs benchmark format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -59,17 +68,25 @@ test-compiled: $(TEST_STAMPS)
 
 test-pure: $(TEST_STAMPS)
 	PYTHONPATH=$(CURDIR) $(BIN)/python -c '$(TELL)'
-	$(call pytest,pure,PYTHONPATH=$(CURDIR) ADJOINT_EXPECTED=source,-m "not slow")
+	$(call pytest,pure,PYTHONPATH=$(CURDIR) ADJOINT_EXPECTED=source,-m "not slow" \
+		$(if $(EVERYTHING),,$(DIFFERING)))
+
+# Of the sources, because compiled functions have no signatures. With --quiet, --strict sees no
+# warnings.
+docs: $(VENV)/.docs
+	PYTHONPATH=$(CURDIR) $(BIN)/python -P -m tools.site_pages build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file build/site/mkdocs.yml
+	@echo "site/index.html; its search needs a server: python3 -m http.server --directory site"
 
 benchmark: $(VENV)/.demo $(if $(WITH_TORCH),$(VENV)/.torch)
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(ARGS)
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix $(CHECKED)
 	$(BIN)/ruff format $(CHECKED)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info demo_output .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site *.egg-info demo_output .mypy_cache .pytest_cache .ruff_cache
 
 # ---- set-up: a stamp says what is installed, so that nothing is installed twice ----
 
@@ -86,7 +103,7 @@ $(VENV)/.package: $(VENV)/.created $(SOURCES) README.md LICENSE
 	$(BIN)/pip install $(VENV)/wheel/*.whl
 	touch $@
 
-$(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml $(VENV)/.package
+$(VENV)/.demo $(VENV)/.test $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.package
 	$(BIN)/pip install "$$(echo $(VENV)/wheel/*.whl)[$*]"
 	touch $@
 

@@ -1,7 +1,6 @@
 """Build the wheel: the core compiled by mypyc where a C compiler is present, pure otherwise."""
 
 import os
-import re
 import shutil
 import sys
 import sysconfig
@@ -23,57 +22,25 @@ COMPILED = [
     "adjoint/autograd/entry_points.py",
     "adjoint/tensors/tensor.py",
     "adjoint/call/op_node.py",
+    "adjoint/call/rule.py",
+    "adjoint/tensors/upper.py",
     "adjoint/call/promotion.py",
     "adjoint/call/record.py",
     "adjoint/call/dispatch.py",
     "adjoint/tensors/views.py",
     "adjoint/ops/op.py",
     "adjoint/ops/inplace.py",
+    "adjoint/nn/backward_hooks.py",
+    "adjoint/nn/gates.py",
+    "adjoint/nn/module_call.py",
 ]
 
 # Asked for only where they are used: a pure build needs nothing but setuptools. The version is
-# fixed, because the C code it writes is repaired below.
+# fixed, because the C code it writes is repaired (tools/mypyc_repair.py).
 MYPYC = ["mypy[mypyc]==2.4.*", "numpy>=2.0"]
 
 # `make lint` is strict; a build must not fail because the types of another library have changed.
 LENIENT = ["--config-file=", "--follow-imports=silent", "--ignore-missing-imports"]
-
-# mypyc counts the list of weak references among what an object owns, and never clears it when the
-# object dies; a weak reference then outlives its object and points at freed memory.
-WEAK_LIST = re.compile(
-    r"^.*Py_(?:VISIT|CLEAR)\(\*\(\(PyObject \*\*\)\(\(char \*\)self \+ "
-    r"sizeof\(PyObject \*\) \+ sizeof\(.*$\n",
-    re.MULTILINE,
-)
-DEALLOCATION = re.compile(r"^(.*CPy_TRASHCAN_BEGIN\(self, .*\))$", re.MULTILINE)
-CLEAR_WEAK = (
-    "if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(self))) PyObject_ClearWeakRefs((PyObject *)self);"
-)
-
-# Every op asks a frame where it was called. Python's own C functions answer in a fraction of the
-# time that it takes to look up an attribute by name; in compiled modules only frames have these.
-FRAME_ATTRIBUTES = {
-    "f_code": "(PyObject *)PyFrame_GetCode((PyFrameObject *){frame})",
-    "f_lasti": "PyLong_FromLong(PyFrame_GetLasti((PyFrameObject *){frame}))",
-}
-LOOK_UP = re.compile(r"(/\* '(f_code|f_lasti)' \*/\n\s*\w+ = )CPyObject_GetAttr\((\w+), \w+\)")
-
-
-def _read_frame(look_up: re.Match[str]) -> str:
-    start, attribute, frame = look_up.groups()
-    return start + FRAME_ATTRIBUTES[attribute].format(frame=frame)
-
-
-def repair(source: Path) -> None:
-    """Make the C code that mypyc wrote clear weak references, and read frames, as CPython does."""
-    text = source.read_text()
-    text, count = DEALLOCATION.subn(rf"\1\n{CLEAR_WEAK}", WEAK_LIST.sub("", text))
-    if not count:
-        raise RuntimeError(f"{source}: mypyc writes its deallocators differently now")
-    text, count = LOOK_UP.subn(_read_frame, text)
-    if not count:
-        raise RuntimeError(f"{source}: mypyc looks up the attributes of frames differently now")
-    source.write_text(text)
 
 
 def can_compile() -> bool:
@@ -96,12 +63,17 @@ def extensions() -> list[Extension]:
         return []
     sys.path.insert(0, str(Path(__file__).with_name("tools")))
     from mypyc_docs import restore_docs
+    from mypyc_repair import repair
 
     built = mypycify([*LENIENT, *COMPILED], opt_level="3")
-    for source in {Path(name) for extension in built for name in extension.sources}:
-        if source.name.startswith("__native"):
-            repair(source)
-            restore_docs(source, [Path(name) for name in COMPILED])
+    # All modules are compiled to one file, beside a stub for each.
+    sources = {name for extension in built for name in extension.sources}
+    (native,) = [name for name in sources if Path(name).name.startswith("__native")]
+    repair(Path(native), [Path(name) for name in COMPILED])
+    restore_docs(Path(native), [Path(name) for name in COMPILED])
+    if sys.platform == "linux":  # elsewhere a call within a library needs no permission to be short
+        for extension in built:
+            extension.extra_compile_args.append("-fno-semantic-interposition")
     return built
 
 

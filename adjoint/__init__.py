@@ -144,7 +144,7 @@ from adjoint.tensors.printing import set_printoptions as set_printoptions
 from adjoint import autograd as autograd
 from adjoint import fft as fft
 from adjoint import linalg as linalg
-from adjoint.tensors import methods as methods
+from adjoint.tensors import methods as _methods  # noqa: F401  # gives Tensor its methods
 from adjoint import random as random
 from adjoint import signal as signal
 from adjoint import special as special
@@ -153,6 +153,7 @@ from adjoint.version import __version__ as __version__
 
 # Packages that are loaded when they are first used, so that importing adjoint stays quick.
 _LATER = (
+    "amp",
     "compat",
     "distributions",
     "func",
@@ -165,12 +166,17 @@ _LATER = (
     "viz",
 )
 _HOMES = {
+    "GradScaler": "amp.grad_scaler",
+    "autocast": "amp.autocast_mode",
+    "get_autocast_dtype": "amp.autocast_mode",
+    "is_autocast_enabled": "amp.autocast_mode",
     "explain": "autograd.explaining",
     "load": "saving.serialization",
     "save": "saving.serialization",
 }
 
 if TYPE_CHECKING:
+    from adjoint import amp as amp
     from adjoint import compat as compat
     from adjoint import distributions as distributions
     from adjoint import func as func
@@ -181,6 +187,12 @@ if TYPE_CHECKING:
     from adjoint import testing as testing
     from adjoint import utils as utils
     from adjoint import viz as viz
+    from adjoint.amp.autocast_mode import (
+        autocast as autocast,
+        get_autocast_dtype as get_autocast_dtype,
+        is_autocast_enabled as is_autocast_enabled,
+    )
+    from adjoint.amp.grad_scaler import GradScaler as GradScaler
     from adjoint.autograd.explaining import explain as explain
     from adjoint.saving.serialization import load as load, save as save
 

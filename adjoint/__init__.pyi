@@ -1,5 +1,6 @@
 """The types of __init__.py and of what ops add to it; written by python -m tools.stubs."""
 
+from adjoint import amp as amp
 from adjoint import autograd as autograd
 from adjoint import compat as compat
 from adjoint import distributions as distributions
@@ -16,6 +17,10 @@ from adjoint import special as special
 from adjoint import testing as testing
 from adjoint import utils as utils
 from adjoint import viz as viz
+from adjoint.amp.autocast_mode import autocast as autocast
+from adjoint.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+from adjoint.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from adjoint.amp.grad_scaler import GradScaler as GradScaler
 from adjoint.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from adjoint.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from adjoint.autograd.explaining import explain as explain
@@ -130,7 +135,6 @@ from adjoint.settings import set_flush_denormal as set_flush_denormal
 from adjoint.settings import set_num_interop_threads as set_num_interop_threads
 from adjoint.settings import set_num_threads as set_num_threads
 from adjoint.settings import use_deterministic_algorithms as use_deterministic_algorithms
-from adjoint.tensors import methods as methods
 from adjoint.tensors.interop import from_dlpack as from_dlpack
 from adjoint.tensors.interop import to_dlpack as to_dlpack
 from adjoint.tensors.printing import set_printoptions as set_printoptions
@@ -836,6 +840,15 @@ def dropout(
     """Zero each element with probability p and scale the others so that the mean stays."""
 def dropout_(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
     """In-place form of dropout."""
+def dropout_mask(
+    input: Any,
+    p: _float,
+    scale: _float = 1.0,
+    channels: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """0 with probability p, else `scale`, for each element of input, or each of its channels."""
 def dsplit(
     input: Tensor, indices_or_sections: Any, *, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
@@ -1859,6 +1872,8 @@ def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
     """In-place form of round."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors joined by rows; a vector is one row."""
+def rows_product(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A matrix times the transpose of another, in one step: the gradient of a left factor."""
 def rrelu(
     input: Tensor,
     lower: _float = 0.125,
@@ -1911,6 +1926,10 @@ def scatter_reduce(
     out: Tensor | None = None,
 ) -> Tensor:
     """input with src taken in by sum, prod, mean, amax or amin where index names along dim."""
+def score_slope(
+    slope: Tensor, value: Tensor, mean: Tensor, weights: Tensor, *, out: Tensor | None = None
+) -> Tensor:
+    """The gradient of scores, from that of their softmax's mean of values."""
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | _complex,
@@ -2268,6 +2287,8 @@ def unique_consecutive(
     out: Any = None,
 ) -> Any:
     """The first of each run of equals; if asked the run of each element, and the lengths."""
+def unpooled(input: Tensor, places: Any, size: _int, *, out: Tensor | None = None) -> Tensor:
+    """Zeros, `size` of them in the last of three dimensions, with input at its places."""
 def unravel_index(
     indices: Tensor, shape: Any, *, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:

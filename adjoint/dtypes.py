@@ -4,6 +4,8 @@ from typing import Any, Final
 
 import numpy as np
 
+NumpyDtype: Final = np.dtype
+
 
 class dtype:
     """One element type; there is exactly one object for each, so `is` compares them."""
@@ -11,6 +13,7 @@ class dtype:
     def __init__(self, name: str, numpy_dtype: Any, rank: int) -> None:
         self.name = name
         self.numpy_dtype = numpy_dtype
+        self.kind: str = numpy_dtype.kind  # so that arrays and tensors can be asked alike
         self.category = category_of(numpy_dtype)
         self.rank = rank
         self.itemsize: int = numpy_dtype.itemsize
@@ -40,9 +43,12 @@ COMPLEX: Final = 3
 _CATEGORY_OF_KIND: Final = {"b": BOOL, "i": INTEGER, "u": INTEGER, "f": FLOAT, "c": COMPLEX}
 
 
-def category_of(numpy_dtype: Any) -> int:
-    """bool, integer, float or complex; ml_dtypes' bfloat16 (kind "V") counts as float."""
-    return _CATEGORY_OF_KIND.get(numpy_dtype.kind, FLOAT)
+def category_of(data_type: Any) -> int:
+    """bool, integer, float or complex, of a dtype of ours or of NumPy's.
+
+    ml_dtypes' bfloat16 (kind "V") counts as float.
+    """
+    return _CATEGORY_OF_KIND.get(data_type.kind, FLOAT)
 
 
 # `bool`, `int` and `float` keep their Python meaning here; `adjoint.bool` is `bool_`.

@@ -1,4 +1,4 @@
-"""The README and every page of docs/ run, their links lead somewhere, and the map is complete."""
+"""The README, its neighbours and every page of docs/ run, and their links lead somewhere."""
 
 import importlib.util
 import re
@@ -8,7 +8,7 @@ import pytest
 from tests.interpreter import ROOT, fresh_python
 
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 MAP = re.compile(r"^```\nadjoint/\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -1,9 +1,12 @@
-"""Every example and the benchmark run, at reduced size."""
+"""Every example, the engine of docs/from_scratch.py and the benchmark run, at reduced size."""
 
+import runpy
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
+import adjoint
 from tests.interpreter import ROOT, fresh_python
 
 
@@ -71,6 +74,40 @@ def test_example_learns_and_draws(name, training, tmp_path):
         assert words in printed
     for picture in training.pictures:
         assert (tmp_path / "demo_output" / picture).stat().st_size > 1000
+
+
+FROM_SCRATCH = ROOT / "docs" / "from_scratch.py"
+
+
+def test_from_scratch_checks_itself(tmp_path):
+    printed = fresh_python(FROM_SCRATCH, cwd=tmp_path)
+    assert [line.partition(":")[0] for line in printed.splitlines()] == [
+        "gradients",
+        "order",
+        "failure",
+    ]
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_from_scratch_does_what_adjoint_does(passes):
+    random = np.random.default_rng(0)
+    arrays = random.normal(size=(4, 3)), random.normal(size=(3, 1)), random.normal(size=2)
+    found = []
+    for tensor in (runpy.run_path(str(FROM_SCRATCH))["Tensor"], adjoint.tensor):
+        points, weight, bias = (tensor(array, requires_grad=True) for array in arrays)
+        seen = []
+        bias.register_hook(lambda grad, seen=seen: seen.append("bias"))
+        for _ in range(passes):
+            early = (points @ weight + bias).tanh()
+            late = early * bias
+            early.register_hook(lambda grad, seen=seen: seen.append("early") or grad * 3.0)
+            late.register_hook(lambda grad, seen=seen: seen.append("late"))
+            (early + late).sum().backward()
+        found.append((seen, [np.asarray(leaf.grad) for leaf in (points, weight, bias)]))
+    (seen, grads), (expected_order, expected) = found
+    assert seen == expected_order
+    for grad, other in zip(grads, expected, strict=True):
+        np.testing.assert_allclose(grad, other, rtol=1e-12)
 
 
 def test_benchmark_runs_and_compares(tmp_path):

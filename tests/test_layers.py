@@ -23,7 +23,7 @@ LAYERS = [
         "pytree",
         "tensors.size",
     ],
-    ["tensors.core"],
+    ["tensors.core", "tensors.upper"],
     ["autograd.hooks", "autograd.intermediates"],
     ["autograd.node", "autograd.saved_tensors"],
     [
@@ -47,9 +47,19 @@ LAYERS = [
     ["signal"],
     ["autograd", "fft", "func", "library", "linalg", "tensors.methods"],
     ["return_types", "settings", "special", "version"],
-    ["autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
+    ["amp", "autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
     ["distributions"],
     ["saving"],
+    [
+        "compat.absent_devices",
+        "compat.float8_types",
+        "compat.missing_names",
+        "compat.no_compiler",
+        "compat.tensor_types",
+        "compat.torch_files",
+    ],
+    ["compat.torch_tree"],
+    ["compat.methods", "compat.old_argument_orders"],
     ["__main__", "cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names
 ]

@@ -574,7 +574,7 @@ def test_saved(name: str) -> None:
 
 def call_bound(op: Op, values: list[Any]) -> Any:
     """An op called with all its arguments, by the short path where that is what users get."""
-    if op.fast_arity == op.required and all(
+    if op.lane in (dispatch.UNARY, dispatch.BINARY) and all(
         a is b for a, b in zip(values[op.required :], op.defaults[op.required :])
     ):
         return op(*values[: op.required])
@@ -583,6 +583,5 @@ def call_bound(op: Op, values: list[Any]) -> Any:
 
 def kept_tensors(node: Any, index: int) -> list[Any]:
     """What a node holds of the tensors given for a parameter."""
-    places = (node.saved0, node.saved1) if node.kept is None else node.kept.values
-    kept = places[index] if index < len(places) else None
+    kept = node.kept(index)
     return [value for value in flatten(kept) if isinstance(value, TensorCore)]

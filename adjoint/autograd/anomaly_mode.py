@@ -12,7 +12,7 @@ from typing import Any
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import current_task
 from adjoint.backends import quiet
-from adjoint.call.context import ambient, change_anomaly, change_watchers
+from adjoint.call.context import change, current
 from adjoint.call.errors import described
 from adjoint.call.promotion import unwrapped
 from adjoint.dtypes import FLOAT, category_of
@@ -134,11 +134,11 @@ class set_detect_anomaly(ContextDecorator):
         forward: bool = False,
     ) -> None:
         self.settings = (mode, check_nan, check_inf, limit, forward)
-        self.before = (ambient().anomaly, ambient().watchers)
+        self.before = (current().anomaly, current().watchers)
         others = tuple(w for w in self.before[1] if not isinstance(w, _ForwardCheck))
         anomaly = Anomaly(check_nan, check_inf, limit) if mode else None
-        change_anomaly(anomaly)
-        change_watchers((*others, _ForwardCheck(anomaly)) if anomaly and forward else others)
+        watchers = (*others, _ForwardCheck(anomaly)) if anomaly and forward else others
+        change(anomaly=anomaly, watchers=watchers)
 
     def clone(self) -> "set_detect_anomaly":
         """See ContextDecorator."""
@@ -150,8 +150,7 @@ class set_detect_anomaly(ContextDecorator):
 
     def __exit__(self, *exc: object) -> None:
         anomaly, watchers = self.before
-        change_anomaly(anomaly)
-        change_watchers(watchers)
+        change(anomaly=anomaly, watchers=watchers)
 
 
 class detect_anomaly(ContextDecorator):
@@ -190,10 +189,10 @@ class detect_anomaly(ContextDecorator):
 
 def is_anomaly_enabled() -> bool:
     """Whether the calling context is in anomaly mode."""
-    return ambient().anomaly is not None
+    return current().anomaly is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly mode looks for NaN in the calling context, were it on."""
-    anomaly = ambient().anomaly
+    anomaly = current().anomaly
     return anomaly is None or bool(anomaly.check_nan)

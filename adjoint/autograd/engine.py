@@ -19,15 +19,15 @@ from adjoint.autograd.graph_task import (
 )
 from adjoint.autograd.hooks import (
     blamed,
-    run_post_hooks,
-    run_pre_hooks,
-    run_tensor_hooks,
+    through_post_hooks,
+    through_pre_hooks,
+    through_tensor_hooks,
 )
 from adjoint.autograd.leaves import accumulate, commit, remember_retained, roll_back
-from adjoint.autograd.node import AccumulateGrad, Node, conform
+from adjoint.autograd.node import ALIGNED, LEAF, USER, WHOLE, AccumulateGrad, Node, conform
 from adjoint.autograd.reference_counts import is_first_alone
 from adjoint.backends.error_state import IGNORE, STATE
-from adjoint.call.context import DEFAULT, ambient, is_grad_enabled, set_ambient
+from adjoint.call.context import current, is_grad_enabled, set_current
 from adjoint.tensors.core import NDARRAY, TensorCore, backend_of, raw
 
 push: Final[Any] = heappush
@@ -107,7 +107,6 @@ def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_target
                     stack.append((following, False))
     task.needed = needed
     task.reached = leads
-    task.plain = False
 
 
 # ---- one step ----
@@ -115,92 +114,63 @@ def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_target
 
 def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
-    hooks = node.hooks
-    executes = task.needed is None or node in task.needed
-    may_step = task.raw and not node.is_leaf and not node.runs_user_code
-    if hooks is None and executes and may_step and grad is not None:
-        if not task.captures or node not in task.captures:
-            step(task, node, grad)
-            return
-    if hooks is not None and node.is_leaf:
-        if task.plain and hooks.is_empty():
-            accumulate(task, node, grad, node in task.owned)  # someone waits to see the leaf itself
-            return
-        if hooks.recast and grad is not None:
-            grad = conform(node, 0, grad)
+    runs = task.needed is None or node in task.needed
+    captured = bool(task.captures) and node in task.captures
+    if runs and not captured and node.hooks is None and takes_short_form(task, node, grad):
+        step(task, node, grad)
+        return
     grads: list[Any] = [grad] if node.outputs is None else grad
-    seen = hooks is not None and (bool(hooks.tensor) or bool(hooks.retain) or bool(hooks.pre))
-    # As in PyTorch: a node that runs is captured before its tensor hooks, another after them.
-    if executes and node in task.captures:
-        capture(task, node, grads)
-    if hooks is not None and (hooks.tensor or hooks.retain):
-        task.enter_user_code()
-        if hooks.retain:
-            remember_retained(task, hooks)
-        grads = run_tensor_hooks(node, hooks, grads)
-    if not executes:
+    if runs and captured:
+        capture(task, node, grads)  # as in PyTorch: one that runs before its hooks, others after
+    grads = run_tensor_hooks(task, node, grads)
+    if not runs:
         capture(task, node, grads)
         return
-    if hooks is not None and hooks.pre:
-        task.enter_user_code()
-        grads = run_pre_hooks(node, hooks.pre, grads)
-    if may_step and (hooks is None or not hooks.post) and not all_none(grads):
-        step(task, node, raw(grads[0]) if node.outputs is None else [raw(g) for g in grads])
-        return
-    edges = node.edges()
-    late = False
-    if task.logged:
-        log_step(node, grads)
-    if isinstance(node, AccumulateGrad):
-        owned = not seen and node in task.owned
-        if seen and not task.create_graph:
-            grads = [raw(g) for g in grads]  # what a hook has made and let go is ours
-            owned = is_first_alone(grads)
-        accumulate(task, node, grads[0], owned)
-        results: list[Any] = []
-    elif all_none(grads) and not node.takes_none():
-        results = [None] * node.edge_count
-    else:
-        if not task.create_graph:
-            grads = [raw(g) for g in grads]
-        if node.runs_user_code:
-            task.enter_user_code()
-        answers = node.apply(grads, task.create_graph, followed(task, edges))
-        results = fit(task, node, edges, answers)
-        if task.anomaly is not None:
-            task.anomaly.inspect(node, results)
-        late = hooks is None or not hooks.post
-        hooks = node.hooks  # code of the user, if it ran, may have registered some
-    if hooks is not None and hooks.post:
-        task.enter_user_code()
-        # As in PyTorch: hooks that were registered while the node ran see no gradients of outputs.
-        results = run_post_hooks(node, hooks.post, results, [] if late else grads)
+    grads = run_pre_hooks(task, node, grads)
+    shown = grads if node.hooks is not None and node.hooks.post else []
+    results = answers_of(task, node, grads)
+    results = run_post_hooks(task, node, results, shown)  # those registered meanwhile see nothing
     if not task.keep_graph:
         node.release()
-    deliver_all(task, node, edges, results, grads)
+    deliver_all(task, node, results, grads)
+
+
+def takes_short_form(task: GraphTask, node: Node, grad: Any) -> bool:
+    """Whether a node that runs, without hooks, can be stepped through; see `step`."""
+    return task.short and grad is not None and node.lane != LEAF and node.lane != USER
 
 
 def step(task: GraphTask, node: Node, grad: Any) -> None:
-    """Run a node's rules on raw gradients and send the answers on, with nothing in between."""
+    """The short form of `evaluate`: rules on raw gradients, and their answers sent on.
+
+    Two steps in three of a training pass take it. Gradients stay arrays, no list of them is made
+    in the lanes that go edge by edge, and those that must be repaired are so on delivery.
+    """
+    if node.lane == WHOLE:
+        step_whole(task, node, grad)
+        return
     needed = task.needed
-    if node.simple:
-        following = node.next0
-        if following is not None and (needed is None or following in task.reached):
-            deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
-        following = node.next1
-        if following is not None and (needed is None or following in task.reached):
-            deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
-        if not task.keep_graph:
-            node.release()
-        return
-    edges = node.edges()
-    if node.separable:
-        for i, (following, number) in enumerate(edges):
+    spec = node.spec
+    aligned = node.lane == ALIGNED and spec is not None and not spec.single
+    following = node.next0
+    if following is not None and (needed is None or following in task.reached):
+        exact = aligned and following.spec is spec
+        deliver(task, following, node.nr0, node.vjp(0, grad), grad, exact)
+    following = node.next1
+    if following is not None and (needed is None or following in task.reached):
+        exact = aligned and following.spec is spec
+        deliver(task, following, node.nr1, node.vjp(1, grad), grad, exact)
+    if node.more is not None:
+        for i, (following, number) in enumerate(node.more):
             if following is not None and (needed is None or following in task.reached):
-                deliver(task, following, number, node.vjp_of(i, grad), grad)
-        if not task.keep_graph:
-            node.release()
-        return
+                deliver(task, following, number, node.vjp(i + 2, grad), grad)
+    if not task.keep_graph:
+        node.release()
+
+
+def step_whole(task: GraphTask, node: Node, grad: Any) -> None:
+    """The same for a node whose gradients come all at once."""
+    edges = node.edges()
     several = node.outputs is not None
     answers = node.apply(grad if several else [grad], False, followed(task, edges))
     if len(answers) != len(edges):
@@ -208,11 +178,73 @@ def step(task: GraphTask, node: Node, grad: Any) -> None:
     if not task.keep_graph:
         node.release()
     for i, (following, number) in enumerate(edges):
-        if following is None or (needed is not None and following not in task.reached):
+        if following is None or (task.needed is not None and following not in task.reached):
             continue
         answer = raw(answers[i])
         shared = several or not node.makes_new() or _among(answer, answers, i)
         deliver(task, following, number, answer, answer if shared else grad)
+
+
+def run_tensor_hooks(task: GraphTask, node: Node, grads: list[Any]) -> list[Any]:
+    """Tensor.register_hook and retain_grad; a leaf's new data type comes before them."""
+    hooks = node.hooks
+    if hooks is None:
+        return grads
+    if hooks.recast and grads[0] is not None:
+        grads = [conform(node, 0, grads[0])]
+    if not hooks.tensor and not hooks.retain:
+        return grads
+    task.enter_user_code()
+    if hooks.retain:
+        remember_retained(task, hooks)
+    return through_tensor_hooks(node, hooks, grads)
+
+
+def run_pre_hooks(task: GraphTask, node: Node, grads: list[Any]) -> list[Any]:
+    """Node.register_prehook."""
+    hooks = node.hooks
+    if hooks is None or not hooks.pre:
+        return grads
+    task.enter_user_code()
+    return through_pre_hooks(node, hooks.pre, grads)
+
+
+def run_post_hooks(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> list[Any]:
+    """Node.register_hook."""
+    hooks = node.hooks
+    if hooks is None or not hooks.post:
+        return results
+    task.enter_user_code()
+    return through_post_hooks(node, hooks.post, results, grads)
+
+
+def answers_of(task: GraphTask, node: Node, grads: list[Any]) -> list[Any]:
+    """What a node makes of its gradients, each conforming to where it goes."""
+    if task.logged:
+        log_step(node, grads)
+    if not task.create_graph:
+        grads = [raw(g) for g in grads]
+    if isinstance(node, AccumulateGrad):
+        accumulate(task, node, grads[0], is_owned(task, node, grads))
+        return []
+    if all_none(grads) and not node.takes_none():
+        return [None] * node.edge_count
+    if node.lane == USER:
+        task.enter_user_code()
+    edges = node.edges()
+    answers = node.apply(grads, task.create_graph, followed(task, edges))
+    results = fit(task, node, edges, answers)
+    if task.anomaly is not None:
+        task.anomaly.inspect(node, results)
+    return results
+
+
+def is_owned(task: GraphTask, leaf: Node, grads: list[Any]) -> bool:
+    """Whether nobody else holds the gradient of a leaf: what a hook has made and let go is ours."""
+    hooks = leaf.hooks
+    if hooks is not None and (hooks.tensor or hooks.retain or hooks.pre):
+        return not task.create_graph and is_first_alone(grads)
+    return leaf in task.owned
 
 
 def log_step(node: Node, grads: list[Any]) -> None:
@@ -258,31 +290,19 @@ def fit(
     return fitted
 
 
-def deliver_all(
-    task: GraphTask,
-    node: Node,
-    edges: list[tuple[Node | None, int]],
-    results: list[Any],
-    grads: list[Any],
-) -> None:
+def deliver_all(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> None:
     """Send a node's results along its edges; one thread of a pass at a time."""
     if task.workers is None:
-        send(task, node, edges, results, grads)
+        send(task, node, results, grads)
     else:
         with task.workers.condition:
-            send(task, node, edges, results, grads)
+            send(task, node, results, grads)
 
 
-def send(
-    task: GraphTask,
-    node: Node,
-    edges: list[tuple[Node | None, int]],
-    results: list[Any],
-    grads: list[Any],
-) -> None:
+def send(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> None:
     """Each result, which conforms already, to where its edge leads."""
     source = grads[0] if len(grads) == 1 else None
-    for i, (following, number) in enumerate(edges):
+    for i, (following, number) in enumerate(node.edges()):
         if following is None or (task.needed is not None and following not in task.reached):
             continue
         result = results[i]
@@ -325,18 +345,19 @@ def deliver(
             held = waiting.get(node) if waiting else None
             if held is not None:
                 grad = add(task, node, held, grad)
-            elif node.is_leaf and grad is not source and _is_own(grad):
+            elif node.lane == LEAF and grad is not source and _is_own(grad):
                 own = True
     elif waiting:
         grad = waiting.get(node)
     left = task.remaining[node]
-    if own and (left > 1 or node.hooks is not None or not task.plain):
+    direct = node.lane == LEAF and node.hooks is None and task.short and task.needed is None
+    if own and (left > 1 or not direct):
         task.owned.add(node)
     if left > 1:
         task.remaining[node] = left - 1
         if grad is not None:
             waiting[node] = grad
-    elif node.is_leaf and node.hooks is None and task.plain:
+    elif direct:
         if grad is not None:
             if waiting:
                 waiting.pop(node, None)
@@ -432,13 +453,12 @@ def run_pass(
     parent = under_way.get()
     task = GraphTask(keep_graph, create_graph, parent)
     task.roots = roots
-    settings = ambient()
-    if settings is not DEFAULT:
-        task.observers = settings.observers
-        task.anomaly = settings.anomaly
+    settings = current()
+    task.observers = settings.observers
+    task.anomaly = settings.anomaly
     task.logged = log.isEnabledFor(DEBUG)
     if task.logged or task.observers or task.anomaly is not None:
-        task.raw = task.plain = False  # the short path shows nothing of what it does
+        task.short = False
     if targets:
         if not accumulate_targets:
             task.captured = [None] * len(targets)
@@ -479,7 +499,7 @@ def on_fresh_stack(
 
 def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
     """Deliver the roots' gradients and evaluate until nothing is ready."""
-    settings = ambient()
+    settings = current()
     token = under_way.set(task)
     if task.workers is not None or (task.create_graph and not is_grad_enabled()):
         task.enter_user_code()  # before a worker copies this context
@@ -507,8 +527,7 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
     finally:
         under_way.reset(token)
         end_quiet(warnings)
-        if ambient() is not settings:  # grad mode, and what user code has left behind
-            set_ambient(settings)
+        set_current(settings)  # grad mode, and what user code has left behind
 
 
 def deliver_roots(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
@@ -522,8 +541,8 @@ def drain(task: GraphTask) -> None:
     """Evaluate ready nodes, newest first, until there are none."""
     ready = task.ready
     waiting = task.waiting
-    plain = task.plain
     observed = bool(task.observers)
+    everything = task.needed is None and not task.captures
     while True:
         hot = task.hot
         if hot is not None:
@@ -540,19 +559,11 @@ def drain(task: GraphTask) -> None:
         else:
             break
         task.current = node
-        if plain and node.simple and node.hooks is None and grad is not None:
-            following = node.next0  # step's first half: most nodes take it, so without a call
-            if following is not None:
-                deliver(task, following, node.nr0, node.vjp(0, grad), grad, node.exact0)
-            following = node.next1
-            if following is not None:
-                deliver(task, following, node.nr1, node.vjp(1, grad), grad, node.exact1)
-            if not task.keep_graph:
-                node.release()
-            continue
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
-        if observed:
+        if everything and node.hooks is None and takes_short_form(task, node, grad):
+            step(task, node, grad)  # what evaluate would do, for most nodes of most passes
+        elif observed:
             visit(task, node, grad)
         else:
             evaluate(task, node, grad)

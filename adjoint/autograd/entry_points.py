@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-import adjoint.call.dispatch as dispatch
 from adjoint.autograd.engine import run_pass
 from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 __all__ = ["backward", "grad"]
 
@@ -203,7 +203,7 @@ def _batched(
     for i in range(size):
         one = [None if g is None else g[i] for g in given]
         rows.append(grad(roots, inputs, one, keep or i < size - 1, *options))
-    stack = dispatch.operators.stack
+    stack = upper.operators.stack
     columns = zip(*rows)
     return tuple([None if column[0] is None else stack(list(column)) for column in columns])
 

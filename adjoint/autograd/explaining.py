@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from adjoint.autograd.node import AccumulateGrad, Node, SavedItem, edge_node
+from adjoint.autograd.node import LEAF, AccumulateGrad, Node, SavedItem, edge_node
 from adjoint.autograd.provenance import Source
 from adjoint.backends import lookup
 from adjoint.dtypes import FLOAT, category_of
@@ -90,8 +90,8 @@ def explain(tensor: Tensor) -> Explanation:
     return Explanation(
         requires_grad=_requires_grad(tensor),
         grad=reason,
-        steps=[step for node, step in steps.items() if not node.is_leaf],
-        leaves=sum(node.is_leaf for node in nodes),
+        steps=[step for node, step in steps.items() if node.lane != LEAF],
+        leaves=sum(node.lane == LEAF for node in nodes),
         saved=saved,
         saved_bytes=total,
         freed=[step for node, step in steps.items() if node.released],

@@ -12,15 +12,16 @@ from adjoint.backends import backend_of
 from adjoint.call import dispatch
 from adjoint.call.context import is_grad_enabled
 from adjoint.call.dispatch import conj
+from adjoint.call.op_node import OpNode
 from adjoint.ops.arranging.shape import expand
-from adjoint.ops.op import GRAD, RESULT, SHAPE, VALUE, Op, find
+from adjoint.ops.op import Op, find
 from adjoint.tensors.tensor import Tensor
 
 
 def jvp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
     """The tangent of op's result; None where no tangent reaches it."""
     if op.jvp is not None:
-        return op.jvp(args, tangents)
+        return _Call(op, args, tangents).run(op.jvp, [], True, None)
     if op.family == "linear":
         return _linear(op, args, tangents)
     if op.family == "multilinear":
@@ -81,11 +82,12 @@ def _slots(value: Any, tangent: Any) -> list[Any]:
 def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> Any:
     """The rules themselves: a diagonal Jacobian is its own transpose, but for the conjugate."""
     result = dispatch.apply(op, args)
+    call = _Call(op, args, tangents, result)
     total: Any = None
     for place, parameter in enumerate(op.inputs):
         if tangents[parameter] is None:
             continue
-        pushed = _rule(op, place, expand(conj(tangents[parameter]), result.shape), args, result)
+        pushed = _rule(op, place, expand(conj(tangents[parameter]), result.shape), call)
         if pushed is not None:
             total = conj(pushed) if total is None else total + conj(pushed)
     if total is None or total.dtype is result.dtype:
@@ -95,25 +97,41 @@ def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> Any:
     return total.to(result.dtype)
 
 
-def _rule(op: Op, place: int, grad: Any, args: list[Any], result: Any) -> Any:
+class _Call(OpNode):
+    """A call whose arguments and result are at hand: the rules find them as in a node."""
+
+    def __init__(self, op: Op, args: list[Any], tangents: list[Any], result: Any = None) -> None:
+        super().__init__(op)
+        self.args = args
+        self.tangents = tangents
+        self.answer = result
+
+    def value(self, parameter: int, recorded: bool) -> Any:
+        """See OpNode."""
+        return self.args[parameter]
+
+    def shape(self, parameter: int) -> Any:
+        """See OpNode."""
+        return self.args[parameter].shape
+
+    def result_value(self, index: int, recorded: bool) -> Any:
+        """See OpNode; computed if a rule asks for it and it is not known."""
+        if self.answer is None:
+            self.answer = dispatch.apply(self.op, self.args)
+        return self.answer[index] if isinstance(self.answer, tuple) else self.answer
+
+    def tangent(self, parameter: int) -> Any:
+        """See OpNode."""
+        return self.tangents[parameter]
+
+
+def _rule(op: Op, place: int, grad: Any, call: _Call) -> Any:
     """The derivative by one input, called with what its parameters name."""
     rule = op.rules[place] if op.joint is None else op.joint
     if rule is None:
         return None
-    needs = tuple(i == place for i in range(len(op.inputs)))
-    values: list[Any] = []
-    for kind, index in rule.sources:
-        if kind == GRAD:
-            values.append(grad if index >= 0 else (grad,))
-        elif kind == RESULT:
-            values.append(result)
-        elif kind == VALUE:
-            values.append(args[index])
-        elif kind == SHAPE:
-            values.append(args[index].shape)
-        else:
-            values.append(needs)
-    answer = rule.function(*values)
+    needs = [i == place for i in range(len(op.inputs))]
+    answer = call.run(rule, [grad], True, needs)
     return answer if op.joint is None else answer[place]
 
 

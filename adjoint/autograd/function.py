@@ -1,7 +1,8 @@
 """autograd.Function: an operation with a backward of its own.
 
-A call of `apply` makes a node (`function_node`), runs forward without recording, and hangs the
-outputs on the node; docs/notes/functions.md says what may be returned, saved and changed.
+`apply` calls the Function's op, by the path of all calls. The op makes a node (`function_node`),
+runs forward without recording, and hangs the outputs on the node; docs/notes/functions.md says
+what may be returned, saved and changed.
 """
 
 import contextlib
@@ -17,10 +18,12 @@ from adjoint.autograd.function_node import (
     Saved,
     placed,
 )
-from adjoint.autograd.hooks import attach_region_hooks
-from adjoint.autograd.intermediates import Lineage
-from adjoint.call.context import ambient, change_grad_enabled, is_grad_enabled
+from adjoint.autograd.intermediates import Intermediates
+from adjoint.call import dispatch
+from adjoint.call.context import change_grad_enabled, current, is_grad_enabled
+from adjoint.call.record import settle
 from adjoint.ops.arranging.conversion import alias
+from adjoint.ops.op import Op
 from adjoint.tensors import views
 from adjoint.tensors.core import CUSTOM_VIEW, DEFAULT_VIEW, MULTI_OUTPUT_VIEW, is_floating
 from adjoint.tensors.tensor import Tensor
@@ -39,9 +42,11 @@ class Function:
     boxed_grads_call = False  # backward takes the gradients in one list, which it may empty
     generate_vmap_rule = False
     _backward_cls: type[FunctionNode] = FunctionNode
+    _ops: dict[tuple[str, ...], "FunctionOp"] = {}  # noqa: RUF012  # each subclass has its own
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls._ops = {}
         cls._backward_cls = type(
             cls.__name__ + "Backward",
             (FunctionNode,),
@@ -107,29 +112,53 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the Function."""
-        separate = cls.setup_context is not Function.setup_context
-        node = cls._backward_cls()
-        ctx = FunctionCtx(node)
-        if separate:
+        if cls.setup_context is not Function.setup_context:
             args, kwargs = _bound(cls.forward, args, kwargs, all_defaults=True)
         elif kwargs:
-            args, kwargs = _bound(cls.forward, (ctx, *args), kwargs, all_defaults=False)
+            args, kwargs = _bound(cls.forward, (None, *args), kwargs, all_defaults=False)
             args = args[1:]
-        arguments = (*args, *kwargs.values())
-        tensors = node.connect(arguments)
+        names = tuple(kwargs)
+        op = cls._ops.get(names)
+        if op is None:
+            op = cls._ops[names] = FunctionOp(cls, names)
+        return dispatch.apply(op, [*args, *kwargs.values()])
+
+
+class FunctionOp(Op):
+    """A Function as an op: the path of a call leads to its forward.
+
+    It is transparent: who watches or overrides calls sees those that forward makes. `names` are
+    those of the arguments that are given by keyword, the last ones.
+    """
+
+    def __init__(self, function: type[Function], names: tuple[str, ...]) -> None:
+        super().__init__(function.__name__, "custom", function.forward)
+        self.lane = dispatch.OWN
+        self.transparent = True
+        self.function = function
+        self.names = names
+
+    def evaluated(self, values: list[Any]) -> Any:
+        """See Op: forward, its outputs hung on a new node if there's something to record."""
+        function = self.function
+        node = function._backward_cls()  # noqa: SLF001  # one idea in two classes
+        ctx = FunctionCtx(node)
+        tensors = node.connect(values)
         executable = is_grad_enabled() and any(node.context["needs_input_grad"])
-        lineage = Lineage([t for t in tensors if t.needs_grad] if executable else [])
+        made = Intermediates([t for t in tensors if t.needs_grad] if executable else [])
+        count = len(values) - len(self.names)
+        keywords = dict(zip(self.names, values[count:]))
         recording = change_grad_enabled(False)
         try:
-            with lineage if executable else contextlib.nullcontext():
-                if separate:
-                    output = cls.forward(*args, **kwargs)
-                    cls.setup_context(ctx, arguments, output)
+            with made if executable else contextlib.nullcontext():
+                if function.setup_context is not Function.setup_context:
+                    output = function.forward(*values[:count], **keywords)
+                    function.setup_context(ctx, tuple(values), output)
                 else:
-                    output = cls.forward(ctx, *args, **kwargs)
+                    output = function.forward(ctx, *values[:count], **keywords)
         finally:
             change_grad_enabled(recording)
-        return _Call(node, tensors, output, executable, lineage).finish()
+        return _Call(node, tensors, output, executable, made).finish()
 
 
 def _backward_of(function: type[Function]) -> Any:
@@ -178,10 +207,10 @@ class _Call:
         tensors: list[Tensor],
         output: Any,
         executable: bool,
-        lineage: Lineage,
+        made: Intermediates,
     ) -> None:
         self.node = node
-        self.lineage = lineage
+        self.made = made
         self.name: str = node.function.__name__
         self.inputs = {id(tensor) for tensor in tensors}
         self.tensors = tensors
@@ -223,16 +252,8 @@ class _Call:
             self.node.describe(results)
             self.node.differentiable = flags
             self.save()
-            self.settle()
+            settle(self.node, current())
         return results[0] if self.single else tuple(results)
-
-    def settle(self) -> None:
-        """Do to the new node what the context asks for."""
-        settings = ambient()
-        if settings.node_hooks:
-            attach_region_hooks(self.node, settings.node_hooks)
-        if settings.anomaly is not None:
-            settings.anomaly.note(self.node)
 
     # ---- checks, before anything is changed ----
 
@@ -353,7 +374,7 @@ class _Call:
 
     def save(self) -> None:
         """Keep what was given to save_for_backward, through the hooks on saving."""
-        pairs = ambient().saved_hooks
+        pairs = current().saved_hooks
         kept: list[Saved] = []
         for tensor in self.to_save:
             saved = Saved(tensor)
@@ -371,7 +392,7 @@ class _Call:
         if id(tensor) in self.inputs or any(tensor is out for out in self.outputs):
             return False
         own_leaf = tensor.needs_grad and not _is_view(tensor)
-        return tensor.node is None and not own_leaf and self.lineage.holds(tensor)
+        return tensor.node is None and not own_leaf and self.made.holds(tensor)
 
 
 def once_differentiable(fn: Any) -> Any:

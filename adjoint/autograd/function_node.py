@@ -9,6 +9,7 @@ from typing import Any
 
 from adjoint.autograd.node import (
     ANY_DEPTH,
+    USER,
     Node,
     broadcasts_to,
     conform,
@@ -165,7 +166,7 @@ class FunctionNode(Node):
 
     def __init__(self) -> None:
         super().__init__(next_sequence_number())
-        self.runs_user_code = True
+        self.lane = USER
         mark(self, ANY_DEPTH)
         self.context: dict[str, Any] = {}
         self.is_input: list[bool] = []  # for each argument of forward whether it is a tensor
@@ -187,7 +188,7 @@ class FunctionNode(Node):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"cannot pickle or copy '{type(self).__name__}', a node of the graph")
 
-    def connect(self, arguments: tuple[Any, ...]) -> list[Tensor]:
+    def connect(self, arguments: list[Any]) -> list[Tensor]:
         """Edges to the tensors among the arguments, which are returned."""
         found: list[Tensor] = []
         for argument in arguments:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from adjoint.call.context import change_any_layout, change_grad_enabled, change_inference
+from adjoint.call.context import change, change_grad_enabled, change_inference
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -100,7 +100,7 @@ class set_grad_enabled(Setting):
 
 
 def _change_layout_policy(enforced: bool) -> bool:
-    return not change_any_layout(not enforced)
+    return not change(any_layout=not enforced).any_layout
 
 
 class enforce_grad_layout_policy(Setting):

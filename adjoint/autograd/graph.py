@@ -28,7 +28,7 @@ from adjoint.autograd.provenance import (
     is_provenance_enabled as is_provenance_enabled,
     set_provenance_enabled as set_provenance_enabled,
 )
-from adjoint.call.context import ambient, change_guards, change_node_hooks, change_saved_hooks
+from adjoint.call.context import change, current
 from adjoint.tensors.core import VersionCounter
 from adjoint.tensors.tensor import Tensor
 
@@ -109,14 +109,13 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        settings = ambient()
+        settings = current()
         if settings.hooks_refusal is not None:
             raise RuntimeError(settings.hooks_refusal)
-        change_saved_hooks((*settings.saved_hooks, (self.pack_hook, self.unpack_hook)), None)
+        change(saved_hooks=(*settings.saved_hooks, (self.pack_hook, self.unpack_hook)))
 
     def __exit__(self, *exc: object) -> None:
-        settings = ambient()
-        change_saved_hooks(settings.saved_hooks[:-1], settings.hooks_refusal)
+        change(saved_hooks=current().saved_hooks[:-1])
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -145,14 +144,14 @@ def _from_cpu(saved: tuple[Any, Any]) -> Tensor:
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Inside, hooks on saving are refused with this message; if some are active, at once."""
-    settings = ambient()
+    settings = current()
     if settings.saved_hooks:
         raise RuntimeError(error_message)
-    before = change_saved_hooks((), error_message)
+    before = change(hooks_refusal=error_message)
     try:
         yield
     finally:
-        change_saved_hooks(*before)
+        change(hooks_refusal=before.hooks_refusal)
 
 
 class _Memory:
@@ -234,11 +233,11 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
     """
     context = MutationContext()
     with saved_tensors_hooks(context.pack, context.unpack):
-        before = change_guards((*ambient().guards, context.protect))
+        before = change(guards=(*current().guards, context.protect))
         try:
             yield context
         finally:
-            change_guards(before)
+            change(guards=before.guards)
             context.clear()
 
 
@@ -263,10 +262,10 @@ class node_hooks:
         )
 
     def __enter__(self) -> None:
-        change_node_hooks((*ambient().node_hooks, self.pair))
+        change(node_hooks=(*current().node_hooks, self.pair))
 
     def __exit__(self, *exc: object) -> None:
-        change_node_hooks(ambient().node_hooks[:-1])
+        change(node_hooks=current().node_hooks[:-1])
 
 
 class _MultiHandle(RemovableHandle):

@@ -49,8 +49,7 @@ class GraphTask:
         self.observers: tuple[Any, ...] = ()  # told before and after each step
         self.anomaly: Any = None  # looks at what each step answers
         self.current: Node | None = None
-        self.raw = not create_graph  # gradients are arrays, and one thread does it all
-        self.plain = not create_graph  # besides, every node runs and none is captured
+        self.short = not create_graph  # nobody sees the steps, and one thread makes them all
         self.in_user_code = False
         self.workers: Any = None  # Workers, if devices with threads of their own take part
 

@@ -9,7 +9,8 @@ import weakref
 from typing import Any, Final
 
 from adjoint._base import HookTable, WeakBase, mypyc_attr
-from adjoint.tensors.core import TensorCore, factory
+from adjoint.tensors.core import TensorCore
+from adjoint.tensors.upper import upper
 
 # The kinds of hook, in the words of messages and records.
 TENSOR: Final = "tensor hook"
@@ -237,7 +238,7 @@ def snapshot(table: HookTable) -> list[Any]:
 
 def wrapped(grad: Any) -> Any:
     """A gradient as hooks see it: a Tensor, or None."""
-    return grad if grad is None or isinstance(grad, TensorCore) else factory.tensor(grad)
+    return grad if grad is None or isinstance(grad, TensorCore) else upper.tensor(grad)
 
 
 def _call(
@@ -253,7 +254,7 @@ def _call(
     return hook.function(*args)
 
 
-def run_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[Any]:
+def through_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[Any]:
     """Tensor.register_hook's hooks of each output, then retain_grad."""
     if len(grads) == 1 and not hooks.retain:
         only = hooks.tensor.get(0)
@@ -287,7 +288,7 @@ def _through_table(node: Any, table: HookTable, number: int, grad: Any) -> Any:
     return grad
 
 
-def run_pre_hooks(node: Any, table: HookTable, grads: list[Any]) -> list[Any]:
+def through_pre_hooks(node: Any, table: HookTable, grads: list[Any]) -> list[Any]:
     """Node.register_prehook: each sees all gradients of the outputs, as a tuple."""
     grads = [wrapped(g) for g in grads]
     hook: Any = None
@@ -306,7 +307,9 @@ def run_pre_hooks(node: Any, table: HookTable, grads: list[Any]) -> list[Any]:
     return grads
 
 
-def run_post_hooks(node: Any, table: HookTable, results: list[Any], grads: list[Any]) -> list[Any]:
+def through_post_hooks(
+    node: Any, table: HookTable, results: list[Any], grads: list[Any]
+) -> list[Any]:
     """Node.register_hook: each sees the gradients of the inputs and those of the outputs."""
     results = [wrapped(g) for g in results]
     outputs = tuple(wrapped(g) for g in grads)

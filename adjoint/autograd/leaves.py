@@ -13,8 +13,9 @@ from adjoint.autograd.hooks import NodeHooks, run_accumulate_hooks, wrapped
 from adjoint.autograd.node import AccumulateGrad, Node
 from adjoint.autograd.reference_counts import is_alone
 from adjoint.autograd.saved_tensors import before_change
-from adjoint.call.context import is_any_layout_allowed
-from adjoint.tensors.core import NDARRAY, TensorCore, backend_of, factory, raw
+from adjoint.call.context import current
+from adjoint.tensors.core import NDARRAY, TensorCore, backend_of, raw
+from adjoint.tensors.upper import upper
 
 
 class _Locks:
@@ -81,9 +82,9 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
         return
     array = raw(grad)
     if old is None:
-        if not owned or not (same_layout(array, leaf.array) or is_any_layout_allowed()):
+        if not owned or not (same_layout(array, leaf.array) or current().any_layout):
             array = _in_layout_of(leaf.array, backend_of(array).copy(array))
-        leaf.gradient = factory.tensor(array)
+        leaf.gradient = upper.tensor(array)
         return
     backend = backend_of(array)
     if backend.mutable and not old.special:
@@ -99,7 +100,7 @@ def _recorded_copy(leaf: TensorCore, grad: Any) -> Any:
     """A copy of a gradient, laid out as the leaf is, that leads back to the gradient."""
     array = grad.array
     blank = backend_of(array).xp.empty(array.shape, array.dtype)
-    copy: Any = factory.tensor(_in_layout_of(leaf.array, blank))
+    copy: Any = upper.tensor(_in_layout_of(leaf.array, blank))
     return copy.copy_(grad)
 
 

@@ -36,9 +36,16 @@ from adjoint.tensors.core import (
     TensorCore,
     VersionCounter,
     backend_of,
-    factory,
     raw,
 )
+from adjoint.tensors.upper import upper
+
+# How a node runs; the engine asks nothing else.
+LEAF: Final = 0  # an AccumulateGrad: what arrives goes to `.grad`
+ALIGNED: Final = 1  # as EDGEWISE, and an answer for a node of the same spec conforms as it is
+EDGEWISE: Final = 2  # vjp answers for one edge at a time, from a raw gradient of one output
+WHOLE: Final = 3  # apply answers for all edges, from the gradients of all outputs
+USER: Final = 4  # as WHOLE, and runs code of the user, who sees Tensors under a grad mode
 
 LAST: Final = (1 << 62) - 1  # AccumulateGrad's sequence number: ready leaves go before all
 
@@ -82,8 +89,7 @@ def next_sequence_number() -> int:
 
 
 # In the interpreter the caller of an op lies so many frames below the look-up; see provenance.
-UNARY_DEPTH: Final = 5
-BINARY_DEPTH: Final = 6
+SHORT_DEPTH: Final = 6
 ANY_DEPTH: Final = 2
 
 
@@ -126,16 +132,11 @@ class Node(WeakBase):
     outputs: list[Spec] | None = None  # of all, if there are several
     hooks: NodeHooks | None = None
     notes: dict[Any, Any] | None = None
-    is_leaf: bool = False  # an AccumulateGrad
-    simple: bool = False  # of two edges at most, and vjp says everything
-    separable: bool = False  # vjp_of says everything, edge by edge
-    exact0: bool = False  # what vjp answers for the first edge conforms as it is
-    exact1: bool = False
+    lane: int = WHOLE
     released: bool = False
     code: Any = None  # of the user's function that made it, and where in it; see source
     instruction: int = 0
     module_call: Any = None  # of the module that made it; see module_path
-    runs_user_code: bool = False  # besides hooks on it: hooks on saving, for one
 
     def __init__(self, sequence_number: int) -> None:
         self.sequence_number = sequence_number
@@ -145,11 +146,7 @@ class Node(WeakBase):
         return type(self).__name__
 
     def vjp(self, edge: int, grad: Any) -> Any:
-        """The gradient for the first or second edge, from a raw gradient; simple nodes only."""
-        raise NotImplementedError
-
-    def vjp_of(self, edge: int, grad: Any) -> Any:
-        """The gradient for any edge, from a raw gradient; separable nodes only."""
+        """The gradient for one edge from a raw gradient, in the lanes that go edge by edge."""
         raise NotImplementedError
 
     def apply(
@@ -176,7 +173,7 @@ class Node(WeakBase):
             if answer is not None and node is not None:
                 answer = conform(node, number, answer)
             raw_answer = answer is not None and not isinstance(answer, TensorCore)
-            answers.append(factory.tensor(answer) if raw_answer else answer)
+            answers.append(upper.tensor(answer) if raw_answer else answer)
         return answers[0] if len(answers) == 1 else tuple(answers)
 
     def makes_new(self) -> bool:
@@ -313,7 +310,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: TensorCore) -> None:
         super().__init__(LAST)
-        self.is_leaf = True
+        self.lane = LEAF
         self.variable = variable
         self.spec = variable.spec()
         extras = variable.extras

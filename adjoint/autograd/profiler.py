@@ -1,6 +1,6 @@
 """Where time and memory go: each op of the forward and each node of the backward, as it runs.
 
-A `Recorder` is a watcher and an observer of the calling context (see `ambient`): dispatch has it
+A `Recorder` is a watcher and an observer of the calling context (`call.context`): dispatch has it
 make the call of every op, the engine tells it of every node. `profile` puts one in place,
 `record_function` names ranges.
 """
@@ -16,7 +16,7 @@ from adjoint.autograd.profiler_events import (
 )
 from adjoint.autograd.provenance import calls, module_path, modules_of
 from adjoint.autograd.recorder import Recorder, Running
-from adjoint.call.context import ambient, change_observers, change_watchers, switchboard
+from adjoint.call.context import change, current
 
 
 class ModulePaths:
@@ -69,13 +69,19 @@ class profile(Results):
             raise RuntimeError("a profile is entered once: make a new one for another block")
         self.entered = True
         if self.enabled:
-            change_watchers((*ambient().watchers, self.recorder))
-            change_observers((*ambient().observers, self.recorder))
+            seen = current()
+            change(
+                watchers=(*seen.watchers, self.recorder),
+                observers=(*seen.observers, self.recorder),
+            )
         return self
 
     def __exit__(self, *exc: object) -> None:
-        change_watchers(tuple(w for w in ambient().watchers if w is not self.recorder))
-        change_observers(tuple(o for o in ambient().observers if o is not self.recorder))
+        seen = current()
+        change(
+            watchers=tuple(w for w in seen.watchers if w is not self.recorder),
+            observers=tuple(o for o in seen.observers if o is not self.recorder),
+        )
         self.recorded = self.recorder.results()
 
     @property
@@ -102,11 +108,10 @@ class record_function(ContextDecorator):
         return record_function(self.name, self.args)
 
     def __enter__(self) -> Self:
-        if switchboard.unusual:
-            label = self.name if self.args is None else f"{self.name}({self.args})"
-            for observer in ambient().observers:
-                if isinstance(observer, Recorder):
-                    self.tokens.append(observer.enter_range(label))
+        label = self.name if self.args is None else f"{self.name}({self.args})"
+        for observer in current().observers:
+            if isinstance(observer, Recorder):
+                self.tokens.append(observer.enter_range(label))
         return self
 
     def __exit__(self, *exc: object) -> None:

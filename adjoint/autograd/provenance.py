@@ -7,6 +7,7 @@ keep every variable of its function alive; the line is found when someone asks.
 import linecache
 import os
 import sys
+import warnings
 from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
@@ -102,6 +103,22 @@ def user_frame(depth: int) -> Any:
             code = frame.f_code
         trail.code = code
     return frame
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the user's program that is under way, however deep in here it is found.
+
+    Levels of the stack can't say which that is: compiled functions have none.
+    """
+    frame = user_frame(2)
+    if frame is None:
+        warnings.warn(message, stacklevel=2)
+        return
+    names = frame.f_globals
+    registry = names.setdefault("__warningregistry__", {})  # where Python keeps what it has shown
+    module = names.get("__name__")
+    file = frame.f_code.co_filename
+    warnings.warn_explicit(message, UserWarning, file, frame.f_lineno, module, registry)
 
 
 def locate(code: Any, instruction: int) -> Source | None:

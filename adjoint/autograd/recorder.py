@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint import backends
-from adjoint.autograd.node import Node, sequence
+from adjoint.autograd.node import LEAF, Node, sequence
 from adjoint.autograd.profiler_events import EventList, FunctionEvent
 from adjoint.autograd.provenance import Source, locate, user_frame
 from adjoint.tensors.core import NDARRAY, TensorCore, backend_of
@@ -93,7 +93,7 @@ class Recorder:
         running = self.begin(node.name(), "node")
         event = running.event
         event.phase = "backward"
-        if not node.is_leaf:  # whose number says nothing
+        if node.lane != LEAF:  # whose number says nothing
             event.sequence_nr = node.sequence_number
             event.forward = self.maker_of(node)
         if event.forward is not None:

@@ -6,9 +6,11 @@ hooks can be registered. The names are PyTorch's for the ops that both save the 
 
 from typing import Any
 
+from adjoint.autograd.node import USER
 from adjoint.autograd.saved_tensors import SavedTensor, freed
 from adjoint.call.op_node import OpNode
-from adjoint.ops.op import RESULT, SHAPE, TABLE, VALUE, Op
+from adjoint.call.rule import RESULT, SHAPE, VALUE
+from adjoint.ops.op import TABLE, Op
 from adjoint.tensors.tensor import Tensor
 
 _names: dict[str, dict[str, tuple[int, int]]] = {}
@@ -50,20 +52,33 @@ def saved_value(node: OpNode, name: str) -> Any:
     if node.released:
         raise freed(node.name())
     if kind == SHAPE:
-        known = None if node.kept is None else node.kept.shapes
-        return tuple(node.shape_of_input(index) if known is None else known.get(index, ()))
+        shapes = None if node.rest is None else node.rest.shapes
+        known = node.rest is None or (shapes is not None and index in shapes)
+        return tuple(node.shape(index) if known else ())
     if kind == VALUE:
         value = node.value(index, True)
-        return _looked_up(value) if node.op.name == "pick" else value
+        if node.op.name == "pick":
+            return _looked_up(value)
+        return _counted_from_front(node, index, value)
     if node.result is None:
         return None
     if isinstance(node.result, list) and node.result[index] is None:
         return None
-    node.check_result(index)
     tensor = node.result_value(index, True)
     if tensor.extras is None:
         tensor.rare().counter = node.output_counter(index)
     return tensor
+
+
+def _counted_from_front(node: OpNode, parameter: int, value: Any) -> Any:
+    """A dimension as PyTorch saves it; any other value, and a default, as it is."""
+    for place, more in node.op.dims:
+        if place == parameter and node.next0 is not None and value != node.op.defaults[place]:
+            ndim = len(node.next0.spec_of(node.nr0).shape) + more
+            if isinstance(value, tuple):
+                return tuple(dim % ndim if isinstance(dim, int) else dim for dim in value)
+            return value % ndim if isinstance(value, int) and ndim else value
+    return value
 
 
 def _looked_up(index: Any) -> Any:
@@ -87,10 +102,10 @@ class RawSaved:
         node, index = self._node, self._index
         if self._kind == RESULT:
             return node.result[index] if isinstance(node.result, list) else node.result
-        if node.kept is not None:
-            value = node.kept.values[index]
-            return value if self._element is None else value[self._element]
-        return (node.saved0, node.saved1)[index] if index < 2 and self._element is None else None
+        value = None if node.released else node.kept(index)
+        if self._element is None:
+            return value
+        return None if value is None else value[self._element]
 
     def elements(self) -> tuple["RawSaved", ...] | None:
         """The places in a list that holds tensors; None if this is none."""
@@ -155,24 +170,19 @@ class RawSaved:
 
     def _replace(self, saved: SavedTensor) -> None:
         node, index = self._node, self._index
-        node.simple = node.separable = False  # the short ways know no hooks
-        node.runs_user_code = True
+        node.lane = USER  # the other lanes know no hooks
         if self._kind == RESULT:
             node.packed = True
             if isinstance(node.result, list):
                 node.result[index] = saved
             else:
                 node.result = saved
-        elif node.kept is not None and self._element is not None:
-            values = list(node.kept.values[index])
-            values[self._element] = saved
-            node.kept.values[index] = type(node.kept.values[index])(values)
-        elif node.kept is not None:
-            node.kept.values[index] = saved
-        elif index == 0:
-            node.saved0 = saved
+        elif self._element is None:
+            node.keep(index, saved)
         else:
-            node.saved1 = saved
+            values = list(node.kept(index))
+            values[self._element] = saved
+            node.keep(index, type(node.kept(index))(values))
 
 
 def attach_names(op: Op) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 from adjoint.autograd.hooks import name_of
 from adjoint.autograd.node import AccumulateGrad, Node, edge_node
 from adjoint.backends import lookup
-from adjoint.call.context import ambient, change_grad_enabled, switchboard
-from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, factory
+from adjoint.call.context import change_grad_enabled, current
+from adjoint.tensors.core import TensorCore, VersionCounter, backend_of
+from adjoint.tensors.upper import upper
 
 
 class SavedTensor:
@@ -46,10 +47,10 @@ class SavedTensor:
         if isinstance(node, AccumulateGrad):
             if value is node.variable:
                 return value
-            tensor = factory.tensor(value.array)
+            tensor = upper.tensor(value.array)
             tensor.rare().accumulator = weakref.ref(node)
         else:
-            tensor = factory.tensor(value.array)
+            tensor = upper.tensor(value.array)
             tensor.node = node
             tensor.output_number = self.output_number
         tensor.needs_grad = self.needs_grad
@@ -150,7 +151,7 @@ def pack_arrays(value: Any, pairs: tuple[Any, ...]) -> Any:
     """Raw arrays, one or a tuple of them, through the hooks as tensors without history."""
     if isinstance(value, tuple):
         return tuple([pack_arrays(element, pairs) for element in value])
-    return value if lookup(type(value)) is None else pack(factory.tensor(value), pairs)
+    return value if lookup(type(value)) is None else pack(upper.tensor(value), pairs)
 
 
 def unpack_arrays(value: Any) -> Any:
@@ -162,9 +163,8 @@ def unpack_arrays(value: Any) -> Any:
 
 def before_change(tensor: TensorCore) -> None:
     """A tensor is about to be changed in place: tell those of this context who wait for it."""
-    if switchboard.unusual:
-        for guard in ambient().guards:
-            guard(tensor)
+    for guard in current().guards:
+        guard(tensor)
 
 
 def changed(node: Node | None, what: str, saved_at: int, counter: VersionCounter) -> RuntimeError:

@@ -74,7 +74,7 @@ class Workers:
         self.outstanding = 0
         self.errors: list[BaseException] = []
         self.contexts: dict[Any, contextvars.Context] = {}
-        task.plain = task.raw = False  # the short path does not lock
+        task.short = False  # the short form of a step does not lock
 
     def push(self, node: Node) -> None:
         """A node is ready; it goes to its device's thread, or to the caller."""

@@ -1,100 +1,20 @@
 """Array libraries behind one small protocol; each has one file here, and is imported nowhere else.
 
-A forward function of the op table gets the library's namespace as `xp`: NumPy's names, and those of
-`Namespace` below, which every library must answer.
+A forward function of the op table gets the library's namespace as `xp`: all that it may ask is
+declared in `adjoint.backends.namespace`.
 """
 
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from adjoint.backends.error_state import quiet as quiet
+from adjoint.backends.namespace import Namespace as Namespace
 from adjoint.device import device
 
 NDARRAY: Final = np.ndarray  # the one array type that has a short path
-
-
-class Namespace:
-    """A library's functions under NumPy's names, and what NumPy lacks or says differently.
-
-    Attributes that a backend's subclass does not define come from the library itself; how, is the
-    subclass's affair.
-    """
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-
-    def __init__(self, library: Any) -> None:
-        self.library = library
-
-    def total(self, array: Any) -> Any:
-        """The sum of all elements, integers in 64 bits."""
-        kind = "int64" if array.dtype.kind in "biu" else array.dtype
-        return array.sum(dtype=kind)
-
-    def relu(self, array: Any) -> Any:
-        """array where it is positive, else 0."""
-        return self.maximum(array, 0)
-
-    def lowered(self, array: Any, index: Any, by: Any) -> Any:
-        """array, a fresh one, with `by` subtracted at an index that names no place twice."""
-        return self.added_at(array, index, -by)
-
-    def raised(self, array: Any, index: Any, by: Any) -> Any:
-        """array, a fresh one, with `by` added at an index of slices."""
-        return self.added_at(array, index, by)
-
-    def written(self, array: Any, index: Any, function: Any, *args: Any) -> Any:
-        """array, a fresh one, with function(*args) at an index of slices."""
-        return self.updated(array, index, function(*args))
-
-    def summed_rows(self, rows: Any, index: Any, count: int) -> Any:
-        """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
-        return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)
-
-    def row_sums(self, array: Any) -> Any:
-        """The sum of each row of a matrix, as a column."""
-        return array.sum(axis=1, keepdims=True)
-
-    def turned_product(self, array: Any, other: Any) -> Any:
-        """The transpose of a matrix times another."""
-        return self.matmul(array.T, other)
-
-    def column_sums(self, array: Any) -> Any:
-        """The sum over the rows of a matrix."""
-        return array.sum(axis=0)
-
-    def row_peaks(self, array: Any) -> Any:
-        """The greatest element of each row of a matrix, as a column."""
-        return array.max(axis=1, keepdims=True)
-
-    def places_of(self, columns: Any, width: int) -> Any:
-        """Where the element of each row that `columns` names lies among all of a matrix."""
-        return self.arange(0, len(columns) * width, width) + columns
-
-    def linear(self, input: Any, weight: Any, bias: Any) -> Any:
-        """input @ weight.T + bias; bias may be None."""
-        out = self.matmul(input, weight.T)
-        return out if bias is None else self.into(self.add, out, out, bias)
-
-    def add_scaled(self, array: Any, other: Any, factor: Any) -> None:
-        """array += other * factor, in place, for libraries whose arrays can be changed."""
-        array += other if factor == 1 else other * factor
-
-    def into(self, function: Any, target: Any, *args: Any) -> Any:
-        """function(*args), in the memory of `target`, a fresh array, where the library can."""
-        return function(*args)
-
-    def in_blocks(self, function: Any, *arrays: Any) -> Any:
-        """An elementwise function of arrays, of large ones part by part where that is faster."""
-        return function(*arrays)
-
-    def indexed(self, array: Any, index: Any) -> Any:
-        """array[index]; lists in the index are arrays, numbers out of range an IndexError."""
-        return array[index]
 
 
 class Backend:
@@ -142,6 +62,10 @@ class Backend:
         """The same values in memory of their own, in order."""
         raise NotImplementedError
 
+    def is_available(self) -> bool:
+        """Whether there is a device to put arrays on."""
+        return True
+
     def synchronize(self) -> None:
         """Wait for work that is under way."""
 
@@ -178,6 +102,11 @@ def lookup(kind: Any) -> Backend | None:
                 return found
         found = _by_type.get(kind)
     return found
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array, or a number of its own, of a library that there is."""
+    return lookup(type(value)) is not None
 
 
 def backend_of(array: Any) -> Backend:
@@ -217,3 +146,12 @@ def backend_for(where: device) -> Backend:
                 f"pip install 'adjoint[{extra}]'"
             ) from error
     return _by_device[where.type]
+
+
+def is_available(where: device) -> bool:
+    """Whether tensors can be put on a device: its library is installed, and finds one."""
+    try:
+        backend = backend_for(where)
+    except RuntimeError:  # there is no such library, and what it says is the answer
+        return False
+    return backend.is_available()

@@ -270,13 +270,10 @@ class Convolutions:
         return lambda name, shape: self.library.empty(shape, dtype)
 
     def convolve(self, images: Any, weight: Any, layout: Layout) -> Any:
-        """Each filter's product with each window of the images."""
         return convolve(self.library, images, weight, layout, self.space(images.dtype))
 
     def convolve_filters(self, images: Any, grad: Any, layout: Layout) -> Any:
-        """The gradient of convolve's filters."""
         return convolve_filters(self.library, images, grad, layout, self.space(images.dtype))
 
     def convolve_back(self, grad: Any, weight: Any, sizes: Sizes, layout: Layout) -> Any:
-        """The gradient of convolve's images, which are of `sizes`."""
         return convolve_back(self.library, grad, weight, sizes, layout, self.space(grad.dtype))

@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
+from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.device import device
 
 
@@ -113,13 +114,11 @@ class CupyNamespace(Convolutions, Namespace):
         return array
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
-        """A copy of array with array[index] = values."""
         new = array.copy()
         new[index] = values
         return new
 
     def added_at(self, array: Any, index: Any, values: Any) -> Any:
-        """A copy of array with values added at index, repeated places counted."""
         dtype = array.dtype
         values = cupy.asarray(values, dtype=dtype)
         if dtype.kind == "c":  # the GPU adds single numbers atomically, so a pair goes in two steps
@@ -137,7 +136,6 @@ class CupyNamespace(Convolutions, Namespace):
         return wide.view(np.int64).astype(dtype)
 
     def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
-        """A copy of array into which add, multiply, maximum or minimum takes values at index."""
         if name == "add":
             return self.added_at(array, index, values)
         if name == "multiply":  # the GPU has no atomic product
@@ -151,14 +149,12 @@ class CupyNamespace(Convolutions, Namespace):
         return _numbers(new, array.dtype)
 
     def reshaped_view(self, array: Any, shape: Any) -> Any:
-        """array as another shape without a copy; ValueError if that can't be."""
         new = cupy.reshape(array, shape)
         if new.data.mem is not array.data.mem:
             raise ValueError(f"no view of shape {tuple(shape)} without a copy")
         return new
 
     def strided(self, array: Any, shape: Any, strides: Any, offset: int) -> Any:
-        """A view of array's memory with strides and offset counted in elements."""
         owner = array if array.base is None else array.base
         size = array.dtype.itemsize
         return cupy.ndarray(
@@ -167,6 +163,38 @@ class CupyNamespace(Convolutions, Namespace):
             memptr=owner.data + offset * size,
             strides=tuple(step * size for step in strides),
         )
+
+    def memory(self, array: Any) -> Memory:
+        owner = array
+        while owner.base is not None:
+            owner = owner.base
+        size = array.itemsize
+        strides = tuple([step // size for step in array.strides])
+        return Memory(
+            owner,
+            (array.data.ptr - owner.data.ptr) // size,
+            strides if array.size else ordered_strides(array.shape),
+            owner.nbytes // size,
+        )
+
+    def address(self, array: Any) -> int:
+        pointer: int = array.data.ptr
+        return pointer
+
+    def is_contiguous(self, array: Any) -> bool:
+        ordered: bool = array.flags.c_contiguous
+        return ordered
+
+    def copied(self, array: Any, dtype: Any = None, ordered: bool = False) -> Any:
+        # A repeated dimension (of stride 0) has no place of its own in memory to preserve.
+        order = "C" if ordered or 0 in array.strides else "K"
+        return cupy.array(array, dtype=dtype, order=order)
+
+    def readable(self, waiting: bool = False) -> bool:
+        return waiting
+
+    def on_host(self, array: Any) -> Any:
+        return _to_host(array)
 
     def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
         """NumPy's sort; CuPy has one algorithm, which is stable."""
@@ -194,7 +222,7 @@ class CupyNamespace(Convolutions, Namespace):
         return contextlib.nullcontext()
 
     def special(self, name: str) -> Callable[..., Any]:
-        """A function of scipy.special: CuPy's own, else SciPy's, by way of main memory."""
+        """CuPy's own function, else SciPy's, by way of main memory."""
         from adjoint.backends.numpy import numpy_backend
 
         found = getattr(importlib.import_module("cupyx.scipy.special"), name, None)
@@ -250,6 +278,9 @@ class CupyBackend(Backend):
 
     def copy(self, array: Any) -> Any:
         return array.copy(order="C")
+
+    def is_available(self) -> bool:
+        return bool(cupy.cuda.is_available())
 
     def synchronize(self) -> None:
         cupy.cuda.Device().synchronize()

@@ -95,20 +95,16 @@ class JaxNamespace(Namespace):
         return array[_readable(array, index)]
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
-        """array with array[index] = values."""
         return array.at[_readable(array, index)].set(_fitting(values, array))
 
     def added_at(self, array: Any, index: Any, values: Any) -> Any:
-        """array with values added at index, repeated places counted."""
         return array.at[_readable(array, index)].add(_fitting(values, array))
 
     def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
-        """array into which add, multiply, maximum or minimum takes values at index."""
         method = {"maximum": "max", "minimum": "min"}.get(name, name)
         return getattr(array.at[_readable(array, index)], method)(_fitting(values, array))
 
     def convolve(self, images: Any, weight: Any, layout: Layout) -> Any:
-        """Each filter's product with each window of the images."""
         return _jax.lax.conv_general_dilated(
             images,
             weight,
@@ -119,12 +115,10 @@ class JaxNamespace(Namespace):
         )
 
     def convolve_back(self, grad: Any, weight: Any, sizes: Any, layout: Layout) -> Any:
-        """The gradient of convolve's images, which are of `sizes`."""
         shape = (grad.shape[0], weight.shape[1] * layout.groups, *sizes)
         return self._transposed(lambda x: self.convolve(x, weight, layout), shape, grad)
 
     def convolve_filters(self, images: Any, grad: Any, layout: Layout) -> Any:
-        """The gradient of convolve's filters."""
         shape = (grad.shape[1], images.shape[1] // layout.groups, *layout.kernel)
         return self._transposed(lambda x: self.convolve(images, x, layout), shape, grad)
 
@@ -132,6 +126,19 @@ class JaxNamespace(Namespace):
         """A linear function's transpose, at grad."""
         like = _jax.ShapeDtypeStruct(shape, grad.dtype)
         return _jax.linear_transpose(function, like)(grad)[0]
+
+    def readable(self, waiting: bool = False) -> bool:
+        return False  # as it is while JAX traces, also where it does not
+
+    def on_host(self, array: Any) -> Any:
+        return np.asarray(array)
+
+    def memory(self, array: Any) -> None:
+        return None
+
+    def address(self, array: Any) -> int:
+        pointer: int = array.unsafe_buffer_pointer()
+        return pointer
 
     def reshaped_view(self, array: Any, shape: Any) -> Any:
         """array as another shape; always possible, since JAX has no strides."""
@@ -169,7 +176,7 @@ class JaxNamespace(Namespace):
         return contextlib.nullcontext()
 
     def special(self, name: str) -> Callable[..., Any]:
-        """A function under scipy.special's name: JAX's own, else SciPy's, called on the host."""
+        """JAX's own function, else SciPy's, called on the host."""
         import jax.scipy.special
 
         found = getattr(jax.scipy.special, name, None) or getattr(jnp, name, None)

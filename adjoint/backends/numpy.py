@@ -2,6 +2,7 @@
 
 import functools
 import math
+import os
 import threading
 from typing import Any
 
@@ -11,6 +12,7 @@ from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
 from adjoint.backends.error_state import quiet, quietly
+from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
@@ -19,10 +21,24 @@ KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of conv
 _rooms = threading.local()
 
 
-# Freed once, a large block (never touched) teaches glibc to keep pages for the next array: to fetch
-# new ones takes longer than most work on a megabyte. The heap may keep some 60 MB for it.
-_lesson = np.empty(30 << 20, np.uint8)
-del _lesson
+def _ask_to_keep_pages() -> bool:
+    """Have glibc keep freed memory; False where it is refused, or another library is in use."""
+    name = "CS_GNU_LIBC_VERSION"
+    glibc = name in getattr(os, "confstr_names", {}) and os.confstr(name)
+    if not glibc or os.environ.get("ADJOINT_KEEP_PAGES") == "0":
+        return False
+    # A large block, freed and never touched, teaches glibc to keep pages for the next array: to get
+    # new ones takes longer than most work on a megabyte. The heap may keep some 60 MB for it.
+    np.empty(30 << 20, np.uint8)
+    return True
+
+
+_KEEPS_PAGES = _ask_to_keep_pages()
+
+
+def keeps_pages() -> bool:
+    """Whether glibc was asked to keep freed memory; ADJOINT_KEEP_PAGES=0 refuses it."""
+    return _KEEPS_PAGES
 
 
 # By the data type's letter: to hash a data type itself takes longer than most of what follows.
@@ -56,6 +72,13 @@ def _same_order(array: Any, other: Any) -> bool:
         and array.flags.c_contiguous
         and other.flags.c_contiguous
     )
+
+
+def _row_peaks(array: Any) -> Any:
+    """The greatest element of each row of a matrix, as a column."""
+    if array.shape[1] <= 32:  # NumPy is fast along rows only if they are long
+        return np.maximum.reduce(array.T.copy(), axis=0)[:, None]
+    return np.maximum.reduce(array, axis=1, keepdims=True)
 
 
 # Functions with poles, or that overflow soon. The others are called as they are: it is faster.
@@ -123,6 +146,11 @@ class NumpyNamespace(Convolutions, Namespace):
             written[part] = function(*[array[part] for array in flat])
         return out
 
+    def running(self, combine: Any, array: Any, axis: int) -> Any:
+        if isinstance(combine, np.ufunc):
+            return combine.accumulate(array, axis=axis)
+        return super().running(combine, array, axis)
+
     def total(self, array: Any) -> Any:
         kind = array.dtype
         if kind.char in "fd":
@@ -138,6 +166,10 @@ class NumpyNamespace(Convolutions, Namespace):
         else:
             zero = _zeros(array.shape, kind)  # of two arrays NumPy takes the maxima twice as fast
         return np.maximum(array, zero) if out is None else np.maximum(array, zero, out=out)
+
+    def relu_back(self, grad: Any, result: Any) -> Any:
+        # A zero of NumPy's own is compared in half the time.
+        return grad * (result != ZEROS.get(result.dtype.char, 0))
 
     def power(self, array: Any, exponent: Any, out: Any = None) -> Any:
         """array ** exponent; squares take half the time of powers."""
@@ -159,9 +191,16 @@ class NumpyNamespace(Convolutions, Namespace):
                     return np.ndarray(shape, array.dtype, array, 0, (0,) * lead + tuple(steps))
         return np.broadcast_to(array, shape)
 
-    def matmul(self, array: Any, other: Any, **options: Any) -> Any:
-        """NumPy's product; of bfloat16, which it would widen, in that type."""
-        product = np.matmul(array, other, **options)
+    def matmul(self, array: Any, other: Any) -> Any:
+        """NumPy's product, in the type of its factors: it would widen bfloat16."""
+        depth = array.ndim
+        if other.ndim == 2:
+            if depth == 2:
+                return array.dot(other)  # the method: faster to call than matmul, or than np.dot
+            if depth > 2 and array.size:  # one product is faster than one a batch
+                rows = array.reshape(-1, array.shape[-1]).dot(other)
+                return rows.reshape(*array.shape[:-1], other.shape[1])
+        product = np.matmul(array, other)
         if array.dtype.kind == "V" and array.dtype == other.dtype != product.dtype:
             return product.astype(array.dtype)
         return product
@@ -173,14 +212,19 @@ class NumpyNamespace(Convolutions, Namespace):
         if input.ndim != 2 or weight.ndim != 2:
             return super().linear(input, weight, bias)
         if input.shape[0] > 64 or weight.shape[0] < 32:
-            out = input.dot(weight.T)  # the method: faster to call than matmul, or than np.dot
+            out = input.dot(weight.T)  # see matmul
         else:
             # OpenBLAS takes twice as long for a transposed weight as for these copies of few rows.
             out = weight.dot(input.T.copy()).T.copy()
         return out if bias is None else np.add(out, bias, out)
 
     def turned_product(self, array: Any, other: Any) -> Any:
-        return array.T.dot(other)  # see linear
+        return array.T.dot(other)  # see matmul
+
+    def rows_product(self, array: Any, other: Any) -> Any:
+        if len(array) <= 64:  # see linear; here the result may lie in any order
+            return other.dot(array.T.copy()).T
+        return array.dot(other.T)
 
     def row_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[1]
@@ -197,10 +241,11 @@ class NumpyNamespace(Convolutions, Namespace):
             return np.add.reduce(array, axis=0, dtype=np.float32).astype(array.dtype)
         return np.add.reduce(array, axis=0)
 
-    def row_peaks(self, array: Any) -> Any:
-        if array.shape[1] <= 32:  # NumPy is fast along rows only if they are long
-            return np.maximum.reduce(array.T.copy(), axis=0)[:, None]
-        return np.maximum.reduce(array, axis=1, keepdims=True)
+    def row_shares(self, array: Any) -> tuple[Any, Any, Any]:
+        shifted = array - _row_peaks(array)
+        powers = np.exp(shifted)  # of nothing positive: it can't overflow, and sums are 1 or more
+        totals = self.row_sums(powers)
+        return shifted, np.log(totals[:, 0]), np.divide(powers, totals, out=powers)
 
     def places_of(self, columns: Any, width: int) -> Any:
         return _row_starts(len(columns), width) + columns
@@ -243,29 +288,71 @@ class NumpyNamespace(Convolutions, Namespace):
         return out
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
-        """A copy of array with array[index] = values."""
         new = np.array(array)
         new[index] = values
         return new
 
     def added_at(self, array: Any, index: Any, values: Any) -> Any:
-        """A copy of array with values added at index, repeated places counted."""
         new = np.array(array)
         np.add.at(new, index, values)
         return new
 
     def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
-        """A copy of array into which add, multiply, maximum or minimum takes values at index."""
         new = np.array(array)
         getattr(np, name).at(new, index, values)
         return new
 
+    def readable(self, waiting: bool = False) -> bool:
+        return True
+
+    def all_below(self, numbers: Any, size: int) -> bool:
+        # As unsigned numbers, the negative are very large.
+        return bool(numbers.size) and bool(np.maximum.reduce(numbers.view(np.uint64)) < size)
+
+    def on_host(self, array: Any) -> Any:
+        return array
+
+    def memory(self, array: Any) -> Memory:
+        owner, size = array, array.itemsize
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        strides = tuple([step // size for step in array.strides])
+        return Memory(
+            owner,
+            0 if owner is array else (self.address(array) - self.address(owner)) // size,
+            strides if array.size else ordered_strides(array.shape),
+            owner.nbytes // size,
+        )
+
+    def address(self, array: Any) -> int:
+        pointer: int = array.__array_interface__["data"][0]
+        return pointer
+
+    def strides_of(self, array: Any) -> tuple[int, ...]:
+        if not array.size:
+            return ordered_strides(array.shape)
+        size = array.itemsize
+        return tuple([step // size for step in array.strides])
+
+    def is_contiguous(self, array: Any) -> bool:
+        ordered: bool = array.flags.c_contiguous
+        return ordered
+
+    def copied(self, array: Any, dtype: Any = None, ordered: bool = False) -> Any:
+        # A repeated dimension (of stride 0) has no place of its own in memory to preserve.
+        if ordered or 0 in array.strides:
+            return np.array(array, dtype=dtype, order="C")
+        return np.array(array, dtype=dtype)
+
+    def writable(self, shown: Any, source: Any) -> Any:
+        if not shown.flags.writeable and source.flags.writeable:
+            shown.flags.writeable = True
+        return shown
+
     def reshaped_view(self, array: Any, shape: Any) -> Any:
-        """array as another shape without a copy; ValueError if that can't be."""
         return np.reshape(array, shape, copy=False)
 
     def strided(self, array: Any, shape: Any, strides: Any, offset: int) -> Any:
-        """A view of array's memory with strides and offset counted in elements."""
         owner = array
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
@@ -278,7 +365,6 @@ class NumpyNamespace(Convolutions, Namespace):
         )
 
     def special(self, name: str) -> Any:
-        """A function of scipy.special; an ImportError that names the extra without it."""
         try:
             import scipy.special
         except ImportError as error:
@@ -325,6 +411,7 @@ class NumpyBackend(Backend):
 
 
 numpy_backend = NumpyBackend()
+host = numpy_backend.xp  # for what is done in main memory whatever library holds the tensors
 register(numpy_backend, np.ndarray)
 for _dtype in dtypes.ALL:
     register(numpy_backend, _dtype.numpy_dtype.type)

@@ -1,20 +1,21 @@
-"""The settings of a context: grad mode, inference mode, hooks on saving and on new nodes.
+"""The settings of a context: grad mode, inference mode, hooks on saving, who watches calls.
 
-They live in one context variable, so a thread starts with the defaults and a coroutine never
-sees another's. `switchboard.unusual` counts the settings away from their default anywhere in the
-process: while it is zero, a call need not look at its context at all.
+They are one record in one context variable, and nothing else: a thread starts with the defaults,
+and a task never sees what another has set. Every call reads the record, which costs 20 ns.
 """
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
 
-class Ambient:
-    """All settings of one context; never changed once it is set, only replaced."""
+class Settings:
+    """All settings of one context; never changed once they are current, only replaced."""
 
     def __init__(self) -> None:
         self.grad_enabled = True
         self.inference = False
+        self.plain = True  # all that follows has its default, so that calls may be cut short
         self.saved_hooks: tuple[Any, ...] = ()  # pairs of pack and unpack, the innermost last
         self.hooks_refusal: str | None = None  # why hooks on saving are not allowed here
         self.overrides = True  # whether subclasses see calls
@@ -24,188 +25,107 @@ class Ambient:
         self.observers: tuple[Any, ...] = ()  # told before and after each step of a backward
         self.anomaly: Any = None  # looks at what each step of a backward answers
         self.any_layout = False  # a gradient handed to a leaf may keep its own
-
-    def only_grad_mode(self) -> bool:
-        """Whether nothing but grad mode is away from its default."""
-        return (
-            not self.inference
-            and not self.saved_hooks
-            and self.hooks_refusal is None
-            and self.overrides
-            and not self.node_hooks
-            and not self.guards
-            and not self.watchers
-            and not self.observers
-            and self.anomaly is None
-            and not self.any_layout
-        )
-
-    def copy(self) -> "Ambient":
-        """The same settings, to be changed before they are set."""
-        made = Ambient()
-        made.grad_enabled = self.grad_enabled
-        made.inference = self.inference
-        made.saved_hooks = self.saved_hooks
-        made.hooks_refusal = self.hooks_refusal
-        made.overrides = self.overrides
-        made.node_hooks = self.node_hooks
-        made.guards = self.guards
-        made.watchers = self.watchers
-        made.observers = self.observers
-        made.anomaly = self.anomaly
-        made.any_layout = self.any_layout
-        return made
+        self.intermediates: Any = None  # notes what the forward of a Function makes of its inputs
+        self.unwatched: Settings | None = None  # the same without the innermost watcher, once made
 
 
-class Switchboard:
-    """How many settings are away from their default, over all contexts."""
-
-    def __init__(self) -> None:
-        self.unusual = 0
-
-
-DEFAULT: Final[Ambient] = Ambient()
-NO_GRAD: Final[Ambient] = Ambient()  # what no_grad sets most of the time, made once
-NO_GRAD.grad_enabled = False
-switchboard: Final[Switchboard] = Switchboard()
-_ambient: Final[ContextVar[Ambient]] = ContextVar("adjoint_ambient", default=DEFAULT)
-
-
-def ambient() -> Ambient:
-    """The settings of the calling context."""
-    return _ambient.get()
+# Grad and inference mode are half of all calls' business, and no reason to take the long way.
+_MODES: Final = ("grad_enabled", "inference")
+_RARE: Final = (
+    "saved_hooks",
+    "hooks_refusal",
+    "overrides",
+    "node_hooks",
+    "guards",
+    "watchers",
+    "observers",
+    "anomaly",
+    "any_layout",
+    "intermediates",
+)
 
 
-def set_ambient(settings: Ambient) -> None:
-    """Replace the settings of the calling context, keeping the process-wide count."""
-    old = _ambient.get()
-    switchboard.unusual += (settings is not DEFAULT) - (old is not DEFAULT)
-    _ambient.set(settings)
+def _with_modes(grad_enabled: bool, inference: bool) -> Settings:
+    made = Settings()
+    made.grad_enabled = grad_enabled
+    made.inference = inference
+    return made
 
 
-def _normal(settings: Ambient) -> Ambient:
-    """DEFAULT or NO_GRAD itself, if these settings are the same."""
-    if settings.only_grad_mode():
-        return DEFAULT if settings.grad_enabled else NO_GRAD
-    return settings
+DEFAULT: Final[Settings] = Settings()
+NO_GRAD: Final[Settings] = _with_modes(grad_enabled=False, inference=False)
+INFERENCE: Final[Settings] = _with_modes(grad_enabled=False, inference=True)
+_ENABLED_INFERENCE: Final[Settings] = _with_modes(grad_enabled=True, inference=True)
+
+_current: Final[ContextVar[Settings]] = ContextVar("adjoint_settings", default=DEFAULT)
+
+# The settings of the calling context, and a function that replaces them all: the variable's own
+# methods, so that the interpreter makes no call for them.
+current: Final[Callable[[], Settings]] = _current.get
+set_current: Final[Callable[[Settings], object]] = _current.set
 
 
-def is_grad_enabled() -> bool:
-    """Whether operations are recorded in the calling context."""
-    return switchboard.unusual == 0 or _ambient.get().grad_enabled
+def _plain(grad_enabled: bool, inference: bool) -> Settings:
+    """The one record of these modes with nothing else set."""
+    if grad_enabled:
+        return _ENABLED_INFERENCE if inference else DEFAULT
+    return INFERENCE if inference else NO_GRAD
 
 
-def is_inference_mode_enabled() -> bool:
-    """Whether the calling context is in inference mode."""
-    return switchboard.unusual != 0 and _ambient.get().inference
+def change(**values: Any) -> Settings:
+    """Set some settings of the calling context; all there were are returned."""
+    old = current()
+    set_current(_replaced(old, values))
+    return old
+
+
+def _replaced(old: Settings, values: dict[str, Any]) -> Settings:
+    """The same settings but for some."""
+    new = Settings()
+    for name in (*_MODES, *_RARE):
+        value = values.pop(name) if name in values else getattr(old, name)
+        setattr(new, name, value)
+        if name in _RARE and value != getattr(DEFAULT, name):
+            new.plain = False
+    if values:
+        raise TypeError(f"no settings of a context: {', '.join(values)}")
+    return _plain(new.grad_enabled, new.inference) if new.plain else new
+
+
+def without_innermost_watcher(settings: Settings) -> Settings:
+    """The settings under which a watcher makes the call that it was shown."""
+    if settings.unwatched is None:
+        settings.unwatched = _replaced(settings, {"watchers": settings.watchers[:-1]})
+    return settings.unwatched
 
 
 def change_grad_enabled(enabled: bool) -> bool:
     """Set grad mode of the calling context; the mode there was is returned."""
-    old = _ambient.get()
-    if old.grad_enabled != enabled:
-        if old is DEFAULT:
-            set_ambient(NO_GRAD)
-        elif old is NO_GRAD:
-            set_ambient(DEFAULT)
+    old = current()
+    before = old.grad_enabled
+    if before != enabled:
+        if old.plain:
+            set_current(_plain(enabled, old.inference))
         else:
-            new = old.copy()
-            new.grad_enabled = enabled
-            set_ambient(_normal(new))
-    return old.grad_enabled
+            change(grad_enabled=enabled)
+    return before
 
 
 def change_inference(inference: bool) -> tuple[bool, bool]:
     """Enter or leave inference mode; what grad and inference mode were is returned."""
-    old = _ambient.get()
-    new = old.copy()
-    new.grad_enabled = not inference
-    new.inference = inference
-    set_ambient(_normal(new))
+    old = current()
+    if old.plain:
+        set_current(_plain(not inference, inference))
+    else:
+        change(grad_enabled=not inference, inference=inference)
     return old.grad_enabled, old.inference
 
 
-def change_saved_hooks(
-    hooks: tuple[Any, ...], refusal: str | None
-) -> tuple[tuple[Any, ...], str | None]:
-    """Set the hooks on saving of the calling context; those there were are returned."""
-    old = _ambient.get()
-    new = old.copy()
-    new.saved_hooks = hooks
-    new.hooks_refusal = refusal
-    set_ambient(_normal(new))
-    return old.saved_hooks, old.hooks_refusal
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded in the calling context."""
+    return current().grad_enabled
 
 
-def change_node_hooks(hooks: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Set the hooks that nodes of the calling context are made with; those there were."""
-    old = _ambient.get()
-    new = old.copy()
-    new.node_hooks = hooks
-    set_ambient(_normal(new))
-    return old.node_hooks
-
-
-def change_guards(guards: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Set who is told before a tensor is changed in place; those there were are returned."""
-    old = _ambient.get()
-    new = old.copy()
-    new.guards = guards
-    set_ambient(_normal(new))
-    return old.guards
-
-
-def change_watchers(watchers: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Set who makes the calls of the calling context: `watcher(op, values)`, by `op.run`."""
-    old = _ambient.get()
-    new = old.copy()
-    new.watchers = watchers
-    set_ambient(_normal(new))
-    return old.watchers
-
-
-def change_observers(observers: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Set who is told of the steps of passes begun here: `enter_node`, `leave_node`."""
-    old = _ambient.get()
-    new = old.copy()
-    new.observers = observers
-    set_ambient(_normal(new))
-    return old.observers
-
-
-def change_anomaly(anomaly: Any) -> Any:
-    """Set what looks at the answers of each step of passes begun here; what there was."""
-    old = _ambient.get()
-    new = old.copy()
-    new.anomaly = anomaly
-    set_ambient(_normal(new))
-    return old.anomaly
-
-
-def change_any_layout(allowed: bool) -> bool:
-    """Let gradients handed to leaves keep their layout or not; what it was is returned."""
-    old = _ambient.get()
-    new = old.copy()
-    new.any_layout = allowed
-    set_ambient(_normal(new))
-    return old.any_layout
-
-
-def is_any_layout_allowed() -> bool:
-    """Whether a gradient handed to a leaf may keep its layout, in the calling context."""
-    return switchboard.unusual != 0 and _ambient.get().any_layout
-
-
-def change_overrides(overrides: bool) -> bool:
-    """Let subclasses see calls or not; what it was is returned."""
-    old = _ambient.get()
-    if old.overrides != overrides:
-        new = old.copy()
-        new.overrides = overrides
-        set_ambient(_normal(new))
-    return old.overrides
-
-
-def overrides_enabled() -> bool:
-    """Whether subclasses see calls in the calling context."""
-    return switchboard.unusual == 0 or _ambient.get().overrides
+def is_inference_mode_enabled() -> bool:
+    """Whether the calling context is in inference mode."""
+    return current().inference

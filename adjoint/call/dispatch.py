@@ -1,26 +1,30 @@
-"""The one path of a call: override → promote → backend → record.
+"""The one path of a call: watch → override → promote → backend → record.
 
-`unary` and `binary` are the same path cut short for one or two NumPy tensors of one data type with
-nothing unusual active; everything else goes through `apply`.
+`apply` is that path for every op, the user's own included. `unary` and `binary` are its short form
+for ops whose forward is one NumPy function of one or two arguments (the lanes UNARY and BINARY).
+On plain NumPy tensors of one floating type, or one and a Python number, there is nothing to watch,
+override, promote or link, and no list is made (benchmarks/short_path.py says what that gives).
 """
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.autograd import intermediates
-from adjoint.autograd.node import BINARY_DEPTH, UNARY_DEPTH, accumulator_of, mark
+from adjoint.autograd.node import SHORT_DEPTH
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.context import ambient, change_watchers, overrides_enabled, switchboard
+from adjoint.call.context import (
+    Settings,
+    current,
+    set_current,
+    without_innermost_watcher,
+)
 from adjoint.call.errors import complaint
-from adjoint.call.op_node import OpNode
 from adjoint.call.promotion import as_array, common_backend, narrowed, promoted, unwrapped
 from adjoint.call.record import (
     cut_of,
-    has_tensor,
     link_views,
-    needing,
+    node_of,
+    pack_all,
     record,
-    record_single,
     settle,
 )
 from adjoint.tensors.core import (
@@ -33,287 +37,137 @@ from adjoint.tensors.core import (
     Spec,
     TensorCore,
     backend_of,
-    is_floating,
 )
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import Tensor, can_operate
+from adjoint.tensors.upper import Calls, upper
 
 if TYPE_CHECKING:
+    from adjoint.call.op_node import OpNode
     from adjoint.ops.op import Op
-
-
-class Operators:
-    """The ops behind Tensor's operators; the tables fill them in."""
-
-    def __init__(self) -> None:
-        self.add: Any = None
-        self.sub: Any = None
-        self.mul: Any = None
-        self.truediv: Any = None
-        self.floordiv: Any = None
-        self.remainder: Any = None
-        self.pow: Any = None
-        self.matmul: Any = None
-        self.bitwise_and: Any = None
-        self.bitwise_or: Any = None
-        self.bitwise_xor: Any = None
-        self.lshift: Any = None
-        self.rshift: Any = None
-        self.eq: Any = None
-        self.ne: Any = None
-        self.lt: Any = None
-        self.le: Any = None
-        self.gt: Any = None
-        self.ge: Any = None
-        self.neg: Any = None
-        self.abs: Any = None
-        self.bitwise_not: Any = None
-        self.getitem: Any = None
-        self.positive: Any = None
-        self.unbind: Any = None
-        self.stack: Any = None
-        self.from_data: Any = None
-        self.conj_physical: Any = None
-        self.as_subclass: Any = None
-        self.beside_device: Any = None
-        self.add_: Any = None
-        self.sub_: Any = None
-        self.mul_: Any = None
-        self.truediv_: Any = None
-        self.floordiv_: Any = None
-        self.remainder_: Any = None
-        self.pow_: Any = None
-        self.bitwise_and_: Any = None
-        self.bitwise_or_: Any = None
-        self.bitwise_xor_: Any = None
-        self.lshift_: Any = None
-        self.rshift_: Any = None
-        self.setitem_: Any = None
-
-
-operators: Final[Operators] = Operators()
 
 NUMPY: Final[Any] = numpy_backend.xp
 
-
-# ---- the short path ----
-
-
-def unary(op: "Op", a: Any) -> Any:
-    """An op of one input, on a NumPy tensor with nothing unusual active."""
-    if isinstance(a, Tensor):
-        if switchboard.unusual == 0 and not a.slow and op.fast_arity == 1:
-            if a.extras is not None:
-                a.refresh()
-            spec = a.known
-            if spec is None:
-                spec = a.spec()
-            if spec.short:
-                x = a.array
-                out = op.direct(x)
-                if type(out) is not NDARRAY:
-                    out = numpy_backend.asarray(out)
-                result = Tensor(out)
-                if a.needs_grad:
-                    if op.rule0 is None:
-                        result.cut = CUT_BY_OP
-                        return result
-                    node = OpNode(op)
-                    above = a.node
-                    node.next0 = accumulator_of(a) if above is None else above
-                    node.nr0 = a.output_number
-                    node.edge_count = 1
-                    plan = op.plan1
-                    if plan.keep0:
-                        node.saved0 = a
-                        node.holds = True
-                        if a.extras is not None:
-                            node.version0 = a.version()
-                    if op.diagonal:
-                        result.known = spec
-                    finish_short(op, node, result, out, plan.keep_result, UNARY_DEPTH)
-                elif a.cut:
-                    result.cut = a.cut
-                return result
-    elif type(a) is NDARRAY and op.fast_arity == 1:
-        return op.direct(a)
-    return apply(op, [a, *op.defaults[1:]])
+# The lanes of ops: which path a call may take.
+UNARY: Final = 1  # forward is one NumPy function of one argument; its rules want no others
+BINARY: Final = 2  # the same of two
+GENERAL: Final = 3  # anything that has a forward and rules
+OWN: Final = 4  # the op computes and records its calls by itself: Functions, custom operators
 
 
-def binary(op: "Op", a: Any, b: Any) -> Any:
-    """An op of two inputs, on NumPy tensors of one type, or one and a Python number."""
-    if isinstance(a, Tensor):
-        if switchboard.unusual == 0 and not a.slow and op.fast_arity == 2:
-            if a.extras is not None:
-                a.refresh()
+# ---- the short form ----
+
+
+class Path(Calls):
+    """The short form of a call, found by Tensor's operators through `upper.calls`."""
+
+    def unary(self, op: "Op", a: Any) -> Any:
+        """An op called with one argument."""
+        if isinstance(a, Tensor):
+            settings = current()
+            if settings.plain and op.lane == UNARY:
+                spec = a.known
+                if spec is None or a.extras is not None or a.special:
+                    spec = short_spec(a)
+                if spec is not None and spec.short:
+                    return finished(op, settings, op.direct(a.array), a, None, spec, None)
+        elif type(a) is NDARRAY and op.lane == UNARY:
+            return op.direct(a)
+        return apply(op, [a, *op.defaults[1:]])
+
+    def binary(self, op: "Op", a: Any, b: Any, operator: bool = False) -> Any:
+        """An op called with two; as an operator it leaves what it can't work with to the other."""
+        settings = current()
+        first: Spec | None = None
+        second: Spec | None = None
+        x, y = a, b
+        short = settings.plain and op.lane == BINARY
+        if isinstance(a, Tensor):
             first = a.known
-            if first is None:
-                first = a.spec()
-            if not first.short:
-                pass
-            elif isinstance(b, Tensor):
-                if not b.slow:
-                    if b.extras is not None:
-                        b.refresh()
-                    second = b.known
-                    if second is None:
-                        second = b.spec()
-                    if first is second or (second.short and second.dtype is first.dtype):
-                        return short_binary(op, a, b, first, second)
-            elif type(b) is float or type(b) is int:
-                return short_with_number(op, a, b, first)
-    elif isinstance(b, Tensor):
-        if (
-            switchboard.unusual == 0
-            and not b.slow
-            and op.fast_arity == 2
-            and (type(a) is float or type(a) is int)
-        ):
-            if b.extras is not None:
-                b.refresh()
-            second = b.spec()
-            if second.short:
-                return short_from_number(op, a, b, second)
-    elif type(a) is NDARRAY and op.fast_arity == 2:
-        return op.direct(a, b)
-    return apply(op, [a, b, *op.defaults[2:]])
+            if first is None or a.extras is not None or a.special:
+                first = short_spec(a)
+            short = short and first is not None and first.short
+            x = a.array
+        elif type(a) is not float and type(a) is not int:
+            short = False
+        if isinstance(b, Tensor):
+            second = b.known
+            if second is None or b.extras is not None or b.special:
+                second = short_spec(b)
+            short = short and second is not None and second.short
+            y = b.array
+        elif type(b) is not float and type(b) is not int:
+            short = False
+        if short and (first is None or second is None or first.dtype is second.dtype):
+            if first is not None or second is not None:
+                try:
+                    out = op.direct(x, y)
+                except Exception as error:
+                    raise complaint(op, [x, y], error)
+                return finished(op, settings, out, a, b, first, second)
+        if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
+            return op.direct(a, b)
+        if operator and not (can_operate(a) and can_operate(b)):
+            return NotImplemented
+        return apply(op, [a, b, *op.defaults[2:]])
 
 
-def compute(op: "Op", x: Any, y: Any) -> Any:
-    """NumPy's own function, with errors that name the op."""
-    try:
-        out = op.direct(x, y)
-    except Exception as error:
-        raise complaint(op, [x, y], error) from None
-    return out if type(out) is NDARRAY else numpy_backend.asarray(out)
+path: Final[Path] = Path()
+upper.calls = path
 
 
-def short_binary(op: "Op", a: Tensor, b: Tensor, first: Spec, second: Spec) -> Tensor:
-    """Both are tensors of one data type."""
-    try:  # as in `compute`, whose call would cost the interpreter as much as a small op
-        out = op.direct(a.array, b.array)
-    except Exception as error:
-        raise complaint(op, [a.array, b.array], error) from None
-    if type(out) is not NDARRAY:
-        out = numpy_backend.asarray(out)
-    result = Tensor(out)
-    mask = 0
-    if a.needs_grad and op.rule0 is not None:
-        mask = 1
-    if b.needs_grad and op.rule1 is not None:
-        mask += 2
+def short_spec(tensor: Tensor) -> Spec | None:
+    """What a tensor of the less plain kind looks like; None if it is none for the short form."""
+    if tensor.special:
+        return None
+    if tensor.extras is not None:
+        tensor.refresh()
+    return tensor.spec()
+
+
+def finished(
+    op: "Op",
+    settings: Settings,
+    out: Any,
+    a: Any,
+    b: Any,
+    first: Spec | None,
+    second: Spec | None,
+) -> Tensor:
+    """The result of a short call, recorded if it must be; an argument without spec is a number."""
+    result = Tensor(out if type(out) is NDARRAY else numpy_backend.asarray(out))
+    needed = cut = mask = 0
+    if first is not None:
+        x: Tensor = a
+        cut = x.cut
+        if x.needs_grad:
+            needed = 1
+    if second is not None:
+        y: Tensor = b
+        cut = cut or y.cut
+        if y.needs_grad:
+            needed |= 2
+    if needed and settings.grad_enabled:
+        mask = needed & op.ruled
     if mask:
-        node = OpNode(op)
-        if mask & 1:
-            following = a.node
-            node.next0 = accumulator_of(a) if following is None else following
-            node.nr0 = a.output_number
-        if mask & 2:
-            following = b.node
-            node.next1 = accumulator_of(b) if following is None else following
-            node.nr1 = b.output_number
-        plan = op.plan1 if mask == 1 else op.plan2 if mask == 2 else op.plan3
-        if plan.keep0:
-            node.saved0 = a
-            node.holds = True
-            if a.extras is not None:
-                node.version0 = a.version()
-        if plan.keep1:
-            node.saved1 = b
-            node.holds = True
-            if b.extras is not None:
-                node.version1 = b.version()
-        node.edge_count = 2
-        if op.diagonal:
-            if first is second:
+        if op.diagonal:  # one record for all tensors that meet and look the same
+            if second is None or first is second:
                 result.known = first
+            elif first is None:
+                result.known = second
             elif first.shape == second.shape:
-                b.known = first  # one record for all tensors that meet
+                y.known = result.known = first
+            elif result.array.shape == first.shape:
                 result.known = first
-            else:
-                shape = out.shape
-                result.known = (
-                    first if shape == first.shape else second if shape == second.shape else None
-                )
-        finish_short(op, node, result, out, plan.keep_result, BINARY_DEPTH)
-    elif a.needs_grad or b.needs_grad:
-        result.cut = CUT_BY_OP
-    elif a.cut or b.cut:
-        result.cut = a.cut or b.cut
+            elif result.array.shape == second.shape:
+                result.known = second
+        node_of(op, mask, a, b, None, result, SHORT_DEPTH)
+    elif needed:
+        result.cut = CUT_BY_OP if settings.grad_enabled else CUT_BY_MODE
+    elif cut:
+        result.cut = cut
+    if settings.inference:
+        result.inference = True
     return result
-
-
-def short_with_number(op: "Op", a: Tensor, b: Any, first: Spec) -> Tensor:
-    """A tensor and a Python number."""
-    out = compute(op, a.array, b)
-    result = Tensor(out)
-    if a.needs_grad and op.rule0 is not None:
-        node = OpNode(op)
-        following = a.node
-        node.next0 = accumulator_of(a) if following is None else following
-        node.nr0 = a.output_number
-        plan = op.plan1
-        if plan.keep0:
-            node.saved0 = a
-            node.holds = True
-            if a.extras is not None:
-                node.version0 = a.version()
-        node.saved1 = b
-        node.edge_count = 2
-        if op.diagonal:
-            result.known = first
-        finish_short(op, node, result, out, plan.keep_result, BINARY_DEPTH)
-    elif a.cut:
-        result.cut = a.cut
-    return result
-
-
-def short_from_number(op: "Op", a: Any, b: Tensor, second: Spec) -> Tensor:
-    """A Python number and a tensor."""
-    out = compute(op, a, b.array)
-    result = Tensor(out)
-    if b.needs_grad and op.rule1 is not None:
-        node = OpNode(op)
-        following = b.node
-        node.next1 = accumulator_of(b) if following is None else following
-        node.nr1 = b.output_number
-        plan = op.plan2
-        node.saved0 = a
-        if plan.keep1:
-            node.saved1 = b
-            node.holds = True
-            if b.extras is not None:
-                node.version1 = b.version()
-        node.edge_count = 2
-        if op.diagonal:
-            result.known = second
-        finish_short(op, node, result, out, plan.keep_result, BINARY_DEPTH)
-    elif b.cut:
-        result.cut = b.cut
-    return result
-
-
-def finish_short(
-    op: "Op", node: OpNode, result: Tensor, out: Any, keep_result: bool, depth: int
-) -> None:
-    """What all short nodes have in common; a gradient of the same spec needs no second look."""
-    node.simple = True
-    if keep_result:
-        node.result = out
-        node.holds = True
-    spec = result.known
-    if spec is None:
-        spec = result.spec()
-    elif spec.shape:
-        following = node.next0
-        if following is not None and following.spec is spec:
-            node.exact0 = True
-        following = node.next1
-        if following is not None and following.spec is spec:
-            node.exact1 = True
-    node.spec = spec
-    result.node = node
-    result.needs_grad = True
-    mark(node, depth)
 
 
 def holds_complex(value: Any) -> bool:
@@ -332,14 +186,7 @@ def conj(value: Any) -> Any:
     """Complex conjugate of a Tensor, an array or a number; what is real is returned as it is."""
     if not holds_complex(value):
         return value
-    return value.conjugate() if isinstance(value, complex) else operators.conj_physical(value)
-
-
-def operate(op: "Op", a: Any, b: Any, other: Any) -> Any:
-    """An operator of Tensor; NotImplemented if `other` is nothing it can work with."""
-    if isinstance(other, (Tensor, bool, int, float, complex)) or lookup(type(other)) is not None:
-        return binary(op, a, b)
-    return NotImplemented
+    return value.conjugate() if isinstance(value, complex) else upper.operators.conj_physical(value)
 
 
 # ---- the general path ----
@@ -368,7 +215,7 @@ def write_out(name: str, result: Any, out: Any, exact: bool = False) -> Any:
         for target, value in zip(out, result, strict=True):
             write_out(name, value, target, exact)
         return type(result)(*out) if hasattr(result, "_fields") else out
-    if result.needs_grad or (out.needs_grad and ambient().grad_enabled):
+    if result.needs_grad or (out.needs_grad and current().grad_enabled):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
@@ -396,87 +243,91 @@ def tensors_in(values: list[Any]) -> list[Tensor]:
 
 def apply(op: "Op", values: list[Any]) -> Any:
     """Run an op on arguments in the order of its parameters, and record it if it must be."""
-    if switchboard.unusual == 0 and op.plain:
-        arrays = plain_arrays(values)
-        if arrays is not None:
-            return apply_plain(op, values, arrays)
+    settings = current()
     tensors = tensors_in(values)
-    if not tensors and op.custom is None:
+    if not tensors and op.lane != OWN:
         return apply_raw(op, values)
-    if switchboard.unusual:
-        watchers = ambient().watchers
-        if watchers:
-            return watched(op, values, watchers)
+    if settings.watchers and not op.transparent:
+        return watched(op, values, settings)
     backend: Backend = NUMPY_BACKEND
     for tensor in tensors:
-        if tensor.special and overrides_enabled():
+        if tensor.special and settings.overrides and not op.transparent:
             return override(op, op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
-        if type(tensor.array) is not NDARRAY and op.custom is None:
+        if type(tensor.array) is not NDARRAY and op.lane != OWN:
             backend = common_backend(op, tensors)
-    if op.custom is not None:
-        return op.custom(values)
+    if op.lane == OWN:
+        return op.evaluated(values)
+    given = values
+    if op.dims:
+        values = op.counted_from_end(values)
     if backend is not NUMPY_BACKEND:
         values = beside(values, tensors, backend)
-    arrays = promoted(op, values, [unwrapped(value) for value in values], backend)
+    arrays: list[Any] = []
+    for value in values:
+        arrays.append(value.array if isinstance(value, Tensor) else unwrapped(value))
+    if op.promotes:
+        arrays = promoted(op, values, arrays, backend)
     try:
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
-        raise complaint(op, arrays, error) from None
-    return wrap(op, values, backend, out if op.hides else narrowed(op, arrays, out))
+        raise complaint(op, as_given(op, arrays, given), error)
+    if not op.hides:
+        out = narrowed(op, arrays, out)
+    return wrap(op, values, backend, out, settings)
 
 
-def watched(op: Any, values: list[Any], watchers: tuple[Any, ...]) -> Any:
+def as_given(op: "Op", arrays: list[Any], given: list[Any]) -> list[Any]:
+    """The raw arguments with dimensions as the user counted them, for an error message."""
+    shown = list(arrays)
+    for parameter, _ in op.dims:
+        shown[parameter] = given[parameter]
+    return shown
+
+
+def watched(op: Any, values: list[Any], settings: Settings) -> Any:
     """Let the innermost watcher make the call, by `op.run`; the others see it then."""
-    change_watchers(watchers[:-1])
+    set_current(without_innermost_watcher(settings))
     try:
-        return watchers[-1](op, values)
+        return settings.watchers[-1](op, values)
     finally:
-        change_watchers(watchers)
+        set_current(settings)
 
 
-def plain_arrays(values: list[Any]) -> list[Any] | None:
-    """The raw arguments, if all tensors are ordinary ones on NumPy and none is in a list."""
-    arrays: list[Any] = []
-    found = False
-    for value in values:
-        if isinstance(value, Tensor):
-            if value.slow or type(value.array) is not NDARRAY:
-                return None
-            if value.extras is not None:
-                value.refresh()
-            found = True
-            arrays.append(value.array)
-        elif isinstance(value, (list, tuple)) and has_tensor(value):
-            return None
-        else:
-            arrays.append(value)
-    return arrays if found else None
-
-
-def apply_plain(op: "Op", values: list[Any], arrays: list[Any]) -> Any:
-    """The general path on NumPy with nothing unusual active, for ops of one result."""
-    if op.promotes:
-        arrays = promoted(op, values, arrays, NUMPY_BACKEND)
-    try:
-        out = run_forward(op, NUMPY, arrays)
-    except Exception as error:
-        raise complaint(op, arrays, error) from None
+def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Settings) -> Any:
+    """The results as Tensors, recorded if one of the inputs needs a gradient."""
     hidden: Any = None
     if op.hides:
         out, hidden = out
-    elif isinstance(out, (tuple, list)):
-        return wrap(op, values, NUMPY_BACKEND, out)
-    else:
-        out = narrowed(op, arrays, out)
-    result = Tensor(out if type(out) is NDARRAY else as_array(out, NUMPY_BACKEND))
-    mask = needing(op, values)
-    if mask and is_floating(result.array):
-        record_single(op, values, result, mask, hidden)
-    else:
-        result.cut = cut_of(values, CUT_BY_OP)
-    return result
+    several = isinstance(out, (tuple, list))
+    results: list[Tensor] = []
+    for array in out if several else (out,):
+        results.append(
+            Tensor(array if type(array) is backend.array_type else as_array(array, backend))
+        )
+    node: OpNode | None = None
+    if settings.grad_enabled and op.inputs:
+        node = record(op, values, results, several, hidden)
+    if node is None:
+        cut = cut_of(values, CUT_BY_OP if settings.grad_enabled else CUT_BY_MODE)
+        if cut:
+            for result in results:
+                result.cut = cut
+    elif not settings.plain:
+        if settings.saved_hooks:
+            pack_all(node, settings.saved_hooks, results)
+        settle(node, settings)
+    if settings.intermediates is not None:
+        settings.intermediates.extend(op, values, results)
+    if settings.inference:
+        for result in results:
+            result.mark_inference()
+    if op.view:
+        link_views(op, values, results, backend, settings, several)
+    if not several:
+        return results[0]
+    return tuple(results) if op.outputs is None else op.outputs(*results)
 
 
 def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
@@ -535,45 +386,8 @@ def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[A
             where = backend.device(tensor.array)
             break
     return [
-        operators.beside_device(v, where)
+        upper.operators.beside_device(v, where)
         if isinstance(v, Tensor) and type(v.array) is NDARRAY
         else v
         for v in values
     ]
-
-
-def wrap(op: "Op", values: list[Any], backend: Backend, out: Any) -> Any:
-    """The results as Tensors, recorded if one of the inputs needs a gradient."""
-    settings = ambient() if switchboard.unusual else None
-    hidden: Any = None
-    if op.hides:
-        out, hidden = out
-    outs: list[Any] = list(out) if isinstance(out, (tuple, list)) else [out]
-    results: list[Tensor] = []
-    for array in outs:
-        results.append(
-            Tensor(array if type(array) is backend.array_type else as_array(array, backend))
-        )
-    node: OpNode | None = None
-    recording = settings is None or settings.grad_enabled
-    if op.inputs and recording:
-        node = record(op, values, results, isinstance(out, (tuple, list)), hidden)
-        if node is not None and settings is not None:
-            settle(node, settings, results)
-    elif op.inputs and intermediates.tracking.used:
-        intermediates.extend(op, values, results)
-    if node is None:
-        cut = cut_of(values, CUT_BY_OP if recording else CUT_BY_MODE)
-        if cut:
-            for result in results:
-                result.cut = cut
-    if settings is not None and settings.inference:
-        for result in results:
-            result.mark_inference()
-    if op.view:
-        link_views(op, values, results, backend, settings, isinstance(out, (tuple, list)))
-    if not isinstance(out, (tuple, list)):
-        return results[0]
-    if op.outputs is not None:
-        return op.outputs(*results)
-    return tuple(results)

@@ -7,7 +7,11 @@ if TYPE_CHECKING:
 
 
 def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
-    """The library's error in PyTorch's type, naming the op and what it was given."""
+    """The library's error in PyTorch's type, naming the op and what it was given.
+
+    It is raised by itself, without "from": a new error does not show what it translates, and one
+    that is passed on keeps its own cause.
+    """
     if isinstance(error, (NotImplementedError, ImportError)):
         return error
     given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
@@ -28,7 +32,9 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
         kind, text = NotImplementedError, "not implemented for this data type"
     elif "matmul: Input operand" in text:
         text = "the inner sizes of the two matrices differ"
-    return kind(f"{op.name}({given}): {text}")
+    made = kind(f"{op.name}({given}): {text}")
+    made.__suppress_context__ = True  # what "from None" would do, if mypyc did not drop it
+    return made
 
 
 def described(value: Any) -> str:

@@ -50,22 +50,6 @@ def rounded(answer: Any, kind: Any) -> Any:
     return cast(answer, kind) if getattr(array, "dtype", None) == F32 else answer
 
 
-def widening_rule(rule: Function, place: int) -> Function:
-    """A rule that sees 16-bit floats in float32; `place` is where among its arguments grad is.
-
-    Its answer is rounded where it arrives, as all gradients are cast to the type they are for.
-    """
-
-    @functools.wraps(rule)
-    def call(*args: Any) -> Any:
-        kind = getattr(args[place], "dtype", None)
-        if kind is F32 or kind is F64 or half_type(args[place]) is None:
-            return rule(*args)
-        return rule(*[wide(value) for value in args])
-
-    return call
-
-
 def mixed(values: Any, kind: Any) -> bool:
     """Whether an array among the values is of another floating type."""
     for value in values:

@@ -3,10 +3,20 @@
 from typing import TYPE_CHECKING, Any
 
 from adjoint.autograd.hooks import attach_region_hooks
-from adjoint.autograd.node import ANY_DEPTH, edge_node, mark
+from adjoint.autograd.node import (
+    ANY_DEPTH,
+    EDGEWISE,
+    USER,
+    Node,
+    accumulator_of,
+    edge_node,
+    mark,
+)
 from adjoint.autograd.saved_tensors import pack, pack_arrays
 from adjoint.backends import Backend
-from adjoint.call.op_node import Kept, OpNode
+from adjoint.call.context import Settings
+from adjoint.call.op_node import OpNode, Rest
+from adjoint.call.rule import Plan
 from adjoint.tensors.core import (
     INFERENCE_VIEW,
     MULTI_OUTPUT_VIEW,
@@ -17,7 +27,10 @@ from adjoint.tensors.core import (
 from adjoint.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from adjoint.ops.op import Op, Plan
+    from adjoint.ops.op import Op
+
+
+# ---- questions about arguments ----
 
 
 def has_tensor(values: Any) -> bool:
@@ -73,90 +86,130 @@ def needing(op: "Op", values: list[Any]) -> int:
     return mask
 
 
-def record(
-    op: "Op", values: list[Any], results: list[Tensor], several: bool, hidden: Any = None
-) -> OpNode | None:
-    """Make the node of a call; None if no input needs a gradient."""
-    mask = needing(op, values)
-    if not mask:
-        return None
-    if not several:
-        if not is_floating(results[0].array):
-            return None
-        return record_single(op, values, results[0], mask, hidden)
-    differentiable = [is_floating(r.array) for r in results]
-    if not any(differentiable):
-        return None
+# ---- the node ----
+
+
+def node_of(
+    op: "Op",
+    mask: int,
+    first: Any,
+    second: Any,
+    values: list[Any] | None,
+    result: Tensor | None,
+    depth: int,
+) -> OpNode:
+    """The node of a call, with its edges and what the rules of the mask will want.
+
+    The only place where nodes of ops are made. `values` are all arguments; None on the short path,
+    where there are but two at most, each a tensor or a number, and each with an edge. `result` is
+    the only one; None if there are several, see `attach_several`.
+    """
     node = OpNode(op)
-    keep_inputs(op, node, values, mask, hidden)
-    node.describe_outputs(list(results))
-    wanted = op.plan(mask).results
-    if wanted:
-        node.holds = True
-        node.result = [r.array if i in wanted else None for i, r in enumerate(results)]
-    for number, result in enumerate(results):
-        if differentiable[number]:
-            result.node = node
-            result.output_number = number
-            result.needs_grad = True
-    mark(node, ANY_DEPTH)
-    return node
-
-
-def record_single(op: "Op", values: list[Any], result: Tensor, mask: int, hidden: Any) -> OpNode:
-    """The node of a call with one result."""
-    node = OpNode(op)
-    plan = keep_inputs(op, node, values, mask, hidden)
-    node.spec = result.spec()
-    kept = node.kept
-    node.separable = op.joint is None and kept is not None and not kept.lists
-    if plan.keep_result:
-        node.holds = True
-        node.result = result.array
-    result.node = node
-    result.needs_grad = True
-    mark(node, ANY_DEPTH)
-    return node
-
-
-def keep_inputs(op: "Op", node: OpNode, values: list[Any], mask: int, hidden: Any) -> "Plan":
-    """Edges to the inputs, and what the rules of the mask will want of the arguments."""
+    node.mask = mask
     plan = op.plan(mask)
-    record = Kept(mask, list(values), hidden)
-    if op.hides:
-        node.holds = True
+    if values is not None:
+        keep_all(node, plan, values)
+    else:
+        node.edge_count = op.required
+        node.lane = op.node_lane
+        if isinstance(first, Tensor):
+            if mask & 1:
+                following = first.node
+                node.next0 = accumulator_of(first) if following is None else following
+                node.nr0 = first.output_number
+            if plan.keep_first:
+                node.first = first
+                node.holds = True
+                if first.extras is not None or first.inference:
+                    node.first_version = version_to_keep(op, first)
+        else:
+            node.first = first
+        if isinstance(second, Tensor):
+            if mask & 2:
+                following = second.node
+                node.next1 = accumulator_of(second) if following is None else following
+                node.nr1 = second.output_number
+            if plan.keep_second:
+                node.second = second
+                node.holds = True
+                if second.extras is not None or second.inference:
+                    node.second_version = version_to_keep(op, second)
+        else:
+            node.second = second
+    if result is not None:
+        spec = result.known
+        node.spec = result.spec() if spec is None else spec
+        if plan.keep_result:
+            node.holds = True
+            node.result = result.array
+        result.node = node
+        result.needs_grad = True
+    mark(node, depth)
+    return node
+
+
+def keep_all(node: OpNode, plan: Plan, values: list[Any]) -> None:
+    """Edges and kept arguments of a call of any kind: lists of tensors, shapes, plain values."""
+    op = node.op
+    rest = node.rest = Rest()
     for i, parameter in enumerate(op.inputs):
+        active = node.mask >> i & 1 != 0
         value = values[parameter]
         if isinstance(value, (list, tuple)):
-            record.lists = True
-            keep_shape(record, parameter, [shape_of(element) for element in value])
+            rest.lists = True
+            rest.keep_shape(parameter, [shape_of(element) for element in value])
             for element in value:
-                add_edge(node, element, mask >> i & 1)
+                add_edge(node, element, active)
         else:
-            add_edge(node, value, mask >> i & 1)
+            add_edge(node, value, active)
     for parameter, value in enumerate(values):
+        wanted = plan.wants_value[parameter]
         if isinstance(value, Tensor):
             if plan.wants_shape[parameter]:
-                keep_shape(record, parameter, value.spec().shape)
-            if plan.wants_value[parameter]:
-                refuse_inference(op, value)
-                node.holds = True
-                if value.extras is not None:
-                    keep_version(record, parameter, value.version())
+                rest.keep_shape(parameter, value.spec().shape)
+            if wanted:
+                node.keep_version(parameter, version_to_keep(op, value))
             else:
-                record.values[parameter] = None
+                value = None
         elif isinstance(value, (list, tuple)) and has_tensor(value):
-            if plan.wants_value[parameter]:
-                node.holds = True
-                keep_version(
-                    record, parameter, [e.version() if isinstance(e, Tensor) else 0 for e in value]
-                )
+            if wanted:
+                versions = [version_to_keep(op, e) if isinstance(e, Tensor) else 0 for e in value]
+                node.keep_version(parameter, versions)
             else:
-                record.values[parameter] = None
-        elif isinstance(value, tuple) and plan.wants_value[parameter] and has_index(value):
+                value = None
+        elif isinstance(value, tuple) and wanted and has_index(value):
             node.holds = True
-    node.kept = record
-    return plan
+        if parameter == 0:
+            node.first = value
+        elif parameter == 1:
+            node.second = value
+        elif rest.values is None:
+            rest.values = [value]
+        else:
+            rest.values.append(value)
+
+
+def version_to_keep(op: "Op", tensor: TensorCore) -> int:
+    """The version at which a node keeps a tensor; one made in inference mode can't be kept."""
+    if tensor.inference:
+        raise RuntimeError(
+            f"{op.name}(): Inference tensors cannot be saved for backward. Clone it outside "
+            "inference_mode to get a normal tensor."
+        )
+    return 0 if tensor.extras is None else tensor.version()
+
+
+def shape_of(element: Any) -> Any:
+    """The shape of one tensor in a list; others have none."""
+    return element.array.shape if isinstance(element, Tensor) else ()
+
+
+def add_edge(node: OpNode, value: Any, active: bool) -> None:
+    """The edge of one input; an empty one if it needs no gradient."""
+    if active and isinstance(value, Tensor) and value.needs_grad:
+        node.add_edge(edge_node(value), value.output_number)
+    else:
+        node.add_edge(None, 0)
 
 
 def inputs_to_keep(op: "Op", values: list[Any]) -> list[Tensor] | None:
@@ -176,46 +229,53 @@ def inputs_to_keep(op: "Op", values: list[Any]) -> list[Tensor] | None:
     return found
 
 
-def shape_of(element: Any) -> Any:
-    """The shape of one tensor in a list; others have none."""
-    return element.array.shape if isinstance(element, Tensor) else ()
+# ---- its results ----
 
 
-def keep_shape(record: Kept, parameter: int, shape: Any) -> None:
-    """Note the shape of an argument, or those of a list."""
-    if record.shapes is None:
-        record.shapes = {}
-    record.shapes[parameter] = shape
+def attach_several(node: OpNode, results: list[Tensor]) -> None:
+    """Make several results the outputs of a node; those of whole numbers have no history."""
+    node.describe_outputs(list(results))
+    kept = node.op.plan(node.mask).results
+    if kept:
+        node.holds = True
+        node.result = [r.array if i in kept else None for i, r in enumerate(results)]
+    for number, result in enumerate(results):
+        if is_floating(result.array):
+            result.node = node
+            result.output_number = number
+            result.needs_grad = True
 
 
-def keep_version(record: Kept, parameter: int, version: Any) -> None:
-    """Note the version an argument was saved at, or those of a list."""
-    if record.versions is None:
-        record.versions = {}
-    record.versions[parameter] = version
+def record(
+    op: "Op", values: list[Any], results: list[Tensor], several: bool, hidden: Any = None
+) -> OpNode | None:
+    """Record a call of any kind; None if no input needs a gradient, or no result can have one."""
+    mask = needing(op, values)
+    if not mask or not any_floating(results):
+        return None
+    node = node_of(op, mask, None, None, values, None if several else results[0], ANY_DEPTH)
+    rest = node.rest
+    assert rest is not None
+    if op.hides:
+        rest.hidden = hidden
+        node.holds = True
+    if several:
+        attach_several(node, results)
+    elif op.joint is None and not rest.lists:
+        node.lane = EDGEWISE
+    return node
 
 
-def refuse_inference(op: "Op", tensor: Tensor) -> None:
-    """A tensor made in inference mode can't be kept for backward."""
-    if tensor.inference:
-        raise RuntimeError(
-            f"{op.name}(): Inference tensors cannot be saved for backward. Clone it outside "
-            "inference_mode to get a normal tensor."
-        )
+def any_floating(results: list[Tensor]) -> bool:
+    """Whether one of the results can have a gradient."""
+    for result in results:
+        if is_floating(result.array):
+            return True
+    return False
 
 
-def add_edge(node: OpNode, value: Any, active: int) -> None:
-    """The edge of one input; an empty one if it needs no gradient."""
-    if active and isinstance(value, Tensor) and value.needs_grad:
-        node.add_edge(edge_node(value), value.output_number)
-    else:
-        node.add_edge(None, 0)
-
-
-def settle(node: OpNode, settings: Any, results: list[Tensor]) -> None:
-    """Do to a new node, whose outputs are results, what the context asks for."""
-    if settings.saved_hooks:
-        pack_all(node, settings.saved_hooks, results)
+def settle(node: Node, settings: Settings) -> None:
+    """Do to a new node what the context asks for; hooks on saving apart, see pack_all."""
     if settings.node_hooks:
         attach_region_hooks(node, settings.node_hooks)
     if settings.anomaly is not None:
@@ -224,15 +284,15 @@ def settle(node: OpNode, settings: Any, results: list[Tensor]) -> None:
 
 def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> None:
     """Send everything a node keeps through the hooks on saving."""
-    node.runs_user_code = True
-    if node.kept is not None:
-        values = node.kept.values
-        for i, value in enumerate(values):
-            if isinstance(value, TensorCore):
-                values[i] = pack(value, pairs)
-            elif isinstance(value, (list, tuple)):
-                values[i] = type(value)([pack(v, pairs) for v in value])
-        node.kept.hidden = pack_arrays(node.kept.hidden, pairs)
+    node.lane = USER
+    for parameter in range(len(node.op.parameters)):
+        value = node.kept(parameter)
+        if isinstance(value, TensorCore):
+            node.keep(parameter, pack(value, pairs))
+        elif isinstance(value, (list, tuple)) and has_tensor(value):
+            node.keep(parameter, type(value)([pack(v, pairs) for v in value]))
+    if node.rest is not None:
+        node.rest.hidden = pack_arrays(node.rest.hidden, pairs)
     if node.result is not None:
         # Detached, or hooks that keep them would make a cycle.
         kept = node.result if isinstance(node.result, list) else [node.result]
@@ -244,12 +304,15 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> Non
         node.packed = True
 
 
+# ---- views ----
+
+
 def link_views(
     op: "Op",
     values: list[Any],
     results: list[Tensor],
     backend: Backend,
-    settings: Any,
+    settings: Settings,
     several: bool,
 ) -> None:
     """Results that share memory with the first argument become its views."""
@@ -262,7 +325,7 @@ def link_views(
             result.node, result.needs_grad = None, False
             result.mark_inference()
             continue
-        result.inference = result.slow = False
+        result.inference = False
         extras = result.rare()
         above = source.extras
         extras.counter = source.counter()
@@ -275,13 +338,13 @@ def link_views(
         step = (op, rest, number if several else -1)
         extras.steps = (*above.steps, step) if above is not None and is_view else (step,)
         extras.view_version = extras.counter.value
-        if settings is not None and settings.inference:
+        if settings.inference:
             extras.creation = INFERENCE_VIEW
-        elif settings is not None and not settings.grad_enabled:
+        elif not settings.grad_enabled:
             extras.creation = NO_GRAD_VIEW
         elif several:
             extras.creation = MULTI_OUTPUT_VIEW
         elif above is not None and is_view:
             extras.creation = above.creation
-        if settings is not None and not settings.grad_enabled and is_floating(result.array):
+        if not settings.grad_enabled and is_floating(result.array):
             result.needs_grad = source.needs_grad  # its own leaf, as in PyTorch

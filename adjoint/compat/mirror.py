@@ -1,8 +1,7 @@
 """Modules under PyTorch's import paths that show names of adjoint.
 
-`paths.PATHS` says which modules a path shows, `spellings.SPELLINGS` where a single name is found.
-Both are looked up when a name is used. A path or name that is not there can be imported too, and
-fails when used (`missing.py`).
+`paths.PATHS` says which modules a path shows; they are looked up when a name is used. A path or
+name that is not there can be imported too, and fails when used (`missing_names.py`).
 """
 
 import importlib
@@ -13,10 +12,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from adjoint.compat.attaching import find_module
 from adjoint.compat.missing_names import Missing, missing, torch_path
 from adjoint.compat.paths import ANNOTATED, LISTED, PATHS
-from adjoint.compat.spellings import SPELLINGS
 
 ROOT = "adjoint.compat.torch"
 
@@ -46,7 +43,7 @@ class Mirror(ModuleType):
     def __dir__(self) -> list[str]:
         path = torch_path(self.__name__)
         start = f"{path}." if path else ""
-        below = {p[len(start) :] for p in (*PATHS, *SPELLINGS) if p.startswith(start)}
+        below = {each[len(start) :] for each in PATHS if each.startswith(start)}
         inner = {name for name in below if name and "." not in name}
         shown = {
             name
@@ -63,22 +60,15 @@ def _inner(module: ModuleType, name: str) -> str:
 
 
 def _homes(path: str) -> Iterator[ModuleType]:
-    """The modules of adjoint that a path shows, those that there are."""
-    for name in PATHS[path]:
-        home = find_module(name)
-        if home is not None:
-            yield home
+    """The modules that a path shows."""
+    return map(importlib.import_module, PATHS[path])
 
 
 def _look_up(path: str) -> Any:
-    """What a path means: a name spelled otherwise, one of a module shown there, or a module."""
-    if path in SPELLINGS:
-        home_name, _, spelled = SPELLINGS[path].partition(":")
-        home = find_module(home_name)
-        if home is not None and hasattr(home, spelled):
-            return getattr(home, spelled)
-        raise missing(path)
+    """What a path means: a name of a module shown there, or a module."""
     parent, _, name = path.rpartition(".")
+    if name == "torch":
+        return importlib.import_module(ROOT)  # which PyTorch's modules import, and so have
     for shown in _homes(parent):
         found = getattr(shown, name, None)
         # adjoint's own modules are shown under PyTorch's paths alone, as Mirrors; one that can be

@@ -1,140 +1,176 @@
-"""Which modules of adjoint's answer each of PyTorch's import paths.
+"""Which modules answer each of PyTorch's import paths.
 
-A path's names are those of its modules, in this order, looked up when used. Names that only
-programs written for PyTorch use are in modules of this package, one a topic; they come first.
-A module that adjoint does not have counts for nothing.
+A path's names are those of its modules, looked up in this order when used: the module of that path
+in `torch_tree`, for names that only PyTorch's programs use; adjoint's own of that path, if it is
+listed in `SAME`; and those that `ELSEWHERE` names, of other paths.
 """
 
-_ABSENT = "adjoint.compat.absent_devices"  # what a library or device answers that is not there
-_UNCOMPILED = "adjoint.compat.uncompiled"  # what decorators and guards of compilers do without one
-_TREES = ("adjoint.compat.tree_nodes", "adjoint.pytree", "adjoint.compat.trees")
-_AMP = ("adjoint.compat.autocasting", "adjoint.compat.grad_scaling")
+import os
+from collections.abc import Iterator
+from pathlib import Path
 
-_DISTRIBUTIONS = (
-    "bernoulli",
-    "beta",
-    "binomial",
-    "categorical",
-    "cauchy",
-    "chi2",
-    "continuous_bernoulli",
-    "dirichlet",
-    "distribution",
-    "exp_family",
-    "exponential",
-    "fishersnedecor",
-    "gamma",
-    "generalized_pareto",
-    "geometric",
-    "gumbel",
-    "half_cauchy",
-    "half_normal",
-    "independent",
-    "inverse_gamma",
-    "kumaraswamy",
-    "laplace",
-    "lkj_cholesky",
-    "log_normal",
-    "logistic_normal",
-    "lowrank_multivariate_normal",
-    "mixture_same_family",
-    "multinomial",
-    "multivariate_normal",
-    "negative_binomial",
-    "normal",
-    "one_hot_categorical",
-    "pareto",
-    "poisson",
-    "relaxed_bernoulli",
-    "relaxed_categorical",
-    "studentT",
-    "transformed_distribution",
-    "uniform",
-    "von_mises",
-    "weibull",
-    "wishart",
-)
+_FOLDER = str(Path(__file__).parent / "torch_tree")
+_TREE = "adjoint.compat.torch_tree"
 
-_SAME = (
+# Modules that are PyTorch's under the same name; adjoint has others, some under PyTorch's names.
+SAME = (
+    "",
+    "amp",
+    "amp.autocast_mode",
+    "amp.grad_scaler",
+    "autograd",
     "autograd.anomaly_mode",
-    "autograd.forward_ad",
     "autograd.function",
     "autograd.functional",
     "autograd.grad_mode",
     "autograd.gradcheck",
     "autograd.graph",
+    "autograd.profiler",
     "distributions",
     "distributions.constraint_registry",
     "distributions.constraints",
+    "distributions.distribution",
     "distributions.kl",
     "distributions.transforms",
     "fft",
     "func",
+    "library",
     "linalg",
+    "nn",
     "nn.attention",
     "nn.functional",
     "nn.grad",
+    "nn.init",
+    "nn.parameter",
     "nn.utils",
+    "nn.utils.clip_grad",
+    "nn.utils.convert_parameters",
     "nn.utils.fusion",
     "nn.utils.init",
     "nn.utils.memory_format",
     "nn.utils.parametrizations",
     "nn.utils.parametrize",
+    "nn.utils.prune",
     "nn.utils.rnn",
     "nn.utils.spectral_norm",
     "nn.utils.stateless",
     "nn.utils.weight_norm",
     "optim",
     "optim.lr_scheduler",
+    "optim.optimizer",
     "optim.swa_utils",
+    "profiler",
     "random",
     "return_types",
     "signal",
     "signal.windows",
     "special",
     "utils",
+    "utils.checkpoint",
     "utils.data",
+    "utils.data.dataloader",
+    "utils.data.dataset",
     "utils.data.distributed",
+    "utils.data.sampler",
+    "utils.hooks",
     "utils.module_tracker",
 )
 
-_OPTIMIZERS = (
-    "adadelta",
-    "adagrad",
-    "adam",
-    "adamax",
-    "adamw",
-    "asgd",
-    "lbfgs",
-    "nadam",
-    "radam",
-    "rmsprop",
-    "rprop",
-    "sgd",
+# PyTorch has a module for each of these, adjoint one for several.
+_DISTRIBUTIONS = (
+    "bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli dirichlet distribution "
+    "exp_family exponential fishersnedecor gamma generalized_pareto geometric gumbel half_cauchy "
+    "half_normal independent inverse_gamma kumaraswamy laplace lkj_cholesky log_normal "
+    "logistic_normal lowrank_multivariate_normal mixture_same_family multinomial "
+    "multivariate_normal negative_binomial normal one_hot_categorical pareto poisson "
+    "relaxed_bernoulli relaxed_categorical studentT transformed_distribution uniform von_mises "
+    "weibull wishart"
 )
+_OF_VECTORS = "lowrank_multivariate_normal wishart"
+_DISTRIBUTION_HOMES = ("adjoint.distributions", f"{_TREE}.distributions.utils")
+_VECTORS = f"{_TREE}.distributions.multivariate_normal"
 _LAYERS = (
-    "activation",
-    "adaptive",
-    "batchnorm",
-    "channelshuffle",
-    "container",
-    "conv",
-    "distance",
-    "dropout",
-    "flatten",
-    "fold",
-    "instancenorm",
-    "linear",
-    "loss",
-    "normalization",
-    "padding",
-    "pixelshuffle",
-    "pooling",
-    "rnn",
-    "sparse",
-    "transformer",
-    "upsampling",
+    "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold "
+    "instancenorm linear loss normalization padding pixelshuffle pooling rnn sparse transformer "
+    "upsampling"
 )
+_OPTIMIZERS = "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
+
+# What a library or device answers that is not there.
+_ABSENT = (
+    "accelerator backends.cpu backends.cuda backends.cudnn backends.mkl backends.miopen "
+    "backends.mkldnn backends.mps backends.openmp backends.opt_einsum mps mtia xpu"
+)
+_FUNCTORCH = (
+    "functorch functorch.experimental _functorch _functorch.autograd_function "
+    "_functorch.eager_transforms _functorch.functional_call _functorch.make_functional "
+    "_functorch.vmap _vmap_internals"
+)
+
+ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "": (f"{_TREE}._VF",),
+    "_C._functorch": (),
+    "_C._nn": ("adjoint.nn.functional",),
+    "_VF": ("adjoint",),
+    "__future__": ("adjoint.nn.conversion",),
+    "_custom_ops": ("adjoint.library.legacy",),
+    "_dynamo.config": (),
+    "_tensor": ("adjoint",),
+    "_tensor_str": ("adjoint",),
+    "autograd": (f"{_TREE}.autograd.grad_mode",),
+    "autograd.forward_ad": (),
+    "autograd.profiler_util": ("adjoint.autograd.profiler_events",),
+    "distributions.utils": ("adjoint.distributions.parameters",),
+    "functional": ("adjoint",),
+    "jit.annotations": ("typing",),
+    "nn.functional.grad": ("adjoint.nn.grad",),
+    "nn.modules": ("adjoint.nn",),
+    "nn.modules.lazy": ("adjoint.nn.layers.lazy",),
+    "nn.modules.module": ("adjoint.nn.module", "adjoint.nn", "adjoint.nn.state_dict"),
+    "nn.modules.utils": ("adjoint.nn",),
+    "nn.parameter": ("adjoint.nn",),
+    "optim.optimizer": ("adjoint.optim",),
+    "profiler": ("adjoint.autograd.profiler",),
+    "utils._cxx_pytree": (f"{_TREE}.utils._pytree", "adjoint.pytree"),
+    "utils._pytree": ("adjoint.pytree",),
+    "utils.data._utils": (),
+    "utils.data._utils.collate": ("adjoint.utils.data.collate",),
+    "utils.data._utils.worker": ("adjoint.utils.data.worker",),
+    "utils.data.dataloader": ("adjoint.utils.data.worker",),
+    "utils.dlpack": ("adjoint.tensors.interop",),
+    "utils.hooks": ("adjoint.autograd.hooks",),
+    **dict.fromkeys(_ABSENT.split(), ("adjoint.compat.absent_devices",)),
+    **dict.fromkeys(_FUNCTORCH.split(), ("adjoint.func",)),
+    **{f"distributions.{name}": _DISTRIBUTION_HOMES for name in _DISTRIBUTIONS.split()},
+    **{f"distributions.{name}": (*_DISTRIBUTION_HOMES, _VECTORS) for name in _OF_VECTORS.split()},
+    **{f"nn.modules.{name}": ("adjoint.nn",) for name in _LAYERS.split()},
+    **{f"optim.{name}": ("adjoint.optim",) for name in _OPTIMIZERS.split()},
+}
+
+
+def _in_tree() -> Iterator[str]:
+    """The paths of the modules in torch_tree."""
+    for folder, _, files in os.walk(_FOLDER):
+        package = folder[len(_FOLDER) :].replace(os.sep, ".")
+        for file in files:
+            if file.endswith(".py"):
+                name = f"{package}.{file.removesuffix('.py')}"
+                yield name.removesuffix(".__init__").lstrip(".")
+
+
+def _homes() -> dict[str, tuple[str, ...]]:
+    tree = set(_in_tree())
+    return {
+        path: (
+            *([f"{_TREE}.{path}".rstrip(".")] if path in tree else []),
+            *([f"adjoint.{path}".rstrip(".")] if path in SAME else []),
+            *ELSEWHERE.get(path, ()),
+        )
+        for path in {*tree, *SAME, *ELSEWHERE}
+    }
+
+
+PATHS = _homes()
 
 # Classes that are not there, which packages name where a type is said, and do not use.
 ANNOTATED = {
@@ -154,149 +190,3 @@ ANNOTATED = {
 
 # Paths whose names are all looked up at once, for programs that go through a module's __dict__.
 LISTED = {"distributions", "optim"}
-
-PATHS: dict[str, tuple[str, ...]] = {
-    # torch itself, its tensors and their types.
-    "": (
-        "adjoint.compat.top_level",
-        "adjoint.compat.private_ops",
-        "adjoint.compat.assertions",
-        "adjoint",
-    ),
-    **{path: (f"adjoint.{path}",) for path in _SAME},
-    "_VF": ("adjoint.compat.private_ops", "adjoint"),
-    "__future__": ("adjoint.nn.conversion",),
-    "_tensor": ("adjoint",),
-    "_tensor_str": ("adjoint",),
-    "_utils": ("adjoint.compat.private_utils",),
-    "functional": ("adjoint",),
-    "futures": ("adjoint.compat.futures",),
-    "hub": ("adjoint.compat.hub",),
-    "overrides": ("adjoint.compat.overriding",),
-    "serialization": ("adjoint.compat.serialising",),
-    "sparse": ("adjoint.compat.sparse_tensors",),
-    "storage": ("adjoint.compat.storages",),
-    "testing": ("adjoint.compat.comparing",),
-    "torch_version": ("adjoint.compat.versions",),
-    "types": ("adjoint.compat.annotations",),
-    "version": ("adjoint.compat.versions",),
-    # Differentiation.
-    "autograd": ("adjoint.compat.old_autograd", "adjoint.compat.saved_tensors", "adjoint.autograd"),
-    "autograd._functions": ("adjoint.compat.graph_nodes",),
-    "autograd.profiler": ("adjoint.compat.profiled_events", "adjoint.autograd.profiler"),
-    "autograd.profiler_util": (
-        "adjoint.compat.profiled_events",
-        "adjoint.autograd.profiler_events",
-    ),
-    "autograd.variable": ("adjoint.compat.old_autograd",),
-    "functorch": ("adjoint.func",),
-    "functorch.experimental": ("adjoint.func",),
-    "_functorch": ("adjoint.func",),
-    "_functorch.autograd_function": ("adjoint.func",),
-    "_functorch.eager_transforms": ("adjoint.func",),
-    "_functorch.functional_call": ("adjoint.func",),
-    "_functorch.make_functional": ("adjoint.func",),
-    "_functorch.vmap": ("adjoint.func",),
-    "_vmap_internals": ("adjoint.func",),
-    "profiler": ("adjoint.profiler", "adjoint.autograd.profiler"),
-    # Networks and optimizers.
-    "nn": ("adjoint.nn", "adjoint.compat.parallel"),
-    "nn.init": ("adjoint.compat.old_init", "adjoint.nn.init"),
-    "nn.modules": ("adjoint.nn",),
-    **{f"nn.modules.{name}": ("adjoint.nn", "adjoint.compat.layer_bases") for name in _LAYERS},
-    "nn.modules.lazy": ("adjoint.nn.layers.lazy",),
-    "nn.modules.module": ("adjoint.compat.module_hooks", "adjoint.nn.module", "adjoint.nn"),
-    "nn.modules.utils": ("adjoint.compat.size_tuples", "adjoint.nn"),
-    "nn.parallel": ("adjoint.nn.parallel", "adjoint.compat.parallel"),
-    "nn.parameter": ("adjoint.nn.parameter", "adjoint.nn"),
-    "nn.utils.clip_grad": ("adjoint.nn.utils",),
-    "nn.utils.convert_parameters": ("adjoint.nn.utils",),
-    "nn.utils.prune": ("adjoint.compat.pruning", "adjoint.nn.utils.prune"),
-    **{f"optim.{name}": ("adjoint.optim",) for name in _OPTIMIZERS},
-    "optim.lbfgs": ("adjoint.optim", "adjoint.compat.line_search"),
-    "optim.optimizer": ("adjoint.optim.optimizer", "adjoint.optim"),
-    # Distributions.
-    **{
-        f"distributions.{name}": ("adjoint.distributions", "adjoint.compat.distribution_parts")
-        for name in _DISTRIBUTIONS
-    },
-    "distributions.utils": (
-        "adjoint.distributions.parameters",
-        "adjoint.compat.distribution_parts",
-    ),
-    # Operators of one's own, and operations by name.
-    "_custom_op": (),
-    "_custom_op.impl": ("adjoint.compat.old_custom_ops",),
-    "_custom_ops": ("adjoint.compat.old_custom_ops", "adjoint.library.legacy"),
-    "_library": (),
-    "_library.utils": (),
-    "library": ("adjoint.compat.libraries", "adjoint.library"),
-    "ops": ("adjoint.compat.operators",),
-    # Tools.
-    "_logging": ("adjoint.compat.logs",),
-    "utils._cxx_pytree": _TREES,
-    "utils._foreach_utils": ("adjoint.compat.foreach",),
-    "utils._python_dispatch": ("adjoint.compat.dispatch_modes",),
-    "utils._pytree": _TREES,
-    "utils.benchmark": ("adjoint.compat.benchmarking",),
-    "utils.checkpoint": ("adjoint.compat.checkpointing", "adjoint.utils.checkpoint"),
-    "utils.data._utils": (),
-    "utils.data._utils.collate": ("adjoint.utils.data.collate",),
-    "utils.data._utils.worker": ("adjoint.utils.data.worker",),
-    "utils.data.dataloader": ("adjoint.utils.data",),
-    "utils.data.dataset": ("adjoint.utils.data",),
-    "utils.data.sampler": ("adjoint.utils.data",),
-    "utils.dlpack": ("adjoint.tensors.interop",),
-    "utils.hooks": ("adjoint.utils.hooks", "adjoint.autograd.hooks"),
-    "utils.model_zoo": ("adjoint.compat.hub",),
-    "utils.weak": ("adjoint.compat.weak_tensors",),
-    # Several processes, or one.
-    "distributed": ("adjoint.distributed", "adjoint.compat.single_process"),
-    "multiprocessing": ("adjoint.compat.processes",),
-    # Devices and settings of PyTorch's own libraries.
-    "accelerator": (_ABSENT,),
-    "amp": _AMP,
-    "amp.autocast_mode": _AMP,
-    "amp.grad_scaler": _AMP,
-    "backends": (),
-    "backends.cpu": (_ABSENT,),
-    "backends.cuda": ("adjoint.compat.cuda_settings", _ABSENT),
-    "backends.cudnn": (_ABSENT,),
-    "backends.mkl": (_ABSENT,),
-    "backends.miopen": (_ABSENT,),
-    "backends.mkldnn": (_ABSENT,),
-    "backends.mps": (_ABSENT,),
-    "backends.openmp": (_ABSENT,),
-    "backends.opt_einsum": (_ABSENT,),
-    "cpu": (),
-    "cpu.amp": _AMP,
-    "cpu.amp.autocast_mode": _AMP,
-    "cuda": ("adjoint.compat.cuda",),
-    "cuda.amp": _AMP,
-    "cuda.amp.autocast_mode": _AMP,
-    "cuda.amp.grad_scaler": _AMP,
-    "cuda.nvtx": ("adjoint.compat.nvtx",),
-    "mps": (_ABSENT,),
-    "mtia": (_ABSENT,),
-    "xpu": (_ABSENT,),
-    # Compilers, tracers and exporters, of which there are none.
-    "_dynamo": (_UNCOMPILED,),
-    "_dynamo.config": (),
-    "_jit_internal": (_UNCOMPILED,),
-    "compiler": (_UNCOMPILED,),
-    "fx": ("adjoint.compat.tracing",),
-    "jit": (_UNCOMPILED,),
-    "jit.annotations": ("typing",),
-    "onnx": ("adjoint.compat.exporting",),
-    "onnx.symbolic_helper": ("adjoint.compat.exporting",),
-    # The part of PyTorch that is written in C++.
-    "_C": (
-        "adjoint.compat.graph_nodes",
-        "adjoint.compat.cached_tensors",
-        "adjoint.compat.overriding",
-    ),
-    "_C._autograd": ("adjoint.compat.old_autograd", "adjoint.compat.saved_tensors"),
-    "_C._functions": ("adjoint.compat.graph_nodes",),
-    "_C._functorch": (),
-    "_C._nn": ("adjoint.compat.private_ops", "adjoint.nn.functional"),
-}

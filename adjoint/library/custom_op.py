@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import Signature
 from typing import Any
 
-from adjoint.autograd import intermediates
 from adjoint.autograd.function_node import DelayedError
 from adjoint.autograd.node import edge_node
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.call import dispatch
-from adjoint.call.context import change_grad_enabled, is_grad_enabled
+from adjoint.call.context import change_grad_enabled, current, is_grad_enabled
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.record import cut_of
 from adjoint.device import device
@@ -74,7 +73,7 @@ class CustomOpDef(Op):
         self.required = needed[-1] + 1 if needed else 0
         self.inputs = [i for i, a in enumerate(schema.positional) if a.kind.is_tensor]
         self.view = any(kind.alias for kind in schema.returns)
-        self.custom = self.evaluated
+        self.lane = dispatch.OWN
         self.namespace = namespace
         self.schema = schema
         self.tags: list[Any] = []  # what a program says of it, for compilers of PyTorch
@@ -208,7 +207,8 @@ class CustomOpDef(Op):
         recording = is_grad_enabled() and any(t.requires_grad for t in tensors_in(values))
         result = self.differentiated(values) if recording else self.compute(values)
         results = results_of(result)
-        if not recording and intermediates.tracking.used:
+        intermediates = current().intermediates
+        if intermediates is not None and not recording:
             intermediates.extend(self, values, results)
         if self.composite or self.view:
             return result  # it may be an argument

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.call.context import overrides_enabled
+from adjoint.call.context import current
 from adjoint.nn.parameter import Parameter
 from adjoint.ops import attach_all
 from adjoint.tensors.tensor import Tensor, wants_calls
@@ -89,7 +89,7 @@ def module_load(self: Any, other: Any, assign: bool = False) -> Any:
     if issubclass(kinds[1], kinds[0]):
         kinds.reverse()
     kinds = [kind for kind in dict.fromkeys(kinds) if kind is not Tensor and wants_calls(kind)]
-    if not kinds or not overrides_enabled():
+    if not kinds or not current().overrides:
         return other.detach() if assign else self.copy_(other).detach()
     for kind in kinds:
         handler: Any = kind.__torch_function__

@@ -24,6 +24,7 @@ from adjoint.autograd.provenance import calls, module_path, modules_of, trail
 from adjoint.creation import factories
 from adjoint.dtypes import COMPLEX, FLOAT, dtype
 from adjoint.nn.conversion import convert_parameter
+from adjoint.nn.module_call import call_with_hooks
 from adjoint.nn.module_hooks import (
     BACKWARD,
     BACKWARD_PRE,
@@ -119,6 +120,10 @@ class Module(CallHooks, State):
             return self.forward(*args, **kwargs)
         finally:
             calls.reset(token)
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """The call with everything around forward; `__call__` comes here if there are hooks."""
+        return call_with_hooks(self, args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Accepted with any options; the module stays as it is and runs op by op."""

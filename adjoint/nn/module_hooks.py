@@ -1,23 +1,11 @@
-"""The hooks of a module's call: who is called, when, with what, and what an answer may be.
+"""The hooks of modules: their tables, and how they are registered; module_call.py runs them."""
 
-In the order of a call: forward pre-hooks, forward, forward hooks; in backward: backward pre-hooks
-when the gradients of all outputs are there, full backward hooks when those of all inputs are. Of
-each kind the hooks of all modules go first, then the module's own, in the order of registration,
-over a snapshot. The backward hooks of a call are those there were when it began.
-"""
-
-# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
-
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from weakref import ref
 
 from adjoint._base import HookTable
 from adjoint.autograd.hooks import RemovableHandle, insert, name_of
-from adjoint.autograd.provenance import calls
-from adjoint.nn.backward_hooks import BackwardHooks
 
 # The kinds of hook, in the words of lists and messages.
 KIND_FORWARD_PRE = "forward pre-hook"
@@ -98,31 +86,21 @@ def add_hook(
     return handle
 
 
-def taken(table: HookTable, key: int, hook: Any) -> bool:
-    """Whether a hook of a snapshot may be called; one that is once-only is used up by it."""
-    if isinstance(hook, ModuleHook) and hook.once:
-        return table.pop(key, None) is not None
-    return True
-
-
-def _snapshot(*tables: HookTable) -> list[tuple[HookTable, int, Any]]:
-    return [(table, key, hook) for table in tables for key, hook in table.items()]
-
-
-def _callable(hooks: list[tuple[HookTable, int, Any]]) -> Iterator[Any]:
-    for table, key, hook in hooks:
-        if taken(table, key, hook):
-            yield hook
+def taken(hook: Any, *tables: HookTable) -> bool:
+    """Whether a hook from these tables may be called; one that is once-only is used up by it."""
+    if not isinstance(hook, ModuleHook) or not hook.once:
+        return True
+    found = [(table, key) for table in tables for key, entry in table.items() if entry is hook]
+    return any(table.pop(key, None) is not None for table, key in found)
 
 
 class CallHooks:
-    """The part of a Module that keeps the hooks of its call and runs them."""
+    """The part of a Module that registers the hooks of its call."""
 
     _forward_pre_hooks: HookTable
     _forward_hooks: HookTable
     _backward_pre_hooks: HookTable
     _backward_hooks: HookTable
-    forward: Callable[..., Any]
 
     def register_forward_pre_hook(
         self,
@@ -220,92 +198,6 @@ class CallHooks:
             name=name,
             once=once,
         )
-
-    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        """The call with everything around forward; `__call__` comes here if there are hooks."""
-        call = _Call(self, args, kwargs)
-        token = calls.set((ref(self), calls.get()))
-        try:
-            return call.run()
-        except Exception:
-            call.run_always_called()
-            raise
-        finally:
-            calls.reset(token)
-
-
-class _Call:
-    """One call of a module with hooks: what it is given and what it answers, as of now."""
-
-    def __init__(self, module: CallHooks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.module = module
-        self.args = args
-        self.kwargs = kwargs
-        self.result: Any = None
-        self.called: set[int] = set()
-
-    def run(self) -> Any:
-        module = self.module
-        pre = _snapshot(BACKWARD_PRE, module._backward_pre_hooks)
-        full = _snapshot(BACKWARD, module._backward_hooks)
-        self.run_pre_hooks()
-        if not pre and not full:
-            self.result = module.forward(*self.args, **self.kwargs)
-            self.run_forward_hooks()
-            return self.result
-        backward = BackwardHooks(module, lambda: _callable(pre), lambda: _callable(full))
-        with backward.around():
-            self.args, self.kwargs = backward.enter(self.args, self.kwargs)
-            self.result = module.forward(*self.args, **self.kwargs)
-            self.run_forward_hooks()
-        self.result = backward.leave(self.result)
-        return self.result
-
-    def run_pre_hooks(self) -> None:
-        for hook in _callable(_snapshot(FORWARD_PRE, self.module._forward_pre_hooks)):
-            if isinstance(hook, ModuleHook) and hook.with_kwargs:
-                answer = hook(self.module, self.args, self.kwargs)
-                if answer is None:
-                    continue
-                if not isinstance(answer, tuple) or len(answer) != 2:
-                    raise RuntimeError(
-                        f"forward pre-hook '{name_of(hook)}' must return None or a tuple of "
-                        f"(new_args, new_kwargs), returned {type(answer).__name__}"
-                    )
-                self.args, self.kwargs = answer
-            else:
-                answer = hook(self.module, self.args)
-                if answer is not None:
-                    self.args = answer if isinstance(answer, tuple) else (answer,)
-
-    def run_forward_hooks(self) -> None:
-        for table, key, hook in _snapshot(FORWARD, self.module._forward_hooks):
-            if taken(table, key, hook):
-                self.called.add(key)
-                self.run_forward_hook(hook)
-
-    def run_forward_hook(self, hook: Any) -> None:
-        if isinstance(hook, ModuleHook) and hook.with_kwargs:
-            answer = hook(self.module, self.args, self.kwargs, self.result)
-        else:
-            answer = hook(self.module, self.args, self.result)
-        if answer is not None:
-            self.result = answer
-
-    def run_always_called(self) -> None:
-        """The call has failed: forward hooks that want to hear of it all the same."""
-        for table, key, hook in _snapshot(FORWARD, self.module._forward_hooks):
-            wanted = isinstance(hook, ModuleHook) and hook.always_call and key not in self.called
-            if not wanted or not taken(table, key, hook):
-                continue
-            try:
-                self.run_forward_hook(hook)
-            except Exception as error:  # the first error is the one to be raised
-                warnings.warn(
-                    f"module forward hook '{name_of(hook)}' with always_call=True raised an "
-                    f"exception that was silenced as another error was raised in forward: {error}",
-                    stacklevel=4,
-                )
 
 
 # ---- hooks of all modules ----

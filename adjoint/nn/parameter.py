@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.creation.factories import empty
 from adjoint.ops.arranging.conversion import clone
+from adjoint.tensors.concrete import concrete
 from adjoint.tensors.pickling import METHODS as PICKLING, rebuilt
 from adjoint.tensors.subclass import as_subclass, make_subclass, plain
 from adjoint.tensors.tensor import Tensor
@@ -141,7 +142,7 @@ class UninitializedTensor:
             dtype=self.dtype if dtype is None else dtype,
         )
         self.__class__ = self.becomes
-        self.special = self.slow = False
+        self.special = False
 
     @property
     def shape(self) -> Any:
@@ -180,8 +181,8 @@ class UninitializedTensor:
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         where = str(self.device)
-        array = Tensor(self.array).cpu().array  # type: ignore[attr-defined]  # from the op table
-        return rebuilt, (type(self), array, where, self.requires_grad, {})
+        shown: Any = Tensor(concrete(self))
+        return rebuilt, (type(self), concrete(shown.cpu()), where, self.requires_grad, {})
 
 
 for _name in _NEED_A_SHAPE:

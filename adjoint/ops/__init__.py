@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from adjoint.call import dispatch
 from adjoint.ops import shared_rules
 from adjoint.ops.arranging import (
     arrange,
@@ -69,6 +68,7 @@ from adjoint.ops.reducing import (
 from adjoint.ops.sampling import random
 from adjoint.ops.signals import fft, spectral
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 TABLES = (
     shared_rules,
@@ -166,8 +166,8 @@ def attach() -> None:
     slots = {name: name for name in (*TABLE, *INPLACE, *COMPOSITES)}
     slots |= {slot + end: name + end for slot, name in OPERATORS.items() for end in ("", "_")}
     for slot, name in slots.items():
-        if hasattr(dispatch.operators, slot):
-            setattr(dispatch.operators, slot, find_function(name))
+        if hasattr(upper.operators, slot):
+            setattr(upper.operators, slot, find_function(name))
 
 
 def attach_all(home: Any) -> None:

@@ -11,72 +11,37 @@ from typing import Any, Final
 
 import adjoint.call.dispatch as dispatch
 from adjoint._base import mypyc_attr
+from adjoint.autograd.node import ALIGNED, EDGEWISE
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.half_precision import widening_forward, widening_rule
+from adjoint.call.context import current
+from adjoint.call.half_precision import widening_forward
 from adjoint.call.promotion import common_backend
+from adjoint.call.rule import (
+    ALIGN,
+    ALL_GRADS,
+    BATCHED,
+    GRAD,
+    HIDDEN,
+    LOOP,
+    NEEDS,
+    NOTHING,
+    RESULT,
+    SHAPE,
+    TANGENT,
+    VALUE,
+    Plan,
+    Rule,
+)
 from adjoint.dtypes import float64
 from adjoint.ops.composites import NUMPY_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Described, of_op
+from adjoint.tensors.core import TensorCore
 
-# Where a rule's argument comes from.
-GRAD: Final = 0
-RESULT: Final = 1
-VALUE: Final = 2
-SHAPE: Final = 3
-NEEDS: Final = 4
-HIDDEN: Final = 5  # what forward computed besides its result, for the rules alone
-
-# The shapes of rule that the short path calls directly.
-WITH_GRAD: Final = 0
-WITH_RESULT: Final = 1
-WITH_FIRST: Final = 2
-WITH_SECOND: Final = 3
-WITH_BOTH: Final = 4
-GENERAL: Final = 5
+DIMS: Final = {"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axes"}
 
 # Other names that arguments may have.
 ALIASES: Final[dict[str, str]] = {"self": "input", "x": "input", **NUMPY_WORDS}
-
-
-class Rule:
-    """One derivative: its function, and where each of its arguments comes from."""
-
-    def __init__(self, function: Any, sources: list[tuple[int, int]]) -> None:
-        self.function = function
-        self.sources = sources
-        self.pattern = _PATTERNS.get(tuple(sources), GENERAL)
-
-
-_PATTERNS: Final[dict[tuple[Any, ...], int]] = {
-    ((GRAD, 0),): WITH_GRAD,
-    ((GRAD, 0), (RESULT, 0)): WITH_RESULT,
-    ((GRAD, 0), (VALUE, 0)): WITH_FIRST,
-    ((GRAD, 0), (VALUE, 1)): WITH_SECOND,
-    ((GRAD, 0), (VALUE, 0), (VALUE, 1)): WITH_BOTH,
-}
-
-
-class Plan:
-    """What a node must keep, given which rules will run."""
-
-    def __init__(self, rules: "list[Rule]", parameters: int) -> None:
-        self.values: list[int] = []
-        self.shapes: list[int] = []
-        self.results: list[int] = []
-        for rule in rules:
-            for kind, index in rule.sources:
-                kept = {VALUE: self.values, SHAPE: self.shapes, RESULT: self.results}.get(kind)
-                if kept is not None and index not in kept:
-                    kept.append(index)
-        self.wants_value = [i in self.values for i in range(parameters)]
-        self.wants_shape = [i in self.shapes for i in range(parameters)]
-        self.keep0 = 0 in self.values
-        self.keep1 = 1 in self.values
-        self.keep_result = bool(self.results)
-
-
-NOTHING: Final[Plan] = Plan([], 0)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -103,21 +68,27 @@ class Op(Described):
         self.inputs: list[int] = []  # the parameters with a derivative
         self.rules: list[Rule | None] = []
         self.joint: Rule | None = None
-        self.jvp: Any = None
-        self.plans: dict[int, Plan] = {}
-        self.plan1 = NOTHING  # of the short path: by which of the two inputs need a gradient
-        self.plan2 = NOTHING
-        self.plan3 = NOTHING
+        self.jvp: Rule | None = None  # the tangent of the result, where the family can't say it
+        self.vmap: Rule | None = None  # the op over a batch, where its family can't say it
+        self.batching = ALIGN if family == "elementwise" else LOOP
+        self.dims: list[tuple[int, int]] = []  # parameters that count dimensions; see from_end
+        self.ruled = 0  # those that have a rule of their own, as bits
+        self.plans: dict[int, Plan] = {}  # by which inputs need a gradient
+        self.plan_of_first = NOTHING  # if the first input alone needs one: most calls ask for
+        self.plan_of_second = NOTHING  # these three, and attributes cost less than a look-up
+        self.plan_of_both = NOTHING
+        self.first_rule: Rule | None = None
+        self.second_rule: Rule | None = None
+        self.lane = dispatch.GENERAL
+        self.node_lane = EDGEWISE  # of nodes that the short form makes
         self.direct: Any = None  # NumPy's own function, where forward is just that
-        self.custom: Any = None  # computes and records a call, in place of forward and rules
-        self.fast_arity = 0
+        self.transparent = False  # what it calls is watched and overridden, not the op itself
         self.diagonal = family == "elementwise"  # its gradients have the shape of its result
         self.promotes: list[int] = []
         self.floats = False
         self.bools = True  # whether bools may be among the arguments that mix
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
-        self.plain = False  # no view, and forward answers a single array
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
         self.hides = False  # forward answers (result, an array for the rules alone)
@@ -127,8 +98,6 @@ class Op(Described):
         self.changer: Any = None  # its in-place form, as watchers and subclasses see it
         self.saved_as: dict[str, str] = {}  # what PyTorch calls a parameter or result it saves
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward0"
-        self.rule0: Rule | None = None
-        self.rule1: Rule | None = None
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
         # Whether 16-bit floats are computed with in float32; "rules": in its rules alone.
         self.wide: Any = family == "elementwise"
@@ -154,15 +123,25 @@ class Op(Described):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
             count = len(args)
-            if count == 1 and self.fast_arity == 1:
-                return dispatch.unary(self, args[0])
-            if count == 2 and self.fast_arity == 2:
-                return dispatch.binary(self, args[0], args[1])
+            if count == 1 and self.lane == dispatch.UNARY:
+                return dispatch.path.unary(self, args[0])
+            if count == 2 and self.lane == dispatch.BINARY:
+                return dispatch.path.binary(self, args[0], args[1])
         return dispatch.call(self, args, kwargs)
 
     def run(self, values: list[Any]) -> Any:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
         return dispatch.apply(self, values)
+
+    def evaluated(self, values: list[Any]) -> Any:
+        """The results of a call, recorded; only ops that do it by themselves have it."""
+        raise NotImplementedError(f"{self.name} is computed by dispatch")
+
+    def ruled_parameters(self) -> list[int]:
+        """The parameters with a derivative that a rule, or the op by itself, knows."""
+        if self.joint is not None or self.lane == dispatch.OWN:
+            return self.inputs
+        return [parameter for i, parameter in enumerate(self.inputs) if self.ruled >> i & 1]
 
     def recorded(self, values: list[Any], output: Any) -> Any:
         """A call whose results are known, as tensors without history: recorded, not computed."""
@@ -174,7 +153,7 @@ class Op(Described):
             values = dispatch.beside(values, tensors, backend)
         several = isinstance(output, tuple)
         arrays = tuple([t.array for t in output]) if several else output.array
-        return dispatch.wrap(self, values, backend, arrays)
+        return dispatch.wrap(self, values, backend, arrays, current())
 
     def stands_for_calls(self) -> bool:
         """Whether a call may be made by `recorded`: nothing but its results comes of it."""
@@ -193,14 +172,23 @@ class Op(Described):
 
     def plan(self, mask: int) -> Plan:
         """What to keep when the inputs of the mask need gradients."""
+        if mask == 1:
+            return self.plan_of_first
+        if mask == 2:
+            return self.plan_of_second
+        if mask == 3:
+            return self.plan_of_both
         found = self.plans.get(mask)
         if found is None:
-            rules = [r for i, r in enumerate(self.rules) if mask >> i & 1 and r is not None]
-            if self.joint is not None:
-                rules.append(self.joint)
-            found = Plan(rules, len(self.parameters))
-            self.plans[mask] = found
+            found = self.plans[mask] = self.planned(mask)
         return found
+
+    def planned(self, mask: int) -> Plan:
+        """The same, worked out from the rules that will run."""
+        rules = [r for i, r in enumerate(self.rules) if mask >> i & 1 and r is not None]
+        if self.joint is not None:
+            rules.append(self.joint)
+        return Plan(rules, len(self.parameters))
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments in the order of the parameters, defaults filled in."""
@@ -237,6 +225,20 @@ class Op(Described):
                 raise TypeError(f"{self.signature()} misses {', '.join(absent)}")
         return values
 
+    def counted_from_end(self, values: list[Any]) -> list[Any]:
+        """The arguments, dimensions counted from the end: those of a batch may come in front."""
+        counted = values
+        ndim = -1
+        for parameter, more in self.dims:
+            dim = values[parameter]
+            if dim is None or (type(dim) is int and dim < 0):
+                continue
+            if ndim < 0:
+                ndim = rank_of(values[0])
+                counted = list(values)
+            counted[parameter] = from_end(dim, ndim + more)
+        return counted
+
     def signature(self) -> str:
         """The call as a user would write it, for error messages."""
         parts: list[str] = []
@@ -247,6 +249,25 @@ class Op(Described):
             star = "*" if i == self.star else ""
             parts.append(f"{star}{name}" if default is MISSING else f"{star}{name}={default!r}")
         return f"{self.name}({', '.join(parts)})"
+
+
+def rank_of(value: Any) -> int:
+    """How many dimensions a tensor or an array has, or the one of a list that has most."""
+    if isinstance(value, TensorCore):
+        ndim: int = value.array.ndim
+        return ndim
+    if isinstance(value, (list, tuple)):
+        return max([rank_of(element) for element in value], default=0)
+    return getattr(value, "ndim", 0)
+
+
+def from_end(dim: Any, ndim: int) -> Any:
+    """A dimension, or several, counted from the end; one that there isn't stays, to be refused."""
+    if type(dim) is int:
+        return dim - ndim if 0 <= dim < ndim else dim
+    if isinstance(dim, (tuple, list)):
+        return tuple([from_end(each, ndim) for each in dim])
+    return dim
 
 
 class Missing:
@@ -329,12 +350,12 @@ def _resolve(op: Op, function: Any) -> Rule:
     """Where each parameter of a rule comes from, by its name."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
-    return Rule(function, [_source(op, name) for name in names])
+    return Rule(function, [_source(op, name) for name in names], bool(op.wide))
 
 
 def _source(op: Op, name: str) -> tuple[int, int]:
     if name == "grads":
-        return (GRAD, -1)
+        return (GRAD, ALL_GRADS)
     for stem, kind in (("grad", GRAD), ("result", RESULT)):
         if name == stem:
             return (kind, 0)
@@ -346,11 +367,12 @@ def _source(op: Op, name: str) -> tuple[int, int]:
         return (HIDDEN, 0)
     if name in op.index_of:
         return (VALUE, op.index_of[name])
-    if name.endswith("_shape") and name[:-6] in op.index_of:
-        return (SHAPE, op.index_of[name[:-6]])
+    for ending, kind in (("_shape", SHAPE), ("_tangent", TANGENT), ("_batched", BATCHED)):
+        if name.endswith(ending) and name[: -len(ending)] in op.index_of:
+            return (kind, op.index_of[name[: -len(ending)]])
     raise TypeError(
         f"{op.name}: a rule asks for '{name}', which is no grad, result, needs, hidden, parameter "
-        f"of {op.signature()}, nor <parameter>_shape"
+        f"of {op.signature()}, nor <parameter>_shape, <parameter>_tangent or <parameter>_batched"
     )
 
 
@@ -373,8 +395,6 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
             for i in op.inputs
         ]
         _finish(op)
-        if op.wide:
-            _widen(op)
         declared.function = op
         if declared.is_news():
             TABLE[name] = op
@@ -396,7 +416,9 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)
     op.wide = settings.pop("wide", op.wide)
-    op.jvp = settings.pop("jvp", None)
+    op.jvp = _optional(op, settings.pop("jvp", None))
+    op.vmap = _optional(op, settings.pop("vmap", None))
+    _read_dims(op, settings.pop("dims", 0))
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)
     op.saved_as = settings.pop("saved_as", op.saved_as)
@@ -416,52 +438,49 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
         op.promotes = [op.index_of[name] for name in promotes.split()]
 
 
+def _optional(op: Op, function: Any) -> Rule | None:
+    return None if function is None else _resolve(op, function)
+
+
+def _read_dims(op: Op, more: int | None) -> None:
+    """Which parameters count dimensions: those of the first argument and `more`; None: of none."""
+    if more is not None:
+        op.dims = [(i, more) for i, name in enumerate(op.parameters) if name in DIMS]
+
+
 def _finish(op: Op) -> None:
-    """Whether calls with one or two positions can take the short path."""
-    op.plain = not op.view and op.outputs is None
+    """Choose the op's lane, and look up once what every call asks for."""
+    op.plan_of_first, op.plan_of_second, op.plan_of_both = (op.planned(m) for m in (1, 2, 3))
+    op.first_rule = op.rules[0] if op.rules else None
+    op.second_rule = op.rules[1] if len(op.rules) > 1 else None
+    for i, rule in enumerate(op.rules):
+        if rule is not None:
+            op.ruled |= 1 << i
+    if op.diagonal:
+        op.node_lane = ALIGNED
     op.direct = None if op.view else _direct(op)
-    if op.joint is not None or op.view or op.outputs is not None:
-        return
-    plain = all(
-        kind in (GRAD, RESULT)
-        or (kind == VALUE and (index < 2 or op.defaults[index] is not MISSING))
-        or (kind == SHAPE and index == op.inputs[i])  # its own: the next node knows it
-        for i, rule in enumerate(op.rules)
-        if rule is not None
-        for kind, index in rule.sources
-    )
-    if op.direct is None or not plain or len(op.rules) > op.required:
-        return
-    if 0 < len(op.rules) < op.required:  # the others are no tensors
-        return
-    if any(op.inputs[i] != i for i in range(len(op.inputs))):
-        return
-    op.fast_arity = op.required
-    op.plan1, op.plan2, op.plan3 = op.plan(1), op.plan(2), op.plan(3)
-    if op.rules:
-        op.rule0 = op.rules[0]
-    if len(op.rules) > 1:
-        op.rule1 = op.rules[1]
-
-
-def _widen(op: Op) -> None:
-    """Let rules see 16-bit floats in float32, and a forward unless it is of one step.
-
-    The short path, which such numbers never take, keeps the rules as they were declared.
-    """
+    if _has_short_form(op):
+        op.lane = dispatch.UNARY if op.required == 1 else dispatch.BINARY
     if op.wide is True and (op.direct is None or len(op.parameters) > op.required):
         op.forward = widening_forward(op.forward)
-    op.rules = [None if rule is None else _widened(rule) for rule in op.rules]
-    if op.joint is not None:
-        op.joint = _widened(op.joint)
 
 
-def _widened(rule: Rule) -> Rule:
-    """The same rule in float32; one of the gradient alone has but one step, and stays."""
-    places = [i for i, (kind, _) in enumerate(rule.sources) if kind == GRAD]
-    if not places or len(rule.sources) == 1:
-        return rule
-    return Rule(widening_rule(rule.function, places[0]), rule.sources)
+def _has_short_form(op: Op) -> bool:
+    """Whether forward is one function of the first arguments, and rules want little besides."""
+    if op.direct is None or op.joint is not None or op.view or op.outputs is not None:
+        return False
+    count = len(op.rules)
+    if count > op.required or 0 < count < op.required:  # the others are no tensors
+        return False
+    if any(op.inputs[i] != i for i in range(count)):
+        return False
+    for i, rule in enumerate(op.rules):
+        for kind, index in [] if rule is None else rule.sources:
+            given = kind == VALUE and (index < 2 or op.defaults[index] is not MISSING)
+            own_shape = kind == SHAPE and index == op.inputs[i]  # the next node knows it
+            if not (kind in (GRAD, RESULT) or given or own_shape):
+                return False
+    return True
 
 
 def elementwise(**options: Any) -> Callable[[Any], Op]:

@@ -329,7 +329,7 @@ class ElementwiseOptimizer(Optimizer):
                 before[...] = _narrowed(result, before)
             else:
                 state[name].array = _narrowed(result, before)
-        if results[0] is array and backend.mutable and not param.slow:
+        if results[0] is array and backend.mutable and not (param.special or param.inference):
             param.counter().value += 1
             return
         with no_grad():
@@ -424,7 +424,7 @@ def _joins(param: Any) -> bool:
         array.size <= SMALL
         and array.dtype in (F32, F64)
         and backend_of(array).mutable
-        and not param.slow
+        and not (param.special or param.inference)
     )
 
 

@@ -95,7 +95,7 @@ class SGD(ElementwiseOptimizer):
         others = []
         for param in params:
             array = param.array
-            if type(array) is not NDARRAY or param.slow:
+            if type(array) is not NDARRAY or (param.special or param.inference):
                 others.append(param)
                 continue
             _add_scaled(array, param.gradient.array, factor)

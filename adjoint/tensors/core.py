@@ -1,10 +1,9 @@
 """The autograd state of a tensor, apart from Tensor's methods.
 
 Nodes, hooks and the engine work on `TensorCore`; `Tensor` itself, with its hundreds of methods,
-lies above them and is made through `factory`.
+lies above them and is made through `upper.tensor`.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint import backends
@@ -48,6 +47,7 @@ class Spec:
         self.array_type: Any = type(array)
         numpy = self.array_type is NDARRAY
         self.short: bool = numpy and (self.dtype is F32 or self.dtype is F64)  # may be cut short
+        self.single: bool = not self.shape  # NumPy answers scalars for 0-d arrays
         self.worker: Any = None if numpy else backend_of(array).worker(array)
 
 
@@ -117,9 +117,8 @@ class TensorCore(WeakBase):
     output_number: int = 0
     gradient: "TensorCore | None" = None
     extras: Extras | None = None
-    special: bool = False  # a subclass that wants to see calls for itself
+    special: bool = False  # a subclass that wants to see calls: they take the general path
     inference: bool = False
-    slow: bool = False  # special or inference: calls must take the general path
     known: Spec | None = None  # what spec() found
     cut: int = 0  # why it has no history, though it comes from a tensor that needs a gradient
 
@@ -140,7 +139,6 @@ class TensorCore(WeakBase):
     def mark_inference(self) -> None:
         """It was made in inference mode."""
         self.inference = True
-        self.slow = True
 
     def rare(self) -> Extras:
         """The record of rare state, made if there is none."""
@@ -164,21 +162,6 @@ class TensorCore(WeakBase):
         if extras is None or extras.counter is None:
             return 0
         return extras.counter.value
-
-
-class _Factory:
-    """How this layer makes Tensors, whose class lies above it."""
-
-    def __init__(self) -> None:
-        self.tensor: Callable[[Any], TensorCore] = TensorCore
-
-
-factory: Final[_Factory] = _Factory()
-
-
-def set_tensor_factory(make: Callable[[Any], TensorCore]) -> None:
-    """Tell the graph how to wrap an array in a Tensor."""
-    factory.tensor = make
 
 
 def raw(grad: Any) -> Any:

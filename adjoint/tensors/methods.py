@@ -3,19 +3,19 @@
 from typing import Any
 
 from adjoint.autograd import entry_points, saved_attributes
-from adjoint.call import dispatch
 from adjoint.creation import factories
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops import attach_all
 from adjoint.tensors import interop, pickling, printing, subclass
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 for _home in (factories, interop, pickling, printing, subclass):
     attach_all(_home)
 saved_attributes.attach_all()
 
-dispatch.operators.from_data = factories.from_data
-dispatch.operators.as_subclass = subclass.as_subclass
+upper.operators.from_data = factories.from_data
+upper.operators.as_subclass = subclass.as_subclass
 
 
 def backward(

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from adjoint.call.context import change_overrides
+from adjoint.call.context import change
 from adjoint.ops.arranging.conversion import alias
 from adjoint.tensors.tensor import Tensor
 
@@ -21,7 +21,7 @@ def _check(kind: Any) -> None:
         )
 
 
-def _instance(kind: Any, array: Any) -> Any:
+def instance(kind: Any, array: Any) -> Any:
     """An instance of a subclass on an array; the subclass's own __init__ is not run."""
     made = Tensor.__new__(kind)
     Tensor.__init__(made, array)
@@ -32,7 +32,7 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     """An instance of cls on the memory of data, without its history."""
     _check(cls)
     data.up_to_date()
-    made = _instance(cls, data.array)
+    made = instance(cls, data.array)
     made.rare().counter = data.counter()
     if require_grad:
         made.requires_grad_()
@@ -46,7 +46,7 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     _check(cls)
     with plain():
         shown = alias(self)
-    made = _instance(cls, shown.array)
+    made = instance(cls, shown.array)
     made.node, made.output_number = shown.node, shown.output_number
     made.needs_grad, made.extras = shown.needs_grad, shown.extras
     if shown.inference:
@@ -57,11 +57,11 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
 @contextlib.contextmanager
 def plain() -> Iterator[None]:
     """Inside, in the calling context, instances of subclasses are treated as plain tensors."""
-    before = change_overrides(False)
+    before = change(overrides=False)
     try:
         yield
     finally:
-        change_overrides(before)
+        change(overrides=before.overrides)
 
 
 def _converted(result: Any, kind: Any) -> Any:

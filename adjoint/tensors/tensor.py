@@ -12,8 +12,9 @@ from adjoint.backends import lookup
 from adjoint.call.context import is_inference_mode_enabled
 from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
-from adjoint.tensors.core import CUT_BY_DETACH, NDARRAY, TensorCore, backend_of, set_tensor_factory
+from adjoint.tensors.core import CUT_BY_DETACH, NDARRAY, TensorCore, backend_of
 from adjoint.tensors.size import Size
+from adjoint.tensors.upper import upper
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -33,7 +34,7 @@ class Tensor(TensorCore):
         super().__init__(array)
         self.prepared = True
         if type(self) is not Tensor:
-            self.special = self.slow = wants_calls(type(self))
+            self.special = wants_calls(type(self))
 
     # ---- what it is ----
 
@@ -200,7 +201,7 @@ class Tensor(TensorCore):
         extras = self.extras
         if extras is not None and extras.base is not None and extras.counter is not None:
             if extras.counter.value != extras.view_version:
-                views.regenerate(self, asked)
+                upper.sharing.regenerate(self, asked)
 
     def current_array(self) -> Any:
         """The array, made anew if it is a view whose library can't share memory."""
@@ -210,13 +211,14 @@ class Tensor(TensorCore):
 
     def overwrite(self, result: Any, name: str) -> "Tensor":
         """Become the result of a call with out=self."""
-        return views.overwrite(self, result, name)
+        shown: Tensor = upper.sharing.overwrite(self, result, name)
+        return shown
 
     def shared(self) -> "Tensor":
         """A tensor without history on the same memory, counting versions together."""
         other = Tensor(self.array)
         other.rare().counter = self.counter()
-        other.inference = other.slow = self.inference
+        other.inference = self.inference
         return other
 
     def detach(self) -> "Tensor":
@@ -225,7 +227,7 @@ class Tensor(TensorCore):
         plain = self.shared()
         if self.needs_grad:
             plain.cut = CUT_BY_DETACH
-        return dispatch.operators.as_subclass(plain, type(self)) if self.special else plain
+        return upper.operators.as_subclass(plain, type(self)) if self.special else plain
 
     def detach_(self) -> "Tensor":
         """Forget how it was made; it becomes a leaf."""
@@ -322,226 +324,166 @@ class Tensor(TensorCore):
     # ---- operators ----
 
     def __add__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.add, self, other)
-        return dispatch.operate(dispatch.operators.add, self, other, other)
+        return upper.calls.binary(upper.operators.add, self, other, True)
 
     def __radd__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.add, other, self)
-        return dispatch.operate(dispatch.operators.add, other, self, other)
+        return upper.calls.binary(upper.operators.add, other, self, True)
 
     def __sub__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.sub, self, other)
-        return dispatch.operate(dispatch.operators.sub, self, other, other)
+        return upper.calls.binary(upper.operators.sub, self, other, True)
 
     def __rsub__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.sub, other, self)
-        return dispatch.operate(dispatch.operators.sub, other, self, other)
+        return upper.calls.binary(upper.operators.sub, other, self, True)
 
     def __mul__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.mul, self, other)
-        return dispatch.operate(dispatch.operators.mul, self, other, other)
+        return upper.calls.binary(upper.operators.mul, self, other, True)
 
     def __rmul__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.mul, other, self)
-        return dispatch.operate(dispatch.operators.mul, other, self, other)
+        return upper.calls.binary(upper.operators.mul, other, self, True)
 
     def __truediv__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.truediv, self, other)
-        return dispatch.operate(dispatch.operators.truediv, self, other, other)
+        return upper.calls.binary(upper.operators.truediv, self, other, True)
 
     def __rtruediv__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.truediv, other, self)
-        return dispatch.operate(dispatch.operators.truediv, other, self, other)
+        return upper.calls.binary(upper.operators.truediv, other, self, True)
 
     def __floordiv__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.floordiv, self, other)
-        return dispatch.operate(dispatch.operators.floordiv, self, other, other)
+        return upper.calls.binary(upper.operators.floordiv, self, other, True)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.floordiv, other, self)
-        return dispatch.operate(dispatch.operators.floordiv, other, self, other)
+        return upper.calls.binary(upper.operators.floordiv, other, self, True)
 
     def __mod__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.remainder, self, other)
-        return dispatch.operate(dispatch.operators.remainder, self, other, other)
+        return upper.calls.binary(upper.operators.remainder, self, other, True)
 
     def __rmod__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.remainder, other, self)
-        return dispatch.operate(dispatch.operators.remainder, other, self, other)
+        return upper.calls.binary(upper.operators.remainder, other, self, True)
 
     def __pow__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.pow, self, other)
-        return dispatch.operate(dispatch.operators.pow, self, other, other)
+        return upper.calls.binary(upper.operators.pow, self, other, True)
 
     def __rpow__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.pow, other, self)
-        return dispatch.operate(dispatch.operators.pow, other, self, other)
+        return upper.calls.binary(upper.operators.pow, other, self, True)
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, (bool, int, float, complex)):
             return NotImplemented
-        return dispatch.operate(dispatch.operators.matmul, self, other, other)
+        return upper.calls.binary(upper.operators.matmul, self, other, True)
 
     def __rmatmul__(self, other: Any) -> Any:
         if isinstance(other, (bool, int, float, complex)):
             return NotImplemented
-        return dispatch.operate(dispatch.operators.matmul, other, self, other)
+        return upper.calls.binary(upper.operators.matmul, other, self, True)
 
     def __and__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.bitwise_and, self, other)
-        return dispatch.operate(dispatch.operators.bitwise_and, self, other, other)
+        return upper.calls.binary(upper.operators.bitwise_and, self, other, True)
 
     def __rand__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.bitwise_and, other, self)
-        return dispatch.operate(dispatch.operators.bitwise_and, other, self, other)
+        return upper.calls.binary(upper.operators.bitwise_and, other, self, True)
 
     def __or__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.bitwise_or, self, other)
-        return dispatch.operate(dispatch.operators.bitwise_or, self, other, other)
+        return upper.calls.binary(upper.operators.bitwise_or, self, other, True)
 
     def __ror__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.bitwise_or, other, self)
-        return dispatch.operate(dispatch.operators.bitwise_or, other, self, other)
+        return upper.calls.binary(upper.operators.bitwise_or, other, self, True)
 
     def __xor__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.bitwise_xor, self, other)
-        return dispatch.operate(dispatch.operators.bitwise_xor, self, other, other)
+        return upper.calls.binary(upper.operators.bitwise_xor, self, other, True)
 
     def __rxor__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.bitwise_xor, other, self)
-        return dispatch.operate(dispatch.operators.bitwise_xor, other, self, other)
+        return upper.calls.binary(upper.operators.bitwise_xor, other, self, True)
 
     def __lshift__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.lshift, self, other)
-        return dispatch.operate(dispatch.operators.lshift, self, other, other)
+        return upper.calls.binary(upper.operators.lshift, self, other, True)
 
     def __rlshift__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.lshift, other, self)
-        return dispatch.operate(dispatch.operators.lshift, other, self, other)
+        return upper.calls.binary(upper.operators.lshift, other, self, True)
 
     def __rshift__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.rshift, self, other)
-        return dispatch.operate(dispatch.operators.rshift, self, other, other)
+        return upper.calls.binary(upper.operators.rshift, self, other, True)
 
     def __rrshift__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.rshift, other, self)
-        return dispatch.operate(dispatch.operators.rshift, other, self, other)
+        return upper.calls.binary(upper.operators.rshift, other, self, True)
 
     def __iadd__(self, other: Any) -> Any:
-        return dispatch.operators.add_(self, other) if can_operate(other) else NotImplemented
+        return upper.operators.add_(self, other) if can_operate(other) else NotImplemented
 
     def __isub__(self, other: Any) -> Any:
-        return dispatch.operators.sub_(self, other) if can_operate(other) else NotImplemented
+        return upper.operators.sub_(self, other) if can_operate(other) else NotImplemented
 
     def __imul__(self, other: Any) -> Any:
-        return dispatch.operators.mul_(self, other) if can_operate(other) else NotImplemented
+        return upper.operators.mul_(self, other) if can_operate(other) else NotImplemented
 
     def __itruediv__(self, other: Any) -> Any:
-        return dispatch.operators.truediv_(self, other) if can_operate(other) else NotImplemented
+        return upper.operators.truediv_(self, other) if can_operate(other) else NotImplemented
 
     def __ifloordiv__(self, other: Any) -> Any:
-        return dispatch.operators.floordiv_(self, other) if can_operate(other) else NotImplemented
+        return upper.operators.floordiv_(self, other) if can_operate(other) else NotImplemented
 
     def __imod__(self, other: Any) -> Any:
-        return dispatch.operators.remainder_(self, other) if can_operate(other) else NotImplemented
+        return upper.operators.remainder_(self, other) if can_operate(other) else NotImplemented
 
     def __ipow__(self, other: Any) -> Any:
-        return dispatch.operators.pow_(self, other) if can_operate(other) else NotImplemented
+        return upper.operators.pow_(self, other) if can_operate(other) else NotImplemented
 
     def __iand__(self, other: Any) -> Any:
-        function = dispatch.operators.bitwise_and_
+        function = upper.operators.bitwise_and_
         return function(self, other) if can_operate(other) else NotImplemented
 
     def __ior__(self, other: Any) -> Any:
-        function = dispatch.operators.bitwise_or_
+        function = upper.operators.bitwise_or_
         return function(self, other) if can_operate(other) else NotImplemented
 
     def __ixor__(self, other: Any) -> Any:
-        function = dispatch.operators.bitwise_xor_
+        function = upper.operators.bitwise_xor_
         return function(self, other) if can_operate(other) else NotImplemented
 
     def __ilshift__(self, other: Any) -> Any:
-        return dispatch.operators.lshift_(self, other) if can_operate(other) else NotImplemented
+        return upper.operators.lshift_(self, other) if can_operate(other) else NotImplemented
 
     def __irshift__(self, other: Any) -> Any:
-        return dispatch.operators.rshift_(self, other) if can_operate(other) else NotImplemented
+        return upper.operators.rshift_(self, other) if can_operate(other) else NotImplemented
 
     def __eq__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.eq, self, other)
-        return dispatch.operate(dispatch.operators.eq, self, other, other)
+        return upper.calls.binary(upper.operators.eq, self, other, True)
 
     def __ne__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.ne, self, other)
-        return dispatch.operate(dispatch.operators.ne, self, other, other)
+        return upper.calls.binary(upper.operators.ne, self, other, True)
 
     def __lt__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.lt, self, other)
-        return dispatch.operate(dispatch.operators.lt, self, other, other)
+        return upper.calls.binary(upper.operators.lt, self, other, True)
 
     def __le__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.le, self, other)
-        return dispatch.operate(dispatch.operators.le, self, other, other)
+        return upper.calls.binary(upper.operators.le, self, other, True)
 
     def __gt__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.gt, self, other)
-        return dispatch.operate(dispatch.operators.gt, self, other, other)
+        return upper.calls.binary(upper.operators.gt, self, other, True)
 
     def __ge__(self, other: Any) -> Any:
-        if isinstance(other, Tensor) or type(other) is float or type(other) is int:
-            return dispatch.binary(dispatch.operators.ge, self, other)
-        return dispatch.operate(dispatch.operators.ge, self, other, other)
+        return upper.calls.binary(upper.operators.ge, self, other, True)
 
     def __hash__(self) -> int:
         return id(self)
 
     def __neg__(self) -> Any:
-        return dispatch.unary(dispatch.operators.neg, self)
+        return upper.calls.unary(upper.operators.neg, self)
 
     def __pos__(self) -> Any:
-        return dispatch.unary(dispatch.operators.positive, self)
+        return upper.calls.unary(upper.operators.positive, self)
 
     def __abs__(self) -> Any:
-        return dispatch.unary(dispatch.operators.abs, self)
+        return upper.calls.unary(upper.operators.abs, self)
 
     def __invert__(self) -> Any:
         if category_of(self.array.dtype) >= FLOAT:
             raise TypeError(f"~ is defined on integer and boolean tensors, not {self.dtype.name}")
-        return dispatch.operators.bitwise_not(self)
+        return upper.operators.bitwise_not(self)
 
     def __getitem__(self, index: Any) -> Any:
-        return dispatch.operators.getitem(self, index)
+        return upper.operators.getitem(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        dispatch.operators.setitem_(self, index, value)
+        upper.operators.setitem_(self, index, value)
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("elements of a Tensor can't be deleted; pick those to keep by indexing")
@@ -609,7 +551,7 @@ class Tensor(TensorCore):
     def __iter__(self) -> Iterator[Any]:
         if self.array.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(dispatch.operators.unbind(self))
+        return iter(upper.operators.unbind(self))
 
     def __contains__(self, element: Any) -> bool:
         if not can_operate(element):
@@ -629,7 +571,7 @@ def legacy_array(value: Any, sizes: tuple[Any, ...]) -> Any:
     backend = lookup(type(value))
     if backend is not None and not sizes:
         return backend.asarray(value)
-    return dispatch.operators.from_data(value, sizes)
+    return upper.operators.from_data(value, sizes)
 
 
 def wants_calls(kind: Any) -> bool:
@@ -642,8 +584,4 @@ def plain(array: Any) -> TensorCore:
     return Tensor(array)
 
 
-set_tensor_factory(plain)
-
-# Last, because calls, views and Tensor need one another: these two find the class made.
-import adjoint.call.dispatch as dispatch  # noqa: E402
-import adjoint.tensors.views as views  # noqa: E402
+upper.tensor = plain

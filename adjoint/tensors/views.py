@@ -8,10 +8,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import adjoint.call.dispatch as dispatch
-from adjoint.autograd import intermediates
-from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import (
     ANY_DEPTH,
+    USER,
     Node,
     SavedItem,
     broadcasts_to,
@@ -22,17 +21,10 @@ from adjoint.autograd.node import (
 )
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.context import (
-    DEFAULT,
-    ambient,
-    change_grad_enabled,
-    is_grad_enabled,
-    overrides_enabled,
-    switchboard,
-)
+from adjoint.call.context import change_grad_enabled, current, is_grad_enabled
 from adjoint.call.errors import complaint
 from adjoint.call.promotion import common_backend, promoted, unwrapped
-from adjoint.call.record import needs, pack_all, record
+from adjoint.call.record import needs, pack_all, record, settle
 from adjoint.dtypes import can_cast, from_numpy_dtype
 from adjoint.tensors.core import (
     CUSTOM_VIEW,
@@ -44,10 +36,10 @@ from adjoint.tensors.core import (
     TensorCore,
     VersionCounter,
     backend_of,
-    factory,
     is_floating,
 )
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import Sharing, upper
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -125,7 +117,7 @@ def check_inplace(
     a gradient.
     """
     recording = is_grad_enabled()
-    if target.inference and not ambient().inference:
+    if target.inference and not current().inference:
         raise RuntimeError(
             f"{op_name}(): Inplace update to inference tensor outside InferenceMode is not "
             "allowed. Clone it first to get a normal tensor."
@@ -182,18 +174,20 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     target: Tensor = values[0]
     if op.mutate is not None and mutate_plainly(op, values):
         return target
-    if switchboard.unusual:
-        watchers = ambient().watchers
-        if watchers:
-            return dispatch.watched(function or op.changer, values, watchers)
+    settings = current()
+    if settings.watchers:
+        return dispatch.watched(function or op.changer, values, settings)
     tensors = dispatch.tensors_in(values)
     for tensor in tensors:
-        if tensor.special and overrides_enabled():
+        if tensor.special and settings.overrides:
             return dispatch.override(op, function or op.changer, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
     if op.view:
         return become_view(op, values, target)
+    given = values
+    if op.dims:
+        values = op.counted_from_end(values)
     recording = is_grad_enabled() and any(needs(v) for v in values)
     check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs))
     backend = common_backend(op, tensors)
@@ -206,11 +200,11 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     if op.aligned:
         refuse_partial_overlap(op.name + "_", target, tensors)
     before_change(target)
-    write_result(op, values, target, backend)
+    write_result(op, values, given, target, backend)
     if before is None:
         target.counter().bump()
-        if intermediates.tracking.used:
-            intermediates.extend(op, values, [target])
+        if settings.intermediates is not None:
+            settings.intermediates.extend(op, values, [target])
     else:
         # As another operand the target is found changed in backward, as in PyTorch.
         rest = [alias_of(target, False) if v is target else v for v in values[1:]]
@@ -234,20 +228,20 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     False, and nothing is touched, if the call is not of this kind.
     """
     target = values[0]
-    if not isinstance(target, Tensor) or target.slow or (target.needs_grad and is_grad_enabled()):
+    settings = current()
+    if not settings.plain or not isinstance(target, Tensor):
+        return False
+    if target.special or target.inference or (target.needs_grad and settings.grad_enabled):
         return False
     spec = target.spec()
     extras = target.extras
     if not spec.short or (extras is not None and extras.base is not None):
         return False
-    settings = ambient()
-    if settings is not DEFAULT and not settings.only_grad_mode():
-        return False
     arrays: list[Any] = []
     for value in values[1:]:
         if isinstance(value, Tensor):
             theirs = value.extras
-            if value.slow or (value.needs_grad and settings.grad_enabled):
+            if value.special or (value.needs_grad and settings.grad_enabled):
                 return False
             if theirs is not None and theirs.base is not None:
                 return False
@@ -263,12 +257,10 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     if not flags.c_contiguous or not flags.writeable:
         return False
     try:
-        op.mutate(target.array, *arrays)
+        op.mutate(dispatch.NUMPY, target.array, *arrays)
     except Exception as error:
-        raise complaint(op, [target.array, *arrays], error) from None
+        raise complaint(op, [target.array, *arrays], error)
     target.counter().bump()
-    if intermediates.tracking.used:
-        intermediates.extend(op, values, [target])
     return True
 
 
@@ -310,21 +302,24 @@ def refuse_partial_overlap(name: str, target: Tensor, tensors: list[Tensor]) -> 
             )
 
 
-def write_result(op: "Op", values: list[Any], target: Tensor, backend: Any) -> None:
-    """Compute an op into the memory of its first argument."""
+def write_result(
+    op: "Op", values: list[Any], given: list[Any], target: Tensor, backend: Any
+) -> None:
+    """Compute an op into the memory of its first argument; errors name arguments as `given`."""
     raw_values = [unwrapped(value) for value in values]
     arrays = promoted(op, values, raw_values, backend)
     try:
         if op.mutate is not None and backend.mutable and arrays[0] is target.array:
-            op.mutate(target.array, *arrays[1:])
+            op.mutate(backend.xp, target.array, *arrays[1:])
             return
-        if op.fast_arity and type(target.array) is NDARRAY and arrays[0] is target.array:
+        short = op.lane in (dispatch.UNARY, dispatch.BINARY)
+        if short and type(target.array) is NDARRAY and arrays[0] is target.array:
             if all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :])):
                 op.direct(*arrays[: op.required], out=target.array)
                 return
         out = dispatch.run_forward(op, backend.xp, arrays)
     except Exception as error:
-        raise complaint(op, arrays, error) from None
+        raise complaint(op, dispatch.as_given(op, arrays, given), error)
     if isinstance(out, (tuple, list)):
         raise RuntimeError(f"{op.name}_(): an op with several results has no in-place form")
     out = backend.asarray(out)
@@ -372,7 +367,7 @@ def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
     base and piece are raw arrays, or both Tensors, which records the work.
     """
     recorded = isinstance(piece, TensorCore)
-    start: Any = factory.tensor(base.array if isinstance(base, TensorCore) else base)
+    start: Any = upper.tensor(base.array if isinstance(base, TensorCore) else base)
     start.needs_grad = True
     before = change_grad_enabled(True)
     try:
@@ -411,11 +406,7 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
     counter.bump()
     if node is not None:
         made = rebase(target, node, 0)
-        settings = ambient()
-        if settings.node_hooks:
-            attach_region_hooks(made, settings.node_hooks)
-        if settings.anomaly is not None:
-            settings.anomaly.note(made)
+        settle(made, current())
 
 
 def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
@@ -430,9 +421,9 @@ def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
     node.watch(0, counter)
     node.result_version = counter.value + 1
     changed.rare().counter = counter
-    settings = ambient()
-    if settings.saved_hooks:
-        pack_all(node, settings.saved_hooks, [changed])
+    pairs = current().saved_hooks
+    if pairs:
+        pack_all(node, pairs, [changed])
         if node.packed:
             node.result.version = node.result_version
     return node
@@ -520,7 +511,8 @@ class CopySlices(Node):
         self.steps = steps
         self.step = step
         self.position = position  # of the view among the inputs of step
-        self.runs_user_code = step.runs_user_code
+        if step.lane == USER:
+            self.lane = USER
         self.code, self.instruction = step.code, step.instruction
         self.module_call = step.module_call
         self.spec = base.spec()
@@ -588,3 +580,16 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     store(name, target, value, backend)
     target.counter().bump()
     return target
+
+
+class _Sharing(Sharing):
+    """Views, for Tensor's methods."""
+
+    def regenerate(self, view: Any, asked: bool) -> None:
+        regenerate(view, asked)
+
+    def overwrite(self, target: Any, result: Any, name: str) -> Any:
+        return overwrite(target, result, name)
+
+
+upper.sharing = _Sharing()

@@ -9,9 +9,10 @@ import weakref
 import pytest
 
 import adjoint
-from adjoint.autograd import Function, grad, intermediates
+from adjoint.autograd import Function, grad
 from adjoint.autograd.function import FunctionCtx, InplaceFunction, once_differentiable
 from adjoint.autograd.graph import Node, saved_tensors_hooks
+from adjoint.call import context
 
 
 def leaf(*values):
@@ -125,7 +126,7 @@ class TestSavedIntermediates:
 
         with pytest.raises(ValueError, match="no"):
             Save.apply(leaf(1.0), fail)
-        assert intermediates.current() is None
+        assert context.current().intermediates is None
         assert adjoint.is_grad_enabled()
 
 

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 import adjoint
+from adjoint.call import context
 
 
 @pytest.fixture
@@ -176,3 +177,101 @@ class TestInferenceMode:
             assert (x * 2).requires_grad
         with adjoint.inference_mode(), adjoint.inference_mode(False):
             assert (x * 2).requires_grad
+
+
+class TestSettingsBelongToTheContext:
+    """What a task or a thread sets, no other sees: not even that something was set."""
+
+    def test_a_task_that_enables_recording_changes_no_later_no_grad(self, x):
+        async def enable():
+            adjoint.set_grad_enabled(True)
+
+        async def main():
+            with adjoint.no_grad():
+                await asyncio.create_task(enable())
+                return (x * 2).requires_grad
+
+        assert asyncio.run(main()) is False
+        with adjoint.no_grad():
+            assert not (x * 2).requires_grad
+
+    def test_a_child_inside_enable_grad_leaves_its_parent_unrecorded(self, x):
+        async def child(entered, leave):
+            with adjoint.enable_grad():
+                entered.set()
+                await leave.wait()
+                return (x * 2).requires_grad
+
+        async def main():
+            entered, leave = asyncio.Event(), asyncio.Event()
+            with adjoint.no_grad():
+                task = asyncio.create_task(child(entered, leave))
+                await entered.wait()
+                seen = (x * 2).requires_grad
+                leave.set()
+                return seen, await task
+
+        assert asyncio.run(main()) == (False, True)
+
+    @pytest.mark.parametrize("leave", [adjoint.set_grad_enabled, adjoint.inference_mode])
+    def test_a_thread_that_ends_in_another_mode_leaves_nothing_behind(self, leave):
+        def run():
+            manager = leave(leave is adjoint.inference_mode)
+            manager.__enter__()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        assert context.current() is context.DEFAULT
+
+    @pytest.mark.parametrize("mode", [adjoint.no_grad, adjoint.inference_mode])
+    def test_modes_take_the_short_form(self, mode):
+        with mode():
+            assert context.current().plain
+
+    def test_many_threads_in_many_modes(self, x):
+        modes = [adjoint.no_grad, adjoint.enable_grad, adjoint.inference_mode]
+        wrong = []
+
+        def run(start):
+            for i in range(300):
+                mode = modes[(start + i) % 3]
+                with mode():
+                    made = (x * 2).requires_grad
+                if made != (mode is adjoint.enable_grad) or not (x * 2).requires_grad:
+                    wrong.append((start, i))
+
+        threads = [threading.Thread(target=run, args=(start,)) for start in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+
+    def test_a_setting_that_is_none_is_refused(self):
+        with pytest.raises(TypeError, match="no settings of a context: colour"):
+            context.change(colour=1)
+        assert context.current() is context.DEFAULT
+
+
+@pytest.mark.parametrize("mode", [adjoint.no_grad, adjoint.inference_mode])
+def test_short_calls_are_those_of_the_general_path(mode, x):
+    """On plain tensors, numbers and views: values, history, and why there is none."""
+    y = adjoint.tensor([3.0, 4.0])
+    with mode():
+        results = [x * y, x * 2, 2 - y, y[:1] * x[:1], x.exp(), (x.detach() + y), x < y]
+    for result, values in zip(
+        results, ([3, 8], [2, 4], [-1, -2], [3], [2.7183, 7.3891], [4, 6], [1, 1]), strict=True
+    ):
+        assert result.tolist() == pytest.approx(values, abs=1e-4)
+        assert not result.requires_grad and result.grad_fn is None
+        assert result.is_inference() is (mode is adjoint.inference_mode)
+    assert mode.__name__ in str(adjoint.explain(results[0]))
+
+
+def test_an_inference_tensor_is_not_kept_by_the_short_form(x):
+    with adjoint.inference_mode():
+        constant = adjoint.ones(2) * 2
+    with pytest.raises(RuntimeError, match="cannot be saved for backward"):
+        x * constant
+    assert (x + constant).requires_grad  # which keeps neither

@@ -475,7 +475,7 @@ def test_a_profile_ends_with_its_block(profiler):
     count = len(run.function_events)
     program()
     assert len(run.function_events) == count > 0
-    assert profiler.ambient().observers == ()
+    assert profiler.current().observers == ()
 
 
 def test_a_profile_runs_once(profiler):

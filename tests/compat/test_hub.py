@@ -29,7 +29,7 @@ def test_files_are_kept_below_torch_s_home(home, monkeypatch):
 
 
 def test_another_folder_can_be_chosen(tmp_path, monkeypatch):
-    from adjoint.compat import hub as own
+    from adjoint.compat.torch_tree import hub as own
 
     monkeypatch.setattr(own, "_chosen", {})
     hub.set_dir(tmp_path)

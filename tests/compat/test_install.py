@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from adjoint.compat import serialising
+from adjoint.compat.torch_tree import serialization
 from tests.interpreter import fresh_python
 
 PROGRAM = """
@@ -73,7 +73,7 @@ def test_what_a_program_saves_can_be_loaded_with_and_without_install(tmp_path):
         "print(torch.load('saved')['x'].tolist())\n"
     )
     assert fresh_python("-m", "adjoint", "run", "saves.py", cwd=tmp_path) == "[0.0, 1.0, 2.0]\n"
-    assert serialising.load(tmp_path / "saved")["w"].tolist() == [0.0, 1.0, 2.0]
+    assert serialization.load(tmp_path / "saved")["w"].tolist() == [0.0, 1.0, 2.0]
 
 
 def test_the_status_of_a_script_is_that_of_the_process(tmp_path):

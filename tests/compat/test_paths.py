@@ -7,7 +7,7 @@ import pytest
 
 import adjoint
 import adjoint.compat.torch as compat
-from adjoint.compat import paths, spellings
+from adjoint.compat import methods, paths
 from adjoint.compat.missing_names import MissingNameError
 from adjoint.nn import functional
 
@@ -31,14 +31,48 @@ def test_every_path_can_be_imported_and_listed(path):
 
 
 @pytest.mark.parametrize("home", sorted({home for homes in paths.PATHS.values() for home in homes}))
-def test_compat_s_own_homes_exist(home):
-    if home.startswith("adjoint.compat"):
-        importlib.import_module(home)
+def test_what_answers_a_path_exists(home):
+    importlib.import_module(home)
+
+
+def test_a_module_of_the_tree_answers_first():
+    assert paths.PATHS["utils.benchmark"] == ("adjoint.compat.torch_tree.utils.benchmark",)
+    assert paths.PATHS["nn.utils.prune"] == (
+        "adjoint.compat.torch_tree.nn.utils.prune",
+        "adjoint.nn.utils.prune",
+    )
 
 
 def test_paths_have_parents():
-    for path in (*paths.PATHS, *spellings.SPELLINGS):
+    for path in paths.PATHS:
         assert path.rpartition(".")[0] in paths.PATHS, path
+
+
+def test_paths_are_listed_once():
+    assert len(set(paths.SAME)) == len(paths.SAME)
+    for path in paths.SAME:
+        assert f"adjoint.{path}".rstrip(".") not in paths.ELSEWHERE.get(path, ())
+
+
+@pytest.mark.parametrize("path", ["torch", "nn.functional.torch", "autograd.torch"])
+def test_modules_have_torch_itself(path):
+    module = compat
+    for name in path.split("."):
+        module = getattr(module, name)
+    assert module is compat
+
+
+def test_members_that_would_be_dropped_are_refused():
+    class Kind:
+        there = 1
+
+    with pytest.raises(TypeError, match="Kind has already a member there"):
+        methods.give(Kind, {"there": 2})
+    with pytest.raises(TypeError, match="Kind has no member new"):
+        methods.give(Kind, {"new": 2}, replacing=True)
+    methods.give(Kind, {"there": 2}, replacing=True)
+    methods.give(Kind, {"new": 3})
+    assert (Kind.there, Kind.new) == (2, 3)
 
 
 def test_modules_of_adjoint_s_that_torch_has_not_are_hidden():

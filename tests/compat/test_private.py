@@ -6,7 +6,7 @@ import logging
 import pytest
 
 import adjoint.compat.torch as compat
-from adjoint.compat.graph_nodes import DelayedError, UndefinedGrad
+from adjoint.compat.torch_tree._C._functions import DelayedError, UndefinedGrad
 
 
 def leaf(*values):

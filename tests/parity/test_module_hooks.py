@@ -79,8 +79,7 @@ def note(log, label, answer=None):
 
 
 def gradients(*leaves):
-    """Their gradients; that of a leaf nothing has reached may be None or zeros."""
-    return [(0.0, 0.0) if leaf.grad is None else plain(leaf.grad) for leaf in leaves]
+    return [plain(leaf.grad) for leaf in leaves]
 
 
 def dressed(lib, log, module):
@@ -381,7 +380,11 @@ ANSWERS = {
     "too few": lambda lib, g: g[:-1],
     "another shape": lambda lib, g: tuple(lib.ones(7, dtype=lib.float64) for x in g),
     "numbers": lambda lib, g: (5,) * len(g),
+    "another type": lambda lib, g: tuple(None if x is None else x.float() for x in g),
 }
+
+
+REFUSED_AT_ONCE = ("another shape", "numbers", "another type")  # in PyTorch by the engine, later
 
 
 @pytest.mark.parametrize("kind", ["full_backward_hook", "full_backward_pre_hook"])
@@ -394,11 +397,47 @@ def test_what_a_backward_hook_may_answer(case, kind):
 
         module = module_of(lib, forward)
         getattr(module, f"register_{kind}")(lambda m, g, *rest: ANSWERS[case](lib, g))
-        if case not in ("another shape", "numbers"):  # refused at once here, by the engine there
+        if case not in REFUSED_AT_ONCE:
             getattr(module, f"register_{kind}")(note(log, "next"))
         a, b = leaf(lib, 1.0, 2.0), leaf(lib, 5.0, 6.0)
         one, two = module(a, b)
         (one + two).sum().backward()
+        log.append(gradients(a, b))
+
+
+def cut(lib, x):
+    """The same values, whose backward answers no gradient."""
+
+    class Cut(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    return Cut.apply(x)
+
+
+NO_GRADIENT = {
+    "of either": lambda lib, one, two: cut(lib, one) + cut(lib, two),
+    "of the second": lambda lib, one, two: one + cut(lib, two),
+    "of the second, unused": lambda lib, one, two: one,
+}
+
+
+@pytest.mark.parametrize("kind", ["full_backward_hook", "full_backward_pre_hook"])
+@pytest.mark.parametrize("answer", ["None", "Nones", "ones"])
+@pytest.mark.parametrize("case", NO_GRADIENT, ids=str)
+def test_outputs_without_gradient(case, answer, kind):
+    @both
+    def scenario(lib, log):
+        answers = {**ANSWERS, "ones": lambda lib, g: tuple(lib.ones(2).double() for _ in g)}
+        module = dressed(lib, log, module_of(lib, lambda m, a, b: (a * 2, b * 3)))
+        getattr(module, f"register_{kind}")(lambda m, g, *rest: answers[answer](lib, g))
+        a, b = leaf(lib, 1.0, 2.0), leaf(lib, 5.0, 6.0)
+        NO_GRADIENT[case](lib, *module(a * 1, b * 1)).sum().backward()
         log.append(gradients(a, b))
 
 
@@ -531,18 +570,20 @@ def test_hook_that_raises():
             module(x).sum().backward()
 
 
-def test_views_that_are_changed_in_place_are_refused():
+VIEWS = {
+    "of the input, inside": lambda m, x: x.relu_(),
+    "of the input": lambda m, x: x.view(-1),
+    "of what it made": lambda m, x: (x * 2).view(-1),
+}
+
+
+@pytest.mark.parametrize("case", VIEWS, ids=str)
+def test_views_that_are_changed_in_place_are_refused(case):
     @both
     def scenario(lib, log):
-        for inside in (True, False):
-            module = module_of(lib, lambda m, x: x.relu_() if inside else x.view(-1))  # noqa: B023
-            module.register_full_backward_hook(note(log, "backward"))
-            try:
-                out = module((leaf(lib, 1.0, 2.0) * 2).view(2, 1))
-                if not inside:
-                    out.relu_()
-            except RuntimeError as error:
-                log.append(type(error).__name__)
+        module = module_of(lib, VIEWS[case])
+        module.register_full_backward_hook(note(log, "backward"))
+        module((leaf(lib, 1.0, 2.0) * 2).view(2, 1)).relu_()
 
 
 def test_leaf_changed_in_place_is_refused():

@@ -56,6 +56,17 @@ _of("hardshrink", "nn.functional.hardshrink", {"lambd": 1.0}, kinks=(-0.5, 0.5, 
 _of("logsigmoid", "nn.functional.logsigmoid")
 
 
+@samples("silu_back")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    slope, x = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
+    yield Sample((slope + 1j * rng.normal(size=(2, 3)), x + 1j * rng.normal(size=(2, 3))))
+
+
+@samples("gelu_back")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(2, 3)), rng.normal(size=(2, 3))), {"approximate": "tanh"})
+
+
 @samples("sigmoid")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
     for x in _shapes(rng):

@@ -40,6 +40,16 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(1,)), 3, 2), torch=mask, differentiate=False)
 
 
+@samples("score_slope")
+def _(rng: Generator) -> Iterator[Sample]:
+    def by_scores(slope: Any, value: Any, mean: Any, weights: Any) -> Any:
+        return (slope @ value.mT - (slope * mean).sum(-1, keepdim=True)) * weights
+
+    slope, mean = rng.normal(size=(2, 3, 2)), rng.normal(size=(2, 3, 2))
+    value, weights = rng.normal(size=(2, 4, 2)), rng.normal(size=(2, 3, 4))
+    yield Sample((slope, value, mean, weights), torch=by_scores)
+
+
 @samples("attend")
 def _(rng: Generator) -> Iterator[Sample]:
     def attention(query: Any, key: Any, value: Any, mask: Any, scale: float, causal: bool) -> Any:

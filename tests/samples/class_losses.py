@@ -122,6 +122,19 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample(call, torch=slope)
 
 
+def turn(direction: Any, x: Any, target: Any, ignored: int = -100) -> Any:
+    """class_turn in PyTorch, differentiable as well."""
+    kept = (target != ignored).to(x.dtype)
+    shares, weighted = x.softmax(1), direction * (kept / kept.sum())[:, None]
+    return shares * (weighted - (weighted * shares).sum(1, keepdim=True))
+
+
+@samples("class_turn")
+def _(rng: Generator) -> Iterator[Sample]:
+    for call in class_calls(rng):
+        yield Sample((rng.normal(size=call[0].shape), *call), torch=turn)
+
+
 # ---- margins ----
 
 

@@ -234,8 +234,14 @@ def _(rng: Generator) -> Iterator[Sample]:
 
 @samples("turned_product")
 def _(rng: Generator) -> Iterator[Sample]:
-    for real in (True, False):
-        a, b = rng.normal(size=(4, 3)), rng.normal(size=(4, 2))
-        if not real:
-            a, b = a + 1j * rng.normal(size=a.shape), b + 1j * rng.normal(size=b.shape)
-        yield Sample((a, b), torch=lambda a, b: a.T @ b)
+    yield Sample((rng.normal(size=(4, 3)), rng.normal(size=(4, 2))), torch=lambda a, b: a.T @ b)
+    yield Sample((complex_normal(rng, 4, 3), complex_normal(rng, 4, 2)), torch=lambda a, b: a.T @ b)
+
+
+@samples("rows_product")
+def _(rng: Generator) -> Iterator[Sample]:
+    for few in (4, 65):  # NumPy's product of so many rows goes another way
+        yield Sample(
+            (rng.normal(size=(few, 3)), rng.normal(size=(2, 3))), torch=lambda a, b: a @ b.T
+        )
+    yield Sample((complex_normal(rng, 4, 3), complex_normal(rng, 2, 3)), torch=lambda a, b: a @ b.T)

@@ -88,6 +88,29 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((distinct(rng, 1, 2, 4, 5), *POOL), torch=places)
 
 
+@samples("max_pool_back")
+def _(rng: Generator) -> Iterator[Sample]:
+    def back(pooled: Any, images: Any, *layout: Any) -> Any:
+        import torch
+
+        leaf = images.detach().requires_grad_()
+        (found,) = torch.autograd.grad(_pool2d(leaf, *layout), leaf, pooled, create_graph=True)
+        return found + 0 * images
+
+    yield Sample((rng.normal(size=(1, 2, 3, 3)), distinct(rng, 1, 2, 4, 5), *POOL), torch=back)
+    apart = ((2, 2), (2, 2), ((0, 0),) * 2, (1, 1))
+    yield Sample((rng.normal(size=(2, 1, 2, 2)), distinct(rng, 2, 1, 4, 4), *apart), torch=back)
+
+
+@samples("unpooled")
+def _(rng: Generator) -> Iterator[Sample]:
+    def scattered(input: Any, places: Any, size: int) -> Any:
+        return input.new_zeros(*input.shape[:2], size).scatter(2, places, input)
+
+    places = np.array([[[1, 2], [0, 3]]])
+    yield Sample((rng.normal(size=(1, 2, 2)), places, 5), torch=scattered)
+
+
 @samples("max_unpool1d")
 def _(rng: Generator) -> Iterator[Sample]:
     path = PATH + "max_unpool1d"

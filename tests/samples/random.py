@@ -34,6 +34,17 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((x, 1.0, True))
 
 
+@samples("dropout_mask")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    def masked(x: Any, p: float, scale: float = 1.0, channels: bool = False) -> Any:
+        return (x[:, :, :1] if channels else x).detach() * 0 + (scale if p == 0 else 0)
+
+    x = rng.normal(size=(2, 3, 4))
+    yield Sample((x, 0.0, 2.0), torch=masked)
+    yield Sample((x, 1.0), torch=masked)
+    yield Sample((x, 0.5, 2.0, True), torch=masked, compare_values=False)
+
+
 # ---- drawn at random: only shapes and data types are compared ----
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd.graph import saved_tensors_hooks
-from adjoint.call.context import ambient
+from adjoint.call.context import current
 from adjoint.utils.checkpoint import (
     CheckpointError,
     CheckpointPolicy,
@@ -559,7 +559,7 @@ def test_contexts_of_policies_leave_nothing_active():
     x = leaf(3)
     with pytest.raises(RuntimeError, match="shape"):
         selective([adjoint.exp])(lambda x: x.reshape(7), x)
-    assert ambient().watchers == ()
+    assert current().watchers == ()
 
 
 def test_policies_see_in_place_forms():

@@ -132,7 +132,7 @@ def _plain(grad: Any, kind: Any) -> bool:
         type(array) is NDARRAY
         and array.dtype == kind
         and array.flags.c_contiguous
-        and not grad.slow
+        and not (grad.special or grad.inference)
     )
 
 

@@ -17,6 +17,7 @@ from adjoint.autograd.grad_mode import no_grad
 from adjoint.nn.containers import ModuleDict, ModuleList
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
+from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import Tensor
 
 # Inside cached(): the values computed so far, by the module's id and the name. It keeps the
@@ -52,7 +53,7 @@ class ParametrizationList(ModuleList):
             start = _inverted(self, original)
         self.is_tensor = isinstance(start, Tensor)
         self.ntensors = 1 if self.is_tensor else len(start)
-        before = original.array
+        before = concrete(original)
         if self.is_tensor:
             self._start_from_one(original, start)
         else:

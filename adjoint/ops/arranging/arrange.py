@@ -167,7 +167,7 @@ def repeated_index(xp: Any, repeats: Array, size: Any = None) -> Array:
         counts = xp.broadcast_to(counts, (size,))
     if size is not None and counts.shape[0] != size:
         raise RuntimeError(f"{counts.shape[0]} repeats for a dimension of size {size}")
-    if xp.library.__name__ == "numpy" and counts.size and counts.min() < 0:
+    if xp.readable() and counts.size and counts.min() < 0:
         raise RuntimeError("repeats must not be negative")
     return xp.repeat(xp.arange(counts.shape[0]), counts)
 

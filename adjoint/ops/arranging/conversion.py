@@ -1,12 +1,13 @@
 """Copies and conversions: clone, to, contiguous, data types; questions about memory and type."""
 
+import math
 from typing import Any
 
 from adjoint.backends import backend_for, backend_of
-from adjoint.backends.numpy import numpy_backend
-from adjoint.call import dispatch
+from adjoint.backends.numpy import host
 from adjoint.device import device, device as as_device
 from adjoint.dtypes import (
+    NumpyDtype,
     as_dtype,
     bfloat16,
     bool_,
@@ -29,7 +30,9 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, general, linear
+from adjoint.tensors.concrete import concrete, memory_of
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace
 
 
@@ -72,14 +75,8 @@ def _copied(xp: Any, input: Any, target: Any, order: Any) -> Any:
     if rank is not None:
         if input.ndim != rank:
             raise RuntimeError(f"required rank {rank} tensor to use {order.name} format")
-        inner = _copied(xp, xp.moveaxis(input, 1, -1), target, contiguous_format)
-        return xp.moveaxis(inner, -1, 1)
-    if not hasattr(input, "strides"):  # a library with a single order
-        return xp.array(input, dtype=target)
-    # A repeated dimension (of stride 0) has no place of its own in memory to preserve.
-    if order is contiguous_format or 0 in input.strides:
-        return xp.array(input, dtype=target, order="C")
-    return xp.array(input) if target is None else input.astype(target)
+        return xp.moveaxis(xp.copied(xp.moveaxis(input, 1, -1), target, ordered=True), -1, 1)
+    return xp.copied(input, target, ordered=order is contiguous_format)
 
 
 @linear(input=lambda grad: grad, numpy="copy")
@@ -115,7 +112,7 @@ def _check_source(array: Any, source: Any) -> None:
         )
 
 
-def _write(array: Any, src: Any, non_blocking: bool) -> None:
+def _write(xp: Any, array: Any, src: Any, non_blocking: bool) -> None:
     if hasattr(src, "ndim"):
         _check_source(array, src)
     array[...] = src
@@ -173,7 +170,7 @@ def moved(value: Any, where: device) -> Any:
 
 
 def _is_dtype(value: Any) -> bool:
-    return isinstance(value, (dtype, numpy_backend.xp.dtype, type))
+    return isinstance(value, (dtype, NumpyDtype, type))
 
 
 def requested(args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +210,7 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     where = None if asked.get("device") is None else device(asked["device"])
     order = asked.get("memory_format")
     result: Tensor = self
-    if kind is not None and kind.numpy_dtype != self.array.dtype:
+    if kind is not None and kind is not self.dtype:
         result = to_copy(result, dtype=kind, memory_format=order)
     if where is not None and not same_place(where, self.device):
         result = moved(result, where)
@@ -305,31 +302,16 @@ def cuda(
 # ---- memory ----
 
 
-def _stride_of(array: Any) -> tuple[int, ...]:
-    """The distance of neighbours along each dimension, in elements."""
-    strides = getattr(array, "strides", None)
-    if strides is not None and array.size:
-        return tuple(s // array.itemsize for s in strides)
-    found: list[int] = []
-    step = 1
-    for n in reversed(array.shape):
-        found.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(found))
-
-
-def _in_order(array: Any) -> bool:
-    flags = getattr(array, "flags", None)
-    return True if flags is None else bool(flags.c_contiguous)
-
-
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of their indices."""
-    array = self.array
+    array = concrete(self)
+    xp: Any = backend_of(array).xp
+    if memory_format is contiguous_format:
+        return bool(xp.is_contiguous(array))
     rank = _CHANNELS_RANK.get(memory_format)
     if rank is None:
-        return memory_format is preserve_format or _in_order(array)
-    return array.ndim == rank and _in_order(backend_of(array).xp.moveaxis(array, 1, -1))
+        return memory_format is preserve_format or bool(xp.is_contiguous(array))
+    return self.ndim == rank and bool(xp.is_contiguous(xp.moveaxis(array, 1, -1)))
 
 
 @composite(home="Tensor")
@@ -348,56 +330,34 @@ def ravel(input: Value) -> Value:
 
 def stride(self: Tensor, dim: Any = None) -> Any:
     """The distance in memory of neighbours along dim, or along each dimension, in elements."""
-    strides = _stride_of(self.array)
+    array = concrete(self)
+    strides: tuple[int, ...] = backend_of(array).xp.strides_of(array)
     return strides if dim is None else strides[_checked_dim(self, dim)]
 
 
 def _checked_dim(self: Tensor, dim: Any) -> int:
-    if self.array.ndim == 0:
+    if self.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return normal_dim(dim, self.array.ndim)
-
-
-def _address(array: Any) -> int:
-    """Where the first element lies."""
-    pointer: int
-    if hasattr(array, "__array_interface__"):
-        pointer = array.__array_interface__["data"][0]
-    elif hasattr(array, "unsafe_buffer_pointer"):
-        pointer = array.unsafe_buffer_pointer()
-    else:
-        pointer = array.data.ptr
-    return pointer
+    return normal_dim(dim, self.ndim)
 
 
 def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 for a tensor without elements."""
-    return _address(self.array) if self.array.size else 0
-
-
-def _owner(array: Any) -> Any:
-    """The array whose memory this one shows."""
-    base: Any = getattr(array, "base", None)
-    while type(base) is type(array):
-        array, base = base, base.base
-    return array
+    array = concrete(self)
+    return int(backend_of(array).xp.address(array)) if array.size else 0
 
 
 def storage_offset(self: Tensor) -> int:
     """How many elements lie in memory before the first one."""
-    array = self.array
-    owner = _owner(array)
-    return 0 if owner is array else (_address(array) - _address(owner)) // int(array.itemsize)
+    return memory_of(self).start
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same view of the same memory."""
-    return (
-        _owner(self.array) is _owner(tensor.array)
-        and _address(self.array) == _address(tensor.array)
-        and self.array.shape == tensor.array.shape
-        and _stride_of(self.array) == _stride_of(tensor.array)
-    )
+    if self.shape != tensor.shape:
+        return False
+    ours, theirs = memory_of(self), memory_of(tensor)
+    return ours.owner is theirs.owner and ours[1:3] == theirs[1:3]
 
 
 # ---- sizes and kinds ----
@@ -405,7 +365,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 def size(self: Tensor, dim: Any = None) -> Any:
     """The size of dim, or of every dimension."""
-    return self.shape if dim is None else self.array.shape[_checked_dim(self, dim)]
+    return self.shape if dim is None else self.shape[_checked_dim(self, dim)]
 
 
 def dim(self: Tensor) -> int:
@@ -416,7 +376,7 @@ def dim(self: Tensor) -> int:
 @composite(also="Tensor.nelement")
 def numel(input: Tensor) -> int:
     """How many elements it has."""
-    return int(input.array.size)
+    return math.prod(input.shape)
 
 
 @composite
@@ -440,7 +400,7 @@ def is_signed(input: Tensor) -> bool:
 @composite
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both have one shape."""
-    return bool(input.array.shape == other.array.shape)
+    return bool(input.shape == other.shape)
 
 
 def element_size(self: Tensor) -> int:
@@ -466,7 +426,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     numbers: list[dtype] = []
     for value in (tensor1, tensor2):
         if isinstance(value, Tensor):
-            (dimensioned if value.array.ndim else zero_dim).append(value.dtype)
+            (dimensioned if value.ndim else zero_dim).append(value.dtype)
         else:
             numbers.append(of_python_scalar(value))
     return result_of(dimensioned, zero_dim, numbers)
@@ -489,7 +449,7 @@ def typename(obj: Any) -> str:
 def _float_limits(numpy_dtype: Any) -> Any:
     """NumPy's finfo, or that of ml_dtypes for the types it brings."""
     if numpy_dtype.kind in "fc" and numpy_dtype.isbuiltin != 2:  # 2: made by another library
-        return numpy_backend.xp.finfo(numpy_dtype)
+        return host.finfo(numpy_dtype)
     import ml_dtypes
 
     return ml_dtypes.finfo(numpy_dtype)
@@ -535,7 +495,7 @@ class iinfo:
             raise TypeError(f"iinfo: {kind!r} is no integer type; ask finfo")
         if kind is bool_:
             raise TypeError("iinfo: adjoint.bool has no limits")
-        limits = numpy_backend.xp.iinfo(kind.numpy_dtype)
+        limits = host.iinfo(kind.numpy_dtype)
         self.dtype = kind.name
         self.bits = 8 * kind.itemsize
         self.max = int(limits.max)
@@ -573,7 +533,7 @@ METHODS: dict[str, Any] = {
 
 PROPERTIES: dict[str, Any] = {
     "itemsize": element_size,
-    "nbytes": lambda self: int(self.array.size) * self.dtype.itemsize,
+    "nbytes": lambda self: math.prod(self.shape) * self.dtype.itemsize,
     "layout": lambda self: strided,
     "is_cpu": lambda self: self.device.type == "cpu",
     "is_cuda": lambda self: self.device.type == "cuda",
@@ -584,4 +544,4 @@ PROPERTIES: dict[str, Any] = {
 }
 
 
-dispatch.operators.beside_device = moved
+upper.operators.beside_device = moved

@@ -10,14 +10,15 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.backends import backend_of, lookup
-from adjoint.dtypes import fitted_integer
+from adjoint.backends import is_array
+from adjoint.device import CPU
+from adjoint.dtypes import bool_, fitted_integer, int64, uint8
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.arranging.conversion import to
+from adjoint.ops.arranging.conversion import is_contiguous, stride, to
 from adjoint.ops.arranging.shape import basic_index, basic_place, expand, flatten, reshape, select
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.op import composite, general, linear
-from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.concrete import known_integer
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
@@ -59,25 +60,30 @@ def _is_plain_slice(part: slice) -> bool:
     )
 
 
+def _array_part(part: Any) -> Any:
+    """A Tensor or an array as a part of an index; one number, where it can be read, as an int."""
+    kind = part.dtype.kind
+    if kind not in "biu":
+        raise IndexError(
+            f"tensors used as indices must be of an integer type or bool, got {part.dtype}"
+        )
+    if part.dtype is uint8:
+        warnings.warn("an index of uint8 is a mask, as bool is; use bool", stacklevel=3)
+        return to(part, bool_)
+    if part.ndim == 0 and kind != "b":
+        number = known_integer(part)
+        return part if number is None else number
+    return part
+
+
 def _plain_part(part: Any) -> Any:
     """One part of an index: int, slice, None, Ellipsis, bool, array, Tensor or list."""
     if part is None or part is Ellipsis or isinstance(part, (bool, int, list)):
         return part
     if isinstance(part, slice):
         return _plain_slice(part)
-    array = part.array if isinstance(part, Tensor) else part
-    if lookup(type(array)) is not None:
-        kind = array.dtype.kind
-        if kind not in "biu":
-            raise IndexError(
-                f"tensors used as indices must be of an integer type or bool, got {array.dtype}"
-            )
-        if array.dtype == "uint8" and isinstance(part, Tensor):
-            warnings.warn("an index of uint8 is a mask, as bool is; use bool", stacklevel=2)
-            return array.astype(bool)
-        if array.ndim == 0 and kind != "b" and backend_of(array).mutable:
-            return int(array)  # a traced array has no value; it stays, and picks like a tensor
-        return part
+    if isinstance(part, Tensor) or is_array(part):
+        return _array_part(part)
     if isinstance(part, (tuple, range)):
         return list(part)
     if isinstance(part, str):
@@ -124,7 +130,7 @@ def _one_ellipsis(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
     places = [i for i, part in enumerate(index) if part is Ellipsis]
     if len(places) < 2:
         return index
-    if sum(_consumed(getattr(part, "array", part)) for part in index) < ndim:
+    if sum(_consumed(part) for part in index) < ndim:
         rest = index[places[1] :]
         if not all(part is Ellipsis or _is_whole_slice(part) for part in rest):
             raise IndexError("nothing can follow a second Ellipsis")
@@ -190,12 +196,10 @@ def getitem(input: Value, index: Any) -> Value:
 
 def _nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """An index with its tensors on the CPU moved to where input is, as PyTorch does."""
-    if not isinstance(input, Tensor) or type(input.array) is NDARRAY:
+    if not isinstance(input, Tensor) or input.device == CPU:
         return parts
     where = input.device
-    return tuple(
-        [to(p, where) if isinstance(p, Tensor) and type(p.array) is NDARRAY else p for p in parts]
-    )
+    return tuple([to(p, where) if isinstance(p, Tensor) and p.device == CPU else p for p in parts])
 
 
 @linear(
@@ -277,9 +281,8 @@ def of_value(grad: Value, shape: Any) -> Value:
     return reshape(grad, (1,) * extra + tuple(grad.shape)) if extra > 0 else grad
 
 
-def _write(array: Any, index: Any, value: Any) -> None:
+def _write(xp: Any, array: Any, index: Any, value: Any) -> None:
     """The in-place form of setitem for arrays that can be changed."""
-    xp = backend_of(array).xp
     basic, picks = _divide(xp, array.ndim, index)
     shown = array[(*basic, Ellipsis)]
     shown[picks or ...] = _fitted(as_value(xp, value, array.dtype))
@@ -306,13 +309,13 @@ def setitem(xp: Any, input: Array, index: Any, value: Operand) -> Array:
 @composite(home=None)
 def setitem_(input: Value, index: Any, value: Operand) -> Value:
     """input[index] = value, in place."""
-    if not isinstance(value, (Tensor, bool, int, float, complex)) and lookup(type(value)) is None:
+    if not isinstance(value, (Tensor, bool, int, float, complex)) and not is_array(value):
         raise TypeError(
             f"can't assign a {type(value).__name__} to a tensor; make it a tensor first"
         )
     parts = _nearby(input, _one_ellipsis(plain_index(index), input.ndim))
-    _check_numbers(input.shape, tuple([getattr(part, "array", part) for part in parts]))
-    if _is_basic(parts) and type(input.array) is NDARRAY and 0 in input.array.strides:
+    _check_numbers(input.shape, parts)
+    if _is_basic(parts) and not is_contiguous(input) and 0 in stride(input):
         basic_index(input, parts).copy_(value)  # the places written may be distinct all the same
         return input
     return apply_inplace(setitem, [input, parts, value])
@@ -345,12 +348,14 @@ def _by_dimension(indices: Any) -> tuple[Any, ...]:
     return tuple([slice(None) if part is None else part for part in indices])
 
 
-def _accumulate_or_write(array: Any, indices: Any, values: Any, accumulate: bool = False) -> None:
+def _accumulate_or_write(
+    xp: Any, array: Any, indices: Any, values: Any, accumulate: bool = False
+) -> None:
     if accumulate:
-        array[...] = index_put.forward(backend_of(array).xp, array, indices, values, True)
+        array[...] = index_put.forward(xp, array, indices, values, True)
     else:
         same_dtype("values", array, values)
-        _write(array, _by_dimension(indices), values)
+        _write(xp, array, _by_dimension(indices), values)
 
 
 @general(
@@ -489,8 +494,7 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
 @composite
 def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Value:
     """The elements that indices names along dim, the other dimensions broadcast."""
-    places: Any = getattr(indices, "array", indices)
-    if places.dtype != "int64":
+    if indices.dtype is not int64:
         raise RuntimeError(f"take_along_dim(): indices must be of int64, got {indices.dtype}")
     if dim is None:
         return gather(flatten(input), 0, flatten(indices))
@@ -528,7 +532,7 @@ def masked_fill(xp: Any, input: Array, mask: Array, value: Operand) -> Array:
 @composite
 def masked_select(input: Value, mask: Value) -> Value:
     """The elements where mask is True, in one dimension."""
-    check_mask(getattr(mask, "array", mask))
+    check_mask(mask)
     shape = broadcast_shape(input.shape, mask.shape)
     return reshape(pick(expand(input, shape), (expand(mask, shape),)), (-1,))
 
@@ -536,7 +540,6 @@ def masked_select(input: Value, mask: Value) -> Value:
 @composite
 def take(input: Value, index: Value) -> Value:
     """The elements of the flattened tensor that index names."""
-    places: Any = getattr(index, "array", index)
-    if places.dtype.kind not in "iu":
+    if index.dtype.kind not in "iu":
         raise RuntimeError("take(): expected an index tensor of int64")
     return pick(reshape(input, (-1,)), (index,))

@@ -53,7 +53,7 @@ def unraveled(xp: Any, indices: Array, shape: Any) -> Array:
 @composite(method=False)
 def unravel_index(indices: Value, shape: Any) -> Values:
     """For each dimension of a shape the positions of elements counted from the start."""
-    if indices.array.dtype.kind not in "iu":
+    if indices.dtype.kind not in "iu":
         raise TypeError(f"unravel_index(): expected indices of integers, got {indices.dtype}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     for size in sizes:

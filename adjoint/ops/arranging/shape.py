@@ -61,7 +61,7 @@ def view_dtype(xp: Any, input: Array, dtype: Any) -> Array:
 
 def _check_places(input: Any, dtype: Any) -> None:
     """Refuse elements that do not lie one after another, where whole ones of dtype would begin."""
-    before, after = input.array.dtype.itemsize, dtype.numpy_dtype.itemsize
+    before, after = input.dtype.itemsize, dtype.itemsize
     if before == after or not input.ndim:
         return
     name = f"view(): {input.dtype.name} as {dtype.name}"
@@ -145,6 +145,7 @@ def squeeze(xp: Any, input: Array, dim: Any = None) -> Array:
     input=lambda grad, input_shape: reshape(grad, input_shape),
     view=True,
     inplace=True,
+    dims=1,
     numpy="expand_dims",
 )
 def unsqueeze(xp: Any, input: Array, dim: int) -> Array:
@@ -240,13 +241,6 @@ def _hermitian(input: Any) -> Any:
 # ---- another extent ----
 
 
-def writable(shown: Any, source: Any) -> Any:
-    """A view that may be written where its source may: NumPy protects some kinds of views."""
-    if not getattr(getattr(shown, "flags", None), "writeable", True) and source.flags.writeable:
-        shown.flags.writeable = True
-    return shown
-
-
 @linear(input=lambda grad: grad, view=True, home="Tensor")
 def expand(xp: Any, input: Array, *size: Any, implicit: bool = False) -> Array:
     """A view in which dimensions of size 1, and new ones in front, repeat."""
@@ -263,7 +257,7 @@ def expand(xp: Any, input: Array, *size: Any, implicit: bool = False) -> Array:
         if n != -1 and own not in (None, 1, n):
             raise RuntimeError(f"a dimension of size {own} can't be expanded to {n}")
         sizes.append(own if n == -1 else n)
-    return writable(xp.broadcast_to(input, tuple(sizes)), input)
+    return xp.writable(xp.broadcast_to(input, tuple(sizes)), input)
 
 
 @composite(home="Tensor")
@@ -331,7 +325,7 @@ def select(xp: Any, input: Array, dim: int, index: int) -> Array:
 
 def _first(start: Any) -> int:
     """Where narrow begins: a number, or an integer tensor of no dimensions."""
-    if isinstance(start, Tensor) and (start.ndim or category_of(start.array.dtype) >= FLOAT):
+    if isinstance(start, Tensor) and (start.ndim or category_of(start.dtype) >= FLOAT):
         raise RuntimeError(
             "narrow(): start must be an integer or a 0-d integer tensor, got "
             f"{start.dtype.name} of {start.ndim} dimensions"
@@ -528,6 +522,7 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     tensors=lambda grad, dim: list(unbind(grad, dim)),
     promotes="tensors",
     method=False,
+    dims=1,
     numpy=True,
     autocast="widest",
 )

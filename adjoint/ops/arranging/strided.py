@@ -3,9 +3,9 @@
 from typing import Any
 
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import writable
-from adjoint.ops.dims import normal_dim, product
+from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, find, linear
+from adjoint.tensors.concrete import memory_of, start_in_base
 from adjoint.tensors.views import apply_inplace
 
 # ---- diagonals ----
@@ -27,11 +27,12 @@ def _diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A view of a diagonal of dim1 and dim2, as the last dimension."""
     first, second = _diagonal_dims(dim1, dim2, input.ndim)
-    return writable(xp.diagonal(input, offset, first, second), input)
+    return xp.writable(xp.diagonal(input, offset, first, second), input)
 
 
 @linear(
     input=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2),
+    dims=1,
     node_name="DiagonalBackward0",
     home=None,
 )
@@ -83,27 +84,6 @@ def diag(input: Value, diagonal: int = 0) -> Value:
 
 
 # ---- memory ----
-
-
-def _strides(array: Any) -> tuple[int, ...]:
-    """How many elements apart neighbours are, along each dimension."""
-    strides = getattr(array, "strides", None)
-    if strides is None:  # a library without strides: as if it were in order
-        return tuple(product(array.shape[d + 1 :]) for d in range(array.ndim))
-    return tuple(s // array.dtype.itemsize for s in strides)
-
-
-def _address(array: Any) -> int:
-    interface = getattr(array, "__array_interface__", None) or array.__cuda_array_interface__
-    address: int = interface["data"][0]
-    return address
-
-
-def _owner(array: Any) -> Any:
-    """The array whose memory this one sees."""
-    while isinstance(getattr(array, "base", None), type(array)):
-        array = array.base
-    return array
 
 
 def _extent(sizes: Any, strides: Any) -> int:
@@ -167,14 +147,13 @@ def strided_view(xp: Any, input: Array, size: Any, stride: Any, offset: int, sou
 
     An array whose own pattern is another, as a gradient's may be, is read by value.
     """
-    fits = getattr(input, "strides", None) is not None and _strides(input) == source[1]
-    if not fits:
+    memory = xp.memory(input)
+    if memory is None or memory.strides != source[1]:
         return _through(xp, input, source, (size, stride, offset), "source")
-    owner = _owner(input)
-    start = (_address(input) - _address(owner)) // input.dtype.itemsize + offset - source[2]
+    start = memory.start + offset - source[2]
     if 0 in size:  # nothing is read, wherever it may begin
         start = 0
-    if start < 0 or start + _extent(size, stride) > owner.nbytes // input.dtype.itemsize:
+    if start < 0 or start + _extent(size, stride) > memory.room:
         raise RuntimeError(
             f"sizes {list(size)}, strides {list(stride)} and storage offset {offset} reach beyond "
             "the memory of the tensor"
@@ -190,12 +169,8 @@ def _pattern(
         raise RuntimeError(f"{name}(): {len(size)} sizes, but {len(stride)} strides")
     if any(s < 0 for s in stride) or any(n < 0 for n in size):
         raise RuntimeError(f"{name}(): sizes and strides must not be negative")
-    array = getattr(input, "array", input)
-    base = getattr(input, "_base", None)
-    own = 0
-    if base is not None and getattr(array, "strides", None) is not None:
-        own = (_address(array) - _address(base.array)) // array.dtype.itemsize
-    source = (tuple(array.shape), _strides(array), own)
+    own = start_in_base(input)
+    source = (tuple(input.shape), memory_of(input).strides, own)
     offset = own if storage_offset is None else int(storage_offset)
     return [input, tuple(size), tuple(stride), offset, source]
 
@@ -251,17 +226,17 @@ def unfold(xp: Any, input: Array, dimension: int, size: int, step: int) -> Array
     if input.ndim == 0:
         return input.reshape(1)[:size]
     count = _windows(length, size, step)
-    if getattr(input, "strides", None) is None:
+    memory = xp.memory(input)
+    if memory is None:
         return xp.moveaxis(
             xp.take(input, _window_positions(xp, count, size, step), place), place + 1, -1
         )
-    strides = _strides(input)
-    start = (_address(input) - _address(_owner(input))) // input.dtype.itemsize
+    strides = memory.strides
     return xp.strided(
         input,
         (*input.shape[:place], count, *input.shape[place + 1 :], size),
         (*strides[:place], strides[place] * step, *strides[place + 1 :], strides[place]),
-        start,
+        memory.start,
     )
 
 
@@ -271,6 +246,7 @@ def _window_positions(xp: Any, count: int, size: int, step: int) -> Any:
 
 @linear(
     input=lambda grad, dimension, size, step: unfold(grad, dimension, size, step),
+    dims=-1,
     node_name="UnfoldBackward0",
     home=None,
 )

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from adjoint.backends import backend_of
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.indexing import (
     as_scalar,
@@ -379,7 +378,7 @@ def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
     same_dtype("source", input, source)
     shape = broadcast_shape(input.shape, mask.shape)
     wide = xp.broadcast_to(mask, shape)
-    if xp.library.__name__ == "numpy" and int(wide.sum()) > source.size:
+    if xp.readable() and int(wide.sum()) > source.size:
         raise RuntimeError(
             f"the mask takes {int(wide.sum())} elements, the source has {source.size}"
         )
@@ -414,8 +413,8 @@ def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = F
 # ---- everywhere, or a part ----
 
 
-def _fill_memory(array: Any, value: Any) -> None:
-    array[...] = as_scalar(backend_of(array).xp, value, array.dtype)
+def _fill_memory(xp: Any, array: Any, value: Any) -> None:
+    array[...] = as_scalar(xp, value, array.dtype)
 
 
 @general(
@@ -430,7 +429,7 @@ def fill(xp: Any, input: Array, value: Operand) -> Array:
     return xp.array(xp.broadcast_to(as_scalar(xp, value, input.dtype), input.shape))
 
 
-def _zero_memory(array: Any) -> None:
+def _zero_memory(xp: Any, array: Any) -> None:
     array[...] = 0
 
 

@@ -3,7 +3,6 @@
 import math
 from typing import Any
 
-from adjoint.backends.numpy import ZEROS
 from adjoint.call.dispatch import conj
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import narrow, reshape
@@ -11,12 +10,12 @@ from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.arithmetic import abs, div, mul, sub
 from adjoint.ops.elementwise.powers import exp
 from adjoint.ops.elementwise.selection import where
-from adjoint.ops.elementwise.special import erf, error_function
+from adjoint.ops.elementwise.special import error_function
 from adjoint.ops.elementwise.trigonometry import tanh
 from adjoint.ops.op import composite, elementwise
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.shared_rules import zero_of
-from adjoint.tensors.core import NDARRAY, TensorCore, backend_of
+from adjoint.tensors.core import TensorCore
 
 
 def _floats_only(name: str, array: Any) -> None:
@@ -85,20 +84,33 @@ def softplus(xp: Any, input: Array, beta: float = 1.0, threshold: float = 20.0) 
     return xp.where(scaled > threshold, input, smooth)
 
 
-def _piecewise(slope: Any, grad: Any, input: Any) -> Any:
-    """A rule of many steps, slope(grad, input), on raw arrays in pieces that stay in caches."""
-    if isinstance(grad, TensorCore):
-        return slope(grad, input)
-    return backend_of(grad).xp.in_blocks(slope, grad, input)
+# The gradients of those below are ops of their own: of many steps, that run in blocks.
 
 
-def _silu_slope(grad: Value, input: Value) -> Value:
+def _silu_bend(grad: Value, slope: Value, input: Value) -> Value:
     step = sigmoid(input)
-    return grad * conj(step * (1 + input * (1 - step)))
+    return grad * conj(slope * (step * (1 - step) * (2 + input * (1 - 2 * step))))
 
 
 @elementwise(
-    input=lambda grad, input: _piecewise(_silu_slope, grad, input),
+    slope=lambda grad, input: silu_back(grad, conj(input)),
+    input=_silu_bend,
+    home=None,
+    inplace=False,
+    node_name="SiluBackwardBackward0",
+)
+def silu_back(xp: Any, slope: Array, input: Array) -> Array:
+    """slope times the derivative of silu: its gradient."""
+
+    def part(grad: Any, x: Any) -> Any:
+        step = xp.reciprocal(1 + xp.exp(-x))
+        return grad * (step * (1 + x * (1 - step)))
+
+    return xp.in_blocks(part, slope, input)
+
+
+@elementwise(
+    input=lambda grad, input: silu_back(grad, conj(input)),
     home="nn.functional",
     overwrites=True,
 )
@@ -108,13 +120,31 @@ def silu(xp: Any, input: Array) -> Array:
     return xp.in_blocks(lambda x: xp.divide(x, 1 + xp.exp(-x)), input)
 
 
-def _mish_slope(grad: Value, input: Value) -> Value:
-    step = tanh(softplus(input))
-    return grad * (step + input * sigmoid(input) * (1 - step * step))
+def _mish_bend(grad: Value, slope: Value, input: Value) -> Value:
+    step, part = tanh(softplus(input)), sigmoid(input)
+    bend = (1 - step * step) * part * (2 + input * (1 - part * (1 + 2 * step)))
+    return grad * slope * bend
 
 
 @elementwise(
-    input=lambda grad, input: _piecewise(_mish_slope, grad, input),
+    slope=lambda grad, input: mish_back(grad, input),
+    input=_mish_bend,
+    home=None,
+    inplace=False,
+    node_name="MishBackwardBackward0",
+)
+def mish_back(xp: Any, slope: Array, input: Array) -> Array:
+    """slope times the derivative of mish: its gradient."""
+
+    def part(grad: Any, x: Any) -> Any:
+        step = xp.tanh(xp.logaddexp(x, 0))
+        return grad * (step + x * xp.reciprocal(1 + xp.exp(-x)) * (1 - step * step))
+
+    return xp.in_blocks(part, slope, input)
+
+
+@elementwise(
+    input=lambda grad, input: mish_back(grad, input),
     home="nn.functional",
     overwrites=True,
 )
@@ -130,20 +160,39 @@ _TANH_SLOPE = math.sqrt(2 / math.pi)
 _TANH_CUBIC = 0.044715
 
 
-def _gelu_slope(grad: Value, input: Value) -> Value:
-    below = 0.5 * (1 + erf(input * _ROOT_HALF))
-    return grad * (below + input * (exp(input * input * -0.5) * _DENSITY))
+def _gelu_slope(xp: Any, grad: Any, input: Any) -> Any:
+    below = 0.5 * (1 + error_function(xp, "erf", input * _ROOT_HALF))
+    return grad * (below + input * (xp.exp(input * input * -0.5) * _DENSITY))
 
 
-def _tanh_gelu_slope(grad: Value, input: Value) -> Value:
+def _tanh_gelu_slope(xp: Any, grad: Any, input: Any) -> Any:
     squared = input * input
-    step = tanh(input * (_TANH_SLOPE + _TANH_SLOPE * _TANH_CUBIC * squared))
+    step = xp.tanh(input * (_TANH_SLOPE + _TANH_SLOPE * _TANH_CUBIC * squared))
     slope = _TANH_SLOPE + 3 * _TANH_SLOPE * _TANH_CUBIC * squared
     return grad * (0.5 * (1 + step + input * (1 - step * step) * slope))
 
 
-def _gelu_rule(grad: Value, input: Value, approximate: str) -> Value:
-    return _piecewise(_gelu_slope if approximate == "none" else _tanh_gelu_slope, grad, input)
+def _gelu_bend(grad: Value, slope: Value, input: Value, approximate: str) -> Value:
+    squared = input * input
+    if approximate == "none":
+        return grad * slope * (exp(squared * -0.5) * (2 - squared) * _DENSITY)
+    step = tanh(input * (_TANH_SLOPE + _TANH_SLOPE * _TANH_CUBIC * squared))
+    inner = _TANH_SLOPE + 3 * _TANH_SLOPE * _TANH_CUBIC * squared  # how fast tanh's argument moves
+    bend = 2 * inner + squared * (6 * _TANH_SLOPE * _TANH_CUBIC) - 2 * input * step * inner * inner
+    return grad * slope * (0.5 * (1 - step * step) * bend)
+
+
+@elementwise(
+    slope=lambda grad, input, approximate: gelu_back(grad, input, approximate=approximate),
+    input=_gelu_bend,
+    home=None,
+    inplace=False,
+    node_name="GeluBackwardBackward0",
+)
+def gelu_back(xp: Any, slope: Array, input: Array, *, approximate: str = "none") -> Array:
+    """slope times the derivative of gelu: its gradient."""
+    function = _gelu_slope if approximate == "none" else _tanh_gelu_slope
+    return xp.in_blocks(lambda grad, x: function(xp, grad, x), slope, input)
 
 
 def _gelu(xp: Any, input: Any) -> Any:
@@ -157,7 +206,11 @@ def _tanh_gelu(xp: Any, input: Any) -> Any:
     return 0.5 * input * (1 + xp.tanh(inner))
 
 
-@elementwise(input=_gelu_rule, inplace=False, home="nn.functional")
+@elementwise(
+    input=lambda grad, input, approximate: gelu_back(grad, input, approximate=approximate),
+    inplace=False,
+    home="nn.functional",
+)
 def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     """input times the part of a standard normal distribution below it."""
     _floats_only("gelu", input)
@@ -170,14 +223,24 @@ def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
 # ---- with a kink ----
 
 
-def _relu_rule(grad: Value, result: Value) -> Value:
-    """The gradient where the result is not 0; so it passes a NaN, as in PyTorch."""
-    if type(grad) is NDARRAY:  # a zero of NumPy's own is compared in half the time
-        return grad * (result != ZEROS.get(result.dtype.char, 0))
-    return stepwise(grad * (result != 0), result)
+@elementwise(
+    slope=lambda grad, output: relu_back(grad, output),
+    output=lambda grad: zero_of(grad),
+    home=None,
+    inplace=False,
+    node_name="ThresholdBackwardBackward0",
+)
+def relu_back(xp: Any, slope: Array, output: Array) -> Array:
+    """slope where relu's result is not 0: its gradient, which passes a NaN, as in PyTorch."""
+    return xp.relu_back(slope, output)
 
 
-@elementwise(input=_relu_rule, also="nn.functional", inplace="function", overwrites=True)
+@elementwise(
+    input=lambda grad, result: relu_back(grad, result),
+    also="nn.functional",
+    inplace="function",
+    overwrites=True,
+)
 def relu(xp: Any, input: Array) -> Array:
     """input where it is positive, else 0."""
     return xp.relu(input)

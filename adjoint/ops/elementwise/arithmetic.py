@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from adjoint.backends import NDARRAY, backend_of
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.dtypes import category_of
 from adjoint.ops.annotations import Array, Operand, Value
@@ -22,18 +21,10 @@ def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
     return scaled.astype(other.dtype)
 
 
-def _add_in_place(array: Any, other: Any, alpha: Any) -> None:
-    backend_of(array).xp.add_scaled(array, other, alpha)
-
-
-def _subtract_in_place(array: Any, other: Any, alpha: Any) -> None:
-    backend_of(array).xp.add_scaled(array, other, -alpha)
-
-
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha),
-    mutate=_add_in_place,
+    mutate=lambda xp, array, other, alpha: xp.add_scaled(array, other, alpha),
 )
 def add(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """input + alpha * other."""
@@ -43,7 +34,7 @@ def add(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
-    mutate=_subtract_in_place,
+    mutate=lambda xp, array, other, alpha: xp.add_scaled(array, other, -alpha),
     bools=False,
     also="subtract",
 )
@@ -80,9 +71,9 @@ def true_divide(xp: Any, input: Array, other: Operand) -> Array:
     return xp.divide(input, other)
 
 
-def _refuse_zero_divisor(other: Any) -> None:
+def _refuse_zero_divisor(xp: Any, other: Any) -> None:
     """Integers have no value for x / 0; on the CPU, as in PyTorch, that is an error."""
-    if type(other) is NDARRAY and other.dtype.kind in "iub" and not other.all():
+    if kind_of(other) in ("i", "u", "b") and xp.readable() and not other.all():
         raise RuntimeError("ZeroDivisionError: an integer division by zero")
 
 
@@ -103,7 +94,7 @@ def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
 )
 def rounded_divide(xp: Any, input: Array, other: Array, rounding_mode: str = "trunc") -> Array:
     """input / other, rounded towards zero ("trunc") or downwards ("floor")."""
-    _refuse_zero_divisor(other)
+    _refuse_zero_divisor(xp, other)
     if rounding_mode == "floor":
         return xp.floor_divide(input, other)
     return _truncated_quotient(xp, input, other)
@@ -141,7 +132,7 @@ def div_(input: Value, other: Operand, *, rounding_mode: str | None = None) -> V
 )
 def floor_divide(xp: Any, input: Array, other: Operand) -> Array:
     """input / other, rounded downwards."""
-    _refuse_zero_divisor(other)
+    _refuse_zero_divisor(xp, other)
     return xp.floor_divide(input, other)
 
 
@@ -152,7 +143,7 @@ def floor_divide(xp: Any, input: Array, other: Operand) -> Array:
 )
 def remainder(xp: Any, input: Array, other: Operand) -> Array:
     """What division leaves over, with the sign of other."""
-    _refuse_zero_divisor(other)
+    _refuse_zero_divisor(xp, other)
     return xp.remainder(input, other)
 
 
@@ -163,7 +154,7 @@ def remainder(xp: Any, input: Array, other: Operand) -> Array:
 )
 def fmod(xp: Any, input: Array, other: Operand) -> Array:
     """What division leaves over, with the sign of input."""
-    _refuse_zero_divisor(other)
+    _refuse_zero_divisor(xp, other)
     return xp.fmod(input, other)
 
 
@@ -203,9 +194,9 @@ def _sgn_rule(grad: Value, input: Value, result: Value) -> Value:
     return where(size == 0, 0, across / where(size == 0, 1, size))
 
 
-def _sgn_tangent(args: list[Any], tangents: list[Any]) -> Any:
+def _sgn_tangent(input_tangent: Any, input: Any, result: Any) -> Any:
     """The rule again: taking away what is along result is its own transpose."""
-    return _sgn_rule(tangents[0], args[0], sgn(args[0]))
+    return _sgn_rule(input_tangent, input, result)
 
 
 @elementwise(input=_sgn_rule, jvp=_sgn_tangent, exact_out=True)

@@ -78,7 +78,7 @@ def view_as_complex(xp: Any, input: Array) -> Array:
             f"the last dimension must have size 2, for real and imaginary part, got shape "
             f"{list(input.shape)}"
         )
-    if hasattr(input, "strides") and input.size and input.strides[-1] != input.itemsize:
+    if xp.strides_of(input)[-1] != 1:
         raise RuntimeError(
             "the last dimension must have stride 1, so that pairs are neighbours in memory; call "
             "contiguous() first"

@@ -4,7 +4,6 @@ import cmath
 import math
 from typing import Any
 
-from adjoint.backends import NDARRAY
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.arithmetic import mul
@@ -71,7 +70,7 @@ def _exponent_rule(grad: Value, input: Value, exponent: Any, result: Value) -> V
 
 def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:
     """A power of integers; one below 1 is rounded towards 0."""
-    if exponent.ndim == 0 and type(exponent) is NDARRAY and exponent < 0:
+    if exponent.ndim == 0 and xp.readable() and exponent < 0:
         raise RuntimeError("integers to negative integer powers are fractions; convert to float")
     result = xp.power(input, xp.maximum(exponent, 0))
     odd = xp.where(exponent % 2 == 0, 1, input)

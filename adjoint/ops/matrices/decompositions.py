@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import cat, narrow, unsqueeze
@@ -308,7 +309,7 @@ def lu_unpack(
     LU_data: Value, LU_pivots: Value, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> LU:
     """The matrices P, L and U of an LU factorization; empty those that are not wanted."""
-    if LU_pivots.array.dtype != "int32":
+    if LU_pivots.dtype is not int32:
         raise RuntimeError(f"lu_unpack(): LU_pivots must be int32, got {LU_pivots.dtype}")
     nothing = LU_data.new_zeros((0,))
     P = permutation(LU_pivots, LU_data) if unpack_pivots else nothing

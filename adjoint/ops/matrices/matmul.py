@@ -12,7 +12,6 @@ from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.reduction import sum
-from adjoint.tensors.core import NDARRAY
 
 
 def mT(value: Any) -> Any:  # noqa: N802  as Tensor.mT
@@ -56,20 +55,15 @@ def _flat(value: Any) -> Any:
 # ---- matmul ----
 
 
-def _turned(grad: Value, other: Value) -> Value:
-    """grad @ other.T of few rows; OpenBLAS takes twice as long for a transposed factor."""
-    return (other @ grad.T.copy()).T
-
-
 def _left_factor(grad: Value, other: Value) -> Value:
     """Gradient of the left factor of a product."""
-    if type(grad) is NDARRAY and grad.ndim == 2 == other.ndim and grad.shape[0] <= 64:
-        return _turned(grad, conj(other))
+    if grad.ndim == 2 == other.ndim:
+        return rows_product(grad, conj(other))
     if other.ndim == 1:
         return unsqueeze(grad, -1) * conj(other)
     if grad.ndim == other.ndim - 1:  # the left factor is a vector
         grad = unsqueeze(grad, -2)
-    return grad @ mH(other)
+    return matmul(grad, mH(other))
 
 
 def _right_factor(grad: Value, input: Value, other_shape: Any) -> Value:
@@ -81,7 +75,9 @@ def _right_factor(grad: Value, input: Value, other_shape: Any) -> Value:
     if grad.ndim == input.ndim - 1:  # the right factor is a vector
         return reshape(grad, (-1,)) @ conj(_flat(input))
     if input.ndim > 2 and len(other_shape) == 2:  # one product, instead of a sum of many
-        return mH(_flat(input)) @ _flat(grad)
+        return turned_product(conj(_flat(input)), _flat(grad))
+    if input.ndim == 2 == grad.ndim:
+        return turned_product(conj(input), grad)
     return mH(input) @ grad
 
 
@@ -106,14 +102,26 @@ def _product(left: Any, right: Any, out: Any) -> Any:
 
 
 @multilinear(
-    input=lambda grad, other: conj(other) @ mT(grad),
-    other=lambda grad, input: conj(input) @ grad,
+    input=lambda grad, other: rows_product(conj(other), grad),
+    other=lambda grad, input: matmul(conj(input), grad),
     home=None,
     autocast="narrow",
+    node_name="MmBackward0",
 )
 def turned_product(xp: Any, input: Array, other: Array) -> Array:
-    """The transpose of one matrix times another: the gradient of linear's weight, in one step."""
+    """The transpose of a matrix times another, in one step: the gradient of a right factor."""
     return xp.turned_product(input, other)
+
+
+@multilinear(
+    input=lambda grad, other: matmul(grad, conj(other)),
+    other=lambda grad, input: turned_product(grad, conj(input)),
+    method=False,
+    node_name="MmBackward0",
+)
+def rows_product(xp: Any, input: Any, other: Any) -> Any:
+    """A matrix times the transpose of another, in one step: the gradient of a left factor."""
+    return xp.rows_product(input, other)
 
 
 @composite

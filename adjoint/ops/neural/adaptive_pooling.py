@@ -14,9 +14,7 @@ from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import pick_along
 from adjoint.ops.reducing.extremes import max_dim
 from adjoint.ops.reducing.reduction import mean
-from adjoint.ops.sampling.random import draw_uniform
-from adjoint.random import chosen
-from adjoint.tensors.core import backend_of
+from adjoint.ops.sampling.random import uniform
 from adjoint.tensors.tensor import Tensor
 
 # ---- sizes that are wanted ----
@@ -239,8 +237,7 @@ def _fractional(count: int) -> Any:
         lead = (1, input.shape[0]) if input.ndim == count + 1 else tuple(input.shape[:2])
         samples = _random_samples
         if samples is None:
-            drawn = draw_uniform((*lead, count), input.array.dtype, 0.0, 1.0, chosen(None))
-            samples = Tensor(backend_of(input.array).from_numpy(drawn, input.device))
+            samples = uniform(input.new_zeros((*lead, count)))
         elif tuple(samples.shape[1:]) != (lead[1], count) or samples.shape[0] < lead[0]:
             raise RuntimeError(
                 f"{name}(): Expect _random_samples of shape {[*lead, count]}, got "

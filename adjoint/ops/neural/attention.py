@@ -12,7 +12,7 @@ from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import all, softmax, sum
 from adjoint.ops.same_dtype import same_kind
-from adjoint.tensors.core import TensorCore, backend_of
+from adjoint.tensors.core import TensorCore
 
 
 def _matches(query: Any, key: Any, mask: Any, scale: float, causal: bool) -> Any:
@@ -32,6 +32,30 @@ def _matches(query: Any, key: Any, mask: Any, scale: float, causal: bool) -> Any
     return where(shut, 0.0, softmax(where(shut, 0.0, scores), -1))
 
 
+def _score_rule(
+    grad: Any, slope: Any, value: Any, mean: Any, weights: Any, needs: Any
+) -> tuple[Any, Any, Any, Any]:
+    weighted = grad * weights
+    totals = sum(weighted, -1, True)
+    by_weights = None
+    if needs[3]:
+        by_weights = grad * (matmul(slope, mT(value)) - sum(slope * mean, -1, True))
+    return (
+        matmul(weighted, value) - mean * totals if needs[0] else None,
+        matmul(mT(weighted), slope) if needs[1] else None,
+        -slope * totals if needs[2] else None,
+        by_weights,
+    )
+
+
+@general(joint=("slope value mean weights", _score_rule), method=False)
+def score_slope(xp: Any, slope: Any, value: Any, mean: Any, weights: Any) -> Any:
+    """The gradient of scores, from that of their softmax's mean of values."""
+    out = xp.matmul(slope, mT(value))
+    out = xp.into(xp.subtract, out, out, (slope * mean).sum(axis=-1, keepdims=True))
+    return xp.into(xp.multiply, out, out, weights)
+
+
 def _attend_rule(
     grad: Value,
     query: Any,
@@ -45,18 +69,13 @@ def _attend_rule(
     needs: Any,
 ) -> Values:
     """From the weights that forward has kept; where it is recorded, from queries and keys again."""
-    recorded = isinstance(grad, TensorCore)
-    weights = _matches(query, key, mask, scale, causal) if recorded else hidden
+    weights = hidden
+    if isinstance(grad, TensorCore):
+        weights = _matches(query, key, mask, scale, causal)
     by_value = mT(weights) @ grad if needs[2] else None
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, by_value, None
-    slope, totals = grad @ mT(value), sum(grad * result, -1, True)
-    if recorded:
-        slope = (slope - totals) * weights
-    else:
-        xp = backend_of(slope).xp
-        slope = xp.into(xp.subtract, slope, slope, totals)
-        slope = xp.into(xp.multiply, slope, slope, weights)
+    slope = score_slope(grad, value, result, weights)
     return (
         slope @ key * scale if needs[0] else None,
         mT(slope) @ query * scale if needs[1] else None,
@@ -90,11 +109,11 @@ def attend(
     if mask is not None:
         peaks = xp.where(peaks == float("-inf"), xp.zeros((), peaks.dtype), peaks)
     shifted = xp.into(xp.subtract, scores, scores, peaks)
-    powers = xp.into(xp.library.exp, shifted, shifted)
+    powers = xp.into(xp.exp, shifted, shifted)
     totals = powers.sum(axis=-1, keepdims=True)
     if mask is not None:
         totals = xp.where(totals == 0, xp.ones((), totals.dtype), totals)
-    weights = xp.into(xp.library.divide, powers, powers, totals)
+    weights = xp.into(xp.divide, powers, powers, totals)
     return narrowed(xp.matmul(weights, widened(value)), kind), weights
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.call.context import is_grad_enabled
-from adjoint.dtypes import FLOAT, category_of, int64, uint8, uint64
+from adjoint.dtypes import FLOAT, int64, uint8
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import gather, getitem
 from adjoint.ops.arranging.positions import one_hot
@@ -11,17 +11,14 @@ from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.elementwise.activation import logsigmoid, relu
 from adjoint.ops.elementwise.arithmetic import div, mul
 from adjoint.ops.elementwise.powers import square
-from adjoint.ops.elementwise.selection import clamp_min, where
+from adjoint.ops.elementwise.selection import where
 from adjoint.ops.neural.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
-from adjoint.tensors.core import NDARRAY, TensorCore, backend_of
-
-INT64 = int64.numpy_dtype
-UINT64 = uint64.numpy_dtype
+from adjoint.tensors.core import TensorCore
 
 
 def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
@@ -29,7 +26,7 @@ def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any
     classes = input.shape[1]
     counted = target != ignore_index
     outside = counted & ((target < 0) | (target >= classes))
-    if not hasattr(outside, "aval") and bool(xp.any(outside)):
+    if xp.readable(waiting=True) and bool(xp.any(outside)):
         wrong = target[outside].reshape(-1)[0]
         raise IndexError(f"Target {int(wrong)} is out of bounds for {classes} classes")
     safe = xp.where(counted, target, 0)
@@ -131,17 +128,10 @@ def nll_loss(
 
 def _targets(xp: Any, target: Any, classes: int, ignore_index: int) -> tuple[Any, Any, Any]:
     """Class numbers safe to index with, which of them count (None for all), and how many do."""
-    if type(target) is NDARRAY and target.size and not 0 <= ignore_index < classes:
-        if xp.library.maximum.reduce(target.view(UINT64)) < classes:  # the negative are very large
-            return target, None, target.size
+    if not 0 <= ignore_index < classes and xp.all_below(target, classes):
+        return target, None, target.size
     safe, counted = _pick(xp, xp.zeros((1, classes), "bool"), target, ignore_index)
     return safe, counted, counted.sum()
-
-
-def _exponentials(xp: Any, input: Any) -> tuple[Any, Any]:
-    """input less the greatest of its row, and e to the power of that; nothing overflows."""
-    shifted = input - xp.row_peaks(input)
-    return shifted, xp.library.exp(shifted)
 
 
 def _cross_entropy_rule(
@@ -165,14 +155,12 @@ def mean_cross_entropy(xp: Any, input: Array, target: Array, ignore_index: int =
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     places = xp.places_of(safe, input.shape[1])
-    shifted, powers = _exponentials(xp, input)
-    totals = xp.row_sums(powers)
-    losses = xp.library.log(totals[:, 0]) - shifted.reshape(-1)[places]
+    shifted, logs, shares = xp.row_shares(input)
+    losses = logs - shifted.reshape(-1)[places]
     if counted is not None:
         losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
     total = xp.total(losses)
     mean = xp.asarray(total / count if counted is None else xp.divide(total, count), losses.dtype)
-    shares = xp.into(xp.library.divide, powers, powers, totals)
     return mean, _slope(xp, shares, places, counted, count)
 
 
@@ -189,34 +177,42 @@ def _slope(xp: Any, shares: Any, places: Any, counted: Any, count: Any) -> Any:
     return xp.into(xp.multiply, shares, shares, _share(xp, count, shares.dtype))
 
 
-def _slope_rule(grad: Value, input: Value, target: Value, ignore_index: int) -> Value:
-    """The derivative of softmax, each row by its share of the mean."""
-    if isinstance(grad, TensorCore):
-        kept = target != ignore_index
-        shares = softmax(input, 1)
-        weighted = grad * reshape(kept / clamp_min(sum(kept), 1), (-1, 1))
-        return shares * (weighted - sum(weighted * shares, 1, True))
-    xp = backend_of(grad).xp
-    shares = _shares(xp, input)
-    _, counted, count = _targets(xp, target, input.shape[1], ignore_index)
-    weighted = grad * _share(xp, count, grad.dtype)
-    if counted is not None:
-        weighted = xp.where(counted[:, None], weighted, xp.zeros((), grad.dtype))
-    return shares * (weighted - xp.row_sums(weighted * shares))
-
-
-def _shares(xp: Any, input: Any) -> Any:
-    """softmax over the rows of a matrix."""
-    powers = _exponentials(xp, input)[1]
-    return xp.into(xp.library.divide, powers, powers, xp.row_sums(powers))
-
-
-@general(input=_slope_rule, wide=True, home=None)
+@general(
+    input=lambda grad, input, target, ignore_index: class_turn(grad, input, target, ignore_index),
+    home=None,
+    wide=True,
+)
 def class_slope(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Array:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
-    shares = _shares(xp, input)
+    shares = xp.row_shares(input)[2]
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     return _slope(xp, shares, xp.places_of(safe, input.shape[1]), counted, count)
+
+
+def _turn_rule(
+    grad: Any, direction: Any, input: Any, target: Any, ignore_index: int, needs: Any
+) -> Any:
+    """It is linear in the direction, and its own transpose."""
+    by_direction = class_turn(grad, input, target, ignore_index) if needs[0] else None
+    if not needs[1]:
+        return by_direction, None
+    shares = softmax(input, 1)
+    means = sum(direction * shares, 1, True), sum(grad * shares, 1, True)
+    slope = grad * (direction - means[0]) - direction * means[1]
+    return by_direction, class_turn(slope, input, target, ignore_index)
+
+
+@general(joint=("direction input", _turn_rule), home=None, wide=True)
+def class_turn(
+    xp: Any, direction: Array, input: Array, target: Array, ignore_index: int = -100
+) -> Array:
+    """How class_slope moves with input along a direction: softmax's derivative, by rows."""
+    shares = xp.row_shares(input)[2]
+    _, counted, count = _targets(xp, target, input.shape[1], ignore_index)
+    weighted = direction * _share(xp, count, direction.dtype)
+    if counted is not None:
+        weighted = xp.where(counted[:, None], weighted, xp.zeros((), weighted.dtype))
+    return shares * (weighted - xp.row_sums(weighted * shares))
 
 
 @composite(home="nn.functional")
@@ -235,11 +231,12 @@ def cross_entropy(
         reduction = chosen_reduction(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0 and 1, got {label_smoothing}")
-    classes = category_of(target.array.dtype) < FLOAT
+    kind = target.dtype
+    classes = kind.category < FLOAT
     if classes and weight is None and reduction == "mean" and label_smoothing == 0:
-        sizes, rows = input.array.shape, target.array.shape
+        sizes, rows = input.spec().shape, target.spec().shape  # plain tuples, sooner indexed
         if len(sizes) == 2 and len(rows) == 1 and sizes[0] == rows[0]:
-            if target.array.dtype is not INT64:
+            if kind is not int64:
                 _check_classes(input, target, None)
                 target = as_index(target)
             return mean_cross_entropy(input, target, ignore_index)

@@ -36,22 +36,46 @@ def _same_kind(images: Any, *others: Any) -> None:
             )
 
 
-def _jvp(op: Any, args: list[Any], tangents: list[Any]) -> Any:
+def _jvp(
+    convolution: Any,
+    images: Any,
+    weight: Any,
+    images_tangent: Any,
+    weight_tangent: Any,
+    bias_tangent: Any,
+    result: Any,
+) -> Any:
     """Linear in images and weight; bias is only added."""
-    images, weight, _, *rest = args
-    along_images, along_weight, along_bias = tangents[:3]
     parts = []
-    if along_images is not None:
-        parts.append(op(along_images, weight, None, *rest))
-    if along_weight is not None:
-        parts.append(op(images, along_weight, None, *rest))
-    if along_bias is not None:
-        shift = reshape(along_bias, (-1, *[1] * (images.ndim - 2)))
-        parts.append(shift + (0 if parts else 0 * op(images, weight, None, *rest)))
+    if images_tangent is not None:
+        parts.append(convolution(images_tangent, weight))
+    if weight_tangent is not None:
+        parts.append(convolution(images, weight_tangent))
+    if bias_tangent is not None:
+        shift = reshape(bias_tangent, (-1, *[1] * (images.ndim - 2)))
+        parts.append(shift + (0 if parts else 0 * result))
     total = parts[0]
     for part in parts[1:]:
         total = total + part
     return total
+
+
+def _convolve_jvp(
+    images: Any,
+    weight: Any,
+    images_tangent: Any,
+    weight_tangent: Any,
+    bias_tangent: Any,
+    result: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    def again(images: Any, weight: Any) -> Any:
+        return convolve(images, weight, None, stride, padding, dilation, groups)
+
+    return _jvp(again, images, weight, images_tangent, weight_tangent, bias_tangent, result)
 
 
 @general(
@@ -62,7 +86,7 @@ def _jvp(op: Any, args: list[Any], tangents: list[Any]) -> Any:
         conj(images), grad, tuple(weight_shape[2:]), stride, padding, dilation, groups
     ),
     bias=_bias_rule,
-    jvp=lambda args, tangents: _jvp(convolve, args, tangents),
+    jvp=_convolve_jvp,
     node_name="ConvolutionBackward0",
     home=None,
     autocast="narrow",
@@ -93,6 +117,25 @@ def convolve(
     return narrowed(_with_bias(xp, out, bias), images.dtype)
 
 
+def _convolve_back_jvp(
+    images: Any,
+    weight: Any,
+    images_tangent: Any,
+    weight_tangent: Any,
+    bias_tangent: Any,
+    result: Any,
+    sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    def again(images: Any, weight: Any) -> Any:
+        return convolve_back(images, weight, None, sizes, stride, padding, dilation, groups)
+
+    return _jvp(again, images, weight, images_tangent, weight_tangent, bias_tangent, result)
+
+
 @general(
     images=lambda grad, weight, stride, padding, dilation, groups: convolve(
         grad, conj(weight), None, stride, padding, dilation, groups
@@ -101,7 +144,7 @@ def convolve(
         grad, conj(images), tuple(weight_shape[2:]), stride, padding, dilation, groups
     ),
     bias=_bias_rule,
-    jvp=lambda args, tangents: _jvp(convolve_back, args, tangents),
+    jvp=_convolve_back_jvp,
     node_name="ConvolutionBackward0",
     home=None,
     autocast="narrow",

@@ -16,7 +16,7 @@ from adjoint.ops.neural.losses import check_reduction, reduced
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import mean
 from adjoint.ops.shared_rules import refused_derivative
-from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor
 
 _NEVER = -math.inf
 
@@ -184,12 +184,12 @@ def padded_targets(xp: Any, targets: Array, lengths: Array, blank: int) -> Array
 
 def _lengths(name: str, value: Any, batch: int, most: int) -> list[int]:
     """Lengths, given as a tensor or a sequence, checked."""
-    if not isinstance(value, TensorCore):
+    if not isinstance(value, Tensor):
         numbers = [operator.index(n) for n in ([value] if isinstance(value, int) else value)]
-    elif category_of(value.array.dtype) != INTEGER:
-        raise RuntimeError(f"ctc_loss(): {name} must be integral, not {value.array.dtype}")
+    elif category_of(value.dtype) != INTEGER:
+        raise RuntimeError(f"ctc_loss(): {name} must be integral, not {value.dtype}")
     else:
-        numbers = value.array.reshape(-1).tolist()
+        numbers = reshape(value, (-1,)).tolist()
     if len(numbers) != batch:
         raise RuntimeError(f"ctc_loss(): {name} must have {batch} numbers, got {len(numbers)}")
     for n in numbers:
@@ -213,11 +213,11 @@ def ctc_loss(
 ) -> Value:
     """-log of the probability of label sequences; log_probs is (frames, batch, classes)."""
     check_reduction(reduction)
-    if category_of(log_probs.array.dtype) < FLOAT:
+    if category_of(log_probs.dtype) < FLOAT:
         raise NotImplementedError(f"ctc_loss() is not implemented for {log_probs.dtype}")
-    if category_of(targets.array.dtype) != INTEGER:
+    if category_of(targets.dtype) != INTEGER:
         targets = targets.long()
-    if isinstance(input_lengths, TensorCore) != isinstance(target_lengths, TensorCore):
+    if isinstance(input_lengths, Tensor) != isinstance(target_lengths, Tensor):
         raise TypeError(
             "ctc_loss(): input_lengths and target_lengths must both be Tensors, or neither"
         )

@@ -2,13 +2,10 @@
 
 from typing import Any
 
-from adjoint.backends import backend_of
-from adjoint.backends.numpy import numpy_backend
 from adjoint.ops.annotations import Value
 from adjoint.ops.elementwise.arithmetic import add, mul
 from adjoint.ops.op import composite
-from adjoint.random import chosen
-from adjoint.tensors.tensor import Tensor
+from adjoint.ops.sampling.random import dropout_mask
 from adjoint.tensors.views import apply_inplace
 
 # The value that selu has far below zero: what dropped elements are set to.
@@ -18,19 +15,6 @@ _FLOOR = -1.7580993408473766
 def _check(p: float) -> None:
     if not 0.0 <= p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-
-
-def _kept(input: Any, p: float, channels: bool) -> Any:
-    """1 for each element, or each channel, that is kept, else 0; in input's data type."""
-    if channels and input.ndim < 2:
-        raise RuntimeError(
-            f"dropout of channels needs at least 2 dimensions, got shape {list(input.shape)}"
-        )
-    shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else tuple(input.shape)
-    xp = numpy_backend.xp
-    drawn = chosen(None).draw(lambda stream: stream.random(shape, "float32"))
-    mask = (xp.asarray(drawn) >= p).astype(input.array.dtype)
-    return Tensor(backend_of(input.array).from_numpy(mask, input.device))
 
 
 def _scaled(input: Any, factor: Any, shift: Any, inplace: bool) -> Any:
@@ -49,9 +33,13 @@ def dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, al
         return input
     if p == 1:
         return _scaled(input, input.new_zeros(()), None, inplace)
-    mask = _kept(input, p, channels)
+    if channels and input.ndim < 2:
+        raise RuntimeError(
+            f"dropout of channels needs at least 2 dimensions, got shape {list(input.shape)}"
+        )
     if not alpha:
-        return _scaled(input, mask * (1 / (1 - p)), None, inplace)
+        return _scaled(input, dropout_mask(input, p, 1 / (1 - p), channels), None, inplace)
+    mask = dropout_mask(input, p, 1.0, channels)
     stretch = ((1 - p) * (1 + p * _FLOOR**2)) ** -0.5
     shift = (1 - mask) * (stretch * _FLOOR) - stretch * _FLOOR * p
     return _scaled(input, mask * stretch, shift, inplace)

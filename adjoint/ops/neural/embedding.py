@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from adjoint.call.context import change_grad_enabled
+from adjoint.dtypes import int32, int64
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import getitem, setitem_
 from adjoint.ops.arranging.shape import reshape, unsqueeze
@@ -61,7 +62,7 @@ def summed_rows(xp: Any, input: Array, indices: Array, count: int) -> Array:
 
 
 def _check_indices(name: str, indices: Any) -> Any:
-    if indices.array.dtype not in ("int64", "int32"):
+    if indices.dtype not in (int64, int32):
         raise RuntimeError(f"{name}(): indices must be int64 or int32, not {indices.dtype}")
     return as_index(indices)
 

@@ -7,10 +7,9 @@ from adjoint.call.dispatch import conj
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.elementwise.arithmetic import add
-from adjoint.ops.matrices.matmul import einsum, turned_product
+from adjoint.ops.matrices.matmul import einsum, matmul, turned_product
 from adjoint.ops.op import composite, general, linear as linear_family
 from adjoint.ops.reducing.reduction import sum
-from adjoint.tensors.core import NDARRAY
 
 
 def _rows(x: Any) -> Any:
@@ -21,12 +20,7 @@ def _rows(x: Any) -> Any:
 def _linear_input(grad: Value, weight: Value) -> Value:
     if weight.ndim == 1:
         return reshape(grad, (*grad.shape, 1)) * conj(weight)
-    if type(grad) is NDARRAY and grad.size:
-        if grad.ndim <= 2:
-            return grad.dot(conj(weight))  # faster to call than matmul
-        rows = _rows(grad).dot(conj(weight))  # one product, not one a batch
-        return rows.reshape(*grad.shape[:-1], weight.shape[1])
-    return grad @ conj(weight)
+    return matmul(grad, conj(weight))
 
 
 def _linear_weight(grad: Value, input: Value, weight_shape: Any) -> Value:
@@ -58,7 +52,9 @@ def _linear_bias(grad: Value) -> Value:
     input=_linear_input,
     weight=_linear_weight,
     bias=_linear_bias,
-    jvp=lambda args, tangents: _linear_jvp(*args, *tangents),
+    jvp=lambda input, weight, input_tangent, weight_tangent, bias_tangent, result: _linear_jvp(
+        input, weight, input_tangent, weight_tangent, bias_tangent, result
+    ),
     home="nn.functional",
     autocast="narrow",
 )
@@ -77,18 +73,24 @@ def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> A
     return xp.linear(input, weight, bias)
 
 
-def _linear_jvp(input: Any, weight: Any, bias: Any, *tangents: Any) -> Any:
+def _linear_jvp(
+    input: Any,
+    weight: Any,
+    input_tangent: Any,
+    weight_tangent: Any,
+    bias_tangent: Any,
+    result: Any,
+) -> Any:
     """Linear in each argument but bias, which is only added."""
-    along_input, along_weight, along_bias = tangents
     parts = []
-    if along_input is not None:
-        parts.append(linear(along_input, weight))
-    if along_weight is not None:
-        parts.append(linear(input, along_weight))
+    if input_tangent is not None:
+        parts.append(linear(input_tangent, weight))
+    if weight_tangent is not None:
+        parts.append(linear(input, weight_tangent))
     total = parts[0] if len(parts) == 1 else add(*parts) if parts else None
-    if along_bias is None:
+    if bias_tangent is None:
         return total
-    return along_bias + (0 * linear(input, weight) if total is None else total)
+    return bias_tangent + (0 * result if total is None else total)
 
 
 @composite(method=False, also="nn.functional")

@@ -27,10 +27,10 @@ def _moments(xp: Any, input: Any, axes: Any, centred: bool) -> tuple[Any, Any, A
 
 def _scaled(xp: Any, rest: Any, spread: Any, weight: Any, bias: Any, eps: float) -> Any:
     """rest, a fresh array, divided by its deviation, times weight, plus bias."""
-    out = xp.into(xp.library.multiply, rest, rest, 1 / xp.sqrt(spread + eps))
+    out = xp.into(xp.multiply, rest, rest, 1 / xp.sqrt(spread + eps))
     if weight is not None:
-        out = xp.into(xp.library.multiply, out, out, widened(weight))
-    return out if bias is None else xp.into(xp.library.add, out, out, widened(bias))
+        out = xp.into(xp.multiply, out, out, widened(weight))
+    return out if bias is None else xp.into(xp.add, out, out, widened(bias))
 
 
 def _gradients(

@@ -8,13 +8,13 @@ from adjoint.backends.convolution import Layout
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import flatten, reshape
 from adjoint.ops.dims import check_positions
-from adjoint.ops.elementwise.activation import relu, stepwise
+from adjoint.ops.elementwise.activation import relu
 from adjoint.ops.elementwise.arithmetic import abs, mul, sign
 from adjoint.ops.elementwise.powers import pow
 from adjoint.ops.neural.convolution import batched, each
 from adjoint.ops.op import composite, general, linear
-from adjoint.ops.reducing.cumulative import narrowed, place_along, widened
-from adjoint.tensors.core import TensorCore, backend_of
+from adjoint.ops.reducing.cumulative import narrowed, pick_along, place_along, widened
+from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.tensor import Tensor
 
 # ---- windows ----
@@ -62,21 +62,31 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 # ---- maxima ----
 
 
-def _max_rule(
-    grad: Value, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
-) -> Value:
-    """To the first place of each window that has the maximum.
+def _picked(grad: Any, images: Any, *layout: Any) -> Any:
+    """The elements of grad where the maxima of windows lie."""
+    places = max_pool_places(images, *layout)
+    return reshape(pick_along(_flat(grad), _flat(places), 2), tuple(places.shape))
+
+
+@general(
+    pooled=lambda grad, images, kernel, stride, padding, dilation: _picked(
+        grad, images, kernel, stride, padding, dilation
+    ),
+    images=lambda grad: zero_of(grad),
+    home=None,
+    node_name="MaxPool2DWithIndicesBackwardBackward0",
+)
+def max_pool_back(
+    xp: Any, pooled: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Any:
+    """Each element at the first place of its window that has the maximum, zeros elsewhere.
 
     The maxima are taken again rather than kept: programs change them in place.
     """
-    if isinstance(grad, TensorCore):
-        places = max_pool_places(images, kernel, stride, padding, dilation)
-        return stepwise(_unpooled(grad, places, tuple(images.shape[2:]), False), images)
-    xp = backend_of(grad).xp
     layout = Layout(kernel, stride, padding, dilation, 1)
     bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
     result = _reduced(xp, bordered, kernel, stride, dilation, xp.maximum)
-    whole = xp.zeros(bordered.shape, grad.dtype)
+    whole = xp.zeros(bordered.shape, pooled.dtype)
     left: Any = None  # the windows whose maximum has not been met yet
     apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))
     final = tuple(width - 1 for width in kernel)
@@ -89,13 +99,19 @@ def _max_rule(
             hit = xp.logical_not(below) if left is None else xp.greater(left, below)
             left = below if left is None else left & below
         if apart:
-            whole = xp.written(whole, index, xp.multiply, grad, hit)
+            whole = xp.written(whole, index, xp.multiply, pooled, hit)
         else:
-            whole = xp.raised(whole, index, grad * hit)
+            whole = xp.raised(whole, index, pooled * hit)
     return _cropped(whole, images.shape[2:], padding)
 
 
-@general(images=_max_rule, node_name="MaxPool2DWithIndicesBackward0", home=None)
+@general(
+    images=lambda grad, images, kernel, stride, padding, dilation: max_pool_back(
+        grad, images, kernel, stride, padding, dilation
+    ),
+    home=None,
+    node_name="MaxPool2DWithIndicesBackward0",
+)
 def max_pool_values(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Array:
@@ -142,10 +158,15 @@ def _flat(images: Any) -> Any:
     return flatten(images, 2) if images.ndim > 3 else images
 
 
-def _unpooled(images: Any, places: Any, sizes: tuple[int, ...], distinct: bool) -> Any:
-    """Zeros of `sizes` with the elements of images at their places."""
-    out = place_along(_flat(images), _flat(places), 2, math.prod(sizes), distinct)
-    return reshape(out, (*images.shape[:2], *sizes))
+@linear(
+    input=lambda grad, places: pick_along(grad, places, 2),
+    method=False,
+    node_name="MaxUnpool2DBackward0",
+)
+def unpooled(xp: Any, input: Any, places: Any, size: int) -> Any:
+    """Zeros, `size` of them in the last of three dimensions, with input at its places."""
+    check_positions(xp, places, size)
+    return place_along.forward(xp, input, places, 2, size)
 
 
 def _sides(size: int, reach: int, stride: int, padding: int, ceil_mode: bool) -> tuple[int, int]:
@@ -264,16 +285,10 @@ def _max_unpool(count: int) -> Any:
                 f"{name}(): input and indices must have one shape, got {list(input.shape)} and "
                 f"{list(indices.shape)}"
             )
-        check_positions(backend_of(indices.array).xp, indices.array, math.prod(sizes))
         lead = (1, *input.shape[:1]) if input.ndim == count + 1 else tuple(input.shape[:2])
         shape = (*lead, *input.shape[-count:])
-        try:
-            out = _unpooled(reshape(input, shape), reshape(indices, shape), sizes, True)
-        except IndexError as error:
-            raise RuntimeError(
-                f"{name}(): indices must name places of a result of sizes {list(sizes)}: {error}"
-            ) from None
-        return reshape(out, (*input.shape[:-count], *sizes))
+        flat = _flat(reshape(input, shape)), _flat(reshape(indices, shape))
+        return reshape(unpooled(*flat, math.prod(sizes)), (*input.shape[:-count], *sizes))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Zeros with the elements of input where indices of a max_pool say."

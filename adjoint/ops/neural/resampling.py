@@ -10,6 +10,7 @@ from adjoint.dtypes import bfloat16, float16, float32, uint8
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone, to
 from adjoint.ops.arranging.shape import permute, reshape
+from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.rounding import round
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.neural.adaptive_pooling import adaptive_average
@@ -132,6 +133,7 @@ def resample(
     xp: Any, input: Array, dim: int, kind: str, wanted: int, align: bool, scale: float | None
 ) -> Array:
     """input with `wanted` elements along dim, each a weighted sum of a few neighbours."""
+    dim = normal_dim(dim, input.ndim)
     places, weights = taps(kind, input.shape[dim], wanted, align, scale)
     if _channels_lie_last(xp, input):  # and shall in the result
         moved = _weighted(xp, xp.moveaxis(input, 1, -1), dim - 1, places, weights)
@@ -141,9 +143,9 @@ def resample(
 
 def _channels_lie_last(xp: Any, array: Any) -> bool:
     """Whether memory holds all channels of a pixel together, as channels_last has them."""
-    if array.ndim < 4 or not hasattr(array, "strides") or array.flags.c_contiguous:
+    if array.ndim < 4 or xp.is_contiguous(array):
         return False
-    return bool(xp.moveaxis(array, 1, -1).flags.c_contiguous)
+    return bool(xp.is_contiguous(xp.moveaxis(array, 1, -1)))
 
 
 def _weighted(xp: Any, input: Any, dim: int, places: Any, weights: Any) -> Any:

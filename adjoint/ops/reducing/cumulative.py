@@ -81,25 +81,6 @@ def moved_along(xp: Any, array: Any, dim: int, step: int, fill: Any = 0) -> Any:
     return xp.concatenate(pieces if step > 0 else pieces[::-1], axis=dim)
 
 
-def running(xp: Any, combine: Any, array: Any, dim: int) -> Any:
-    """All prefixes of dim combined by an associative function of an earlier and a later part.
-
-    NumPy's ufuncs do it in one pass; else it takes as many steps as the length has bits.
-    """
-    if xp.library.__name__ == "numpy" and hasattr(combine, "accumulate"):
-        return combine.accumulate(array, axis=dim)
-    step = 1
-    while step < array.shape[dim]:
-        head: list[Any] = [slice(None)] * array.ndim
-        earlier: list[Any] = list(head)
-        later: list[Any] = list(head)
-        head[dim], earlier[dim], later[dim] = slice(0, step), slice(0, -step), slice(step, None)
-        joined = combine(array[tuple(earlier)], array[tuple(later)])
-        array = xp.concatenate([array[tuple(head)], joined], axis=dim)
-        step *= 2
-    return array if step > 1 else xp.array(array)  # results are their own memory
-
-
 @general(input=lambda grad, dim, step: moved(grad, dim, -step), home=None)
 def moved(xp: Any, input: Array, dim: int, step: int, fill: Any = 0) -> Array:
     """The elements `step` places further along dim, and `fill` where none came."""
@@ -210,8 +191,8 @@ def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
     if input.ndim == 0:
         return xp.array(input)
     if category_of(input.dtype) < COMPLEX:
-        return narrowed(running(xp, xp.logaddexp, widened(input), axis), input.dtype)
-    return running(xp, partial(complex_logaddexp, xp), input, axis)
+        return narrowed(xp.running(xp.logaddexp, widened(input), axis), input.dtype)
+    return xp.running(partial(complex_logaddexp, xp), input, axis)
 
 
 # ---- cumulative extremes ----
@@ -224,13 +205,13 @@ def _running_extreme(xp: Any, input: Any, dim: int, choose: Any, wins: Any) -> t
     axis = normal_dim(dim, input.ndim)
     if input.ndim == 0:
         return xp.array(input), xp.zeros((), "int64")
-    values = running(xp, choose, input, axis)
+    values = xp.running(choose, input, axis)
     lengths = [1] * input.ndim
     lengths[axis] = input.shape[axis]
     places = xp.arange(input.shape[axis]).reshape(lengths)
     new = wins(input, values) | xp.isnan(input)
     found = xp.broadcast_to(xp.where(new, places, 0), input.shape)
-    return values, running(xp, xp.maximum, found, axis)
+    return values, xp.running(xp.maximum, found, axis)
 
 
 def _cumulative_rule(grad0: Value, result1: Value, input_shape: Any, dim: int) -> Value:

@@ -36,7 +36,7 @@ def _ends(points: Any, range: Any, dim: int) -> tuple[float, float]:
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
-@general(home=None)
+@general(home=None, dims=None)
 def equal_edges(xp: Any, points: Array, count: int, range: Any, dim: int) -> Array:
     """The edges of `count` bins of equal width for one of the variables."""
     if count < 1:
@@ -97,7 +97,7 @@ def _histogram(
 ) -> tuple[Any, list[Any]]:
     """Totals and edges of points, a row each."""
     if weight is not None and (
-        weight.dtype is not points.dtype or weight.array.size != points.shape[0]
+        weight.dtype is not points.dtype or weight.numel() != points.shape[0]
     ):
         raise RuntimeError(
             f"{name}(): there must be a weight of {points.dtype} for each of {points.shape[0]} "
@@ -128,7 +128,7 @@ def histogram(
     """
     if isinstance(bins, Tensor) and range is not None:
         raise TypeError("histogram(): range is for a number of bins; edges say it themselves")
-    points = reshape(input, (input.array.size, 1))
+    points = reshape(input, (-1, 1))
     totals, edges = _histogram("histogram", points, _listed(bins), range, weight, density)
     return Histogram(totals, edges[0])
 

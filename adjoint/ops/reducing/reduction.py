@@ -48,7 +48,7 @@ def axes_of(dim: Any, ndim: int) -> Any:
 # ---- sums and products ----
 
 
-@linear(input=lambda grad, dim, keepdim: sum(grad, dim, keepdim), home=None)
+@linear(input=lambda grad, dim, keepdim: sum(grad, dim, keepdim), home=None, dims=None)
 def spread_sum(xp: Any, input: Array, shape: Any, dim: Any = None, keepdim: bool = False) -> Array:
     """A sum over dim at every place of `shape` that went into it: the gradient of sum."""
     if not keepdim and dim is not None:
@@ -146,7 +146,7 @@ def nanmean(input: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 
 def _is_floating(input: Any) -> bool:
-    return bool(category_of(input.array.dtype) >= FLOAT)
+    return bool(category_of(input.dtype) >= FLOAT)
 
 
 @composite(home="Tensor")

@@ -54,7 +54,7 @@ def segment_reduce(
             f"segment_reduce(): runs are of rows, axis=0 and a vector of lengths; got axis={axis} "
             f"and shape {list(given.shape)}"
         )
-    if category_of(data.array.dtype) < FLOAT:
+    if category_of(data.dtype) < FLOAT:
         raise NotImplementedError(f"segment_reduce() is not implemented for {data.dtype}")
     sizes, rows = _runs(data, lengths, offsets, unsafe)
     count = sizes.shape[0]

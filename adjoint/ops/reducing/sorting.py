@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.dtypes import COMPLEX, category_of
+from adjoint.dtypes import COMPLEX, category_of, float32, float64
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import permute, reshape
 from adjoint.ops.dims import along, check_positions, normal_dim
@@ -15,7 +15,6 @@ from adjoint.ops.reducing.cumulative import (
     narrowed,
     pick_along,
     place_along,
-    running,
     widened,
 )
 from adjoint.ops.reducing.extremes import (
@@ -25,7 +24,7 @@ from adjoint.ops.reducing.extremes import (
     selected,
     shared_by_equals,
 )
-from adjoint.ops.reducing.reduction import sum
+from adjoint.ops.reducing.reduction import all, sum
 from adjoint.ops.shared_rules import refused_derivative
 from adjoint.tensors.tensor import Tensor
 
@@ -235,7 +234,7 @@ def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[A
     lengths[axis] = input.shape[axis]
     places = xp.broadcast_to(xp.arange(input.shape[axis]).reshape(lengths), input.shape)
     begins = (values != moved_along(xp, values, axis, 1)) | (places == 0)
-    starts = running(xp, xp.maximum, xp.where(begins, places, 0), axis)
+    starts = xp.running(xp.maximum, xp.where(begins, places, 0), axis)
     longest = xp.argmax(places - starts, axis=axis, keepdims=True)
     return chosen_along(xp, input, xp.take_along_axis(order, longest, axis), axis, keepdim)
 
@@ -258,18 +257,18 @@ def _check_quantile(name: str, input: Any, q: Any, interpolation: str) -> None:
             f"{name}: interpolation must be one of {', '.join(_INTERPOLATIONS)}, "
             f"but is {interpolation!r}"
         )
-    if input.array.dtype not in ("float32", "float64"):
+    if input.dtype not in (float32, float64):
         raise RuntimeError(f"{name}: the input must be float32 or float64, not {input.dtype}")
-    if not input.array.size:
+    if not input.numel():
         raise RuntimeError(f"{name}: the input has no elements")
     if isinstance(q, (int, float)):
         inside = 0 <= q <= 1
     else:
         if q.ndim > 1:
             raise RuntimeError(f"{name}: q must be a number or a 1-d tensor, got {q.ndim} dims")
-        if q.array.dtype != input.array.dtype:
+        if q.dtype is not input.dtype:
             raise RuntimeError(f"{name}: q must have the input's type {input.dtype}, not {q.dtype}")
-        inside = bool(((q.array >= 0) & (q.array <= 1)).all())
+        inside = bool(all((q >= 0) & (q <= 1)))
     if not inside:
         raise RuntimeError(f"{name}: q must be in the range [0, 1], but is {q}")
 

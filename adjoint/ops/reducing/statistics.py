@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
-from adjoint.dtypes import FLOAT, category_of
+from adjoint.dtypes import FLOAT, bool_, category_of
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.shape import cat, narrow, reshape, transpose
 from adjoint.ops.dims import normal_dim
@@ -12,7 +12,7 @@ from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.op import composite, find, general
 from adjoint.ops.reducing.cumulative import cumsum
-from adjoint.ops.reducing.reduction import mean, sum
+from adjoint.ops.reducing.reduction import any, mean, sum
 
 # ---- counts ----
 
@@ -68,12 +68,12 @@ def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int
 def _check_weights(name: str, weights: Any, count: int, floating: bool) -> None:
     if weights is None:
         return
-    if weights.ndim > 1 or weights.array.size != count:
+    if weights.ndim > 1 or weights.numel() != count:
         raise RuntimeError(f"cov: {name} must be 1-d with one weight for each of {count} samples")
-    if (category_of(weights.array.dtype) >= FLOAT) != floating:
+    if (category_of(weights.dtype) >= FLOAT) != floating:
         wanted = "a floating" if floating else "an integer"
         raise RuntimeError(f"cov: {name} must have {wanted} data type, not {weights.dtype}")
-    if weights.array.size and bool((weights.array < 0).any()):
+    if bool(any(weights < 0)):
         raise RuntimeError(f"cov: {name} can't be negative")
 
 
@@ -92,7 +92,7 @@ def cov(
     count = samples.shape[1]
     _check_weights("fweights", fweights, count, False)
     _check_weights("aweights", aweights, count, True)
-    if category_of(input.array.dtype) < FLOAT:
+    if category_of(input.dtype) < FLOAT:
         samples = samples * 1.0
     weights = fweights
     if aweights is not None:
@@ -159,7 +159,7 @@ def diff(
         if length < 0:
             break
         later, earlier = narrow(values, place, 1, length), narrow(values, place, 0, length)
-        values = logical_xor(later, earlier) if values.array.dtype == bool else later - earlier
+        values = logical_xor(later, earlier) if values.dtype is bool_ else later - earlier
     return values
 
 
@@ -170,7 +170,7 @@ def _trapezoids(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, int]
     if x is not None and dx is not None:
         raise TypeError(f"{name}: give x or dx, not both")
     place = normal_dim(dim, y.ndim)
-    if y.array.dtype == bool or (x is not None and x.array.dtype == bool):
+    if y.dtype is bool_ or (x is not None and x.dtype is bool_):
         raise RuntimeError(f"{name}: bools are no samples; convert them first")
     count = y.shape[place]
     length = count - 1 if count else 0

@@ -9,8 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.backends import backend_of
-from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.numpy import host as np
 from adjoint.dtypes import FLOAT, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.elementwise.special import kernel
@@ -18,8 +17,6 @@ from adjoint.ops.op import general
 from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.shared_rules import refused_derivative
 from adjoint.random import chosen
-
-np = numpy_backend.xp
 
 
 def _rule(step: float, low: float, high: float) -> list[tuple[float, float]]:
@@ -58,9 +55,9 @@ def _check(input: Any, what: str) -> None:
         )
 
 
-def _drawn_gamma(parameter: Any, generator: Any) -> Any:
+def _drawn_gamma(xp: Any, parameter: Any, generator: Any) -> Any:
     """Samples of Gamma(parameter, 1) in double precision, none of them quite 0."""
-    concentration = backend_of(parameter).to_numpy(parameter).astype("float64")
+    concentration = xp.on_host(parameter).astype("float64")
     drawn = chosen(generator).draw(lambda stream: stream.standard_gamma(concentration))
     return np.maximum(np.asarray(drawn), np.finfo("float64").tiny)
 
@@ -100,7 +97,7 @@ def gamma_slope(xp: Any, input: Array, output: Array) -> Array:
 def standard_gamma(xp: Any, input: Array, generator: Any = None) -> Array:
     """A sample of the gamma distribution of each element as concentration, with rate 1."""
     _check(input, "standard_gamma")
-    drawn = _drawn_gamma(input, generator).astype(input.dtype)
+    drawn = _drawn_gamma(xp, input, generator).astype(input.dtype)
     return xp.asarray(np.maximum(drawn, np.finfo(input.dtype).tiny))
 
 
@@ -154,7 +151,7 @@ def dirichlet_rule(grad: Value, input: Value, result: Value) -> Value:
 def standard_dirichlet(xp: Any, input: Array, generator: Any = None) -> Array:
     """Parts of 1, with the last dimension of input as concentrations."""
     _check(input, "standard_dirichlet")
-    drawn = _drawn_gamma(input, generator)
+    drawn = _drawn_gamma(xp, input, generator)
     parts = drawn / drawn.sum(-1, keepdims=True)
     limits = np.finfo(input.dtype)
     return xp.asarray(np.clip(parts, limits.tiny, 1 - limits.eps / 2).astype(input.dtype))
@@ -166,7 +163,7 @@ def standard_dirichlet(xp: Any, input: Array, generator: Any = None) -> Array:
 @general(home=None)
 def angles(xp: Any, loc: Array, concentration: Array, generator: Any = None) -> Array:
     """Samples of the von Mises distribution, in [-π, π)."""
-    centre, width = (backend_of(a).to_numpy(a).astype("float64") for a in (loc, concentration))
+    centre, width = (xp.on_host(a).astype("float64") for a in (loc, concentration))
     drawn = chosen(generator).draw(lambda stream: stream.vonmises(centre, width))
     turned = np.remainder(np.asarray(drawn) + math.pi, 2 * math.pi) - math.pi
     return xp.asarray(turned).astype(loc.dtype)

@@ -8,8 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.backends import backend_of
-from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.numpy import host as np
 from adjoint.dtypes import BOOL, COMPLEX, FLOAT, category_of, float32, from_numpy_dtype
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import zeros_of
@@ -20,8 +19,6 @@ from adjoint.random import chosen
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
-np = numpy_backend.xp
-
 
 def _require_float(input: Any, what: str) -> None:
     if category_of(input.dtype) < FLOAT:
@@ -31,9 +28,9 @@ def _require_float(input: Any, what: str) -> None:
         )
 
 
-def _values(array: Any) -> Any:
+def _values(xp: Any, parameter: Any) -> Any:
     """A parameter of a distribution as NumPy sees it; numbers pass."""
-    return array if isinstance(array, (bool, int, float)) else backend_of(array).to_numpy(array)
+    return parameter if isinstance(parameter, (bool, int, float)) else xp.on_host(parameter)
 
 
 def _cast(drawn: Any, numpy_dtype: Any) -> Any:
@@ -112,13 +109,12 @@ def _coin_flips(shape: Any, p: Any, generator: Any) -> Any:
 def _bernoulli_input(xp: Any, input: Array, generator: Any = None) -> Array:
     """1 with the probability each element says, else 0."""
     _require_float(input, "bernoulli")
-    flips = _coin_flips(input.shape, _values(input), generator)
+    flips = _coin_flips(input.shape, _values(xp, input), generator)
     return xp.asarray(flips).astype(input.dtype)
 
 
-def _fill_bernoulli(array: Any, p: Any, generator: Any) -> None:
-    flips = _coin_flips(array.shape, _values(p), generator)
-    array[...] = backend_of(array).xp.asarray(flips)
+def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
+    array[...] = xp.asarray(_coin_flips(array.shape, _values(xp, p), generator))
 
 
 @general(
@@ -131,7 +127,7 @@ def _fill_bernoulli(array: Any, p: Any, generator: Any) -> None:
 )
 def _bernoulli_p(xp: Any, input: Array, p: Any = 0.5, generator: Any = None) -> Array:
     """1 with probability p, else 0, in input's shape."""
-    return xp.asarray(_coin_flips(input.shape, _values(p), generator)).astype(input.dtype)
+    return xp.asarray(_coin_flips(input.shape, _values(xp, p), generator)).astype(input.dtype)
 
 
 @composite
@@ -146,7 +142,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
 def poisson(xp: Any, input: Array, generator: Any = None) -> Array:
     """Counts of events, where each element is the expected count."""
     _require_float(input, "poisson")
-    rate = _values(input)
+    rate = xp.on_host(input)
     if not np.all(rate >= 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = chosen(generator).draw(lambda stream: stream.poisson(rate.astype("float64")))
@@ -163,7 +159,7 @@ def successes(xp: Any, count: Array, prob: Array, generator: Any = None) -> Arra
     """See binomial."""
     if count.dtype != prob.dtype:
         raise RuntimeError(f"count and prob must have one data type: {count.dtype}, {prob.dtype}")
-    trials, chance = np.broadcast_arrays(_values(count), _values(prob))
+    trials, chance = np.broadcast_arrays(xp.on_host(count), xp.on_host(prob))
     unknown = np.isnan(trials) | np.isnan(chance)
     trials = np.maximum(np.where(unknown, 0, trials), 0).astype("int64")
     chance = np.clip(np.where(unknown, 0, chance), 0, 1).astype("float64")
@@ -198,7 +194,7 @@ def multinomial(
         raise RuntimeError(
             f"cannot draw {num_samples} samples of {count} categories without replacement"
         )
-    weights = _values(input).astype("float64").reshape(-1, count)
+    weights = xp.on_host(input).astype("float64").reshape(-1, count)
     if not np.all(np.isfinite(weights) & (weights >= 0)):
         raise RuntimeError("the weights contain inf, nan or an element < 0")
     total = weights.sum(axis=1, keepdims=True)
@@ -221,7 +217,7 @@ def multinomial(
 
 def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any:
     """A sample for tensors of means, of deviations, or both."""
-    means, deviations = _values(mean), _values(std)
+    means, deviations = _values(xp, mean), _values(xp, std)
     if not np.all(np.asarray(deviations) >= 0):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     shape = np.broadcast_shapes(np.shape(means), np.shape(deviations))
@@ -249,8 +245,8 @@ def normal_from(xp: Any, mean: Operand, std: Operand = 1.0, generator: Any = Non
 def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, second: Any) -> Any:
     """The op that fills a tensor with numbers of one distribution, and its method."""
 
-    def fill(array: Any, a: Any, b: Any, generator: Any) -> None:
-        array[...] = backend_of(array).xp.asarray(draw(array, a, b, chosen(generator)))
+    def fill(xp: Any, array: Any, a: Any, b: Any, generator: Any) -> None:
+        array[...] = xp.asarray(draw(array, a, b, chosen(generator)))
 
     def forward(xp: Any, input: Any, a: Any = first, b: Any = second, generator: Any = None) -> Any:
         return xp.asarray(draw(input, a, b, chosen(generator)))
@@ -408,26 +404,30 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Any:
 # ---- dropout ----
 
 
-def _mask(input: Tensor, p: float) -> Tensor:
+@general(method=False)
+def dropout_mask(xp: Any, input: Any, p: float, scale: float = 1.0, channels: bool = False) -> Any:
+    """0 with probability p, else `scale`, for each element of input, or each of its channels."""
+    shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else input.shape
+    drawn = chosen(None).draw(lambda numbers: numbers.random(shape, "float32"))
+    kept = (np.asarray(drawn) >= p).astype(input.dtype)
+    return xp.asarray(kept if scale == 1 else kept * input.dtype.type(scale))
+
+
+def _mask(input: Tensor, p: float) -> Any:
     """1 / (1 - p) where an element is kept, else 0."""
     if not 0.0 <= p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    array = input.array
-    stream = chosen(None)
-    kept = np.asarray(stream.draw(lambda numbers: numbers.random(array.shape, "float32"))) >= p
-    scale = 0.0 if p == 1.0 else 1.0 / (1.0 - p)
-    mask = kept.astype(array.dtype) * array.dtype.type(scale)
-    return Tensor(backend_of(array).from_numpy(np.asarray(mask), input.device))
+    return dropout_mask(input, p, 0.0 if p == 1.0 else 1.0 / (1.0 - p))
 
 
 def _keeps_all(input: Tensor, p: float, train: bool) -> bool:
-    return not train or p == 0 or input.array.size == 0
+    return not train or p == 0 or math.prod(input.shape) == 0
 
 
 @composite(method=False)
 def dropout(input: Tensor, p: float = 0.5, train: bool = True) -> Value:
     """Zero each element with probability p and scale the others so that the mean stays."""
-    if category_of(input.array.dtype) < FLOAT and train:
+    if category_of(input.dtype) < FLOAT and train:
         raise RuntimeError(
             "dropout: the result can't be cast to an integer type; use a float tensor"
         )

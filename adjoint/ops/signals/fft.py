@@ -7,7 +7,7 @@ from adjoint.call.dispatch import conj, holds_complex
 from adjoint.dtypes import get_default_dtype
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import roll
-from adjoint.ops.dims import normal_dim
+from adjoint.ops.dims import along, normal_dim
 from adjoint.ops.op import composite, linear
 
 Sizes = tuple[int, ...]
@@ -29,7 +29,7 @@ def fitted(xp: Any, input: Array, sizes: Sizes, dims: Sizes) -> Array:
     for size, dim in zip(sizes, dims):
         own = input.shape[dim]
         if own > size:
-            input = input[(slice(None),) * dim + (slice(0, size),)]
+            input = input[along(normal_dim(dim, input.ndim), slice(0, size))]
         elif own < size:
             width = [(0, 0)] * input.ndim
             width[dim] = (0, size - own)

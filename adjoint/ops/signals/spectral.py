@@ -68,7 +68,7 @@ def stft(
         raise RuntimeError("stft(): give return_complex for a real signal; True is what is wanted")
     if center and align_to_window is not None:
         raise RuntimeError("stft(): align_to_window should only be set when center=False")
-    if category_of(input.array.dtype) < FLOAT or input.ndim not in (1, 2):
+    if category_of(input.dtype) < FLOAT or input.ndim not in (1, 2):
         raise RuntimeError(
             f"stft(): expected a 1D or 2D tensor of floating point or complex values, got "
             f"{input.dtype} of shape {list(input.shape)}"

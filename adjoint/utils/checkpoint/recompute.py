@@ -15,8 +15,8 @@ from typing import Any
 
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.saved_tensors import SavedTensor
-from adjoint.call.context import ambient, change_saved_hooks, is_grad_enabled
-from adjoint.call.dispatch import tensors_in
+from adjoint.call.context import change, current, is_grad_enabled
+from adjoint.call.dispatch import OWN, tensors_in
 from adjoint.call.op_node import OpNode
 from adjoint.call.record import inputs_to_keep
 from adjoint.ops.op import Op
@@ -197,10 +197,10 @@ class Run:
     def call(self, op: Any, values: list[Any]) -> Any:
         """Make a call, unless all that is still missing are arguments of it: then it may stop."""
         missing = len(self.region.places) - self.count
-        settings = ambient()
+        settings = current()
         if missing and settings.grad_enabled and settings.saved_hooks is self.hooks:
             tensors = tensors_in(values)
-            if missing <= len(tensors) and isinstance(op, Op) and op.custom is None:
+            if missing <= len(tensors) and isinstance(op, Op) and op.lane != OWN:
                 if not any(tensor.special for tensor in tensors):
                     self.foresee(op, values, missing)
         return op.run(values)
@@ -268,7 +268,7 @@ def saver_of(place: Place) -> str:
     for node in () if task is None else list(task.remaining):
         if not isinstance(node, OpNode):
             continue
-        saved = [] if node.kept is None else list(zip(node.op.parameters, node.kept.values))
+        saved = [(name, node.kept(i)) for i, name in enumerate(node.op.parameters)]
         results = node.result if isinstance(node.result, list) else [node.result]
         for name, value in [*saved, *(("result", result) for result in results)]:
             if isinstance(value, SavedTensor) and value.packed is place:
@@ -297,7 +297,7 @@ def run_recomputed(
     first, again = context_fn() if traces is None else traces
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    refusal = ambient().hooks_refusal
+    refusal = current().hooks_refusal
     if refusal is not None:
         raise RuntimeError(refusal)
     kept = [keep(value) for value in args]
@@ -325,14 +325,14 @@ def run_recomputed(
 def _first_run(
     region: Region, context: Any, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
-    before = change_saved_hooks(((region.pack, region.unpack),), None)
+    before = change(saved_hooks=((region.pack, region.unpack),), hooks_refusal=None)
     answered = False
     try:
         with context:
             result = function(*args, **kwargs)
             answered = True
     finally:
-        change_saved_hooks(*before)
+        change(saved_hooks=before.saved_hooks, hooks_refusal=before.hooks_refusal)
     if not answered:
         raise RuntimeError(
             "checkpoint: the forward context of context_fn suppressed an exception of "

@@ -10,7 +10,7 @@ from typing import Any
 from adjoint.autograd.entry_points import backward
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.autograd.graph_task import current_task
-from adjoint.autograd.node import Node, edge_node, next_sequence_number
+from adjoint.autograd.node import USER, Node, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import freed
 from adjoint.call.context import is_grad_enabled
 from adjoint.tensors.core import is_floating, raw
@@ -54,7 +54,7 @@ class CheckpointFunctionBackward(Node):
         sources: list[Tensor],
     ) -> None:
         super().__init__(next_sequence_number())
-        self.runs_user_code = True
+        self.lane = USER
         self.function = function
         self.kept = kept
         self.surroundings = surroundings

@@ -12,7 +12,7 @@ from typing import Any
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
 from adjoint.call import dispatch
-from adjoint.call.context import ambient, change_saved_hooks, change_watchers
+from adjoint.call.context import change, current
 from adjoint.ops.op import Op
 from adjoint.ops.sampling import random
 from adjoint.tensors.tensor import Tensor
@@ -122,14 +122,16 @@ class Replay:
 
     def computed(self, op: Op, values: list[Any]) -> Any:
         """A call made again, outside of any recording."""
-        before = change_saved_hooks((), None)
-        outer = change_watchers(())
+        before = change(saved_hooks=(), hooks_refusal=None, watchers=())
         try:
             with no_grad():
                 return op.run([self.argument(value) for value in values])
         finally:
-            change_watchers(outer)
-            change_saved_hooks(*before)
+            change(
+                saved_hooks=before.saved_hooks,
+                hooks_refusal=before.hooks_refusal,
+                watchers=before.watchers,
+            )
 
     def argument(self, value: Any) -> Any:
         """A noted argument as the call gets it."""
@@ -200,19 +202,19 @@ class checkpoint_scope(Watcher):
     def __enter__(self) -> Any:
         if self.recording is not None:
             raise RuntimeError("this checkpoint_scope is entered already; make another")
-        settings = ambient()
+        settings = current()
         if settings.hooks_refusal is not None:
             raise RuntimeError(settings.hooks_refusal)
         self.recording = Recording()
         self.left = self.budget
         self.pairs = settings.saved_hooks
-        self.hooks = change_saved_hooks(((self.pack, _unpack),), None)
+        self.hooks = change(saved_hooks=((self.pack, _unpack),), hooks_refusal=None)
         return super().__enter__()
 
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
-        change_saved_hooks(*self.hooks)
-        assert self.recording is not None
+        assert self.recording is not None and self.hooks is not None
+        change(saved_hooks=self.hooks.saved_hooks, hooks_refusal=self.hooks.hooks_refusal)
         self.recording.prune()
         self.recording, self.hooks, self.folder = None, None, None
         self.known = {}
@@ -299,6 +301,6 @@ def _unpack(packed: Any) -> Any:
 
 def _repeatable(op: Any, tensors: list[Tensor]) -> bool:
     """Whether a call changes nothing, and gives the same each time; of custom ops nobody knows."""
-    if not isinstance(op, Op) or op.custom is not None:
+    if not isinstance(op, Op) or op.lane == dispatch.OWN:
         return False
     return op.forward.__module__ != random.__name__ and not any(t.special for t in tensors)

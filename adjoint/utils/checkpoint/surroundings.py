@@ -5,14 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
-from adjoint.call.context import (
-    ambient,
-    change_grad_enabled,
-    change_guards,
-    change_saved_hooks,
-    change_watchers,
-    set_ambient,
-)
+from adjoint.call.context import change, current, set_current
 from adjoint.random import fork_rng, get_rng_state, set_rng_state
 from adjoint.tensors.tensor import Tensor
 
@@ -24,7 +17,7 @@ class KeptArgument:
         tensor.up_to_date()
         self.counter = tensor.counter()
         self.version = self.counter.value
-        self.value: Any = pack(_as_it_is(tensor), ambient().saved_hooks)
+        self.value: Any = pack(_as_it_is(tensor), current().saved_hooks)
 
     def restored(self) -> Any:
         """The tensor again, unless it was changed in place since."""
@@ -70,7 +63,7 @@ class Surroundings:
     """
 
     def __init__(self, preserve_rng_state: bool) -> None:
-        self.settings = ambient()
+        self.settings = current()
         self.random = get_rng_state() if preserve_rng_state else None
 
     def forget_unused(self) -> None:
@@ -91,19 +84,22 @@ class Surroundings:
         to the region, since those of the first have seen it; but such as autocast say otherwise.
         Those given see a call after these, and before those of the run.
         """
-        before = ambient()
+        before = current()
         with fork_rng(enabled=self.random is not None):
             if self.random is not None:
                 set_rng_state(self.random)
-            set_ambient(self.settings)
+            set_current(self.settings)
             try:
-                change_grad_enabled(True)
-                change_saved_hooks(hooks, None)
-                change_guards((*ambient().guards, *guards))
-                change_watchers((*before.watchers, *watchers, *of_region(self.settings.watchers)))
+                change(
+                    grad_enabled=True,
+                    saved_hooks=hooks,
+                    hooks_refusal=None,
+                    guards=(*self.settings.guards, *guards),
+                    watchers=(*before.watchers, *watchers, *of_region(self.settings.watchers)),
+                )
                 yield
             finally:
-                set_ambient(before)
+                set_current(before)
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.autograd.provenance import locate, user_frame
-from adjoint.call.context import ambient, change_watchers
+from adjoint.call.context import change, current
 from adjoint.tensors.tensor import Tensor
 
 
@@ -20,11 +20,11 @@ class Watcher:
 
     def __enter__(self) -> Any:
         outer = self.entries.__dict__.setdefault("outer", [])
-        outer.append(change_watchers((*ambient().watchers, self.watching())))
+        outer.append(change(watchers=(*current().watchers, self.watching())).watchers)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        change_watchers(self.entries.outer.pop())
+        change(watchers=self.entries.outer.pop())
 
     def watching(self) -> Callable[[Any, list[Any]], Any]:
         """What sees the calls of one entry."""

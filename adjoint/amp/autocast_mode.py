@@ -1,0 +1,213 @@
+"""autocast: inside, matrix products run in a narrower type, and delicate ops in float32.
+
+A watcher of the calling context (`call.context`) casts the arguments of the ops whose declaration
+says `autocast=`; casts are recorded, so that gradients arrive in the type of the tensor they belong
+to. A function made of several ops is not seen as such: a loss of that kind keeps the widest type of
+its arguments, where PyTorch would compute it in float32, and mv is a product like any other.
+"""
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+from adjoint import dtypes
+from adjoint.autograd.grad_mode import ContextDecorator
+from adjoint.backends import is_available
+from adjoint.call.context import change, current
+from adjoint.call.dispatch import tensors_in
+from adjoint.device import device
+from adjoint.dtypes import dtype as Dtype  # noqa: N812  # autocast's own parameter is called dtype
+from adjoint.ops.declaration import DECLARED
+from adjoint.tensors.tensor import Tensor
+
+# The narrow type of each kind of device.
+_DEFAULTS = {"cpu": dtypes.bfloat16 or dtypes.float16, "cuda": dtypes.float16}
+_ALLOWED = {dtypes.bfloat16, dtypes.float16}
+
+
+class _Caster:
+    """The watcher: casts arguments of tensors on one kind of device, then makes the call."""
+
+    of_region = True  # what is computed again under a checkpoint must be cast again
+
+    def __init__(self, device_type: str, narrow: Dtype) -> None:
+        self.device_type = device_type
+        self.narrow = narrow
+
+    def __call__(self, op: Any, values: list[Any]) -> Any:
+        """See call.context.Settings.watchers."""
+        declared = DECLARED.get(op.name)
+        kind = None if declared is None else declared.autocast
+        target = None if kind is None else self.target(kind, values)
+        if target is None:
+            return op.run(values)
+        cast = [self.cast(value, target) for value in values]
+        result = op.run(cast)
+        if kind == "narrow" and all(tensor.dtype is target for tensor in tensors_in(cast)):
+            return result.to(target)  # NumPy widens products of types that it does not know
+        return result
+
+    def target(self, kind: str, values: list[Any]) -> Dtype | None:
+        """The type that the arguments of a kind of op are cast to; None if they stay."""
+        if kind == "narrow":  # products
+            return self.narrow
+        if kind == "float32":  # sums of many terms, losses and decompositions
+            return dtypes.float32
+        kinds = [tensor.dtype for tensor in tensors_in(values) if self.casts(tensor)]
+        return functools.reduce(dtypes.promote_types, kinds) if kinds else None
+
+    def casts(self, tensor: Tensor) -> bool:
+        """Whether a tensor takes part: float64 and integers never do."""
+        kind = tensor.dtype
+        return (
+            kind.is_floating_point
+            and kind is not dtypes.float64
+            and tensor.device.type == self.device_type
+        )
+
+    def cast(self, value: Any, target: Dtype) -> Any:
+        """An argument in the type, through lists."""
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.cast(element, target) for element in value)
+        if isinstance(value, Tensor) and self.casts(value):
+            tensor: Any = value
+            return tensor.to(target)
+        return value
+
+
+def _caster(device_type: str) -> _Caster | None:
+    """Who casts in the calling context."""
+    for watcher in current().watchers:
+        if isinstance(watcher, _Caster) and watcher.device_type == device_type:
+            return watcher
+    return None
+
+
+class autocast(ContextDecorator):
+    """Inside, products of tensors on a kind of device run in a narrower type."""
+
+    def __init__(
+        self,
+        device_type: str,
+        dtype: Any = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        if device_type not in _DEFAULTS:
+            known = ", ".join(_DEFAULTS)
+            raise RuntimeError(f"autocast: unsupported device type {device_type!r}; use {known}")
+        self.device = device_type
+        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        if enabled and self.fast_dtype not in _ALLOWED:
+            what = f"{self.fast_dtype.name} is no narrow type; it is disabled"
+            warnings.warn(f"autocast: {what}, use bfloat16 or float16", stacklevel=2)
+            enabled = False
+        if enabled and not is_available(device(device_type)):
+            what = f"there is no {device_type} device; autocast for it is disabled"
+            warnings.warn(f"autocast: {what}", stacklevel=2)
+            enabled = False
+        self._enabled = enabled
+        self.outer: list[tuple[Any, ...]] = []
+
+    def clone(self) -> Any:
+        """See ContextDecorator."""
+        return autocast(self.device, self.fast_dtype, self._enabled)
+
+    def __enter__(self) -> Self:
+        others = current().watchers
+        kept = tuple(watcher for watcher in others if watcher is not _caster(self.device))
+        casters = (_Caster(self.device, self.fast_dtype),) if self._enabled else ()
+        self.outer.append(change(watchers=(*kept, *casters)).watchers)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        change(watchers=self.outer.pop())
+
+
+# ---- asking and setting ----
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether products on a kind of device run in a narrower type here."""
+    return _caster(device_type) is not None
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Whether products on the CPU run in a narrower type here."""
+    return is_autocast_enabled("cpu")
+
+
+def get_autocast_dtype(device_type: str) -> Dtype:
+    """The narrow type that is, or would be, in use on a kind of device."""
+    if device_type not in _DEFAULTS:
+        raise RuntimeError(f"autocast: unsupported device type {device_type!r}")
+    caster = _caster(device_type)
+    return _DEFAULTS[device_type] if caster is None else caster.narrow
+
+
+def get_autocast_gpu_dtype() -> Dtype:
+    """The narrow type on GPUs."""
+    return get_autocast_dtype("cuda")
+
+
+def get_autocast_cpu_dtype() -> Dtype:
+    """The narrow type on the CPU."""
+    return get_autocast_dtype("cpu")
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether autocast knows a kind of device."""
+    return device_type in _DEFAULTS
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether casts are kept for the next op: no, each op casts anew."""
+    return False
+
+
+def clear_autocast_cache() -> None:
+    """Nothing to clear."""
+
+
+# ---- functions with forward and backward of their own ----
+
+
+def custom_fwd(
+    fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: Any = None
+) -> Any:
+    """Decorates a Function's forward: it runs under the autocast of its call, or in a given type.
+
+    With `cast_inputs`, tensors are cast to that type first and autocast is off inside.
+    """
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        ctx = args[0]
+        caster = _caster(device_type)
+        ctx.autocast_dtype = get_autocast_dtype(device_type)
+        ctx.autocast_used = caster is not None and cast_inputs is None
+        if caster is None or cast_inputs is None:
+            return fwd(*args, **kwargs)
+        with autocast(device_type, enabled=False):
+            cast = [caster.cast(value, cast_inputs) for value in args]
+            named = {name: caster.cast(value, cast_inputs) for name, value in kwargs.items()}
+            return fwd(*cast, **named)
+
+    return forward
+
+
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Any:
+    """Decorates a Function's backward: it runs under the autocast its forward ran under."""
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        ctx = args[0]
+        with autocast(device_type, ctx.autocast_dtype, enabled=ctx.autocast_used):
+            return bwd(*args, **kwargs)
+
+    return backward

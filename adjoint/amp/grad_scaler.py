@@ -1,0 +1,124 @@
+"""GradScaler: losses scaled up so that gradients in half precision do not vanish."""
+
+import warnings
+from typing import Any
+
+from adjoint.autograd.grad_mode import no_grad
+from adjoint.backends import is_available
+from adjoint.device import device as as_device
+from adjoint.pytree import tree_map
+from adjoint.tensors.tensor import Tensor
+
+
+def _grads(optimizer: Any) -> list[Any]:
+    """The gradients that an optimizer's next step would use."""
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
+
+
+class GradScaler:
+    """Scales losses, divides gradients by the scale, and skips steps in which they overflowed."""
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        if enabled and growth_factor <= 1.0:
+            raise ValueError(f"GradScaler: growth_factor must be above 1, not {growth_factor}")
+        if enabled and backoff_factor >= 1.0:
+            raise ValueError(f"GradScaler: backoff_factor must be below 1, not {backoff_factor}")
+        if enabled and device == "cuda" and not is_available(as_device("cuda")):
+            warnings.warn("GradScaler: there is no GPU; it is disabled", stacklevel=2)
+            enabled = False
+        self._device = device
+        self._enabled = enabled
+        self._scale = init_scale
+        self._growth_factor = growth_factor
+        self._backoff_factor = backoff_factor
+        self._growth_interval = growth_interval
+        self._growth_tracker = 0
+        self._overflowed: dict[Any, bool] = {}  # by optimizer; whose gradients are unscaled
+
+    def scale(self, outputs: Any) -> Any:
+        """Losses times the scale; through tuples, lists and dicts."""
+        if not self._enabled:
+            return outputs
+        return tree_map(
+            lambda value: value * self._scale if isinstance(value, Tensor) else value, outputs
+        )
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divide the gradients of an optimizer's parameters by the scale."""
+        if not self._enabled:
+            return
+        if optimizer in self._overflowed:
+            raise RuntimeError(
+                "unscale_() has already been called on this optimizer since the last update()"
+            )
+        grads = _grads(optimizer)
+        with no_grad():
+            for grad in grads:
+                grad.mul_(1.0 / self._scale)
+        self._overflowed[optimizer] = not all(bool(grad.isfinite().all()) for grad in grads)
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """Take an optimizer's step, unless a gradient overflowed."""
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if not _grads(optimizer):
+            raise AssertionError("GradScaler.step: none of the optimizer's parameters has a .grad")
+        if optimizer not in self._overflowed:
+            self.unscale_(optimizer)
+        return None if self._overflowed[optimizer] else optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        """Lower the scale if a gradient overflowed, raise it if none has for a while."""
+        if not self._enabled:
+            return
+        if not self._overflowed and new_scale is None:
+            raise AssertionError("update(): no gradients were unscaled since the last update()")
+        if new_scale is not None:
+            self._scale = float(new_scale)
+        elif any(self._overflowed.values()):
+            self._scale *= self._backoff_factor
+            self._growth_tracker = 0
+        else:
+            self._growth_tracker += 1
+            if self._growth_tracker == self._growth_interval:
+                self._scale *= self._growth_factor
+                self._growth_tracker = 0
+        self._overflowed.clear()
+
+    def is_enabled(self) -> bool:
+        """Whether anything is scaled."""
+        return self._enabled
+
+    def get_scale(self) -> float:
+        """What losses are multiplied by."""
+        return float(self._scale) if self._enabled else 1.0
+
+    def state_dict(self) -> dict[str, Any]:
+        """The scale and how it changes."""
+        if not self._enabled:
+            return {}
+        return {
+            "scale": self._scale,
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._growth_tracker,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue with the scale of another."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError("GradScaler: the state is empty, of a scaler that was disabled")
+        for name, value in state_dict.items():
+            setattr(self, name if name.startswith("_") else f"_{name}", value)

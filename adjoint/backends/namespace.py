@@ -1,0 +1,266 @@
+"""All that ops may ask of an array library: the `xp` that a forward gets.
+
+Most are functions of NumPy, by NumPy's names and signatures, listed first. The others are methods
+of `Namespace`: what NumPy lacks or says in several calls, and what libraries do differently. Those
+that are abstract each library must answer; the rest have a plain form here, and a library that
+knows a faster one overrides it in its own file. An op never asks which library it runs on.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from adjoint.backends.convolution import Layout
+
+Array = Any
+Shape = tuple[int, ...]
+
+# ---- NumPy's own ----
+
+CREATION: Final = """
+    arange array asarray ascontiguousarray empty empty_like eye full full_like linspace meshgrid
+    ones ones_like tril triu zeros zeros_like
+"""
+ELEMENTWISE: Final = """
+    abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_or
+    bitwise_xor ceil clip conjugate copysign cos cosh divide equal exp exp2 expm1 floor
+    floor_divide fmax fmin fmod frexp gcd greater greater_equal hypot imag invert isclose isfinite
+    isinf isnan lcm left_shift less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and
+    logical_not logical_or logical_xor maximum minimum multiply nan_to_num negative nextafter
+    not_equal positive power real reciprocal remainder right_shift round sign signbit sin sinh sqrt
+    square subtract tan tanh trunc vectorize where
+"""
+REDUCTIONS: Final = """
+    all any argmax argmin bincount cumprod cumsum max prod sum trace
+"""
+SHAPES: Final = """
+    broadcast_arrays broadcast_shapes broadcast_to concatenate diagonal expand_dims flip moveaxis
+    pad repeat reshape roll rot90 squeeze stack swapaxes tile transpose
+"""
+SEARCHES: Final = """
+    argpartition argsort isin nonzero searchsorted take take_along_axis unique
+"""
+PRODUCTS: Final = "cross dot matmul"
+OTHERS: Final = "errstate fft finfo iinfo inf linalg"
+NUMPY_NAMES: Final = frozenset(
+    f"{CREATION} {ELEMENTWISE} {REDUCTIONS} {SHAPES} {SEARCHES} {PRODUCTS} {OTHERS}".split()
+)
+
+# What is asked of the modules among them.
+LINALG_NAMES: Final = frozenset(
+    "cholesky det eig eigh eigvalsh inv qr slogdet solve svd".split()  # noqa: SIM905  as above
+)
+FFT_NAMES: Final = frozenset("fftn ifftn irfftn rfftn".split())  # noqa: SIM905  as above
+
+
+class Memory(NamedTuple):
+    """Where an array lies; numbers count elements."""
+
+    owner: Array  # the array whose memory it shows, or itself
+    start: int  # where in that memory its first element lies
+    strides: Shape  # how far apart neighbours are, along each dimension
+    room: int  # how many elements the memory holds
+
+
+def ordered_strides(shape: Shape) -> Shape:
+    """How far apart neighbours are where elements lie in the order of their indices."""
+    found: list[int] = []
+    step = 1
+    for size in reversed(shape):
+        found.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(found))
+
+
+class Namespace(ABC):
+    """A library's functions under NumPy's names, and what NumPy lacks or says differently.
+
+    What a backend's subclass does not define comes from the library itself; how, is the subclass's
+    affair.
+    """
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, library: Any) -> None:
+        self.library = library  # the backend's own: ops don't ask for it
+
+    # ---- values: a GPU would have to stop for them, and what is traced has none ----
+
+    @abstractmethod
+    def readable(self, waiting: bool = False) -> bool:
+        """Whether values can be read now, to check them; `waiting`: or after work under way."""
+
+    def all_below(self, numbers: Array, size: int) -> bool:
+        """Whether 64-bit integers are known to lie in 0 … size - 1; False where they may not."""
+        return False
+
+    @abstractmethod
+    def on_host(self, array: Array) -> Array:
+        """The same values as an array of NumPy."""
+
+    # ---- reading and writing ----
+
+    def indexed(self, array: Array, index: Any) -> Array:
+        """array[index]; lists in the index are arrays, numbers out of range an IndexError."""
+        return array[index]
+
+    @abstractmethod
+    def updated(self, array: Array, index: Any, values: Array) -> Array:
+        """A copy of array with array[index] = values."""
+
+    @abstractmethod
+    def added_at(self, array: Array, index: Any, values: Array) -> Array:
+        """A copy of array with values added at index, repeated places counted."""
+
+    @abstractmethod
+    def combined_at(self, name: str, array: Array, index: Any, values: Array) -> Array:
+        """A copy of array into which add, multiply, maximum or minimum takes values at index."""
+
+    def lowered(self, array: Array, index: Any, by: Array) -> Array:
+        """array, a fresh one, with `by` subtracted at an index that names no place twice."""
+        return self.added_at(array, index, -by)
+
+    def raised(self, array: Array, index: Any, by: Array) -> Array:
+        """array, a fresh one, with `by` added at an index of slices."""
+        return self.added_at(array, index, by)
+
+    def written(
+        self, array: Array, index: Any, function: Callable[..., Array], *args: Any
+    ) -> Array:
+        """array, a fresh one, with function(*args) at an index of slices."""
+        return self.updated(array, index, function(*args))
+
+    def into(self, function: Callable[..., Array], target: Array, *args: Any) -> Array:
+        """function(*args), in the memory of `target`, a fresh array, where the library can."""
+        return function(*args)
+
+    def add_scaled(self, array: Array, other: Array, factor: Any) -> None:
+        """array += other * factor, in place, for libraries whose arrays can be changed."""
+        array += other if factor == 1 else other * factor
+
+    # ---- elements ----
+
+    def in_blocks(self, function: Callable[..., Array], *arrays: Array) -> Array:
+        """An elementwise function of arrays, of large ones part by part where that is faster."""
+        return function(*arrays)
+
+    def relu(self, array: Array) -> Array:
+        """array where it is positive, else 0."""
+        return self.maximum(array, 0)
+
+    def relu_back(self, grad: Array, result: Array) -> Array:
+        """grad where relu's result is not 0, else 0."""
+        return grad * (result != 0)
+
+    @abstractmethod
+    def special(self, name: str) -> Callable[..., Array]:
+        """An elementwise function by scipy.special's name; an ImportError if there is none."""
+
+    # ---- sums and products ----
+
+    def total(self, array: Array) -> Array:
+        """The sum of all elements, integers in 64 bits."""
+        kind = "int64" if array.dtype.kind in "biu" else array.dtype
+        return array.sum(dtype=kind)
+
+    def running(self, combine: Callable[..., Array], array: Array, axis: int) -> Array:
+        """All prefixes along an axis, combined by an associative function of earlier and later."""
+        step = 1
+        while step < array.shape[axis]:  # as many steps as the length has bits
+            head: list[Any] = [slice(None)] * array.ndim
+            earlier, later = list(head), list(head)
+            head[axis], earlier[axis] = slice(0, step), slice(0, -step)
+            later[axis] = slice(step, None)
+            joined = combine(array[tuple(earlier)], array[tuple(later)])
+            array = self.concatenate([array[tuple(head)], joined], axis=axis)
+            step *= 2
+        return array if step > 1 else self.array(array)  # results are their own memory
+
+    def summed_rows(self, rows: Array, index: Array, count: int) -> Array:
+        """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
+        return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)
+
+    def row_sums(self, array: Array) -> Array:
+        """The sum of each row of a matrix, as a column."""
+        return array.sum(axis=1, keepdims=True)
+
+    def column_sums(self, array: Array) -> Array:
+        """The sum over the rows of a matrix."""
+        return array.sum(axis=0)
+
+    def row_shares(self, array: Array) -> tuple[Array, Array, Array]:
+        """Of a matrix: rows less their greatest; the log of each sum of e to that; softmax."""
+        shifted = array - array.max(axis=1, keepdims=True)
+        powers = self.exp(shifted)
+        totals = self.row_sums(powers)
+        return shifted, self.log(totals[:, 0]), self.into(self.divide, powers, powers, totals)
+
+    def places_of(self, columns: Array, width: int) -> Array:
+        """Where the element of each row that `columns` names lies among all of a matrix."""
+        return self.arange(0, len(columns) * width, width) + columns
+
+    def turned_product(self, array: Array, other: Array) -> Array:
+        """The transpose of a matrix times another."""
+        return self.matmul(array.T, other)
+
+    def rows_product(self, array: Array, other: Array) -> Array:
+        """A matrix times the transpose of another."""
+        return self.matmul(array, other.T)
+
+    def linear(self, input: Array, weight: Array, bias: Array | None) -> Array:
+        """input @ weight.T + bias; bias may be None."""
+        out = self.matmul(input, weight.T)
+        return out if bias is None else self.into(self.add, out, out, bias)
+
+    @abstractmethod
+    def convolve(self, images: Array, weight: Array, layout: "Layout") -> Array:
+        """Each filter's product with each window of the images."""
+
+    @abstractmethod
+    def convolve_filters(self, images: Array, grad: Array, layout: "Layout") -> Array:
+        """The gradient of convolve's filters."""
+
+    @abstractmethod
+    def convolve_back(self, grad: Array, weight: Array, sizes: Shape, layout: "Layout") -> Array:
+        """The gradient of convolve's images, which are of `sizes`."""
+
+    # ---- memory ----
+
+    @abstractmethod
+    def memory(self, array: Array) -> Memory | None:
+        """Where an array lies; None in a library that does not let it be seen."""
+
+    @abstractmethod
+    def address(self, array: Array) -> int:
+        """The address of an array's first element."""
+
+    def strides_of(self, array: Array) -> Shape:
+        """How far apart neighbours are, in elements; of hidden memory, as if all lay in order."""
+        seen = self.memory(array)
+        return ordered_strides(array.shape) if seen is None else seen.strides
+
+    def is_contiguous(self, array: Array) -> bool:
+        """Whether the elements lie in memory in the order of their indices."""
+        return True
+
+    def copied(self, array: Array, dtype: Any = None, ordered: bool = False) -> Array:
+        """A copy as another type; `ordered`: in the order of the indices, not of the memory."""
+        return self.array(array, dtype=dtype)
+
+    def writable(self, shown: Array, source: Array) -> Array:
+        """A view that may be written where its source may, though the library protects it."""
+        return shown
+
+    @abstractmethod
+    def reshaped_view(self, array: Array, shape: Shape) -> Array:
+        """array as another shape without a copy; ValueError if that can't be."""
+
+    @abstractmethod
+    def strided(self, array: Array, shape: Shape, strides: Shape, offset: int) -> Array:
+        """A view of array's memory with strides and offset counted in elements."""
+
+
+OWN_NAMES: Final = frozenset(name for name in vars(Namespace) if not name.startswith("_"))

@@ -1,0 +1,37 @@
+"""Old and private members of adjoint's classes, which PyTorch's programs use on their objects."""
+
+from typing import Any
+
+from adjoint.autograd.function_node import FunctionCtx
+from adjoint.autograd.graph import MutationContext
+from adjoint.autograd.node import Node
+from adjoint.compat.methods.autograd import FUNCTION_CTX, MUTATION_CONTEXT, NODE
+from adjoint.compat.methods.nn import INSTANCE_NORM, MODULE, RNN_BASE
+from adjoint.compat.methods.sparse import SPARSE_TENSOR
+from adjoint.compat.methods.tensor import REPLACED, TENSOR
+from adjoint.nn.layers.normalization import InstanceNorm
+from adjoint.nn.layers.recurrent import RNNBase
+from adjoint.nn.module import Module
+from adjoint.tensors.tensor import Tensor
+
+
+def give(kind: Any, members: dict[str, Any], *, replacing: bool = False) -> None:
+    """Give a class members: new ones, or all in place of those that it has."""
+    for name, member in members.items():
+        if hasattr(kind, name) is not replacing:
+            state = "has no" if replacing else "has already a"
+            raise TypeError(f"{kind.__name__} {state} member {name}, which compat gives it")
+        setattr(kind, name, member)
+
+
+def attach() -> None:
+    """Give each class its members."""
+    give(Tensor, REPLACED, replacing=True)
+    give(Tensor, TENSOR)
+    give(Tensor, SPARSE_TENSOR)
+    give(Node, NODE)
+    give(FunctionCtx, FUNCTION_CTX)
+    give(MutationContext, MUTATION_CONTEXT)
+    give(Module, MODULE)
+    give(InstanceNorm, INSTANCE_NORM)
+    give(RNNBase, RNN_BASE)

@@ -1,0 +1,65 @@
+"""Old and private members of modules."""
+
+from typing import Any
+
+from adjoint.autograd.hooks import RemovableHandle
+from adjoint.compat.torch_tree.nn.modules.module import BackwardHook, Chosen, LastNodeHook
+
+
+def register_backward_hook(self: Any, hook: BackwardHook) -> RemovableHandle:
+    """Call hook(module, grad_input, grad_output) when the last node of each call has run."""
+    if self._backward_hooks:
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks on a single Module: "
+            "this one has full ones"
+        )
+    handle: RemovableHandle = self.register_forward_hook(LastNodeHook(hook))
+    return handle
+
+
+def _chosen(table: str, option: str) -> property:
+    return property(lambda module: Chosen(getattr(module, table), option))
+
+
+MODULE: dict[str, Any] = {
+    "register_backward_hook": register_backward_hook,
+    "_forward_hooks_with_kwargs": _chosen("_forward_hooks", "with_kwargs"),
+    "_forward_hooks_always_called": _chosen("_forward_hooks", "always_call"),
+    "_forward_pre_hooks_with_kwargs": _chosen("_forward_pre_hooks", "with_kwargs"),
+}
+
+
+# ---- layers ----
+
+
+def _get_no_batch_dim(self: Any) -> int:
+    """How many dimensions a single sample has."""
+    ranks: tuple[int, int] = self.ranks
+    return ranks[0]
+
+
+def _flat_weights(self: Any) -> list[Any]:
+    """The weights of all directions of all layers."""
+    return [weight for weights in self.all_weights for weight in weights]
+
+
+def _all_weights(self: Any) -> list[list[str]]:
+    """The names of the weights of each direction of each layer."""
+    return [
+        [f"{name}_l{layer}{direction}" for name in self._shapes(layer)]
+        for layer in range(self.num_layers)
+        for direction in self._directions()
+    ]
+
+
+def _flat_weights_names(self: Any) -> list[str]:
+    """The names of the weights of all directions of all layers."""
+    return [name for names in _all_weights(self) for name in names]
+
+
+INSTANCE_NORM: dict[str, Any] = {"_get_no_batch_dim": _get_no_batch_dim}
+RNN_BASE: dict[str, Any] = {
+    "_flat_weights": property(_flat_weights),
+    "_flat_weights_names": property(_flat_weights_names),
+    "_all_weights": property(_all_weights),
+}

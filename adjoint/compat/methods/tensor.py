@@ -1,0 +1,256 @@
+"""Methods of Tensor that only programs written for PyTorch use."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from adjoint._base import HookTable
+from adjoint.autograd.node import edge_node
+from adjoint.call.context import is_inference_mode_enabled
+from adjoint.compat.tensor_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
+from adjoint.compat.torch_tree.storage import (
+    CLASSES,
+    STORAGE_NAMES,
+    TypedStorage,
+    UntypedStorage,
+    elements_for,
+)
+from adjoint.ops.arranging.conversion import (
+    alias,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    data_ptr,
+    preserve_format,
+    type_,
+)
+from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.views import replay
+
+_LAYOUTS = (contiguous_format, channels_last, channels_last_3d)
+
+
+def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """A tensor of the same type: of some sizes, of a sequence's elements, or an alias."""
+    if args and isinstance(args[0], Tensor) and args[0].dtype is self.dtype:
+        shown: Tensor = alias(args[0])
+        return shown
+    types = CUDA_TYPES if self.device.type == "cuda" else CPU_TYPES
+    for kind in types.values():
+        if kind.dtype is self.dtype:
+            made: Tensor = kind(*args, device=self.device if device is None else device)
+            return made
+    raise TypeError(
+        f"new: there is no legacy type of {self.dtype.name}; use new_tensor or new_empty"
+    )
+
+
+def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type, torch.FloatTensor; or the tensor converted to another."""
+    if dtype is None:
+        return type_name(self)
+    if isinstance(dtype, TensorType):
+        return self.to(device=dtype.where, dtype=dtype.dtype)
+    return type_(self, dtype)
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The bytes that the tensor and its views show."""
+    return UntypedStorage(self)
+
+
+def storage(self: Tensor) -> TypedStorage:
+    """The elements that the tensor and its views show."""
+    return TypedStorage(self)
+
+
+def never(self: Tensor) -> bool:
+    """No: there is no pinned or shared memory."""
+    return False
+
+
+def same(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor: there is no pinned or shared memory to move it to."""
+    return self
+
+
+def _become(self: Tensor, other: Tensor) -> Tensor:
+    """Take over the memory of another tensor; what was recorded led to the old one."""
+    self.data = other
+    self.counter().bump()
+    self.rare().accumulator = None
+    return self
+
+
+def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
+    """Become a tensor of another size, with the elements that there is room for."""
+    sizes = tuple(size[0]) if len(size) == 1 and hasattr(size[0], "__len__") else size
+    if self.requires_grad and not is_inference_mode_enabled():
+        raise RuntimeError("cannot resize variables that require grad; use reshape or narrow")
+    if tuple(self.shape) == sizes:
+        return self
+    made = self.new_zeros(sizes).detach()
+    kept = min(made.numel(), self.numel())
+    made.view(-1)[:kept] = self.detach().reshape(-1)[:kept]
+    return _become(self, made if memory_format is None else made.to(memory_format=memory_format))
+
+
+def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
+    """Become a tensor of the size of another; see resize_."""
+    if memory_format is preserve_format:
+        memory_format = next(
+            (each for each in _LAYOUTS if the_template.is_contiguous(memory_format=each)), None
+        )
+    return resize_(self, the_template.shape, memory_format=memory_format)
+
+
+def set_(
+    self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Show the memory of another tensor or storage from now on, or none; in a pattern if asked."""
+    if source is None:
+        return _become(self, self.new_empty(0).detach())
+    if isinstance(source, UntypedStorage):
+        source = elements_for(self, source)
+    elif size is not None:
+        source = elements_for(self, TypedStorage(source))
+    if size is None:
+        return _become(self, source)
+    shown = source.new_empty(size).stride() if stride is None else stride
+    return _become(self, source.as_strided(size, shown, storage_offset))
+
+
+def storage_type(self: Tensor) -> Any:
+    """The class of the storage: torch.FloatStorage."""
+    return CLASSES[STORAGE_NAMES[self.dtype]]
+
+
+def _parts(name: str) -> Any:
+    """A way to cut a tensor whose parts may be changed in place, each on its own."""
+
+    def cut(self: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        return tuple(part.clone() for part in getattr(self, name)(*args, **kwargs))
+
+    cut.__name__ = cut.__qualname__ = f"unsafe_{name}"
+    cut.__doc__ = f"{name}, with parts in memory of their own."
+    return cut
+
+
+def _kept(name: str, ask: Callable[[Tensor], Any]) -> property:
+    """A private attribute that can be read, but neither set nor deleted."""
+
+    def refuse(self: Tensor, *value: Any) -> NoReturn:
+        raise RuntimeError(f"Tensor.{name} can't be set or deleted; see Tensor.detach_ and hooks")
+
+    return property(ask, refuse, refuse)
+
+
+def _hooks(self: Tensor) -> Any:
+    """The hooks on the tensor's gradient, by id."""
+    if self.grad_fn is None:
+        return None if self.extras is None else self.extras.hooks
+    hooks = self.grad_fn.hooks
+    return None if hooks is None else hooks.tensor.get(self.output_nr)
+
+
+def _set_hooks(self: Tensor, value: Any) -> None:
+    """Have these hooks on the gradient and no others."""
+    table = HookTable(value or {})
+    if self.grad_fn is None:
+        self.rare().hooks = table
+    node = edge_node(self)
+    if node is not None:
+        node.any_hooks().tensor[self.output_nr] = table
+
+
+def _set_grad(self: Any, grad: Any) -> None:
+    self.grad = grad
+
+
+def _keep_hooks(self: Tensor) -> NoReturn:
+    raise RuntimeError("Tensor._backward_hooks can't be deleted; remove hooks by their handles")
+
+
+def _post_accumulate_hooks(self: Tensor) -> Any:
+    return None if self.extras is None else self.extras.post_accumulate
+
+
+def volatile(self: Tensor) -> bool:
+    """What no_grad was before there was no_grad."""
+    warnings.warn("volatile was removed and has no effect; use no_grad() instead", stacklevel=2)
+    return False
+
+
+def _dir(self: Tensor) -> list[str]:
+    """The names that a tensor has: a property of another device's tensors is not one of them."""
+    gone = {"volatile"} if self.device.type == "cuda" else {"volatile", "__cuda_array_interface__"}
+    return sorted(set(object.__dir__(self)) - gone)
+
+
+def _view_func(
+    self: Tensor, new_base: Tensor, symint_visitor_fn: Any = None, tensor_visitor_fn: Any = None
+) -> Any:
+    """The view operations that made this view, on another base of the same shape."""
+    extras = self.extras
+    if extras is None or extras.base is None:
+        raise RuntimeError("_view_func: the tensor is no view")
+    if symint_visitor_fn is not None or tensor_visitor_fn is not None:
+        raise NotImplementedError("_view_func: the arguments of view operations can't be replaced")
+    base: Any = extras.base
+    if (new_base.shape, new_base.dtype) != (base.shape, base.dtype):
+        raise RuntimeError(
+            f"_view_func: the base is {base.dtype.name}{list(base.shape)}, the new one "
+            f"{new_base.dtype.name}{list(new_base.shape)}"
+        )
+    return replay(new_base, extras.steps)
+
+
+def _ignore_arguments(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Nothing: the class's __new__ has made the tensor, and knows what the arguments mean."""
+
+
+def _init_subclass(cls: Any, /, **options: Any) -> None:
+    """A class with a __new__ of its own needs no __init__ that takes the same arguments."""
+    super(Tensor, cls).__init_subclass__(**options)
+    if "__new__" in vars(cls) and cls.__init__ is Tensor.__init__:
+        setattr(cls, "__init__", _ignore_arguments)  # noqa: B010  # mypy refuses the other form
+
+
+# What Tensor has in another form; the rest it has not.
+REPLACED: dict[str, Any] = {
+    "__dir__": _dir,
+    "__init_subclass__": classmethod(_init_subclass),
+    "type": type,
+}
+TENSOR: dict[str, Any] = {
+    "_view_func": _view_func,
+    "_view_func_unsafe": _view_func,
+    "new": new,
+    "untyped_storage": untyped_storage,
+    "storage": storage,
+    "_typed_storage": storage,
+    "storage_type": storage_type,
+    "const_data_ptr": data_ptr,
+    "is_pinned": never,
+    "is_shared": never,
+    "pin_memory": same,
+    "share_memory_": same,
+    "resize_": resize_,
+    "resize_as_": resize_as_,
+    "set_": set_,
+    "unsafe_chunk": _parts("chunk"),
+    "unsafe_split": _parts("split"),
+    "unsafe_split_with_sizes": _parts("split_with_sizes"),
+    "volatile": property(volatile),
+    "_backward_hooks": property(_hooks, _set_hooks, _keep_hooks),
+    "_post_accumulate_grad_hooks": _kept("_post_accumulate_grad_hooks", _post_accumulate_hooks),
+    "_grad": property(lambda tensor: tensor.grad, _set_grad),
+    "_grad_fn": _kept("_grad_fn", lambda tensor: tensor.grad_fn),
+    "is_mkldnn": False,
+    "is_mps": False,
+    "is_nested": False,
+    "is_xpu": False,
+    "is_sparse_csr": False,
+    "__long__": Tensor.__int__,
+    "__nonzero__": Tensor.__bool__,
+}

@@ -1,0 +1,1 @@
+"""Files that PyTorch saves: their form, and pickles that can do no harm."""

@@ -1,0 +1,85 @@
+"""torch._C: the part of PyTorch that is written in C++."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.autograd import graph
+from adjoint.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from adjoint.autograd.grad_mode import no_grad
+from adjoint.call.context import (
+    change_grad_enabled,
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+)
+from adjoint.compat.no_compiler import nothing, refused
+from adjoint.compat.torch_tree.library import Tag as Tag
+from adjoint.compat.torch_tree.utils.weak import WeakTensorKeyDictionary
+from adjoint.compat.torch_tree.version import has_lapack as has_lapack
+from adjoint.device import device as device
+from adjoint.dtypes import dtype as dtype
+from adjoint.random import Generator as Generator, default_generator as default_generator
+from adjoint.tensors.core import TensorCore
+from adjoint.tensors.size import Size as Size
+from adjoint.tensors.subclass import plain
+from adjoint.tensors.tensor import Tensor
+
+TensorBase = _TensorBase = TensorCore
+
+# The pass that is under way.
+_current_autograd_node = graph.current_node
+_current_graph_task_execution_order = _get_graph_task_execution_order = graph.execution_order
+_current_graph_task_id = graph.current_task_id
+_will_engine_execute_node = graph.will_run
+
+# Modes.
+_AutoDispatchBelowAutograd = no_grad
+_set_grad_enabled = change_grad_enabled
+DisableTorchFunction = DisableTorchFunctionSubclass = plain
+
+# What only compilers and tracers would answer otherwise.
+_get_tracing_state = _log_api_usage_once = nothing
+_jit_set_profiling_executor = _jit_set_profiling_mode = refused
+
+
+def _disabled_torch_function_impl(
+    func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """A `__torch_function__` that makes the call as if all were plain tensors."""
+    with plain():
+        return func(*args, **(kwargs or {}))
+
+
+class _WeakTensorRef:
+    """A weak reference to a tensor that can be asked whether it is gone."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._reference = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether the tensor is gone."""
+        return self._reference() is None
+
+
+# ---- tensors whose memory a captured graph owns; nothing here puts any on the list ----
+
+_cached = WeakTensorKeyDictionary()
+
+
+def _set_cached_tensors_enabled(enabled: bool) -> None:
+    """Start or stop to keep the list; it costs nothing, so that it is always kept."""
+
+
+def _add_cached_tensor(tensor: Tensor) -> None:
+    """Put a tensor on the list."""
+    _cached[tensor] = True
+
+
+def _remove_cached_tensor(tensor: Tensor) -> None:
+    """Take a tensor off the list, if it is there."""
+    _cached.pop(tensor, None)
+
+
+def _is_cached_tensor(tensor: Tensor) -> bool:
+    """Whether a tensor is on the list."""
+    return tensor in _cached

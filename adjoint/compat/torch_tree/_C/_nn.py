@@ -1,0 +1,14 @@
+"""torch._C._nn: what nn.Module.to asks of its arguments."""
+
+from typing import Any
+
+from adjoint.device import device
+from adjoint.ops.arranging.conversion import requested
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The device, data type, haste and memory format that arguments of `to` ask for."""
+    asked = requested(args, kwargs)
+    haste = bool(asked.get("non_blocking", False))
+    where = None if asked.get("device") is None else device(asked["device"])
+    return where, asked.get("dtype"), haste, asked.get("memory_format")

@@ -1,0 +1,55 @@
+"""torch._VF: private and old spellings of operations that adjoint has under a public name."""
+
+from typing import Any
+
+from adjoint.ops.elementwise.activation import relu
+from adjoint.ops.elementwise.arithmetic import add
+from adjoint.ops.neural.resampling import channel_shuffle
+from adjoint.ops.reducing.sorting import unique
+from adjoint.tensors.tensor import Tensor
+
+
+def _unique2(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Any, Any, Any]:
+    """unique with all three results, whether they are wanted or not."""
+    found: tuple[Any, Any, Any] = unique(input, sorted, return_inverse=True, return_counts=True)
+    return found
+
+
+def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Any, Any]:
+    """unique with two results."""
+    return _unique2(input, sorted)[:2]
+
+
+def unique_dim(
+    input: Tensor,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> tuple[Any, Any, Any]:
+    """unique over a dimension, with all three results."""
+    found: tuple[Any, Any, Any] = unique(
+        input, sorted, return_inverse=True, return_counts=True, dim=dim
+    )
+    return found
+
+
+def _add_relu(input: Tensor, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+    """The sum, or zero where it is negative."""
+    total: Tensor = relu(add(input, other, alpha=alpha))
+    if out is not None:
+        total = out.copy_(total)
+    return total
+
+
+def _add_relu_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """In-place form of _add_relu."""
+    return _add_relu(input, other, alpha=alpha, out=input)
+
+
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """channel_shuffle."""
+    shuffled: Tensor = channel_shuffle(input, groups)
+    return shuffled

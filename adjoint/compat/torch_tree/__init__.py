@@ -1,0 +1,124 @@
+"""PyTorch's tree: a module here answers the path of its name, this one `torch` itself.
+
+Only names that adjoint leaves out are here: old ones, private ones, and those of what it has not.
+"""
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.compat.absent_devices import is_available
+from adjoint.compat.float8_types import FLOAT8_TYPES
+from adjoint.compat.no_compiler import compile as compile
+from adjoint.compat.tensor_types import (
+    CPU_TYPES,
+    set_default_tensor_type as set_default_tensor_type,
+)
+from adjoint.compat.torch_tree.cuda import OutOfMemoryError as OutOfMemoryError
+from adjoint.compat.torch_tree.sparse import sparse_coo_tensor as sparse_coo_tensor
+from adjoint.compat.torch_tree.storage import (
+    CLASSES as STORAGES,
+    TypedStorage as TypedStorage,
+    UntypedStorage as UntypedStorage,
+    is_storage as is_storage,
+)
+from adjoint.compat.torch_tree.version import __version__ as __version__
+from adjoint.ops.arranging.conversion import layout
+from adjoint.ops.foreach import FOREACH
+from adjoint.ops.matrices.matmul import mm
+from adjoint.ops.sampling import implicit
+from adjoint.tensors.tensor import Tensor
+
+# Names whose modules are loaded when they are first used, so that importing torch stays quick.
+_AUTOCAST = "adjoint.amp.autocast_mode"
+_LATER = {
+    "Future": f"{__name__}.futures",
+    "Tag": f"{__name__}.library",
+    "clear_autocast_cache": _AUTOCAST,
+    "get_autocast_cpu_dtype": _AUTOCAST,
+    "get_autocast_gpu_dtype": _AUTOCAST,
+    "is_autocast_cache_enabled": _AUTOCAST,
+    "is_autocast_cpu_enabled": _AUTOCAST,
+    "load": f"{__name__}.serialization",
+    "save": f"{__name__}.serialization",
+}
+
+Storage = STORAGES["FloatStorage"]
+spmm = mm
+_nnpack_available = is_available
+
+# The samples that distributions are made of, and their slopes.
+_dirichlet_grad = implicit.dirichlet_slope
+_sample_dirichlet = implicit.standard_dirichlet
+_standard_gamma = implicit.standard_gamma
+_standard_gamma_grad = implicit.gamma_slope
+
+# Layouts that no tensor has, so that making one is refused.
+sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
+    layout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+)
+
+# A method of Tensor, attached by this package, that torch has as a function too.
+_METHODS = ("resize_as_",)
+
+
+class _Method:
+    """A method of Tensor as a function; looked up when called, so that subclasses have theirs."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = self.__qualname__ = name
+
+    def __call__(self, input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(input, self.__name__)(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<function torch.{self.__name__}>"
+
+
+globals().update({name: _Method(name) for name in _METHODS})
+globals().update(CPU_TYPES)
+globals().update(STORAGES)
+globals().update(FOREACH)
+globals().update(FLOAT8_TYPES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_LATER]
+
+
+# ---- conditions that a program states ----
+
+
+def _assert(condition: Any, message: str) -> None:
+    """Fail with the message unless the condition holds."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def _checking(name: str, kind: type[Exception]) -> Any:
+    def check(cond: bool, message: Callable[[], Any] | None = None) -> None:
+        if not cond:
+            text = "Expected cond to be True, but got False." if message is None else message()
+            raise kind(str(text))
+
+    check.__name__ = check.__qualname__ = name
+    check.__doc__ = (
+        f"Raise {kind.__name__}, with what the message says, unless the condition holds."
+    )
+    return check
+
+
+_CHECKS = {
+    "_check": RuntimeError,
+    "_check_index": IndexError,
+    "_check_not_implemented": NotImplementedError,
+    "_check_type": TypeError,
+    "_check_value": ValueError,
+}
+globals().update({name: _checking(name, kind) for name, kind in _CHECKS.items()})

@@ -1,0 +1,1 @@
+"""torch._custom_op: PyTorch's first interface to custom operators."""

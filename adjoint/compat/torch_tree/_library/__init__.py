@@ -1,0 +1,1 @@
+"""torch._library: how operators are found."""

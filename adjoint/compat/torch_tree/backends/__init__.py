@@ -1,0 +1,1 @@
+"""torch.backends: settings of PyTorch's own libraries."""

@@ -1,0 +1,1 @@
+"""torch.cpu: mixed precision on the CPU."""

@@ -1,0 +1,174 @@
+"""torch.cuda, over CuPy where it is installed."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from adjoint import backends, random
+from adjoint.backends import backend_for
+from adjoint.compat.tensor_types import CUDA_TYPES
+from adjoint.device import device as as_device
+
+_GPU = as_device("cuda")
+
+globals().update(CUDA_TYPES)
+
+
+def _library() -> Any:
+    """CuPy's part that deals with the device; None where there is no CuPy or no GPU."""
+    return backend_for(_GPU).xp.cuda if backends.is_available(_GPU) else None
+
+
+def _required() -> Any:
+    cuda = _library()
+    if cuda is None:
+        raise RuntimeError(
+            "no GPU can be used: adjoint reaches them through CuPy, see adjoint[gpu]"
+        )
+    return cuda
+
+
+def is_available() -> bool:
+    """Whether tensors can be put on a GPU."""
+    return _library() is not None
+
+
+is_initialized = is_available
+
+
+def init() -> None:
+    """Nothing to do: a device is opened when first used."""
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """CuPy has no bfloat16."""
+    return False
+
+
+def is_tf32_supported() -> bool:
+    """CuPy computes in the precision of its arrays."""
+    return False
+
+
+def device_count() -> int:
+    """How many GPUs there are."""
+    cuda = _library()
+    return 0 if cuda is None else int(cuda.runtime.getDeviceCount())
+
+
+def current_device() -> int:
+    """The number of the GPU that `cuda` without a number means."""
+    return int(_required().Device().id)
+
+
+def set_device(device: Any) -> None:
+    """Choose the GPU that `cuda` without a number means."""
+    number = as_device(device).index
+    if number is not None:
+        _required().Device(number).use()
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait for the work of the current GPU."""
+    _required().Device().synchronize()
+
+
+def empty_cache() -> None:
+    """Give memory that is not in use back to the GPU."""
+    pool = _pool()
+    if pool is not None:
+        pool.free_all_blocks()
+
+
+class OutOfMemoryError(RuntimeError):
+    """What PyTorch raises when a device has no memory left; CuPy's own error is raised here."""
+
+
+def _pool() -> Any:
+    """CuPy's memory; None where there is no GPU."""
+    if _library() is None:
+        return None
+    return backend_for(_GPU).xp.get_default_memory_pool()
+
+
+def memory_allocated(device: Any = None) -> int:
+    """How many bytes tensors use on the GPU."""
+    pool = _pool()
+    return 0 if pool is None else int(pool.used_bytes())
+
+
+def memory_reserved(device: Any = None) -> int:
+    """How many bytes of the GPU are held, whether they are used or not."""
+    pool = _pool()
+    return 0 if pool is None else int(pool.total_bytes())
+
+
+max_memory_allocated = max_memory_reserved = memory_cached = memory_reserved
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Give memory that is not in use back: what is held is the peak that is reported."""
+    empty_cache()
+
+
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+
+
+def get_device_properties(device: Any = None) -> Any:
+    """The name of a GPU, its memory, capability and number of processors."""
+    number = None if device is None else as_device(device).index
+    cuda = _required()
+    found = cuda.runtime.getDeviceProperties(cuda.Device().id if number is None else number)
+    return SimpleNamespace(
+        name=found["name"].decode(),
+        major=found["major"],
+        minor=found["minor"],
+        total_memory=found["totalGlobalMem"],
+        multi_processor_count=found["multiProcessorCount"],
+    )
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of a GPU."""
+    name: str = get_device_properties(device).name
+    return name
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """Major and minor number of what a GPU can do."""
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+def get_rng_state(device: Any = "cuda") -> Any:
+    """The state of the random numbers, which are the same on every device."""
+    return random.get_rng_state()
+
+
+def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
+    """Let random numbers go on from a state."""
+    random.set_rng_state(new_state)
+
+
+def get_rng_state_all() -> list[Any]:
+    """The states of the random numbers of each GPU."""
+    return [random.get_rng_state() for _ in range(device_count())]
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Let random numbers go on from states."""
+    for state in new_states:
+        random.set_rng_state(state)
+
+
+def manual_seed(seed: int) -> None:
+    """Seed random numbers, which are the same on every device."""
+    if is_available():
+        random.manual_seed(seed)
+
+
+manual_seed_all = manual_seed
+
+
+def is_current_stream_capturing() -> bool:
+    """No CUDA graph is ever captured."""
+    return False

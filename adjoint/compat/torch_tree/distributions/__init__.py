@@ -1,0 +1,1 @@
+"""torch.distributions: private names that packages built on it import."""

@@ -1,0 +1,3 @@
+"""torch.distributions.relaxed_categorical: the distribution of the logarithms."""
+
+from adjoint.distributions.relaxed import ExpRelaxedCategorical as ExpRelaxedCategorical

@@ -1,0 +1,3 @@
+"""torch.nn: layers for several devices, on one."""
+
+from adjoint.compat.torch_tree.nn.parallel import DataParallel as DataParallel

@@ -1,0 +1,5 @@
+"""torch.nn.modules.linear: the last layer of attention."""
+
+from adjoint.nn.layers.linear import (
+    NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear,
+)

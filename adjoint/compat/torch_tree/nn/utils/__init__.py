@@ -1,0 +1,1 @@
+"""torch.nn.utils: private functions of what prunes layers."""

@@ -1,0 +1,1 @@
+"""torch.optim: private names of optimizers and schedules."""

@@ -1,0 +1,221 @@
+"""torch.storage: the memory that a tensor and its views show."""
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+from adjoint import dtypes
+from adjoint.backends.numpy import numpy_backend
+from adjoint.compat.tensor_types import DTYPE_NAMES
+from adjoint.creation.factories import tensor as new_tensor, zeros
+from adjoint.dtypes import dtype, get_default_dtype, uint8
+from adjoint.ops.arranging.conversion import data_ptr
+from adjoint.tensors.tensor import Tensor
+
+
+def _memory(tensor: Tensor) -> Tensor:
+    """All elements of the memory that a tensor shows a part of, in the order of memory."""
+    array: Any = tensor.current_array()
+    base: Any = getattr(array, "base", None)
+    while type(base) is type(array):
+        array, base = base, base.base
+    whole: Any = Tensor(array)
+    flat: Tensor = whole.as_strided((whole.numel(),), (1,), 0)
+    return flat if flat.dtype is tensor.dtype else _reread(flat, tensor.dtype)
+
+
+def _reread(flat: Any, kind: dtype) -> Tensor:
+    """The same bytes as elements of another data type."""
+    return Tensor(flat.array.view(kind.numpy_dtype))
+
+
+class UntypedStorage:
+    """The bytes that a tensor and its views show, a number of new ones, or those of a sequence."""
+
+    def __init__(self, source: Any = 0, *, device: Any = None) -> None:
+        self.memory: Any = _reread(_elements(source, uint8, device), uint8)
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is."""
+        return self.memory.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is that of a GPU."""
+        return bool(self.device.type == "cuda")
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return data_ptr(self.memory) if self.nbytes() else 0
+
+    _cdata = property(data_ptr)
+
+    def nbytes(self) -> int:
+        """How many bytes there are."""
+        return int(self.memory.nbytes)
+
+    def size(self) -> int:
+        """How many elements there are."""
+        return int(self.memory.numel())
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return int(self.memory.element_size())
+
+    def resizable(self) -> bool:
+        """Whether resize_ can change the size: memory belongs to the array library."""
+        return False
+
+    def resize_(self, size: int) -> None:
+        """Refused unless nothing changes: memory belongs to the array library."""
+        if size != self.size():
+            raise NotImplementedError(
+                f"{type(self).__name__}.resize_: {size} elements instead of {self.size()}, but the "
+                "memory of an array can't be resized; give the tensor another array through .data"
+            )
+
+    def untyped(self) -> "UntypedStorage":
+        """The same memory as bytes."""
+        return UntypedStorage(self.memory)
+
+    def tolist(self) -> list[Any]:
+        """The elements, in the order of memory."""
+        return list(self.memory.tolist())
+
+    def fill_(self, value: Any) -> Self:
+        """Make all elements the same."""
+        self.memory.fill_(value)
+        return self
+
+    def copy_(self, source: "UntypedStorage", non_blocking: bool = False) -> Self:
+        """Take over the elements of another storage."""
+        self.memory.copy_(source.memory)
+        return self
+
+    def clone(self) -> Self:
+        """The same elements in memory of their own."""
+        return self._with(self.memory.clone())
+
+    def cpu(self) -> Self:
+        """The storage itself if its memory is the CPU's, else a copy there."""
+        return self if self.device.type == "cpu" else self._with(self.memory.cpu())
+
+    def _with(self, memory: Tensor) -> Self:
+        """A storage of this kind on other memory."""
+        made = object.__new__(type(self))
+        made.memory = memory
+        return made
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._with(self.memory[index])
+        return self.memory[index].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(value, UntypedStorage):
+            value = value.memory
+        elif isinstance(value, list | tuple):
+            value = new_tensor(value, dtype=self.memory.dtype)
+        self.memory[index] = value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return numpy_backend.xp.array(self.memory.numpy_array(), dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
+
+    def __hash__(self) -> int:
+        return hash(self.data_ptr())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return memo.setdefault(id(self), self.clone())
+
+    def __repr__(self) -> str:
+        elements = "\n".join(f" {element}" for element in self.tolist())
+        name = f"torch.{type(self).__name__}"
+        return f"{elements}\n[{name}(device={self.device}) of size {self.size()}]"
+
+
+class TypedStorage(UntypedStorage):
+    """The elements that a tensor and its views show."""
+
+    of_type: dtype | None = None  # that of every instance of a class such as FloatStorage
+
+    def __init__(self, source: Any = 0, *, dtype: Any = None, device: Any = None) -> None:
+        kind = self.of_type or dtype or getattr(source, "dtype", None) or get_default_dtype()
+        self.memory = _reread(_elements(source, kind, device), kind)
+
+    @property
+    def dtype(self) -> Any:
+        """The data type of the elements."""
+        return self.memory.dtype
+
+    def pickle_storage_type(self) -> str:
+        """The name of the class of storages of this data type."""
+        return STORAGE_NAMES[self.dtype]
+
+    def type(self, dtype: Any = None) -> Any:
+        """The name of the type, torch.FloatStorage; or the elements converted to another."""
+        if dtype is None:
+            return f"torch.{self.pickle_storage_type()}"
+        kind = dtype if isinstance(dtype, dtypes.dtype) else dtype.of_type
+        return self if kind is self.dtype else TypedStorage(self.memory.to(kind))
+
+
+def _elements(source: Any, kind: dtype, where: Any) -> Tensor:
+    """The memory of a new storage: that of a tensor or storage, or new."""
+    if isinstance(source, UntypedStorage):
+        source = source.memory
+    if isinstance(source, Tensor):
+        return _memory(source)
+    if isinstance(source, int):
+        return zeros(source, dtype=kind, device=where)
+    return new_tensor(list(source), dtype=kind, device=where)
+
+
+def _convert(kind: dtype) -> Any:
+    def convert(self: TypedStorage) -> TypedStorage:
+        converted: TypedStorage = self.type(kind)
+        return converted
+
+    convert.__doc__ = f"The elements as {kind.name}."
+    return convert
+
+
+class _TypedKind(type):
+    """The class of torch.FloatStorage: a storage is an instance if its elements are of the type."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        kind = vars(cls)["of_type"]
+        return isinstance(instance, TypedStorage) and instance.dtype is kind
+
+
+CLASSES: dict[str, Any] = {}
+STORAGE_NAMES = {kind: f"{name}Storage" for name, kind in DTYPE_NAMES.items() if kind is not None}
+for _kind, _name in STORAGE_NAMES.items():
+    CLASSES[_name] = _TypedKind(_name, (TypedStorage,), {"of_type": _kind})
+    setattr(TypedStorage, _name.removesuffix("Storage").lower(), _convert(_kind))
+
+
+def _dtype_to_storage_type_map() -> dict[dtype, str]:
+    """The names of the classes of storages by data type."""
+    return dict(STORAGE_NAMES)
+
+
+def elements_for(tensor: Tensor, storage: UntypedStorage) -> Tensor:
+    """The memory of a storage as a tensor of another's data type."""
+    if isinstance(storage, TypedStorage) and storage.dtype is not tensor.dtype:
+        wanted = STORAGE_NAMES.get(tensor.dtype, tensor.dtype.name)
+        raise RuntimeError(f"Expected a Storage of type {wanted}, got {storage.type()}")
+    return _reread(storage.memory, tensor.dtype)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether obj is a storage."""
+    return isinstance(obj, UntypedStorage)

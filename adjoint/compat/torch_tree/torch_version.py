@@ -1,0 +1,3 @@
+"""torch.torch_version: the PyTorch that adjoint answers for."""
+
+from adjoint.compat.torch_tree.version import __version__ as __version__

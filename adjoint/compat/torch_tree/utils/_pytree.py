@@ -1,0 +1,235 @@
+"""torch.utils._pytree: what it has beside adjoint's pytree."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from adjoint import pytree
+from adjoint.pytree import (
+    LEAF,
+    TreeSpec,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_structure,
+)
+
+PyTree = Any
+PyTreeSpec = TreeSpec
+IsLeaf = Callable[[Any], bool] | None
+
+
+# ---- classes of containers, and how they are taken apart ----
+
+
+class MappingKey(NamedTuple):
+    """The way to a value of a dictionary."""
+
+    key: Any
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[MappingKey, Any]], list[Any]]:
+    """The values of a dictionary with the ways to them, and its keys."""
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **unused: Any) -> None:
+    """Take instances of cls apart; how a file would name them, or a path, is of no use here."""
+    pytree.register_pytree_node(cls, flatten_fn, unflatten_fn)
+
+
+_register_pytree_node = register_pytree_node
+
+
+class NodeDef(NamedTuple):
+    """How a class of containers is taken apart and put together."""
+
+    type: Any
+    flatten_fn: Any
+    unflatten_fn: Any
+
+
+class _SupportedNodes:
+    """The classes of containers that are taken apart, as a table."""
+
+    def __contains__(self, kind: Any) -> bool:
+        return pytree.container_of(kind) is not None
+
+    def __getitem__(self, kind: Any) -> NodeDef:
+        container = pytree.container_of(kind)
+        if container is None:
+            raise KeyError(kind)
+        return NodeDef(kind, container.flatten, container.unflatten)
+
+
+SUPPORTED_NODES = _SupportedNodes()
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The class by which a tree is taken apart."""
+    return type(tree)
+
+
+def _is_leaf(tree: Any, is_leaf: Any = None) -> bool:
+    """Whether a tree is a single leaf."""
+    return type(tree) not in SUPPORTED_NODES or bool(is_leaf is not None and is_leaf(tree))
+
+
+def LeafSpec() -> pytree.TreeSpec:  # noqa: N802  a class in PyTorch
+    """The shape of a single leaf."""
+    return pytree.TreeSpec(None, None, ())
+
+
+# ---- trees and their shapes ----
+
+
+def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """Whether a tree is a single leaf."""
+    return tree_structure(tree, is_leaf).is_leaf()
+
+
+def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
+    """The leaves of a tree, one after the other."""
+    return iter(tree_leaves(tree, is_leaf))
+
+
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
+    """The tree itself, after func was called on each leaf."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def _chosen(choice: Any) -> Callable[[Any], bool]:
+    """Whether a leaf is meant: by one class or several, or by a function that tells."""
+    if callable(choice) and not isinstance(choice, type):
+        return lambda leaf: bool(choice(leaf))
+    return lambda leaf: isinstance(leaf, choice)
+
+
+def map_only(choice: Any, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """A decorator: the function is for some leaves, and the others stay as they are."""
+    meant = _chosen(choice)
+    return lambda func: lambda leaf: func(leaf) if meant(leaf) else leaf
+
+
+def tree_map_only(
+    choice: Any, /, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None
+) -> Any:
+    """tree_map on the leaves of a class, or those that a function chooses."""
+    return tree_map(map_only(choice)(func), tree, is_leaf=is_leaf)
+
+
+def tree_map_only_(
+    choice: Any, /, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None
+) -> Any:
+    """The tree itself, after func was called on the leaves that are meant."""
+    return tree_map_(map_only(choice)(func), tree, is_leaf=is_leaf)
+
+
+def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """Whether pred holds for every leaf."""
+    return all(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """Whether pred holds for some leaf."""
+    return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_all_only(
+    choice: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None
+) -> bool:
+    """Whether pred holds for every leaf of a class."""
+    return all(map(pred, filter(_chosen(choice), tree_leaves(tree, is_leaf))))
+
+
+def tree_any_only(
+    choice: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None
+) -> bool:
+    """Whether pred holds for some leaf of a class."""
+    return any(map(pred, filter(_chosen(choice), tree_leaves(tree, is_leaf))))
+
+
+def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: IsLeaf = None) -> Any:
+    """The leaves of a tree for each leaf of a larger shape; None if it is no part of that."""
+    leaves, spec = tree_flatten(tree, is_leaf)
+    found: list[Any] = []
+    return found if _spread(iter(leaves), spec, treespec, found) else None
+
+
+def _spread(leaves: Iterator[Any], spec: TreeSpec, wanted: TreeSpec, found: list[Any]) -> bool:
+    """Add a leaf for each of those that stand at its place; False where two shapes differ."""
+    if spec.is_leaf():
+        found.extend([next(leaves)] * wanted.num_leaves)
+        return True
+    if (spec.type, spec.context) != (wanted.type, wanted.context):
+        return False
+    if spec.num_children != wanted.num_children:
+        return False
+    pairs = zip(spec.children_specs, wanted.children_specs)
+    return all(_spread(leaves, ours, theirs, found) for ours, theirs in pairs)
+
+
+def treespec_leaf() -> TreeSpec:
+    """The shape of a leaf."""
+    return LEAF
+
+
+def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
+    """The shape of a tuple of shapes."""
+    return TreeSpec(tuple, None, iterable)
+
+
+def treespec_dict(
+    mapping: Mapping[Any, TreeSpec] | Iterable[tuple[Any, TreeSpec]] = (), /, **kwargs: TreeSpec
+) -> TreeSpec:
+    """The shape of a dict of shapes."""
+    entries = dict(mapping, **kwargs)
+    shape = tree_structure(dict.fromkeys(entries, 0))
+    return TreeSpec(dict, shape.context, entries.values())
+
+
+def is_namedtuple_class(cls: type) -> bool:
+    """Whether a class is one that collections.namedtuple made, or derived from one."""
+    fields = getattr(cls, "_fields", None)
+    return (
+        isinstance(cls, type)
+        and issubclass(cls, tuple)
+        and isinstance(fields, tuple)
+        and all(isinstance(field, str) for field in fields)
+        and callable(getattr(cls, "_make", None))
+        and callable(getattr(cls, "_asdict", None))
+    )
+
+
+def is_namedtuple(obj: object | type) -> bool:
+    """Whether this is a named tuple, or the class of one."""
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_namedtuple_instance(obj: object) -> bool:
+    """Whether this is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_structseq_class(cls: type) -> bool:
+    """Whether a class is one of Python's own tuples with names, such as time.struct_time."""
+    return (
+        isinstance(cls, type)
+        and cls.__bases__ == (tuple,)
+        and all(isinstance(getattr(cls, name, None), int) for name in _SEQUENCE_FIELDS)
+        and not cls.__flags__ & _DERIVABLE
+    )
+
+
+def is_structseq(obj: object | type) -> bool:
+    """Whether this is one of Python's own tuples with names, or the class of one."""
+    return is_structseq_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_structseq_instance(obj: object) -> bool:
+    """Whether this is one of Python's own tuples with names."""
+    return is_structseq_class(type(obj))
+
+
+_SEQUENCE_FIELDS = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
+_DERIVABLE = 1 << 10  # the flag of classes that can be derived from, in CPython's type objects

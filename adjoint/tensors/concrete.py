@@ -1,0 +1,31 @@
+"""The one way from a tensor to its array, for what can't be said in ops."""
+
+from typing import Any
+
+from adjoint.backends.namespace import Memory, Namespace
+from adjoint.tensors.core import backend_of
+from adjoint.tensors.tensor import Tensor
+
+
+def concrete(tensor: Tensor) -> Any:
+    """The values themselves, and where they lie: a transform that has none refuses here."""
+    return tensor.current_array()
+
+
+def memory_of(tensor: Tensor) -> Memory:
+    """Where a tensor lies; in a library that hides it, in order and alone."""
+    array = concrete(tensor)
+    xp: Namespace = backend_of(array).xp
+    return xp.memory(array) or Memory(array, 0, xp.strides_of(array), array.size)
+
+
+def start_in_base(tensor: Tensor) -> int:
+    """How many elements into the memory of its base a view begins; 0 if it is none."""
+    base: Any = None if tensor.extras is None else tensor.extras.base
+    return 0 if base is None else memory_of(tensor).start - memory_of(base).start
+
+
+def known_integer(value: Any) -> int | None:
+    """The integer that a 0-d Tensor or array holds; None where it has no value yet (traced)."""
+    array = concrete(value) if isinstance(value, Tensor) else value
+    return int(array) if backend_of(array).xp.readable(waiting=True) else None

@@ -1,0 +1,98 @@
+"""What lies above tensors and is called from them: the path of calls, views, the operators' ops.
+
+Calls need Tensor and Tensor needs calls, so one of the two must find the other when it runs. Each
+module named here fills in its own part when it is loaded; everything else is an import.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from adjoint.tensors.core import TensorCore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Calls:
+    """The path of a call as Tensor's operators take it; see `call.dispatch`."""
+
+    def unary(self, op: Any, a: Any) -> Any:
+        """An op of one input."""
+        raise NotImplementedError
+
+    def binary(self, op: Any, a: Any, b: Any, operator: bool = False) -> Any:
+        """An op of two inputs; NotImplemented if it is an operator and can't work with one."""
+        raise NotImplementedError
+
+
+class Sharing:
+    """Views of a tensor's memory as Tensor's methods need them; see `tensors.views`."""
+
+    def regenerate(self, view: TensorCore, asked: bool) -> None:
+        """Find the node of a view anew."""
+        raise NotImplementedError
+
+    def overwrite(self, target: TensorCore, result: TensorCore, name: str) -> Any:
+        """Put a result into a tensor."""
+        raise NotImplementedError
+
+
+class Operators:
+    """The ops behind Tensor's operators; the tables fill them in."""
+
+    def __init__(self) -> None:
+        self.add: Any = None
+        self.sub: Any = None
+        self.mul: Any = None
+        self.truediv: Any = None
+        self.floordiv: Any = None
+        self.remainder: Any = None
+        self.pow: Any = None
+        self.matmul: Any = None
+        self.bitwise_and: Any = None
+        self.bitwise_or: Any = None
+        self.bitwise_xor: Any = None
+        self.lshift: Any = None
+        self.rshift: Any = None
+        self.eq: Any = None
+        self.ne: Any = None
+        self.lt: Any = None
+        self.le: Any = None
+        self.gt: Any = None
+        self.ge: Any = None
+        self.neg: Any = None
+        self.abs: Any = None
+        self.bitwise_not: Any = None
+        self.getitem: Any = None
+        self.positive: Any = None
+        self.unbind: Any = None
+        self.stack: Any = None
+        self.from_data: Any = None
+        self.conj_physical: Any = None
+        self.as_subclass: Any = None
+        self.beside_device: Any = None
+        self.add_: Any = None
+        self.sub_: Any = None
+        self.mul_: Any = None
+        self.truediv_: Any = None
+        self.floordiv_: Any = None
+        self.remainder_: Any = None
+        self.pow_: Any = None
+        self.bitwise_and_: Any = None
+        self.bitwise_or_: Any = None
+        self.bitwise_xor_: Any = None
+        self.lshift_: Any = None
+        self.rshift_: Any = None
+        self.setitem_: Any = None
+
+
+class Upper:
+    """All that lies above."""
+
+    def __init__(self) -> None:
+        self.tensor: Callable[[Any], TensorCore] = TensorCore  # a Tensor on an array
+        self.calls = Calls()
+        self.sharing = Sharing()
+        self.operators = Operators()
+
+
+upper: Final[Upper] = Upper()

@@ -1,0 +1,213 @@
+"""autocast and GradScaler: types, nesting, gradients, and what they do without a GPU."""
+
+import math
+
+import pytest
+
+import adjoint
+from adjoint import backends
+from adjoint.amp import GradScaler, custom_bwd, custom_fwd, is_autocast_available
+from adjoint.nn import functional as F
+
+
+def half(*shape):
+    return adjoint.ones(*shape, dtype=adjoint.float16)
+
+
+def test_products_run_in_the_narrow_type():
+    x, w = adjoint.ones(2, 3), adjoint.ones(3, 3, requires_grad=True)
+    with adjoint.autocast("cpu", dtype=adjoint.float16) as mode:
+        assert mode.fast_dtype is adjoint.float16
+        product = x @ w
+        assert product.dtype is F.linear(x, w).dtype is adjoint.float16
+        assert (x + x).dtype is product.to(adjoint.float32).dtype is adjoint.float32
+        assert F.mse_loss(product, half(2, 3)).dtype is adjoint.float32
+        assert adjoint.prod(product).dtype is adjoint.float32
+        assert adjoint.cat([product, x]).dtype is adjoint.float32
+        assert (x.double() @ w.double()).dtype is adjoint.float64
+        product.sum().backward()
+    assert (x @ w).dtype is adjoint.float32
+    assert w.grad.dtype is adjoint.float32
+    assert w.grad.tolist() == [[2.0] * 3] * 3
+
+
+def test_nested_blocks_and_decorators():
+    x = adjoint.ones(2, 2)
+    ask = adjoint.is_autocast_enabled
+    with adjoint.autocast("cpu", adjoint.float16):
+        assert ask("cpu") and not ask("cuda")
+        assert adjoint.get_autocast_dtype("cpu") is adjoint.float16
+        with adjoint.autocast("cpu", enabled=False):
+            assert not ask("cpu") and (x @ x).dtype is adjoint.float32
+        with pytest.raises(ValueError), adjoint.autocast("cpu", enabled=False):
+            raise ValueError
+        assert (x @ x).dtype is adjoint.float16
+    assert not ask("cpu")
+
+    @adjoint.autocast("cpu", dtype=adjoint.float16)
+    def product():
+        return x @ x
+
+    assert product().dtype is adjoint.float16 and (x @ x).dtype is adjoint.float32
+
+
+def test_the_default_type():
+    assert adjoint.get_autocast_dtype("cpu") is (adjoint.bfloat16 or adjoint.float16)
+    assert adjoint.get_autocast_dtype("cuda") is adjoint.float16
+    assert is_autocast_available("cuda") and not is_autocast_available("abacus")
+    x = adjoint.ones(2, 2)
+    with adjoint.autocast("cpu"):
+        assert (x @ x).dtype is adjoint.get_autocast_dtype("cpu")
+
+
+@pytest.mark.skipif(
+    backends.is_available(adjoint.device("cuda")), reason="says what there is without a GPU"
+)
+def test_without_a_gpu_autocast_for_it_is_off():
+    with pytest.warns(UserWarning, match="no cuda device"):
+        mode = adjoint.autocast("cuda")
+    with mode:
+        assert not adjoint.is_autocast_enabled("cuda")
+    with pytest.warns(UserWarning, match="disabled"):
+        assert not GradScaler().is_enabled()
+
+
+def test_what_is_refused():
+    with pytest.raises(RuntimeError, match="'abacus'"):
+        adjoint.autocast("abacus")
+    with pytest.warns(UserWarning, match="float32 is no narrow type"):
+        mode = adjoint.autocast("cpu", dtype=adjoint.float32)
+    with mode:
+        assert not adjoint.is_autocast_enabled("cpu")
+
+
+def test_functions_with_a_backward_of_their_own():
+    seen = []
+
+    class Product(adjoint.autograd.Function):
+        @staticmethod
+        @custom_fwd(device_type="cpu")
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            seen.append((x @ x).dtype)
+            return x * 2
+
+        @staticmethod
+        @custom_bwd(device_type="cpu")
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            seen.append((x @ x).dtype)
+            return grad * 2
+
+    class Wide(adjoint.autograd.Function):
+        @staticmethod
+        @custom_fwd(device_type="cpu", cast_inputs=adjoint.float32)
+        def forward(ctx, x):
+            seen.append((x @ x).dtype)
+            return x.clone()
+
+        @staticmethod
+        @custom_bwd(device_type="cpu")
+        def backward(ctx, grad):
+            return grad
+
+    x = adjoint.ones(2, 2, requires_grad=True)
+    with adjoint.autocast("cpu", adjoint.float16):
+        output = Product.apply(x)
+        Wide.apply(half(2, 2))
+    output.sum().backward()
+    assert seen == [adjoint.float16, adjoint.float32, adjoint.float16]
+    assert x.grad.tolist() == [[2.0, 2.0]] * 2
+
+
+def test_a_scaler_finds_overflow_and_goes_on():
+    weight = adjoint.nn.Parameter(adjoint.tensor([1.0]))
+    optimizer = adjoint.optim.SGD([weight], lr=0.5)
+    scaler = GradScaler("cpu", init_scale=8.0, growth_interval=2)
+    for factor, scale, value in (
+        (1.0, 8.0, 0.5),
+        (math.inf, 4.0, 0.5),
+        (1.0, 4.0, 0.0),
+        (1.0, 8.0, -0.5),
+    ):
+        optimizer.zero_grad()
+        scaler.scale((weight * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert (scaler.get_scale(), weight.item()) == (scale, value)
+    other = GradScaler("cpu")
+    other.load_state_dict(scaler.state_dict())
+    assert other.get_scale() == 8.0
+
+
+def test_a_scaler_says_what_is_missing():
+    weight = adjoint.nn.Parameter(adjoint.tensor([1.0]))
+    optimizer = adjoint.optim.SGD([weight], lr=0.5)
+    scaler = GradScaler("cpu")
+    with pytest.raises(AssertionError, match=r"has a \.grad"):
+        scaler.step(optimizer)
+    with pytest.raises(AssertionError, match="no gradients were unscaled"):
+        scaler.update()
+    weight.grad = adjoint.ones(1)
+    scaler.unscale_(optimizer)
+    with pytest.raises(RuntimeError, match="already been called"):
+        scaler.unscale_(optimizer)
+    with pytest.raises(ValueError, match="growth_factor"):
+        GradScaler("cpu", growth_factor=1.0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "matmul",
+        "mm",
+        "bmm",
+        "addmm",
+        "einsum",
+        "conv2d",
+        "conv_transpose2d",
+        "linear",
+        "prod",
+        "softmax",
+        "layer_norm",
+        "mse_loss",
+        "cross_entropy",
+        "exp",
+        "sum",
+        "add",
+        "relu",
+        "cat",
+    ],
+)
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+def test_results_have_the_types_of_pytorch(torch, name, kind):
+    """Types of results under autocast in float16, function by function."""
+    found, wanted = (_result_type(library, name, kind) for library in (adjoint, torch))
+    assert found == wanted
+
+
+def _result_type(library, name, kind):
+    made = library.eye(4, dtype=library.float32).to(getattr(library, kind))
+    batch, image = made[None], made.view(1, 1, 4, 4)
+    functional = library.nn.functional
+    target = library.tensor([0, 1, 2, 3])
+    arguments = {
+        "matmul": (made, made),
+        "mm": (made, made),
+        "bmm": (batch, batch),
+        "addmm": (made, made, made),
+        "einsum": ("ij,jk->ik", made, made),
+        "conv2d": (image, image),
+        "conv_transpose2d": (image, image),
+        "linear": (made, made),
+        "softmax": (made, -1),
+        "layer_norm": (made, (4,)),
+        "mse_loss": (made, made),
+        "cross_entropy": (made, target),
+        "add": (made, made),
+        "cat": ([made, made.to(library.float32)],),
+    }.get(name, (made,))
+    home = functional if hasattr(functional, name) else library
+    with library.autocast("cpu", dtype=library.float16):
+        result = getattr(home, name)(*arguments)
+    return str(result.dtype).rpartition(".")[2]

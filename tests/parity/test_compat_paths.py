@@ -1,0 +1,43 @@
+"""adjoint.compat shows those of adjoint's modules that PyTorch has under the same name."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import adjoint
+from adjoint.compat import paths
+
+# Modules of one name that are not the same, and why.
+DIFFERENT = {
+    "backends": "array libraries here, settings of PyTorch's libraries there",
+    "distributions.categorical": "holds several of PyTorch's modules",
+    "optim.adam": "holds several of PyTorch's modules",
+    "optim.lbfgs": "its line search is called otherwise",
+    "optim.sgd": "holds several of PyTorch's modules",
+    "testing": "samples of ops here, comparisons there",
+    "version": "adjoint's own here, PyTorch's there",
+}
+# What PyTorch makes without a file of Python.
+MADE = {"_C", "_C._autograd", "_C._functions", "_C._functorch", "_C._nn", "ops"}
+MADE |= {"functorch", "functorch.experimental"}  # packages of their own, beside torch
+MADE |= {"nn.functional.grad"}  # torch.nn.grad, which it imports
+
+
+def modules(package: ModuleType) -> set[str]:
+    """The paths of the modules below a package."""
+    root = Path(str(package.__file__)).parent
+    found = set()
+    for file in root.rglob("*.py"):
+        parts = file.relative_to(root).with_suffix("").parts
+        found.add(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    return found
+
+
+def test_modules_of_both_are_shown(torch: Any) -> None:
+    """A new module of adjoint's that PyTorch has too must be shown, or said to be different."""
+    assert modules(adjoint) & modules(torch) == {*paths.SAME, *DIFFERENT}
+
+
+def test_every_path_is_one_of_pytorch_s(torch: Any) -> None:
+    """A module of the tree, or a path in a table, that PyTorch has not would answer nobody."""
+    assert set(paths.PATHS) - modules(torch) == MADE

@@ -1,0 +1,1 @@
+"""What writes files: stubs, the reference, the pages of the site."""

@@ -1,0 +1,162 @@
+"""Repairs of the C code that mypyc writes; docs/notes/build.md says what is wrong with it.
+
+A repair replaces text that must be found exactly as often as it is expected. Where it is not, the
+build fails and names the class and the file, instead of leaving the fault in.
+"""
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+TEMPLATE = re.compile(
+    r"^static PyTypeObject CPyType_(\w+)_template_ = \{\n(.*?)^\};\n", re.MULTILINE | re.DOTALL
+)
+
+# Every op asks a frame where it was called. Python's own functions answer in a fraction of the time
+# that it takes to look up an attribute by name.
+FRAME_READERS = {
+    "f_code": "(PyObject *)PyFrame_GetCode((PyFrameObject *){0})",
+    "f_lasti": "PyLong_FromLong(PyFrame_GetLasti((PyFrameObject *){0}))",
+}
+LOOK_UP = re.compile(r"(/\* '(f_code|f_lasti)' \*/\n\w+ = )(CPyObject_GetAttr\((\w+), \w+\));")
+
+
+class UnexpectedCodeError(Exception):
+    """mypyc has written something else than these repairs know."""
+
+
+@dataclass
+class CompiledClass:
+    """What the repairs must know of one class, read from its type's template."""
+
+    name: str  # of its C functions, such as node___Node
+    struct: str
+    collected: bool  # the cyclic collector looks at its instances
+    attributes: bool  # its instances have __dict__
+    lists_weak: bool  # and keep their weak references where mypyc counts them as its own
+    derived: bool  # it has bases, which it inherits descriptors from
+    reused: bool  # the memory of one dead instance is kept for the next
+
+
+class Text:
+    """A C file under repair."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # mypyc indents by hundreds of spaces; without them a passage can be told by its text alone.
+        self.text = "\n".join(line.lstrip() for line in path.read_text().split("\n"))
+
+    def replace(self, owner: str, old: str, new: str, times: int = 1) -> None:
+        """Put new for old, which must be there so many times."""
+        found = self.text.count(old)
+        if found != times:
+            raise UnexpectedCodeError(
+                f"{self.path}: {owner}: found {found} times, not {times}:\n{old}"
+            )
+        self.text = self.text.replace(old, new)
+
+    def expect(self, owner: str, pattern: str, times: int) -> None:
+        """Check how often something is there."""
+        found = len(re.findall(pattern, self.text, re.MULTILINE))
+        if found != times:
+            raise UnexpectedCodeError(
+                f"{self.path}: {owner}: found {found} times, not {times}: {pattern}"
+            )
+
+
+def repair(source: Path, modules: Iterable[Path]) -> list[CompiledClass]:
+    """Repair the C code that these modules were compiled to; the classes that were found."""
+    text = Text(source)
+    classes = [
+        compiled_class(text, name, body)
+        for name, body in TEMPLATE.findall(text.text)
+        if "tp_dealloc" in body
+    ]
+    for found in classes:
+        repair_deallocator(text, found)
+        repair_collection(text, found)
+        repair_descriptors(text, found)
+    # Nothing that a repair is about may belong to a class that was not recognised.
+    text.expect("all classes", r"^CPy_TRASHCAN_BEGIN\(", len(classes))
+    text.expect("all classes", r"^\w+_traverse\(.*\)$", sum(c.collected for c in classes))
+    text.expect("all classes", r"self \+ sizeof\(PyObject \*\) \+ sizeof", 0)
+    repair_frames(text, modules)
+    source.write_text(text.text)
+    return classes
+
+
+def compiled_class(text: Text, name: str, template: str) -> CompiledClass:
+    """A class, by its name in C and the template of its type."""
+    struct = re.search(rf"^{name}_dealloc\((\w+) \*self\)$", text.text, re.MULTILINE)
+    if struct is None or f".tp_dealloc = (destructor){name}_dealloc,\n" not in template:
+        raise UnexpectedCodeError(f"{text.path}: class {name}: it has no deallocator of its own")
+    made = f"CPyType_FromTemplate((PyObject *)CPyType_{name}_template, NULL,"
+    return CompiledClass(
+        name,
+        struct[1],
+        collected=".tp_traverse = " in template,
+        attributes=".tp_dictoffset = " in template or "Py_TPFLAGS_MANAGED_DICT" in template,
+        lists_weak=".tp_weaklistoffset = " in template,
+        derived=made not in text.text,
+        reused=f"{name}_free_instance == NULL" in text.text,
+    )
+
+
+def repair_deallocator(text: Text, found: CompiledClass) -> None:
+    """Have a dead instance tell its weak references, and let go of its type."""
+    name, owner = found.name, f"deallocator of class {found.name}"
+    begin = f"CPy_TRASHCAN_BEGIN(self, {name}_dealloc)\n"
+    clear = f"CPyDef_{name}_clear((PyObject *)self);\n"
+    free = "Py_TYPE(self)->tp_free((PyObject *)self);\n"
+    end = "CPy_TRASHCAN_END(self)\n"
+    tell = "if (type->tp_weaklistoffset != 0) PyObject_ClearWeakRefs((PyObject *)self);\n"
+    text.replace(
+        owner,
+        begin + clear + free + end,
+        f"{begin}PyTypeObject *type = Py_TYPE(self);\n"
+        f"{tell if found.attributes else ''}{clear}{free}Py_DECREF(type);\n{end}",
+    )
+    if found.attributes and found.reused:
+        # The next instance would have the __dict__ and the weak references of the last one.
+        text.replace(owner, f"if ({name}_free_instance == NULL) {{\n", "if (0) {\n")
+
+
+def repair_collection(text: Text, found: CompiledClass) -> None:
+    """Let the collector see that an instance owns its type, but not its weak references."""
+    owner = f"class {found.name}"
+    if found.collected:
+        head = f"{found.name}_traverse({found.struct} *self, visitproc visit, void *arg)\n{{\n"
+        text.replace(owner, head, head + "Py_VISIT(Py_TYPE(self));\n")
+    if found.lists_weak:
+        weak = f"*((PyObject **)((char *)self + sizeof(PyObject *) + sizeof({found.struct})))"
+        text.replace(owner, f"Py_VISIT({weak});\n", "")
+        text.replace(owner, f"Py_CLEAR({weak});\n", "", times=2)
+
+
+def repair_descriptors(text: Text, found: CompiledClass) -> None:
+    """Let __dict__ and __weakref__ be those of the base: mypyc's take anything, and crash on it."""
+    if found.lists_weak and found.derived:
+        text.replace(f"class {found.name}", f".tp_members = {found.name}_members,\n", "")
+
+
+def repair_frames(text: Text, modules: Iterable[Path]) -> None:
+    """Read frames by Python's own functions, once for each time the modules do."""
+    reads = [
+        node.attr
+        for module in modules
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in FRAME_READERS
+    ]
+    text.text, count = LOOK_UP.subn(frame_reader, text.text)
+    if count != len(reads):
+        raise UnexpectedCodeError(
+            f"{text.path}: {count} reads of frames, but {len(reads)} in the modules"
+        )
+
+
+def frame_reader(look_up: re.Match[str]) -> str:
+    """The look-up of an attribute, faster if its owner is a frame."""
+    start, attribute, slow, frame = look_up.groups()
+    return f"{start}PyFrame_Check({frame}) ? {FRAME_READERS[attribute].format(frame)} : {slow};"
