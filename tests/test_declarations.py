@@ -28,11 +28,12 @@ def module(home: str) -> Any:
 
 
 def public(place: Any) -> Iterator[tuple[str, Any]]:
-    """The functions that a module or Tensor shows."""
+    """The functions that a module or Tensor shows; not those for programs that import torch."""
     for name in dir(place):
         value = getattr(place, name)
-        is_kind = isinstance(value, type) or getattr(value, "__module__", "") == "typing"
-        if not name.startswith("_") and callable(value) and not is_kind:
+        home = str(getattr(value, "__module__", ""))
+        is_function = callable(value) and not isinstance(value, type) and home != "typing"
+        if is_function and not name.startswith("_") and not home.startswith("adjoint.compat"):
             yield name, value
 
 
