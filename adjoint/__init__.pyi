@@ -840,15 +840,6 @@ def dropout(
     """Zero each element with probability p and scale the others so that the mean stays."""
 def dropout_(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
     """In-place form of dropout."""
-def dropout_mask(
-    input: Any,
-    p: _float,
-    scale: _float = 1.0,
-    channels: _bool = False,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """0 with probability p, else `scale`, for each element of input, or each of its channels."""
 def dsplit(
     input: Tensor, indices_or_sections: Any, *, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
@@ -1872,8 +1863,6 @@ def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
     """In-place form of round."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors joined by rows; a vector is one row."""
-def rows_product(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A matrix times the transpose of another, in one step: the gradient of a left factor."""
 def rrelu(
     input: Tensor,
     lower: _float = 0.125,
@@ -1926,10 +1915,6 @@ def scatter_reduce(
     out: Tensor | None = None,
 ) -> Tensor:
     """input with src taken in by sum, prod, mean, amax or amin where index names along dim."""
-def score_slope(
-    slope: Tensor, value: Tensor, mean: Tensor, weights: Tensor, *, out: Tensor | None = None
-) -> Tensor:
-    """The gradient of scores, from that of their softmax's mean of values."""
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | _complex,
@@ -2287,8 +2272,6 @@ def unique_consecutive(
     out: Any = None,
 ) -> Any:
     """The first of each run of equals; if asked the run of each element, and the lengths."""
-def unpooled(input: Tensor, places: Any, size: _int, *, out: Tensor | None = None) -> Tensor:
-    """Zeros, `size` of them in the last of three dimensions, with input at its places."""
 def unravel_index(
     indices: Tensor, shape: Any, *, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:

@@ -18,6 +18,7 @@ from adjoint.autograd.graph_task import (
     under_way,
 )
 from adjoint.autograd.hooks import (
+    NodeHooks,
     blamed,
     through_post_hooks,
     through_pre_hooks,
@@ -116,34 +117,37 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
     runs = task.needed is None or node in task.needed
     captured = bool(task.captures) and node in task.captures
-    if runs and not captured and node.hooks is None and takes_short_form(task, node, grad):
-        step(task, node, grad)
-        return
     grads: list[Any] = [grad] if node.outputs is None else grad
     if runs and captured:
         capture(task, node, grads)  # as in PyTorch: one that runs before its hooks, others after
-    grads = run_tensor_hooks(task, node, grads)
+    if node.hooks is not None:
+        grads = run_tensor_hooks(task, node, node.hooks, grads)
     if not runs:
         capture(task, node, grads)
         return
-    grads = run_pre_hooks(task, node, grads)
-    shown = grads if node.hooks is not None and node.hooks.post else []
+    if node.hooks is not None:
+        grads = run_pre_hooks(task, node, node.hooks, grads)
+    awaited = node.hooks is not None and bool(node.hooks.post)
+    if not awaited and not all_none(grads) and takes_short_form(task, node, grads):
+        step(task, node, raw(grads[0]) if node.outputs is None else [raw(g) for g in grads])
+        return
     results = answers_of(task, node, grads)
-    results = run_post_hooks(task, node, results, shown)  # those registered meanwhile see nothing
+    if node.hooks is not None:  # those registered while it ran see no gradients of outputs
+        results = run_post_hooks(task, node, node.hooks, results, grads if awaited else [])
     if not task.keep_graph:
         node.release()
     deliver_all(task, node, results, grads)
 
 
 def takes_short_form(task: GraphTask, node: Node, grad: Any) -> bool:
-    """Whether a node that runs, without hooks, can be stepped through; see `step`."""
+    """Whether nothing is left between a node's rules and where their answers go; see `step`."""
     return task.short and grad is not None and node.lane != LEAF and node.lane != USER
 
 
 def step(task: GraphTask, node: Node, grad: Any) -> None:
     """The short form of `evaluate`: rules on raw gradients, and their answers sent on.
 
-    Two steps in three of a training pass take it. Gradients stay arrays, no list of them is made
+    Most steps of most passes take it. Gradients stay arrays, no list of them is made
     in the lanes that go edge by edge, and those that must be repaired are so on delivery.
     """
     if node.lane == WHOLE:
@@ -185,11 +189,8 @@ def step_whole(task: GraphTask, node: Node, grad: Any) -> None:
         deliver(task, following, number, answer, answer if shared else grad)
 
 
-def run_tensor_hooks(task: GraphTask, node: Node, grads: list[Any]) -> list[Any]:
+def run_tensor_hooks(task: GraphTask, node: Node, hooks: NodeHooks, grads: list[Any]) -> list[Any]:
     """Tensor.register_hook and retain_grad; a leaf's new data type comes before them."""
-    hooks = node.hooks
-    if hooks is None:
-        return grads
     if hooks.recast and grads[0] is not None:
         grads = [conform(node, 0, grads[0])]
     if not hooks.tensor and not hooks.retain:
@@ -200,19 +201,19 @@ def run_tensor_hooks(task: GraphTask, node: Node, grads: list[Any]) -> list[Any]
     return through_tensor_hooks(node, hooks, grads)
 
 
-def run_pre_hooks(task: GraphTask, node: Node, grads: list[Any]) -> list[Any]:
+def run_pre_hooks(task: GraphTask, node: Node, hooks: NodeHooks, grads: list[Any]) -> list[Any]:
     """Node.register_prehook."""
-    hooks = node.hooks
-    if hooks is None or not hooks.pre:
+    if not hooks.pre:
         return grads
     task.enter_user_code()
     return through_pre_hooks(node, hooks.pre, grads)
 
 
-def run_post_hooks(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> list[Any]:
+def run_post_hooks(
+    task: GraphTask, node: Node, hooks: NodeHooks, results: list[Any], grads: list[Any]
+) -> list[Any]:
     """Node.register_hook."""
-    hooks = node.hooks
-    if hooks is None or not hooks.post:
+    if not hooks.post:
         return results
     task.enter_user_code()
     return through_post_hooks(node, hooks.post, results, grads)

@@ -14,7 +14,8 @@ from adjoint.call.context import is_grad_enabled
 from adjoint.call.dispatch import conj
 from adjoint.call.op_node import OpNode
 from adjoint.ops.arranging.shape import expand
-from adjoint.ops.op import Op, find
+from adjoint.ops.elementwise.complex_numbers import real
+from adjoint.ops.op import Op
 from adjoint.tensors.tensor import Tensor
 
 
@@ -93,7 +94,7 @@ def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> Any:
     if total is None or total.dtype is result.dtype:
         return total
     if total.dtype.is_complex and not result.dtype.is_complex:
-        total = find("real")(total)
+        total = real(total)
     return total.to(result.dtype)
 
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.op import composite, find, linear
+from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import memory_of, start_in_base
 from adjoint.tensors.views import apply_inplace
 
@@ -196,7 +197,7 @@ def as_strided_scatter(
         raise RuntimeError(
             f"as_strided_scatter(): src must have the size {list(size)}, got {list(src.shape)}"
         )
-    written = find("clone")(input)
+    written = clone(input)
     as_strided(written, size, stride, storage_offset).copy_(src)
     return written
 

@@ -116,10 +116,11 @@ def turned_product(xp: Any, input: Array, other: Array) -> Array:
 @multilinear(
     input=lambda grad, other: matmul(grad, conj(other)),
     other=lambda grad, input: turned_product(grad, conj(input)),
-    method=False,
+    home=None,
+    autocast="narrow",
     node_name="MmBackward0",
 )
-def rows_product(xp: Any, input: Any, other: Any) -> Any:
+def rows_product(xp: Any, input: Array, other: Array) -> Array:
     """A matrix times the transpose of another, in one step: the gradient of a left factor."""
     return xp.rows_product(input, other)
 

@@ -48,7 +48,7 @@ def _score_rule(
     )
 
 
-@general(joint=("slope value mean weights", _score_rule), method=False)
+@general(joint=("slope value mean weights", _score_rule), home=None)
 def score_slope(xp: Any, slope: Any, value: Any, mean: Any, weights: Any) -> Any:
     """The gradient of scores, from that of their softmax's mean of values."""
     out = xp.matmul(slope, mT(value))

@@ -6,11 +6,12 @@ from typing import Any
 from adjoint.call.dispatch import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.arithmetic import abs as absolute, sgn
 from adjoint.ops.elementwise.selection import where
-from adjoint.ops.op import composite, find, general
+from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import kept, reduced_count, sum
 
@@ -128,7 +129,7 @@ def renorm(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
 @composite(home="Tensor")
 def renorm_(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """In-place form of renorm."""
-    return input.copy_(renorm(find("clone")(input), p, dim, maxnorm))
+    return input.copy_(renorm(clone(input), p, dim, maxnorm))
 
 
 @composite(method=False)

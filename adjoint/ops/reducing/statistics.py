@@ -5,12 +5,16 @@ from typing import Any
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.dtypes import FLOAT, bool_, category_of
 from adjoint.ops.annotations import Array, Value, Values
+from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import cat, narrow, reshape, transpose
+from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.comparison import logical_xor
+from adjoint.ops.elementwise.complex_numbers import complex_, imag, real
 from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp
-from adjoint.ops.op import composite, find, general
+from adjoint.ops.matrices.matmul import matmul
+from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.reduction import any, mean, sum
 
@@ -109,7 +113,7 @@ def cov(
             freedom = total - correction * sum(weights * aweights) / total
     centred = samples - average
     weighted = centred if weights is None else centred * weights
-    products = find("matmul")(weighted, conj(transpose(centred, 0, 1)))
+    products = matmul(weighted, conj(transpose(centred, 0, 1)))
     freedom = clamp(freedom, min=0) if weights is not None else max(freedom, 0)
     result = products / freedom
     return reshape(result, ()) if samples.shape[0] == 1 else result
@@ -121,13 +125,13 @@ def corrcoef(input: Value) -> Value:
     covariance = cov(input)
     if not covariance.ndim:
         return covariance / covariance
-    variances = find("diagonal")(covariance)
-    deviations = sqrt(find("real")(variances) if holds_complex(variances) else variances)
+    variances = diagonal(covariance)
+    deviations = sqrt(real(variances) if holds_complex(variances) else variances)
     ratio = covariance / reshape(deviations, -1, 1) / reshape(deviations, 1, -1)
     if not holds_complex(ratio):
         return clamp(ratio, -1, 1)
-    parts = [clamp(find(part)(ratio), -1, 1) for part in ("real", "imag")]
-    return find("complex")(*parts)
+    parts = [clamp(part(ratio), -1, 1) for part in (real, imag)]
+    return complex_(*parts)
 
 
 # ---- differences and integrals ----
@@ -152,7 +156,7 @@ def diff(
         if piece.ndim != input.ndim:
             raise RuntimeError("diff: prepend and append must have the input's number of dims")
     if n == 0:
-        return find("clone")(input)
+        return clone(input)
     values = pieces[0] if len(pieces) == 1 else cat(pieces, place)
     for _ in range(n):
         length = values.shape[place] - 1

@@ -404,7 +404,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Any:
 # ---- dropout ----
 
 
-@general(method=False)
+@general(home=None)
 def dropout_mask(xp: Any, input: Any, p: float, scale: float = 1.0, channels: bool = False) -> Any:
     """0 with probability p, else `scale`, for each element of input, or each of its channels."""
     shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else input.shape
