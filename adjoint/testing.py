@@ -16,7 +16,8 @@ import numpy as np
 from adjoint.autograd.entry_points import grad
 from adjoint.dtypes import as_dtype
 from adjoint.ops.annotations import Operand
-from adjoint.ops.op import COMPOSITES, MISSING, TABLE, Op
+from adjoint.ops.composites import COMPOSITES
+from adjoint.ops.op import MISSING, TABLE, Op
 from adjoint.tensors.tensor import Tensor
 
 

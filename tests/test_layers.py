@@ -36,6 +36,7 @@ LAYERS = [
     [
         "call",
         "ops.annotations",
+        "ops.composites",
         "ops.declaration",
         "ops.op",
         "ops.signatures",

@@ -14,6 +14,7 @@ from adjoint.ops.arranging import (
     strided,
     writing,
 )
+from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.declaration import DECLARED, HOMES, METHOD
 from adjoint.ops.elementwise import (
     activation,
@@ -53,7 +54,7 @@ from adjoint.ops.neural import (
     recurrent,
     resampling,
 )
-from adjoint.ops.op import COMPOSITES, TABLE
+from adjoint.ops.op import TABLE
 from adjoint.ops.reducing import (
     cumulative,
     extremes,

@@ -4,11 +4,10 @@ A declaration is a forward function under the decorator of its family; the decor
 the derivatives (docs/adding_an_op.md). All signatures are resolved here, once, at import.
 """
 
-import functools
 from collections import namedtuple
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final
 
 import adjoint.call.dispatch as dispatch
 from adjoint._base import mypyc_attr
@@ -34,15 +33,15 @@ from adjoint.call.rule import (
     Rule,
 )
 from adjoint.dtypes import float64
+from adjoint.ops.composites import NUMPY_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
-from adjoint.ops.signatures import Described, Shown, of_op, with_out
+from adjoint.ops.signatures import Described, of_op
 from adjoint.tensors.core import TensorCore
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 DIMS: Final = {"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axes"}
 
-ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "self": "input", "x": "input"}
+# Other names that arguments may have.
+ALIASES: Final[dict[str, str]] = {"self": "input", "x": "input", **NUMPY_WORDS}
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -280,7 +279,6 @@ class Missing:
 
 MISSING: Final[Missing] = Missing()
 TABLE: Final[dict[str, Op]] = {}
-COMPOSITES: Final[dict[str, Any]] = {}  # functions made of ops; their derivatives follow
 
 
 def find(name: str) -> Op:
@@ -503,62 +501,3 @@ def multilinear(**options: Any) -> Callable[[Any], Op]:
 def general(**options: Any) -> Callable[[Any], Op]:
     """Nothing is known but the rules: its jvp is the derivative of its vjp, or `jvp=`."""
     return declare("general", options)
-
-
-@overload
-def composite(function: Function) -> Function: ...
-
-
-@overload
-def composite(**options: Any) -> Callable[[Function], Function]: ...
-
-
-def composite(function: Any = None, **options: Any) -> Any:
-    """A public function made of ops; it needs no rule, since each step has its own."""
-    if function is None:
-        return lambda made: _register_composite(made, dict(options))
-    return _register_composite(function, options)
-
-
-def _with_extras(name: str, function: Any, exact_out: bool) -> Any:
-    """The function itself, or one that also takes out=, and NumPy's names for dim and keepdim."""
-    code = getattr(function, "__code__", None)
-    if code is None:  # an object that is a method in a way of its own
-        return function
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    writes = "out" not in names and name != "getitem" and not name.endswith("_")
-    if "dim" not in names and not writes:
-        return function
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            return function(*args)
-        for alias in ("axis", "keepdims"):
-            own = ALIASES[alias]
-            if alias in kwargs and own in names and own not in kwargs:
-                kwargs[own] = kwargs.pop(alias)
-        out = kwargs.pop("out", None) if writes else None
-        result = function(*args, **kwargs)
-        return result if out is None else dispatch.write_out(name, result, out, exact_out)
-
-    if writes:
-        shown: Any = Shown(function, lambda: with_out(function))
-        call.__wrapped__ = shown
-    return call
-
-
-def _register_composite(function: Any, options: dict[str, Any]) -> Any:
-    renamed = options.pop("name", None)
-    name: str = renamed or function.__name__
-    exact_out: bool = options.pop("exact_out", False)
-    declared = Declaration(name, options)
-    if renamed is not None:
-        function.__name__ = declared.own
-    if options:
-        raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
-    declared.function = _with_extras(name, function, exact_out)
-    if declared.is_news():
-        COMPOSITES[name] = declared.function
-        DECLARED[name] = declared
-    return declared.function

@@ -99,7 +99,8 @@ def _type_of(op: "Op", parameter: Parameter) -> Any:
 def _result_of(op: "Op", annotation: Any) -> Any:
     if op.outputs is not None:
         return op.outputs
-    return Tensor if op.hides or annotation is Any else _public(annotation)
+    unsaid = op.hides or annotation in {Any, Signature.empty}
+    return Tensor if unsaid else _public(annotation)
 
 
 def _public(annotation: Any) -> Any:

@@ -8,8 +8,9 @@ from typing import Any, NoReturn
 
 from adjoint.compat.missing_names import missing
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
+from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.inplace import INPLACE
-from adjoint.ops.op import COMPOSITES, TABLE, Op
+from adjoint.ops.op import TABLE, Op
 
 _OVERLOADS = {"default", "Tensor", "Scalar", "int", "dim", "dim_IntList", "out", "correction"}
 

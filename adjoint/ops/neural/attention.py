@@ -5,9 +5,10 @@ from typing import Any
 from adjoint.dtypes import BOOL, bool_ as boolean, category_of, float32
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.arrange import repeat_interleave
+from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.matrices.matmul import matmul, mT
-from adjoint.ops.op import COMPOSITES, composite, general
+from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import all, softmax, sum
 from adjoint.ops.same_dtype import same_kind

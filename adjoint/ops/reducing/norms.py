@@ -7,10 +7,11 @@ from adjoint.call.dispatch import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.arithmetic import abs as absolute, sgn
 from adjoint.ops.elementwise.selection import where
-from adjoint.ops.op import COMPOSITES, composite, general
+from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import kept, reduced_count, sum
 

@@ -1,0 +1,72 @@
+"""Functions made of ops: public like ops, and without rules, since each step has its own."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from adjoint.call import dispatch
+from adjoint.ops.declaration import DECLARED, Declaration
+from adjoint.ops.signatures import Shown, with_out
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+COMPOSITES: dict[str, Any] = {}
+NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim"}  # which arguments may have, too
+
+
+@overload
+def composite(function: Function) -> Function: ...
+
+
+@overload
+def composite(**options: Any) -> Callable[[Function], Function]: ...
+
+
+def composite(function: Any = None, **options: Any) -> Any:
+    """A public function made of ops; it needs no rule, since each step has its own."""
+    if function is None:
+        return lambda made: _register_composite(made, dict(options))
+    return _register_composite(function, options)
+
+
+def _with_extras(name: str, function: Any, exact_out: bool) -> Any:
+    """The function itself, or one that also takes out=, and NumPy's names for dim and keepdim."""
+    code = getattr(function, "__code__", None)
+    if code is None:  # an object that is a method in a way of its own
+        return function
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    writes = "out" not in names and name != "getitem" and not name.endswith("_")
+    if "dim" not in names and not writes:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return function(*args)
+        for alias, own in NUMPY_WORDS.items():
+            if alias in kwargs and own in names and own not in kwargs:
+                kwargs[own] = kwargs.pop(alias)
+        out = kwargs.pop("out", None) if writes else None
+        result = function(*args, **kwargs)
+        return result if out is None else dispatch.write_out(name, result, out, exact_out)
+
+    if writes:
+        shown: Any = Shown(function, lambda: with_out(function))
+        call.__wrapped__ = shown
+    return call
+
+
+def _register_composite(function: Any, options: dict[str, Any]) -> Any:
+    renamed = options.pop("name", None)
+    name: str = renamed or function.__name__
+    exact_out: bool = options.pop("exact_out", False)
+    declared = Declaration(name, options)
+    if renamed is not None:
+        function.__name__ = declared.own
+    if options:
+        raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
+    declared.function = _with_extras(name, function, exact_out)
+    if declared.is_news():
+        COMPOSITES[name] = declared.function
+        DECLARED[name] = declared
+    return declared.function
