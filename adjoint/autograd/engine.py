@@ -127,9 +127,11 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         return
     if node.hooks is not None:
         grads = run_pre_hooks(task, node, node.hooks, grads)
+    if not task.create_graph:
+        grads = [raw(g) for g in grads]  # the arrays alone: a Tensor that hooks let go is gone
     awaited = node.hooks is not None and bool(node.hooks.post)
     if not awaited and not all_none(grads) and takes_short_form(task, node, grads):
-        step(task, node, raw(grads[0]) if node.outputs is None else [raw(g) for g in grads])
+        step(task, node, grads[0] if node.outputs is None else grads)
         return
     results = answers_of(task, node, grads)
     if node.hooks is not None:  # those registered while it ran see no gradients of outputs
@@ -223,10 +225,9 @@ def answers_of(task: GraphTask, node: Node, grads: list[Any]) -> list[Any]:
     """What a node makes of its gradients, each conforming to where it goes."""
     if task.logged:
         log_step(node, grads)
-    if not task.create_graph:
-        grads = [raw(g) for g in grads]
     if isinstance(node, AccumulateGrad):
-        accumulate(task, node, grads[0], is_owned(task, node, grads))
+        owned = is_owned(task, node, grads)  # before grads[0] is taken: it counts references
+        accumulate(task, node, grads[0], owned)
         return []
     if all_none(grads) and not node.takes_none():
         return [None] * node.edge_count

@@ -30,7 +30,7 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
         kind, text = RuntimeError, "the values do not have the shape of what the mask picks"
     elif "not supported for the input types" in text:
         kind, text = NotImplementedError, "not implemented for this data type"
-    elif "matmul: Input operand" in text:
+    elif "matmul: Input operand" in text or "not aligned" in text:
         text = "the inner sizes of the two matrices differ"
     made = kind(f"{op.name}({given}): {text}")
     made.__suppress_context__ = True  # what "from None" would do, if mypyc did not drop it

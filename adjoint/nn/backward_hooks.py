@@ -229,7 +229,7 @@ def check(hook: Any, old: list[Any], new: list[Any]) -> None:
             )
         if before is None:
             continue
-        was, now = before.array, after.array
+        was, now = before.spec(), after.spec()
         if now.shape != was.shape:
             raise RuntimeError(
                 f"backward hook '{name_of(hook)}' has changed the size of value: a gradient "

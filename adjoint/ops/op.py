@@ -254,8 +254,7 @@ class Op(Described):
 def rank_of(value: Any) -> int:
     """How many dimensions a tensor or an array has, or the one of a list that has most."""
     if isinstance(value, TensorCore):
-        ndim: int = value.array.ndim
-        return ndim
+        return len(value.spec().shape)
     if isinstance(value, (list, tuple)):
         return max([rank_of(element) for element in value], default=0)
     return getattr(value, "ndim", 0)

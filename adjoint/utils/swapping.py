@@ -14,7 +14,6 @@ _FIELDS = (
     "extras",
     "special",
     "inference",
-    "slow",
     "known",
     "cut",
 )
