@@ -8,7 +8,7 @@ override, promote or link, and no list is made (benchmarks/short_path.py says wh
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.autograd.node import SHORT_DEPTH
+from adjoint.autograd.node import ALIGNED, SHORT_DEPTH
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import (
@@ -148,18 +148,18 @@ def finished(
             needed |= 2
     if needed and settings.grad_enabled:
         mask = needed & op.ruled
+    if op.node_lane == ALIGNED:  # one record for all tensors that meet and look the same
+        if second is None or first is second:
+            result.known = first
+        elif first is None:
+            result.known = second
+        elif first.shape == second.shape:
+            y.known = result.known = first
+        elif result.array.shape == first.shape:
+            result.known = first
+        elif result.array.shape == second.shape:
+            result.known = second
     if mask:
-        if op.diagonal:  # one record for all tensors that meet and look the same
-            if second is None or first is second:
-                result.known = first
-            elif first is None:
-                result.known = second
-            elif first.shape == second.shape:
-                y.known = result.known = first
-            elif result.array.shape == first.shape:
-                result.known = first
-            elif result.array.shape == second.shape:
-                result.known = second
         node_of(op, mask, a, b, None, result, SHORT_DEPTH)
     elif needed:
         result.cut = CUT_BY_OP if settings.grad_enabled else CUT_BY_MODE

@@ -455,7 +455,7 @@ def _finish(op: Op) -> None:
     for i, rule in enumerate(op.rules):
         if rule is not None:
             op.ruled |= 1 << i
-    if op.diagonal:
+    if op.diagonal and op.ruled:  # what has no rule may answer another data type
         op.node_lane = ALIGNED
     op.direct = None if op.view else _direct(op)
     if _has_short_form(op):
