@@ -11,6 +11,7 @@ import argparse
 import importlib
 import importlib.util
 import json
+import math
 import os
 import platform
 import subprocess
@@ -127,18 +128,19 @@ def ratios(result: dict[str, Any]) -> dict[str, float] | None:
     if len(result) < 2:
         return None
     ours, theirs = (result[package] for package in PACKAGES)
-    return {part: ours[part] / theirs[part] for part in ours}
+    return {part: ours[part] / theirs[part] if theirs[part] else math.nan for part in ours}
 
 
 def table_row(name: str, result: dict[str, Any], before: dict[str, Any] | None) -> str:
     """One line of the printed table."""
-    cells = [f"{name:<11}"]
+    cells = [f"{name:<12}"]
     for package in PACKAGES:
         found = result.get(package)
         cells.append(f"{found['total'] * 1e6:>13,.0f}" if found else f"{'-':>13}")
     found_ratios = ratios(result)
     for part in ("forward", "backward", "total"):
-        cells.append(f"{found_ratios[part]:>9.2f}" if found_ratios else f"{'-':>9}")
+        shown = found_ratios is not None and not math.isnan(found_ratios[part])
+        cells.append(f"{found_ratios[part]:>9.2f}" if found_ratios and shown else f"{'-':>9}")
     if before is not None:
         cells.append(change(result, before))
     return " ".join(cells)
@@ -180,7 +182,7 @@ def main() -> None:
     installed = [name for name in PACKAGES if importlib.util.find_spec(name) is not None]
     packages = [Package(name) for name in installed]
     print(f"best step in microseconds, one thread, Python {platform.python_version()}")
-    heading = f"{'':<11} {'adjoint':>13} {'torch':>13} {'forward':>9} {'backward':>9} {'total':>9}"
+    heading = f"{'':<12} {'adjoint':>13} {'torch':>13} {'forward':>9} {'backward':>9} {'total':>9}"
     print(heading + (f" {'change':>9}" if baseline else ""))
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as scratch:

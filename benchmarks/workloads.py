@@ -58,6 +58,23 @@ class Training(Work):
                 leaf.sub_(leaf.grad, alpha=RATE)
 
 
+class Inference(Work):
+    """A forward where nothing is recorded; its result stands for gradients."""
+
+    def __init__(self, package: Any, result: Callable[[], Any]) -> None:
+        super().__init__(result, [])
+        self.no_grad = package.no_grad
+
+    def step(self) -> tuple[float, float]:
+        begin = perf_counter()
+        self.gradients()
+        return perf_counter() - begin, 0.0
+
+    def gradients(self) -> list[np.ndarray]:
+        with self.no_grad():
+            return [self.loss().numpy()]
+
+
 class HessianVector(Work):
     """The derivative of a derivative along a direction."""
 
@@ -108,6 +125,11 @@ def tiny_1(package: Any) -> Work:
 def tiny_8(package: Any) -> Work:
     """1,000 small ops on 8 elements."""
     return _chain(package, 8, 333)
+
+
+def nograd(package: Any) -> Work:
+    """The same under no_grad, forward alone."""
+    return Inference(package, tiny_8(package).loss)
 
 
 def rosenbrock(package: Any) -> Work:
@@ -195,6 +217,25 @@ def hooks(package: Any) -> Work:
     return Work(lambda: loss(watch), leaves)
 
 
+def module_hooks(package: Any) -> Work:
+    """The small classifier of modules, a forward and a full backward hook on each."""
+    leaves, _ = _classifier(package, "relu")
+    nn = importlib.import_module(f"{package.__name__}.nn")
+    layers = []
+    for i, (inputs, outputs) in enumerate(pairwise(SIZES)):
+        layer = nn.Linear(inputs, outputs)
+        layer.weight, layer.bias = nn.Parameter(leaves[2 * i]), nn.Parameter(leaves[2 * i + 1])
+        layers += [layer, nn.ReLU()]
+    model = nn.Sequential(*layers[:-1])
+    for module in model.modules():
+        module.register_forward_hook(lambda module, args, output: None)
+        module.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+    rng = np.random.default_rng(0)
+    x = package.from_numpy(rng.normal(size=(BATCH, SIZES[0])).astype(np.float32))
+    labels = package.from_numpy(rng.integers(0, SIZES[-1], BATCH))
+    return Work(lambda: nn.functional.cross_entropy(model(x), labels), list(model.parameters()))
+
+
 def hvp(package: Any) -> Work:
     """A Hessian-vector product of the small classifier."""
     leaves, loss = _classifier(package, "tanh")
@@ -215,5 +256,17 @@ def big(package: Any) -> Work:
 
 WORKLOADS: dict[str, Callable[[Any], Work]] = {
     build.__name__: build
-    for build in (tiny_1, tiny_8, rosenbrock, deep, wide, mlp_small, hooks, hvp, big)
+    for build in (
+        tiny_1,
+        tiny_8,
+        nograd,
+        rosenbrock,
+        deep,
+        wide,
+        mlp_small,
+        hooks,
+        module_hooks,
+        hvp,
+        big,
+    )
 }
