@@ -231,7 +231,7 @@ def module_hooks(package: Any) -> Work:
         module.register_forward_hook(lambda module, args, output: None)
         module.register_full_backward_hook(lambda module, grad_input, grad_output: None)
     rng = np.random.default_rng(0)
-    x = package.from_numpy(rng.normal(size=(BATCH, SIZES[0])).astype(np.float32))
+    x = _leaf(package, rng.normal(size=(BATCH, SIZES[0])))  # or both warn at every call
     labels = package.from_numpy(rng.integers(0, SIZES[-1], BATCH))
     return Work(lambda: nn.functional.cross_entropy(model(x), labels), list(model.parameters()))
 
