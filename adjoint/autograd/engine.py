@@ -143,7 +143,7 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
 
 def takes_short_form(task: GraphTask, node: Node, grad: Any) -> bool:
     """Whether nothing is left between a node's rules and where their answers go; see `step`."""
-    return task.short and grad is not None and node.lane != LEAF and node.lane != USER
+    return task.short and grad is not None and LEAF < node.lane < USER
 
 
 def step(task: GraphTask, node: Node, grad: Any) -> None:
@@ -544,7 +544,7 @@ def drain(task: GraphTask) -> None:
     ready = task.ready
     waiting = task.waiting
     observed = bool(task.observers)
-    everything = task.needed is None and not task.captures
+    steps = task.short and task.needed is None and not task.captures
     while True:
         hot = task.hot
         if hot is not None:
@@ -563,7 +563,7 @@ def drain(task: GraphTask) -> None:
         task.current = node
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
-        if everything and node.hooks is None and takes_short_form(task, node, grad):
+        if steps and node.hooks is None and grad is not None and LEAF < node.lane < USER:
             step(task, node, grad)  # what evaluate would do, for most nodes of most passes
         elif observed:
             visit(task, node, grad)

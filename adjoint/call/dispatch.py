@@ -64,11 +64,13 @@ class Path(Calls):
         """An op called with one argument."""
         if isinstance(a, Tensor):
             settings = current()
-            if settings.plain and op.lane == UNARY:
+            if settings.plain and op.lane == UNARY and not a.special:
+                if a.extras is not None:
+                    a.refresh()
                 spec = a.known
-                if spec is None or a.extras is not None or a.special:
-                    spec = short_spec(a)
-                if spec is not None and spec.short:
+                if spec is None:
+                    spec = a.spec()
+                if spec.short:
                     return finished(op, settings, op.direct(a.array), a, None, spec, None)
         elif type(a) is NDARRAY and op.lane == UNARY:
             return op.direct(a)
@@ -77,28 +79,36 @@ class Path(Calls):
     def binary(self, op: "Op", a: Any, b: Any, operator: bool = False) -> Any:
         """An op called with two; as an operator it leaves what it can't work with to the other."""
         settings = current()
-        first: Spec | None = None
-        second: Spec | None = None
-        x, y = a, b
-        short = settings.plain and op.lane == BINARY
-        if isinstance(a, Tensor):
-            first = a.known
-            if first is None or a.extras is not None or a.special:
-                first = short_spec(a)
-            short = short and first is not None and first.short
-            x = a.array
-        elif type(a) is not float and type(a) is not int:
-            short = False
-        if isinstance(b, Tensor):
-            second = b.known
-            if second is None or b.extras is not None or b.special:
-                second = short_spec(b)
-            short = short and second is not None and second.short
-            y = b.array
-        elif type(b) is not float and type(b) is not int:
-            short = False
-        if short and (first is None or second is None or first.dtype is second.dtype):
-            if first is not None or second is not None:
+        if settings.plain and op.lane == BINARY:
+            first: Spec | None = None
+            second: Spec | None = None
+            x, y = a, b
+            short = True
+            if isinstance(a, Tensor):
+                if a.extras is not None:
+                    a.refresh()
+                first = a.known
+                if first is None:
+                    first = a.spec()
+                x = a.array
+                short = first.short and not a.special
+            elif type(a) is not float and type(a) is not int:
+                short = False
+            if not short:
+                pass
+            elif isinstance(b, Tensor):
+                if b.extras is not None:
+                    b.refresh()
+                second = b.known
+                if second is None:
+                    second = b.spec()
+                y = b.array
+                short = second.short and not b.special
+                if first is not None and first is not second:
+                    short = short and first.dtype is second.dtype
+            elif type(b) is not float and type(b) is not int:
+                short = False
+            if short and (first is not None or second is not None):
                 try:
                     out = op.direct(x, y)
                 except Exception as error:
@@ -113,15 +123,6 @@ class Path(Calls):
 
 path: Final[Path] = Path()
 upper.calls = path
-
-
-def short_spec(tensor: Tensor) -> Spec | None:
-    """What a tensor of the less plain kind looks like; None if it is none for the short form."""
-    if tensor.special:
-        return None
-    if tensor.extras is not None:
-        tensor.refresh()
-    return tensor.spec()
 
 
 def finished(

@@ -106,7 +106,7 @@ def node_of(
     """
     node = OpNode(op)
     node.mask = mask
-    plan = op.plan(mask)
+    plan = op.plan_of_first if mask == 1 else op.plan_of_both if mask == 3 else op.plan(mask)
     if values is not None:
         keep_all(node, plan, values)
     else:

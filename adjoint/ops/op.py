@@ -74,9 +74,8 @@ class Op(Described):
         self.dims: list[tuple[int, int]] = []  # parameters that count dimensions; see from_end
         self.ruled = 0  # those that have a rule of their own, as bits
         self.plans: dict[int, Plan] = {}  # by which inputs need a gradient
-        self.plan_of_first = NOTHING  # if the first input alone needs one: most calls ask for
-        self.plan_of_second = NOTHING  # these three, and attributes cost less than a look-up
-        self.plan_of_both = NOTHING
+        self.plan_of_first = NOTHING  # if the first input alone needs one, or both of two: most
+        self.plan_of_both = NOTHING  # calls ask for these, and an attribute is no look-up
         self.first_rule: Rule | None = None
         self.second_rule: Rule | None = None
         self.lane = dispatch.GENERAL
@@ -172,12 +171,6 @@ class Op(Described):
 
     def plan(self, mask: int) -> Plan:
         """What to keep when the inputs of the mask need gradients."""
-        if mask == 1:
-            return self.plan_of_first
-        if mask == 2:
-            return self.plan_of_second
-        if mask == 3:
-            return self.plan_of_both
         found = self.plans.get(mask)
         if found is None:
             found = self.plans[mask] = self.planned(mask)
@@ -449,7 +442,7 @@ def _read_dims(op: Op, more: int | None) -> None:
 
 def _finish(op: Op) -> None:
     """Choose the op's lane, and look up once what every call asks for."""
-    op.plan_of_first, op.plan_of_second, op.plan_of_both = (op.planned(m) for m in (1, 2, 3))
+    op.plan_of_first, op.plan_of_both = op.plan(1), op.plan(3)
     op.first_rule = op.rules[0] if op.rules else None
     op.second_rule = op.rules[1] if len(op.rules) > 1 else None
     for i, rule in enumerate(op.rules):
