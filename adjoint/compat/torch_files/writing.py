@@ -4,6 +4,7 @@ Tensors are written under PyTorch's names, on storages: the memory of the array 
 that views share it again when they are loaded.
 """
 
+import codecs
 import io
 import pickle
 import struct
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 from adjoint._base import HookTable
 from adjoint.backends import backend_of
+from adjoint.backends.namespace import ordered_strides
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compat.torch_files.reading import MAGIC_NUMBER, PROTOCOL_VERSION
 from adjoint.compat.torch_files.storages import KIND_NAMES
@@ -73,8 +75,7 @@ class _Storages:
         found = _in_owner(array)
         if found is None:
             alone = _numpy.ascontiguousarray(backend_of(array).to_numpy(array))
-            steps = tuple(step // alone.itemsize for step in alone.strides)
-            return self._add(alone.reshape(-1), tensor), 0, steps
+            return self._add(alone.reshape(-1), tensor), 0, ordered_strides(alone.shape)
         owner, start, strides = found
         if id(owner) not in self._owners:
             content = owner.ravel(order="K").view(array.dtype)
@@ -144,6 +145,8 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         if kind is device:
             place = (obj.type,) if obj.index is None else (obj.type, obj.index)
             return self.named("torch", "device"), place
+        if kind is bytes and not obj and self.proto < 3:
+            return codecs.encode, ("", "latin1")  # as others are; PyTorch can't read pickle's way
         if kind is HookTable:
             return OrderedDict, (), None, None, iter(obj.items())
         return NotImplemented
