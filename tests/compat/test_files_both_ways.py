@@ -8,23 +8,8 @@ import pytest
 
 import adjoint.compat.torch as compat
 
-DTYPES = [
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-]
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"]
+DTYPES += ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 FORMATS = pytest.mark.parametrize("archive", [True, False], ids=["archive", "older"])
 
 

@@ -202,7 +202,7 @@ class _Older:
 
     def note(self, saved_id: Any) -> None:
         """Remember a storage to be read."""
-        if type(saved_id) is tuple and saved_id[:1] == ("module",):
+        if type(saved_id) is tuple and type(saved_id[0]) is str and saved_id[0] == "module":
             return
         asked = wanted(saved_id)
         whole = asked._replace(part=None)
@@ -257,7 +257,9 @@ def _load_older(file: BinaryIO, size: int, place: Placement, pickle_module: Any)
         )
     version = older.plain()
     if type(version) is not int or version != PROTOCOL_VERSION:
-        raise RuntimeError(f"torch.load: the file is of version {version!r:.100}, not 1001")
+        raise RuntimeError(
+            "torch.load: the file is of another version than 1001, which is not known"
+        )
     older.plain()  # sizes of the types of the machine that saved it
     start = file.tell()
     older.survey()

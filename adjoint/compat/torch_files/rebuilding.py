@@ -52,7 +52,7 @@ def _on_storage(
     made: Any = storage.tensor(of_type, *layout)
     if metadata:
         if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
-            raise refusal(f"a tensor is marked by {metadata!r:.100}")
+            raise refusal("a tensor has marks other than conj and neg")
         made = made.conj() if metadata.get("conj") else made
         made = made.neg() if metadata.get("neg") else made
     return made.requires_grad_() if requires_grad is True else made

@@ -91,9 +91,11 @@ class Wanted(NamedTuple):
 
 def wanted(saved_id: Any) -> Wanted:
     """What a pickle says of a storage, checked in itself."""
-    if type(saved_id) is not tuple or len(saved_id) not in (5, 6) or saved_id[0] != "storage":
+    if type(saved_id) is not tuple or len(saved_id) not in (5, 6):
         raise refusal("something is asked for that is no storage")
-    _, kind, key, location, count, *rest = saved_id
+    what, kind, key, location, count, *rest = saved_id
+    if type(what) is not str or what != "storage":
+        raise refusal("something is asked for that is no storage")
     if not isinstance(kind, StorageKind):
         raise refusal("a storage is of no known kind")
     if not (type(key) is type(location) is str and _is_count(count)):
@@ -210,7 +212,7 @@ def check_layout(offset: Any, size: Any, stride: Any, itemsize: int, room: int) 
     if len(size) != len(stride) or len(size) > MOST_DIMENSIONS:
         raise refusal(f"a tensor has {len(size)} sizes and {len(stride)} strides")
     if not all(_is_count(one) for one in (offset, *size, *stride)):
-        raise refusal(f"size {size}, stride {stride} and offset {offset!r} are no counts")
+        raise refusal("the size, stride or offset of a tensor is no count")
     if math.prod(size) * itemsize >= TOO_FAR:
         raise refusal(f"a tensor of size {size} is too large")
     last = offset + sum((n - 1) * step for n, step in zip(size, stride))

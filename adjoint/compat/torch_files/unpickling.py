@@ -192,7 +192,7 @@ class WeightsUnpickler:
         if kind is Tensor or kind is Parameter:
             return list(attributes_of(value).values())
         if not self.trusted or isinstance(value, Builder):
-            raise refusal(f"a {kind.__name__} is no tensor, container or number")
+            raise refusal(f"{_shown(value)} is no tensor, container or number")
         return []
 
     # ---- names ----
@@ -234,9 +234,7 @@ class WeightsUnpickler:
             self.charge(sum(len(one) for one in arguments if type(one) in _COPIED))
             return function.make(*arguments)
         if not self.is_trusted(function):
-            raise refusal(
-                f"the file calls {function!r:.100}, which it did not get by an allowed name"
-            )
+            raise refusal(f"the file calls {_shown(function)}, which is not allowed")
         return function(*arguments)
 
     # ---- instructions ----
@@ -258,8 +256,7 @@ class WeightsUnpickler:
     def instance(self, kind: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """An instance that is not filled yet."""
         if not isinstance(kind, type) or not self.is_trusted(kind):
-            name = kind.name if isinstance(kind, Builder) else repr(kind)
-            raise refusal(f"the file makes an instance of {name:.100}, which is not allowed")
+            raise refusal(f"the file makes an instance of {_shown(kind)}, which is not allowed")
         return kind.__new__(kind, *arguments, **named)
 
     def build(self) -> None:
@@ -269,8 +266,7 @@ class WeightsUnpickler:
         if type(target) is OrderedDict:
             set_attributes(target, state)
         elif not self.is_trusted(type(target)):
-            kind = target.name if isinstance(target, Builder) else type(target).__name__
-            raise refusal(f"the file changes a {kind}, which is not allowed")
+            raise refusal(f"the file changes {_shown(target)}, which is not allowed")
         elif hasattr(target, "__setstate__"):
             target.__setstate__(state)
         else:
@@ -351,6 +347,7 @@ class WeightsUnpickler:
     def encoded(self, content: Any, encoding: Any) -> Any:
         """Bytes, which protocol 2 writes as a string of Latin letters."""
         _expect(content, str)
+        _expect(encoding, str)
         if encoding not in ("latin1", "latin-1"):
             raise refusal(f"bytes are encoded as {encoding!r:.100}")
         return content.encode("latin1")
@@ -390,6 +387,11 @@ class WeightsUnpickler:
             state = {name: value for part in state for name, value in (part or {}).items()}
         set_attributes(made, state)
         return made
+
+
+def _shown(value: Any) -> str:
+    """What a value is, without its content, which may be without end."""
+    return value.name if isinstance(value, Builder) else f"a {type(value).__name__}"
 
 
 def _expect(value: Any, *kinds: type) -> None:
