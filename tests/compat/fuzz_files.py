@@ -1,6 +1,6 @@
 """Loads thousands of damaged files in a process of its own: each gives plain values or an error.
 
-Run as `python -m tests.compat.fuzz_files COUNT SEED`; it prints how many of each form were loaded
+Run as `python tests/compat/fuzz_files.py COUNT SEED`; it prints how many of each form were loaded
 and refused, and stops at the first file that does anything else.
 """
 
