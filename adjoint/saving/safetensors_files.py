@@ -140,7 +140,7 @@ def _entry(name: str, said: Any, begin: int) -> Entry:
     if not _are_counts(shape) or not _are_counts(offsets) or len(offsets) != 2:
         raise ValueError(f"tensor '{name}' has shape {shape!r} and data_offsets {offsets!r}")
     if len(shape) > MOST_DIMENSIONS or max((*shape, *offsets)) >= TOO_FAR:
-        raise ValueError(f"tensor '{name}' has shape {shape!r} and data_offsets {offsets!r}")
+        raise ValueError(f"tensor '{name}' has more dimensions or elements than any can have")
     kind = _DTYPES.get(code) if isinstance(code, str) else None
     if kind is None:
         if code == "BF16":
