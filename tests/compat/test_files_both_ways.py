@@ -209,6 +209,32 @@ def test_through_a_path(ways, tmp_path):
     assert reader.load(str(path), mmap=True)["a"].tolist() == [1.0, 1.0]
 
 
+def test_archives_begin_anywhere_and_go_to_whatever_can_be_written(ways, tmp_path):
+    writer, reader = ways
+
+    class Onward:
+        def __init__(self):
+            self.content = b""
+
+        def write(self, piece):
+            self.content += bytes(piece)
+            return len(piece)
+
+        def flush(self):
+            pass
+
+    file = Onward()
+    writer.save([writer.ones(2)], file)
+    assert reader.load(io.BytesIO(file.content))[0].tolist() == [1.0, 1.0]
+    path = tmp_path / "after"
+    path.write_bytes(b"before")
+    with path.open("ab") as behind:
+        writer.save([writer.ones(3)], behind)
+    with path.open("rb") as behind:
+        behind.seek(6)
+        assert compat.load(behind)[0].tolist() == [1.0] * 3
+
+
 def test_older_files_follow_one_another():
     file = io.BytesIO()
     for value in (compat.ones(2), {"b": 3}):

@@ -12,7 +12,7 @@ import sys
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, BinaryIO, ClassVar, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple, cast
 
 from adjoint._base import HookTable
 from adjoint.backends import backend_of
@@ -217,31 +217,40 @@ def _bytes_of(stored: _Stored) -> Any:
 # ---- archives ----
 
 
+class _Onward:
+    """A file that is only ever written to at its end: it need not be at its beginning, nor seek."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.write = file.write
+
+    def flush(self) -> None:
+        """Left to the file's owner."""
+
+
 def archive_writer(obj: Any, protocol: int, says_order: bool) -> Callable[[BinaryIO], None]:
     """What writes an object as an archive; its pickle is already made, and can't fail any more."""
     program, stored = _pickled(obj, protocol, older=False)
 
     def write(file: BinaryIO) -> None:
-        origin = file.tell() if file.seekable() else 0
-        with zipfile.ZipFile(file, "w") as archive:
-            _add(archive, origin, "data.pkl", program)
-            _add(archive, origin, ".format_version", b"1")
-            _add(archive, origin, ".storage_alignment", str(_ALIGNMENT).encode())
+        with zipfile.ZipFile(cast("BinaryIO", _Onward(file)), "w") as archive:
+            _add(archive, "data.pkl", program)
+            _add(archive, ".format_version", b"1")
+            _add(archive, ".storage_alignment", str(_ALIGNMENT).encode())
             if says_order:
-                _add(archive, origin, "byteorder", sys.byteorder.encode())
+                _add(archive, "byteorder", sys.byteorder.encode())
             for one in stored:
-                _add(archive, origin, f"data/{one.key}", _bytes_of(one))
-            _add(archive, origin, "version", b"3\n")
+                _add(archive, f"data/{one.key}", _bytes_of(one))
+            _add(archive, "version", b"3\n")
 
     return write
 
 
-def _add(archive: zipfile.ZipFile, origin: int, name: str, content: Any) -> None:
+def _add(archive: zipfile.ZipFile, name: str, content: Any) -> None:
     """Add an entry whose content begins at a multiple of the alignment."""
     entry = zipfile.ZipInfo(f"{_FOLDER}/{name}", _SHORT_DATE)
     length = len(content)
     wide = length > _LONGEST
-    start = archive.start_dir - origin + _LOCAL_HEADER + len(entry.filename) + 4
+    start = archive.start_dir + _LOCAL_HEADER + len(entry.filename) + 4
     padding = -(start + wide * _WIDE_HEADER) % _ALIGNMENT
     entry.extra = struct.pack("<HH", _PADDING, padding) + b"Z" * padding
     entry.file_size = length
