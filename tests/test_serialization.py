@@ -492,6 +492,8 @@ DAMAGED = {
     "negative": ({"x": described(shape=[-2])}, b"\0" * 8, "has shape"),
     "bool": ({"x": described(shape=[True, 2])}, b"\0" * 8, "has shape"),
     "huge": ({"x": described(shape=[2**62, 2**62, 0, 2])}, b"\0" * 8, "can't be in bytes"),
+    "far": ({"x": described(shape=[2**63, 0])}, b"", "more dimensions or elements"),
+    "deep": ({"x": described(shape=[1] * 65)}, b"\0" * 4, "more dimensions or elements"),
     "backward": ({"x": described(shape=[0], data_offsets=[8, 0])}, b"", "can't be in bytes"),
     "fields": ({"x": {"dtype": "F32"}}, b"", "is not described by"),
     "list": ([], b"", "no safetensors file"),
@@ -504,6 +506,16 @@ def test_damaged_headers(name):
     header, data, message = DAMAGED[name]
     with pytest.raises(ValueError, match=message):
         load(with_header(header, data))
+
+
+def test_bools_of_other_programs_are_zero_or_one(tmp_path):
+    header = {"x": described(dtype="BOOL", shape=[4], data_offsets=[0, 4])}
+    content = with_header(header, b"\0\1\2\xff")
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(content.getvalue())
+    for found in (load(content), load(path), load(path, mmap=True)):
+        assert found["x"].numpy().view("uint8").tolist() == [0, 1, 1, 1]
+    assert path.read_bytes() == content.getvalue()
 
 
 def test_damaged_text():

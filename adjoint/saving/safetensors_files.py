@@ -21,6 +21,8 @@ METADATA = "__metadata__"
 _LENGTH = 8  # bytes of the number that says how long the header is
 BEGINNING = _LENGTH + 1  # bytes that tell whether it is such a file
 _LONGEST_HEADER = 100_000_000
+MOST_DIMENSIONS = 64
+TOO_FAR = 1 << 63
 
 _DTYPES: dict[str, Any] = {
     "BOOL": dtypes.bool_,
@@ -137,6 +139,8 @@ def _entry(name: str, said: Any, begin: int) -> Entry:
     code, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
     if not _are_counts(shape) or not _are_counts(offsets) or len(offsets) != 2:
         raise ValueError(f"tensor '{name}' has shape {shape!r} and data_offsets {offsets!r}")
+    if len(shape) > MOST_DIMENSIONS or max((*shape, *offsets)) >= TOO_FAR:
+        raise ValueError(f"tensor '{name}' has more dimensions or elements than any can have")
     kind = _DTYPES.get(code) if isinstance(code, str) else None
     if kind is None:
         if code == "BF16":
@@ -199,4 +203,13 @@ def _on_memory(memory: Any, entry: Entry, start: int) -> Tensor:
     if count == 0:
         return empty(entry.shape, dtype=entry.dtype, device="cpu")
     flat = frombuffer(memory, dtype=entry.dtype, count=count, offset=start)
+    if entry.dtype is dtypes.bool_:
+        normalise_bools(flat.array)
     return Tensor(flat.array.reshape(entry.shape))
+
+
+def normalise_bools(array: Any) -> None:
+    """Make every byte of an array of bools 0 or 1: NumPy relies on it when it counts."""
+    content = array.view("uint8")
+    if content.size and content.max() > 1:
+        numpy_backend.xp.minimum(content, 1, out=content)

@@ -18,13 +18,13 @@ from adjoint.tensors.tensor import Tensor
 
 # What autograd keeps in a tensor, which is no attribute of the user's. A compiled tensor keeps it
 # apart, and has no dictionary before the user sets something.
-_INNER = {*getattr(TensorCore, "__annotations__", {}), "array", "prepared"}
+INNER = {*getattr(TensorCore, "__annotations__", {}), "array", "prepared"}
 
 
 def attributes_of(self: Tensor) -> dict[str, Any]:
     """What the user has set on a tensor."""
     attributes: dict[str, Any] = getattr(self, "__dict__", {})
-    return {name: value for name, value in attributes.items() if name not in _INNER}
+    return {name: value for name, value in attributes.items() if name not in INNER}
 
 
 def _made(kind: Any, array: Any, requires_grad: bool) -> Any:

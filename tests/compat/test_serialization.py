@@ -142,7 +142,8 @@ class Outer:
 
 def saved(value):
     file = io.BytesIO()
-    compat.save({"value": value, "weight": compat.ones(2)}, file)
+    # Protocol 2 writes a class inside of another as a call of getattr.
+    compat.save({"value": value, "weight": compat.ones(2)}, file, pickle_protocol=4)
     file.seek(0)
     return file
 

@@ -1,31 +1,25 @@
-"""torch.serialization: objects in pickles, by torch.save and torch.load.
+"""torch.serialization: objects in files as PyTorch has them, by torch.save and torch.load."""
 
-What save writes is adjoint's own: a plain pickle. load reads that, and what PyTorch has written.
-"""
-
-import io
 import os
 import pickle
 import warnings
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from adjoint.compat.torch_files.archive import (
-    START,
-    LoadEndianness as LoadEndianness,
-    get_default_load_endianness as get_default_load_endianness,
-    load_archive,
-    set_default_load_endianness as set_default_load_endianness,
-)
+from adjoint.compat.torch_files.reading import load_file
 from adjoint.compat.torch_files.safe_globals import (
     add_safe_globals as add_safe_globals,
     clear_safe_globals as clear_safe_globals,
     get_safe_globals as get_safe_globals,
     safe_globals as safe_globals,
 )
-from adjoint.compat.torch_files.unpickling import WeightsUnpickler
-from adjoint.device import device
-from adjoint.tensors.tensor import Tensor
+from adjoint.compat.torch_files.storages import (
+    LoadEndianness as LoadEndianness,
+    Placement,
+    get_default_load_endianness as get_default_load_endianness,
+    set_default_load_endianness as set_default_load_endianness,
+)
+from adjoint.compat.torch_files.writing import archive_writer, older_writer
 
 
 def save(
@@ -36,16 +30,25 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Write an object and the tensors in it to a file or to a path.
+    """Write an object and the tensors in it to a file or to a path, as PyTorch does.
 
-    The last two choose between forms of PyTorch's own files, and mean nothing here.
+    The last two choose between forms: without the first, that from before 1.6.
     """
+    if pickle_module is not pickle:
+        raise NotImplementedError(
+            f"torch.save: pickle_module is {pickle_module!r:.100}, but only Python's own pickle "
+            "can write tensors under PyTorch's names"
+        )
+    if _use_new_zipfile_serialization:
+        write = archive_writer(obj, pickle_protocol, not _disable_byteorder_record)
+    else:
+        write = older_writer(obj, pickle_protocol)
     if isinstance(f, (str, os.PathLike)):
         with Path(f).open("wb") as file:
-            pickle_module.dump(obj, file, max(pickle_protocol, 5))
+            write(file)
         return
     _check_file(f, "write")
-    pickle_module.dump(obj, f, max(pickle_protocol, 5))
+    write(f)
 
 
 def _check_file(f: Any, *methods: str) -> None:
@@ -70,13 +73,8 @@ def load(
         with Path(f).open("rb") as file:
             return load(file, map_location, pickle_module, weights_only=weights_only)
     _check_file(f, "read", "readline", "seek", "tell")
-    if _start(f) == START:
-        found = load_archive(f, _careful(weights_only, pickle_module))
-    elif _careful(weights_only, pickle_module):
-        found = WeightsUnpickler(f).load()
-    else:
-        found = (pickle_module or pickle).load(f)
-    return found if map_location is None else _moved(found, map_location)
+    careful = _careful(weights_only, pickle_module)
+    return load_file(f, Placement(map_location), None if careful else pickle_module or pickle)
 
 
 def _careful(weights_only: bool | None, pickle_module: Any) -> bool:
@@ -101,30 +99,3 @@ def _careful(weights_only: bool | None, pickle_module: Any) -> bool:
             "weights_only=False if you trust this one"
         )
     return careful
-
-
-def _start(file: BinaryIO) -> bytes:
-    """The first bytes from here on, still to be read."""
-    start = file.read(len(START))
-    file.seek(-len(start), io.SEEK_CUR)
-    return start
-
-
-def _moved(value: Any, where: Any) -> Any:
-    """Tensors of nested containers on a device: one for all, or by a function or a table."""
-    if isinstance(value, Tensor):
-        target = where
-        if callable(where):
-            placed = where(value, str(value.device))
-            return value if placed is None else placed
-        if isinstance(where, dict):
-            target = where.get(str(value.device), value.device)
-        moved: Any = value
-        return moved.to(device(target)).detach().requires_grad_(value.requires_grad)
-    if isinstance(value, dict):
-        for key in list(value):
-            value[key] = _moved(value[key], where)
-        return value
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(_moved(element, where) for element in value)
-    return value

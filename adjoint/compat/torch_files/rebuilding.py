@@ -1,0 +1,108 @@
+"""What stands for PyTorch's names in the files it saves."""
+
+from typing import Any
+
+from adjoint import dtypes
+from adjoint.compat.float8_types import FLOAT8_TYPES
+from adjoint.compat.torch_files.storages import KINDS, Storage
+from adjoint.compat.torch_files.unpickling import refusal, set_attributes
+from adjoint.device import device
+from adjoint.dtypes import dtype
+from adjoint.nn.parameter import Parameter
+from adjoint.tensors.size import Size
+from adjoint.tensors.subclass import make_subclass
+from adjoint.tensors.tensor import Tensor
+
+
+def _tensor(
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any = False,
+    hooks: Any = None,
+    metadata: Any = None,
+) -> Any:
+    return _on_storage(storage, None, (offset, size, stride), requires_grad, metadata)
+
+
+def _tensor_of_type(
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any,
+    hooks: Any,
+    of_type: Any,
+    metadata: Any = None,
+) -> Any:
+    if not isinstance(of_type, dtype):
+        raise refusal("a tensor has no data type")
+    return _on_storage(storage, of_type, (offset, size, stride), requires_grad, metadata)
+
+
+def _on_storage(
+    storage: Any, of_type: Any, layout: tuple[Any, Any, Any], requires_grad: Any, metadata: Any
+) -> Any:
+    """A tensor on a storage, conjugated or negated if the file says that it is so to be seen."""
+    if not isinstance(storage, Storage):
+        raise refusal("a tensor is on no storage")
+    if of_type is not None and of_type not in dtypes.ALL:
+        raise RuntimeError(f"torch.load: adjoint has no tensors of {of_type.name}")
+    made: Any = storage.tensor(of_type, *layout)
+    if metadata:
+        if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
+            raise refusal("a tensor has marks other than conj and neg")
+        made = made.conj() if metadata.get("conj") else made
+        made = made.neg() if metadata.get("neg") else made
+    return made.requires_grad_() if requires_grad is True else made
+
+
+def _parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
+    if type(data) is not Tensor or type(requires_grad) is not bool:
+        raise refusal("a parameter is made of no tensor")
+    return Parameter(data, requires_grad)
+
+
+def _parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+    made = _parameter(data, requires_grad)
+    set_attributes(made, state)
+    return made
+
+
+def _size(*lengths: Any) -> Any:
+    (found,) = lengths or ((),)
+    if type(found) not in (tuple, list) or not all(type(one) is int for one in found):
+        raise refusal("a torch.Size is made of something else than numbers")
+    return Size(found)
+
+
+def _device(name: Any, index: Any = None) -> Any:
+    if type(name) is not str or (index is not None and type(index) is not int):
+        raise refusal("a torch.device has no name and number")
+    return device(name, index)
+
+
+NAMES: dict[tuple[str, str], Any] = {
+    ("torch._utils", "_rebuild_tensor"): _tensor,
+    ("torch._utils", "_rebuild_tensor_v2"): _tensor,
+    ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_type,
+    ("torch._utils", "_rebuild_parameter"): _parameter,
+    ("torch._utils", "_rebuild_parameter_with_state"): _parameter_with_state,
+    ("torch", "Size"): _size,
+    ("torch", "device"): _device,
+    **{("torch", each.name): each for each in dtypes.ALL},
+    **{("torch", name): each for name, each in FLOAT8_TYPES.items() if isinstance(each, dtype)},
+    **KINDS,
+}
+
+
+def of_type(function: Any, kind: Any, arguments: Any, state: Any) -> Any:
+    """A tensor with attributes or of another class, of a file that is trusted."""
+    made: Any = function(*arguments)
+    if kind is not Tensor:
+        made = make_subclass(kind, made.detach(), made.requires_grad)
+    for part in state if isinstance(state, tuple) else (state,):
+        for name, value in (part or {}).items():
+            setattr(made, name, value)
+    return made
