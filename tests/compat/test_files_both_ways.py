@@ -199,6 +199,25 @@ def test_a_function_says_where_each_storage_goes():
     file.seek(0)
     with pytest.raises(RuntimeError, match="map_location answered 3"):
         compat.load(file, map_location=lambda memory, place: 3)
+    file.seek(0)
+    with pytest.raises(RuntimeError, match="map_location failed with TypeError"):
+        compat.load(file, map_location=lambda memory: memory)
+
+
+def test_what_was_loaded_can_be_saved_again():
+    whole = compat.arange(4.0)
+    found = [whole, whole[1:], compat.ones(2, dtype=compat.uint16)]
+    for archive in (True, False):
+        found = handed_over(compat, compat, found, archive)
+    found[0].fill_(7.0)
+    assert [one.tolist() for one in found] == [[7.0] * 4, [7.0] * 3, [1, 1]]
+
+
+def test_hooks_are_left_behind_with_a_warning():
+    value = compat.ones(2, requires_grad=True)
+    value.register_hook(lambda grad: grad)
+    with pytest.warns(UserWarning, match="hooks"):
+        compat.save(value, io.BytesIO())
 
 
 def test_through_a_path(ways, tmp_path):

@@ -131,7 +131,7 @@ class Placement:
         elif isinstance(self.map_location, (str, device)):
             place = self.map_location
         elif self.map_location is not None:
-            answer = self.map_location(memory, location)
+            answer = self.answer(memory, location)
             if answer is not None:
                 return _checked_answer(answer, memory)
         try:
@@ -142,6 +142,13 @@ class Placement:
                 f"torch.load: a tensor was saved on {location} and can't be put on {place}: "
                 f"{error}. Pass map_location='cpu' to load it into main memory."
             ) from error
+
+    def answer(self, memory: Any, location: str) -> Any:
+        """What the program's function says; its errors are not taken for the file's."""
+        try:
+            return self.map_location(memory, location)
+        except Exception as error:
+            raise RuntimeError(f"torch.load: map_location failed with {error!r}") from error
 
 
 def _checked_answer(answer: Any, memory: Any) -> Any:
