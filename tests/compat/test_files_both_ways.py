@@ -4,6 +4,7 @@ import io
 import zipfile
 from collections import Counter, OrderedDict
 
+import numpy as np
 import pytest
 
 import adjoint.compat.torch as compat
@@ -211,6 +212,31 @@ def test_what_was_loaded_can_be_saved_again():
         found = handed_over(compat, compat, found, archive)
     found[0].fill_(7.0)
     assert [one.tolist() for one in found] == [[7.0] * 4, [7.0] * 3, [1, 1]]
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_every_protocol_that_has_numbers_in_bytes(protocol):
+    value = {
+        "plain": [frozenset([1, 2]), slice(1, None, 2), range(3), {1, (2, 3)}, b"x" * 300],
+        "more": ["x" * 300, bytearray(b"ab"), 2**3000, (1,) * 5, [[], [()]]],
+        "tensor": compat.arange(2),
+    }
+    file = io.BytesIO()
+    compat.save(value, file, pickle_protocol=protocol)
+    file.seek(0)
+    found = compat.load(file)
+    assert found.pop("tensor").tolist() == [0, 1]
+    value.pop("tensor")
+    assert found == value
+
+
+@pytest.mark.parametrize("value", [np.arange(3.0), np.float64(3)])
+def test_arrays_of_numpy_where_a_program_allows_them(ways, value):
+    writer, reader = ways
+    allowed = [np._core.multiarray._reconstruct, np._core.multiarray.scalar]
+    allowed += [np.ndarray, np.dtype, type(value.dtype)]
+    with reader.serialization.safe_globals(allowed):
+        assert handed_over(writer, reader, {"a": value})["a"].tolist() == value.tolist()
 
 
 def test_hooks_are_left_behind_with_a_warning():

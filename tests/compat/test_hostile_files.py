@@ -93,6 +93,12 @@ def test_a_file_made_here_is_one_that_loads():
         assert compat.load(file).tolist() == [0.0] * 3
 
 
+def test_strings_and_dicts_of_python_2():
+    pairs = pickle.EMPTY_LIST + group(b"U\x01a", b"T\x01\x00\x00\x00b") + pickle.APPEND
+    for file in both(call(name("collections", "OrderedDict"), pairs)):
+        assert compat.load(rewound(file)) == {"a": "b"}
+
+
 LAYOUTS = {
     "beyond": (0, (5,), (1,)),
     "beyond by its offset": (2, (3,), (1,)),
