@@ -245,6 +245,19 @@ def test_entries_of_an_archive_that_overlap_count_as_often_as_they_are_read():
     refused(file)
 
 
+def test_tensors_that_are_copied_are_no_larger_than_their_storage_allows():
+    hooks = call(name("collections", "OrderedDict"))
+    layout = (value(0), value((2**40,)), value((0,)), value(False), hooks)
+    memory = storage(False, 2, "ComplexFloatStorage")
+    shown = call(name("torch._utils", "_rebuild_tensor_v2"), memory, *layout)
+    assert compat.load(rewound(archive(shown))).shape == (2**40,)  # no memory is taken
+    marked = (*layout, value({"conj": True}))
+    refused(archive(call(name("torch._utils", "_rebuild_tensor_v2"), memory, *marked)), "far more")
+    pytest.importorskip("jax")
+    with pytest.raises(pickle.UnpicklingError, match="far more"):
+        compat.load(rewound(archive(shown)), map_location="xla")
+
+
 def test_bools_are_zero_or_one():
     content = bytes(range(256))
     shown = tensor(storage(False, 256, "BoolStorage"), 0, (256,), (1,))
