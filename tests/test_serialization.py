@@ -638,3 +638,16 @@ def test_tensors_of_jax():
     assert moved["a"].device == weight.device
     assert through({"a": weight}, map_location="cpu")["a"].device == adjoint.device("cpu")
     assert len(header_of(saved({"a": weight, "b": weight.detach()}))[1]) == 24
+
+
+def test_views_that_are_copied_are_no_larger_than_their_file_allows():
+    def expand(text):
+        text["tensors"][1].update(shape=[2**40], stride=[0])
+
+    whole = zeros(4)
+    file = rewritten([whole, whole[1:]], expand)
+    assert load(file)[1].shape == (2**40,)  # no memory is taken
+    pytest.importorskip("jax")
+    file.seek(0)
+    with pytest.raises(ValueError, match="far more memory"):
+        load(file, map_location="xla")

@@ -30,6 +30,8 @@ Path = tuple[Any, ...]
 Record = dict[str, Any]
 
 VERSION = 1
+_COPIES = 1 << 20  # elements that views of a file may be copies of, however few it has,
+_COPIED_TIMES = 16  # and how often all of its elements
 _ROOT = "tensor"  # the key of a tensor that is saved alone
 
 # How the types that JSON lacks are written, and read again.
@@ -298,6 +300,7 @@ class Reader:
         self._owners: dict[str, Any] = {}
         self._taken: set[str] = set()
         self._made: dict[int, Any] = {}
+        self._copied = 0  # elements of views that their library can't make without a copy
         # Tensors of the same memory may have several records; the first is of the one stored.
         self.stored: dict[str, Record] = {}
         for record in self.records:
@@ -336,6 +339,8 @@ class Reader:
             record = self.records[number]
             made: Any = self._owners[record["key"]]
             if "stride" in record:
+                _check_view(made, record)
+                self._charge(made, math.prod(record["shape"]))
                 made = _seen(made, record)
             elif record["key"] in self._taken:
                 made = made.shared()
@@ -346,14 +351,23 @@ class Reader:
             self._made[number] = made.requires_grad_() if record.get("requires_grad") else made
         return self._made[number]
 
+    def _charge(self, owner: Any, count: int) -> None:
+        """Refuse copies that take far more memory than there is in the file."""
+        if _addressable(owner):
+            return
+        self._copied += count
+        stored = sum(math.prod(one.shape) for one in self._owners.values())
+        if self._copied > max(_COPIES, _COPIED_TIMES * stored):
+            raise ValueError("its views would take far more memory than the tensors they show")
+
 
 def _hashable(key: Any) -> Any:
     hash(key)
     return key
 
 
-def _seen(owner: Any, record: Record) -> Tensor:
-    """A tensor on part of another's memory; the numbers come from a file, so they are checked."""
+def _check_view(owner: Any, record: Record) -> None:
+    """Refuse a view that is not inside of its tensor; the numbers come from a file."""
     shape, steps, offset = record["shape"], record["stride"], record["offset"]
     counts = [*shape, *steps, offset]
     if len(shape) != len(steps) or not all(type(n) is int and n >= 0 for n in counts):
@@ -361,6 +375,11 @@ def _seen(owner: Any, record: Record) -> Tensor:
     last = offset + sum((n - 1) * step for n, step in zip(shape, steps))
     if 0 in shape or last >= math.prod(owner.shape):
         raise ValueError(f"a view reaches element {last} of a tensor of shape {owner.shape}")
+
+
+def _seen(owner: Any, record: Record) -> Tensor:
+    """A tensor on part of another's memory."""
+    shape, steps, offset = record["shape"], record["stride"], record["offset"]
     made: Tensor = owner.shared()
     made.replace_array(backend_of(owner.array).xp.strided(owner.array, shape, steps, offset))
     return made

@@ -4,6 +4,7 @@ import io
 import zipfile
 from collections import Counter, OrderedDict
 
+import numpy as np
 import pytest
 
 import adjoint.compat.torch as compat
@@ -199,6 +200,50 @@ def test_a_function_says_where_each_storage_goes():
     file.seek(0)
     with pytest.raises(RuntimeError, match="map_location answered 3"):
         compat.load(file, map_location=lambda memory, place: 3)
+    file.seek(0)
+    with pytest.raises(RuntimeError, match="map_location failed with TypeError"):
+        compat.load(file, map_location=lambda memory: memory)
+
+
+def test_what_was_loaded_can_be_saved_again():
+    whole = compat.arange(4.0)
+    found = [whole, whole[1:], compat.ones(2, dtype=compat.uint16)]
+    for archive in (True, False):
+        found = handed_over(compat, compat, found, archive)
+    found[0].fill_(7.0)
+    assert [one.tolist() for one in found] == [[7.0] * 4, [7.0] * 3, [1, 1]]
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_every_protocol_that_has_numbers_in_bytes(protocol):
+    value = {
+        "plain": [frozenset([1, 2]), slice(1, None, 2), range(3), {1, (2, 3)}, b"x" * 300],
+        "more": ["x" * 300, bytearray(b"ab"), 2**3000, (1,) * 5, [[], [()]]],
+        "tensor": compat.arange(2),
+    }
+    file = io.BytesIO()
+    compat.save(value, file, pickle_protocol=protocol)
+    file.seek(0)
+    found = compat.load(file)
+    assert found.pop("tensor").tolist() == [0, 1]
+    value.pop("tensor")
+    assert found == value
+
+
+@pytest.mark.parametrize("value", [np.arange(3.0), np.float64(3)])
+def test_arrays_of_numpy_where_a_program_allows_them(ways, value):
+    writer, reader = ways
+    allowed = [np._core.multiarray._reconstruct, np._core.multiarray.scalar]
+    allowed += [np.ndarray, np.dtype, type(value.dtype)]
+    with reader.serialization.safe_globals(allowed):
+        assert handed_over(writer, reader, {"a": value})["a"].tolist() == value.tolist()
+
+
+def test_hooks_are_left_behind_with_a_warning():
+    value = compat.ones(2, requires_grad=True)
+    value.register_hook(lambda grad: grad)
+    with pytest.warns(UserWarning, match="hooks"):
+        compat.save(value, io.BytesIO())
 
 
 def test_through_a_path(ways, tmp_path):

@@ -93,6 +93,12 @@ def test_a_file_made_here_is_one_that_loads():
         assert compat.load(file).tolist() == [0.0] * 3
 
 
+def test_strings_and_dicts_of_python_2():
+    pairs = pickle.EMPTY_LIST + group(b"U\x01a", b"T\x01\x00\x00\x00b") + pickle.APPEND
+    for file in both(call(name("collections", "OrderedDict"), pairs)):
+        assert compat.load(rewound(file)) == {"a": "b"}
+
+
 LAYOUTS = {
     "beyond": (0, (5,), (1,)),
     "beyond by its offset": (2, (3,), (1,)),
@@ -237,6 +243,19 @@ def test_entries_of_an_archive_that_overlap_count_as_often_as_they_are_read():
             made.filelist.append(again)
             made.NameToInfo[again.filename] = again
     refused(file)
+
+
+def test_tensors_that_are_copied_are_no_larger_than_their_storage_allows():
+    hooks = call(name("collections", "OrderedDict"))
+    layout = (value(0), value((2**40,)), value((0,)), value(False), hooks)
+    memory = storage(False, 2, "ComplexFloatStorage")
+    shown = call(name("torch._utils", "_rebuild_tensor_v2"), memory, *layout)
+    assert compat.load(rewound(archive(shown))).shape == (2**40,)  # no memory is taken
+    marked = (*layout, value({"conj": True}))
+    refused(archive(call(name("torch._utils", "_rebuild_tensor_v2"), memory, *marked)), "far more")
+    pytest.importorskip("jax")
+    with pytest.raises(pickle.UnpicklingError, match="far more"):
+        compat.load(rewound(archive(shown)), map_location="xla")
 
 
 def test_bools_are_zero_or_one():

@@ -267,3 +267,7 @@ def test_a_whole_module_of_trusted_layers():
     with compat.serialization.safe_globals([compat.nn.Sequential, compat.nn.Linear]):
         found = compat.load(file)
     assert found(compat.ones(1, 2)).tolist() == module(compat.ones(1, 2)).tolist()
+    handle = found.register_forward_hook(lambda module, inputs, output: output + 1)
+    assert found(compat.ones(1, 2)).tolist() == (module(compat.ones(1, 2)) + 1).tolist()
+    handle.remove()
+    assert found(compat.ones(1, 2)).tolist() == module(compat.ones(1, 2)).tolist()

@@ -22,7 +22,8 @@ from adjoint.compat.torch_files.storages import (
     default_order,
     wanted,
 )
-from adjoint.compat.torch_files.unpickling import Survey, WeightsUnpickler, refusal
+from adjoint.compat.torch_files.surveying import Survey
+from adjoint.compat.torch_files.unpickling import WeightsUnpickler, refusal
 from adjoint.saving.safetensors_files import read_bytes
 from adjoint.tensors.tensor import Tensor
 

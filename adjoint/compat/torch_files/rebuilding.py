@@ -53,6 +53,7 @@ def _on_storage(
     if metadata:
         if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
             raise refusal("a tensor has marks other than conj and neg")
+        storage.charge(made.numel() * made.dtype.itemsize)
         made = made.conj() if metadata.get("conj") else made
         made = made.neg() if metadata.get("neg") else made
     return made.requires_grad_() if requires_grad is True else made

@@ -15,6 +15,8 @@ from adjoint.saving.safetensors_files import MOST_DIMENSIONS, TOO_FAR, normalise
 from adjoint.tensors.tensor import Tensor
 
 _numpy = numpy_backend.xp
+_COPIES = 1 << 20  # bytes that may be copied of a storage, however short it is,
+_COPIED_TIMES = 16  # and how often all of a longer one
 
 
 class LoadEndianness(enum.Enum):
@@ -131,7 +133,7 @@ class Placement:
         elif isinstance(self.map_location, (str, device)):
             place = self.map_location
         elif self.map_location is not None:
-            answer = self.map_location(memory, location)
+            answer = self.answer(memory, location)
             if answer is not None:
                 return _checked_answer(answer, memory)
         try:
@@ -142,6 +144,13 @@ class Placement:
                 f"torch.load: a tensor was saved on {location} and can't be put on {place}: "
                 f"{error}. Pass map_location='cpu' to load it into main memory."
             ) from error
+
+    def answer(self, memory: Any, location: str) -> Any:
+        """What the program's function says; its errors are not taken for the file's."""
+        try:
+            return self.map_location(memory, location)
+        except Exception as error:
+            raise RuntimeError(f"torch.load: map_location failed with {error!r}") from error
 
 
 def _checked_answer(answer: Any, memory: Any) -> Any:
@@ -166,6 +175,7 @@ class Storage:
         self.content, self.kind, self.location, self.place = content, kind, location, place
         self.swapped = swapped  # in the other order of bytes, as long as nothing says how wide
         self.flat: dict[dtype, Any] = {}
+        self.copies = max(_COPIES, _COPIED_TIMES * len(content))
         if kind.dtype is not None:
             self.array(kind.dtype)
 
@@ -184,6 +194,12 @@ class Storage:
             self.flat[found] = self.place.placed(Tensor(self.array(found)), self.location)
         return self.flat[found]
 
+    def charge(self, nbytes: int) -> None:
+        """Refuse copies that take far more memory than the storage, as of expanded tensors."""
+        self.copies -= nbytes
+        if self.copies < 0:
+            raise refusal("its tensors would take far more memory than their storage has")
+
     def array(self, of_type: dtype) -> Any:
         """All elements, in the order of bytes of this machine."""
         count = len(self.content) // of_type.itemsize
@@ -199,9 +215,11 @@ class Storage:
         """A tensor on some of the elements; the numbers come from a file, so they are checked."""
         flat = self.elements(of_type)
         check_layout(offset, size, stride, flat.dtype.itemsize, flat.shape[0])
-        backend = backend_of(flat.array)
         if 0 in size:
             return Tensor(flat.array[:0].reshape(tuple(size)))
+        backend = backend_of(flat.array)
+        if not backend.mutable:
+            self.charge(math.prod(size) * flat.dtype.itemsize)
         return Tensor(backend.xp.strided(flat.array, tuple(size), tuple(stride), offset))
 
 

@@ -199,8 +199,8 @@ class WeightsUnpickler:
 
     def find(self, module_name: str, global_name: str) -> Any:
         """What a name stands for."""
-        _expect(module_name, str)
-        _expect(global_name, str)
+        expect(module_name, str)
+        expect(global_name, str)
         if (module_name, global_name) in NAME_MAPPING:  # as Python 2 called things
             module_name, global_name = NAME_MAPPING[module_name, global_name]
         module_name = IMPORT_MAPPING.get(module_name, module_name)
@@ -311,7 +311,7 @@ class WeightsUnpickler:
 
     def ordered_dict(self, pairs: Any = ()) -> Any:
         """An OrderedDict; Python 2 gives it its items at once."""
-        _expect(pairs, list, tuple)
+        expect(pairs, list, tuple)
         made: OrderedDict[Any, Any] = OrderedDict()
         for key, value in pairs:
             self.check_key(key)
@@ -320,24 +320,24 @@ class WeightsUnpickler:
 
     def counter(self, counts: Any = None) -> Any:
         """A Counter."""
-        _expect(counts, dict, type(None))
+        expect(counts, dict, type(None))
         made: Counter[Any] = Counter()
         made.update(counts or {})
         return made
 
     def new_set(self, members: Any = ()) -> Any:
         """A set."""
-        _expect(members, list, tuple)
+        expect(members, list, tuple)
         return set(self.hashable(members))
 
     def new_frozenset(self, members: Any = ()) -> Any:
         """A frozenset."""
-        _expect(members, list, tuple)
+        expect(members, list, tuple)
         return frozenset(self.hashable(members))
 
     def new_bytearray(self, content: Any = b"") -> Any:
         """A bytearray; never one of a length that only a number says."""
-        _expect(content, bytes)
+        expect(content, bytes)
         return bytearray(content)
 
     def new_bytes(self) -> Any:
@@ -346,28 +346,28 @@ class WeightsUnpickler:
 
     def encoded(self, content: Any, encoding: Any) -> Any:
         """Bytes, which protocol 2 writes as a string of Latin letters."""
-        _expect(content, str)
-        _expect(encoding, str)
+        expect(content, str)
+        expect(encoding, str)
         if encoding not in ("latin1", "latin-1"):
             raise refusal(f"bytes are encoded as {encoding!r:.100}")
         return content.encode("latin1")
 
     def new_complex(self, real: Any, imag: Any) -> Any:
         """A complex number."""
-        _expect(real, float)
-        _expect(imag, float)
+        expect(real, float)
+        expect(imag, float)
         return complex(real, imag)
 
     def new_slice(self, start: Any, stop: Any, step: Any) -> Any:
         """A slice of numbers."""
         for one in (start, stop, step):
-            _expect(one, int, type(None))
+            expect(one, int, type(None))
         return slice(start, stop, step)
 
     def new_range(self, start: Any, stop: Any, step: Any) -> Any:
         """A range."""
         for one in (start, stop, step):
-            _expect(one, int)
+            expect(one, int)
         return range(start, stop, step)
 
     def plain_tensor(self, *arguments: Any) -> Any:
@@ -394,16 +394,17 @@ def _shown(value: Any) -> str:
     return value.name if isinstance(value, Builder) else f"a {type(value).__name__}"
 
 
-def _expect(value: Any, *kinds: type) -> None:
+def expect(value: Any, *kinds: type) -> None:
+    """Refuse a value that is of none of these types."""
     if type(value) not in kinds:
         raise refusal(f"a {type(value).__name__} is where a {kinds[0].__name__} belongs")
 
 
 def set_attributes(target: Any, attributes: Any) -> None:
     """Give an instance what a user had set on it, and nothing that it has by its class."""
-    _expect(attributes, dict)
+    expect(attributes, dict)
     for name, value in attributes.items():
-        _expect(name, str)
+        expect(name, str)
         if name.startswith("__") or name in INNER or hasattr(target, name):
             raise refusal(f"the file replaces {name:.100} of a {type(target).__name__}")
         setattr(target, name, value)
@@ -494,41 +495,3 @@ _STEPS: dict[bytes, Callable[[WeightsUnpickler], Any]] = {
     pickle.NEWOBJ_EX: lambda self: self.new_object_by_names(),
     pickle.BUILD: lambda self: self.build(),
 }
-
-
-class Survey(WeightsUnpickler):
-    """Goes through a pickle for the storages it asks for, and makes nothing else."""
-
-    def find(self, module_name: str, global_name: str) -> Any:
-        """Only kinds of storages matter."""
-        _expect(module_name, str)
-        _expect(global_name, str)
-        found = self.names.get((module_name, global_name))
-        return None if callable(found) else found
-
-    def reduce(self) -> None:
-        """Nothing is called."""
-        self.last(2)
-        self.stack.append(None)
-
-    new_object = reduce
-
-    def new_object_by_names(self) -> None:
-        """Nothing is made."""
-        self.last(3)
-        self.stack.append(None)
-
-    def build(self) -> None:
-        """Nothing is filled."""
-        self.last(1)
-
-    def add_to_list(self, members: list[Any]) -> None:
-        """Nothing is kept."""
-
-    add_to_dict = add_to_set = add_to_list
-
-    def new_frozenset(self, members: Any = ()) -> Any:
-        """Nothing is made."""
-
-    def check_result(self, root: Any) -> None:
-        """There is none."""

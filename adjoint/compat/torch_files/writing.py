@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, ClassVar, NamedTuple, cast
 
 from adjoint._base import HookTable
+from adjoint.autograd.hooks import warn_if_has_hooks
 from adjoint.backends import backend_of
 from adjoint.backends.namespace import ordered_strides
 from adjoint.backends.numpy import numpy_backend
@@ -159,6 +160,7 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         state = attributes_of(tensor)
         if kind is Parameter:
             return self.parameter(tensor, state)
+        warn_if_has_hooks(tensor)
         make, arguments = self.on_storage(tensor, tensor.requires_grad)
         if kind is Tensor and not state:
             return make, arguments
