@@ -136,6 +136,33 @@ def test_imports_point_down(module: str) -> None:
             assert rank_of(name) <= rank_of(module), f"{module}:{line} imports {name} from above"
 
 
+def needed_to_load(module: str) -> set[str]:
+    """The modules that a module imports when it is loaded: not those its functions ask for."""
+    found: set[str] = set()
+    for statement in tree_of(module).body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            continue
+        for node in statements(statement):
+            source = getattr(node, "module", None)
+            for alias in node.names:
+                inner = f"{source}.{alias.name}" if source else alias.name
+                found.add(inner if inner in MODULES else str(source))
+    return {name for name in found if name in MODULES and name != module}
+
+
+def test_no_two_modules_need_one_another_to_load() -> None:
+    """Whatever a module needs can be loaded before it."""
+    needed = {module: needed_to_load(module) for module in MODULES}
+    packages = {module for module in MODULES if any(m.startswith(f"{module}.") for m in MODULES)}
+    loaded = set(packages)  # which gather what lies below them
+    waiting = [module for module in MODULES if module not in packages]
+    while waiting:
+        ready = [module for module in waiting if needed[module] <= loaded]
+        assert ready, f"these need one another: {waiting}"
+        loaded.update(ready)
+        waiting = [module for module in waiting if module not in loaded]
+
+
 @every_module
 def test_imports_are_public(module: str) -> None:
     """A name with an underscore is its module's own."""
