@@ -37,6 +37,7 @@ begin_quiet: Final[Any] = STATE.set
 end_quiet: Final[Any] = STATE.reset
 log: Final[Any] = logging.getLogger("adjoint.autograd.graph")
 DEBUG: Final = logging.DEBUG
+FEW_EDGES: Final = 8  # are compared one by one
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
 
 
@@ -181,11 +182,12 @@ def step_whole(task: GraphTask, node: Node, grad: Any) -> None:
         raise miscounted(node, answers, edges)
     if not task.keep_graph:
         node.release()
+    seen: set[int] | None = None if len(edges) <= FEW_EDGES else set()
     for i, (following, number) in enumerate(edges):
         if following is None or (task.needed is not None and following not in task.reached):
             continue
         answer = raw(answers[i])
-        shared = several or not node.makes_new() or _among(answer, answers, i)
+        shared = several or not node.makes_new() or _among(answer, answers, i, seen)
         deliver(task, following, number, answer, answer if shared else grad)
 
 
@@ -303,18 +305,23 @@ def deliver_all(task: GraphTask, node: Node, results: list[Any], grads: list[Any
 def send(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> None:
     """Each result, which conforms already, to where its edge leads."""
     source = grads[0] if len(grads) == 1 else None
+    seen: set[int] | None = None if node.edge_count <= FEW_EDGES else set()
     for i, (following, number) in enumerate(node.edges()):
         if following is None or (task.needed is not None and following not in task.reached):
             continue
         result = results[i]
         if not task.create_graph:
             result = raw(result)
-        shared = node.hooks is not None or not node.makes_new() or _among(result, results, i)
+        shared = node.hooks is not None or not node.makes_new() or _among(result, results, i, seen)
         deliver(task, following, number, result, result if shared else source, True)
 
 
-def _among(value: Any, results: list[Any], end: int) -> bool:
-    """Whether one of the first results is this very object."""
+def _among(value: Any, results: list[Any], end: int, seen: set[int] | None) -> bool:
+    """Whether one of the first results is this very object; of many, `seen` has the ids."""
+    if seen is not None:
+        known = id(value) in seen
+        seen.add(id(value))
+        return known
     for i in range(end):
         if results[i] is value:
             return True
