@@ -523,9 +523,10 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
                 drain(task)
             commit(task)
         except BaseException as error:
-            roll_back(task)
-            if task.workers is None:
-                explain(task, task.current, error)
+            if not task.committed:
+                roll_back(task)
+                if task.workers is None:
+                    explain(task, task.current, error)
             raise
         callbacks = task.callbacks
         at = 0

@@ -62,6 +62,10 @@ class VersionCounter:
     def bump(self) -> None:
         """Count a change, and note the line of the user's program that made it."""
         self.value += 1
+        self.note()
+
+    def note(self) -> None:
+        """Note the line of the user's program that makes a change."""
         frame = user_frame(2)
         if frame is not None:
             self.code = frame.f_code
