@@ -19,6 +19,7 @@ from adjoint.autograd.graph_task import (
 )
 from adjoint.autograd.hooks import (
     NodeHooks,
+    add_note,
     blamed,
     through_post_hooks,
     through_pre_hooks,
@@ -592,17 +593,22 @@ def visit(task: GraphTask, node: Node, grad: Any) -> None:
 
 
 def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
-    """Say in a note which step of the backward failed."""
+    """Say in a note which step of the backward failed; what fails in that leaves the error be."""
+    with contextlib.suppress(Exception):
+        _explain(task, node, error)
+
+
+def _explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
     hook = blamed(error)
     if node is None:
-        _note(error, "when the gradients were to be added to the leaves; no .grad was changed")
+        add_note(error, "when the gradients were to be added to the leaves; no .grad was changed")
         return
     if task.anomaly is not None:
         task.anomaly.report(node)
     shapes = node.output_shapes()
     shape = shapes[0] if node.outputs is None else shapes
     source = node.source()
-    _note(
+    add_note(
         error,
         f"in the backward of {node.name()}, whose output has shape {shape}"
         + ("" if hook is None else f", in its {hook}")
@@ -611,12 +617,6 @@ def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
         + ("" if source is None else f"\nits forward: {source}")
         + ("" if node.module_path is None else f"\nin the module {node.module_path}"),
     )
-
-
-def _note(error: BaseException, text: str) -> None:
-    """Add a note to an exception; one of a class that takes no attributes goes without."""
-    with contextlib.suppress(AttributeError, TypeError):
-        error.add_note(text)
 
 
 def _consumed(task: GraphTask) -> bool:

@@ -4,13 +4,13 @@ A pass that fails changes no `.grad`: what had to be written early, because a ho
 is in the pass's journal and put back.
 """
 
-import os
 import threading
 from collections import deque
 from itertools import chain
 from operator import iadd
 from typing import Any, Final
 
+from adjoint._base import after_fork
 from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.hooks import NodeHooks, run_accumulate_hooks, wrapped
 from adjoint.autograd.node import AccumulateGrad, Node
@@ -39,7 +39,7 @@ def _after_fork() -> None:
     _locks.accumulate = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_fork(_after_fork)
 
 
 def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
