@@ -6,7 +6,7 @@ is in the pass's journal and put back.
 
 import threading
 from collections import deque
-from itertools import chain
+from itertools import chain, repeat, starmap
 from operator import iadd
 from typing import Any, Final
 
@@ -104,37 +104,25 @@ def prepare(writes: "Writes", leaf: TensorCore, grad: Any, owned: bool, create_g
     """Find what setting or adding to `.grad` comes to; what can fail, fails here."""
     old = leaf.gradient
     if create_graph:
-        writes.set(leaf, "gradient", recorded(leaf, grad))
+        writes.leaves.append(leaf)
+        writes.gradients.append(recorded(leaf, grad))
         return
     array = raw(grad)
     if old is None:
-        writes.set(leaf, "gradient", first(leaf, array, owned))
+        writes.leaves.append(leaf)
+        writes.gradients.append(first(leaf, array, owned))
         return
     check_leaf(leaf, old, array)
     if is_changed_in_place(old):
         before_change(old)
         counter = old.counter()
         counter.note()
-        writes.set(counter, "value", counter.value + 1)
+        writes.others.append((counter, "value", counter.value + 1))
         writes.totals.append(old.array)
         writes.parts.append(array)
     else:
-        writes.set(old, "array", old.array + array)
-        writes.set(old, "known", None)
-
-
-def prepare_late(
-    writes: "Writes", leaf: TensorCore, grad: Any, owned: bool, create_graph: bool
-) -> None:
-    """The same for a leaf that may be set already: what comes is then added to that."""
-    for i, (owner, name) in enumerate(zip(writes.owners, writes.names)):
-        if owner is leaf and name == "gradient":
-            new = writes.values[i]
-            check_leaf(leaf, new, grad)
-            both = new + wrapped(grad) if create_graph else upper.tensor(new.array + raw(grad))
-            writes.values[i] = both
-            return
-    prepare(writes, leaf, grad, owned, create_graph)
+        writes.others.append((old, "array", old.array + array))
+        writes.others.append((old, "known", None))
 
 
 def is_changed_in_place(grad: TensorCore) -> bool:
@@ -217,24 +205,19 @@ class Writes:
     """What is to be written when a pass has succeeded: found first, then written all at once."""
 
     def __init__(self) -> None:
-        self.owners: list[Any] = []  # which attribute of whom becomes what
-        self.names: list[str] = []
-        self.values: list[Any] = []
+        self.leaves: list[TensorCore] = []  # whose .grad becomes what
+        self.gradients: list[Any] = []
         self.totals: list[Any] = []  # to which arrays what is added
         self.parts: list[Any] = []
-
-    def set(self, owner: Any, name: str, value: Any) -> None:
-        """An attribute becomes a value."""
-        self.owners.append(owner)
-        self.names.append(name)
-        self.values.append(value)
+        self.others: list[tuple[Any, str, Any]] = []  # which attribute of whom becomes what
 
     def run(self) -> None:
         """Write: one call that runs no bytecode, between which a signal could be heard."""
         exhaust(
             chain(
-                map(set_attribute, self.owners, self.names, self.values),
+                map(set_attribute, self.leaves, repeat("gradient"), self.gradients),
                 map(iadd, self.totals, self.parts),
+                starmap(set_attribute, self.others),
             )
         )
 
@@ -243,8 +226,6 @@ def commit(task: GraphTask) -> None:
     """The pass has succeeded: write the gradients of all leaves, or of none if one can't be."""
     leaves = task.leaves
     task.current = None
-    if not leaves:
-        return
     nested = task.parent is not None
     writes = Writes()
     late: list[tuple[AccumulateGrad, Any, bool]] = []
@@ -252,22 +233,46 @@ def commit(task: GraphTask) -> None:
         while leaves:
             node, grad, owned = leaves.pop()
             leaf = node.variable
-            if leaf.extras is None or leaf.extras.accumulator() is not node:
-                late.append((node, grad, owned))  # its leaf has changed, and may be here twice
+            if node.spec is not leaf.known:
+                late.append((node, grad, owned))  # its leaf may have changed, and be here twice
                 continue
             if nested:
                 remember(task, leaf)
             if not owned and leaf.gradient is None:
                 owned = is_alone(grad)
             prepare(writes, leaf, grad, owned, task.create_graph)
-        for node, grad, owned in late:
-            if nested:
-                remember(task, node.variable)
-            prepare_late(writes, node.variable, grad, owned, task.create_graph)
+        if late:
+            prepare_late(task, writes, late)
         if task.parent is not None:
             task.parent.journal.extend(task.journal)
-        writes.set(task, "committed", True)
+        writes.others.append((task, "committed", True))
         writes.run()
+
+
+def prepare_late(
+    task: GraphTask, writes: Writes, late: list[tuple[AccumulateGrad, Any, bool]]
+) -> None:
+    """The same for leaves that may be set already: what comes is then added to that."""
+    places = {id(leaf): i for i, leaf in enumerate(writes.leaves)}
+    while late:
+        node, grad, owned = late.pop()
+        leaf = node.variable
+        if task.parent is not None:
+            remember(task, leaf)
+        place = places.get(id(leaf))
+        if place is not None:
+            new = writes.gradients[place]
+            check_leaf(leaf, new, grad)
+            recording = task.create_graph
+            both = new + wrapped(grad) if recording else upper.tensor(new.array + raw(grad))
+            writes.gradients[place] = both
+            continue
+        if not owned and leaf.gradient is None:
+            owned = is_alone(grad)
+        places[id(leaf)] = len(writes.leaves)
+        prepare(writes, leaf, grad, owned, task.create_graph)
+        if places[id(leaf)] == len(writes.leaves):  # it had a gradient, to which this is added
+            del places[id(leaf)]
 
 
 def roll_back(task: GraphTask) -> None:

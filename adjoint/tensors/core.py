@@ -168,6 +168,17 @@ class TensorCore(WeakBase):
         return extras.counter.value
 
 
+def count_changes(tensors: list[Any]) -> None:
+    """Count a change of each tensor by one line of the user's program, which is looked for once."""
+    frame = user_frame(2)
+    for tensor in tensors:
+        counter: VersionCounter = tensor.counter()
+        counter.value += 1
+        if frame is not None:
+            counter.code = frame.f_code
+            counter.instruction = frame.f_lasti
+
+
 def raw(grad: Any) -> Any:
     """The array of a gradient that may be a Tensor."""
     return grad.array if isinstance(grad, TensorCore) else grad
