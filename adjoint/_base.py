@@ -1,5 +1,7 @@
-"""Interpreted bases that give compiled classes what only interpreted ones can have."""
+"""What all modules stand on: bases of compiled classes that must be interpreted, and forks."""
 
+import os
+from collections.abc import Callable
 from typing import Any
 
 try:
@@ -18,3 +20,9 @@ class HookTable(dict[int, object]):
     """Hooks by id, in the order of registration; a dict that can be weakly referenced."""
 
     __slots__ = ("__weakref__",)
+
+
+def after_fork(renew: Callable[[], None]) -> None:
+    """Call `renew` in each process forked from this one; where none can be, there is no need."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=renew)

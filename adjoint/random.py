@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from adjoint._base import after_fork
 from adjoint.backends.numpy import numpy_backend
 from adjoint.device import device as as_device
 from adjoint.tensors.tensor import Tensor
@@ -146,7 +147,7 @@ def _after_fork() -> None:
         generator.renew_locks()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_fork(_after_fork)
 
 
 def chosen(generator: Any) -> Generator:

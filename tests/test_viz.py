@@ -152,3 +152,14 @@ def test_svg_is_the_same_each_time(leaves):
     y = (w * b).sum()
     assert draw_graph(y) == draw_graph(y)
     assert not re.search(r'"[^"]*\b(nan|inf)\b', draw_graph(y))
+
+
+@pytest.mark.parametrize(
+    "character", ["\x00", "\x07", "\x1b", "\r", "\x7f", "\x9b", "\ufffe", "\ud800"]
+)
+def test_svg_of_names_that_xml_can_not_hold(character):
+    x = adjoint.ones(2, requires_grad=True)
+    text = draw_graph((x * 2).sum(), names={f"a{character}b<": x})
+    assert character not in text
+    shown = ["".join(element.itertext()) for element in ET.fromstring(text).iter()]
+    assert any(f"a{ascii(character)[1:-1]}b<" in line for line in shown)

@@ -19,6 +19,7 @@ from adjoint.autograd.graph_task import (
 )
 from adjoint.autograd.hooks import (
     NodeHooks,
+    add_note,
     blamed,
     through_post_hooks,
     through_pre_hooks,
@@ -37,6 +38,7 @@ begin_quiet: Final[Any] = STATE.set
 end_quiet: Final[Any] = STATE.reset
 log: Final[Any] = logging.getLogger("adjoint.autograd.graph")
 DEBUG: Final = logging.DEBUG
+FEW_EDGES: Final = 8  # are compared one by one
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
 
 
@@ -183,11 +185,12 @@ def step_whole(task: GraphTask, node: Node, grad: Any) -> None:
         raise miscounted(node, answers, edges)
     if not task.keep_graph:
         node.release()
+    seen: set[int] | None = None if len(edges) <= FEW_EDGES else set()
     for i, (following, number) in enumerate(edges):
         if following is None or (task.needed is not None and following not in task.reached):
             continue
         answer = raw(answers[i])
-        shared = several or not node.makes_new() or _among(answer, answers, i)
+        shared = several or not node.makes_new() or _among(answer, answers, i, seen)
         deliver(task, following, number, answer, answer if shared else grad)
 
 
@@ -304,18 +307,23 @@ def deliver_all(task: GraphTask, node: Node, results: list[Any], grads: list[Any
 def send(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> None:
     """Each result, which conforms already, to where its edge leads."""
     source = grads[0] if len(grads) == 1 else None
+    seen: set[int] | None = None if node.edge_count <= FEW_EDGES else set()
     for i, (following, number) in enumerate(node.edges()):
         if following is None or (task.needed is not None and following not in task.reached):
             continue
         result = results[i]
         if not task.create_graph:
             result = raw(result)
-        shared = node.hooks is not None or not node.makes_new() or _among(result, results, i)
+        shared = node.hooks is not None or not node.makes_new() or _among(result, results, i, seen)
         deliver(task, following, number, result, result if shared else source, True)
 
 
-def _among(value: Any, results: list[Any], end: int) -> bool:
-    """Whether one of the first results is this very object."""
+def _among(value: Any, results: list[Any], end: int, seen: set[int] | None) -> bool:
+    """Whether one of the first results is this very object; of many, `seen` has the ids."""
+    if seen is not None:
+        known = id(value) in seen
+        seen.add(id(value))
+        return known
     for i in range(end):
         if results[i] is value:
             return True
@@ -517,9 +525,10 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
                 drain(task)
             commit(task)
         except BaseException as error:
-            roll_back(task)
-            if task.workers is None:
-                explain(task, task.current, error)
+            if not task.committed:
+                roll_back(task)
+                if task.workers is None:
+                    explain(task, task.current, error)
             raise
         callbacks = task.callbacks
         at = 0
@@ -585,17 +594,22 @@ def visit(task: GraphTask, node: Node, grad: Any) -> None:
 
 
 def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
-    """Say in a note which step of the backward failed."""
+    """Say in a note which step of the backward failed; what fails in that leaves the error be."""
+    with contextlib.suppress(Exception):
+        _explain(task, node, error)
+
+
+def _explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
     hook = blamed(error)
     if node is None:
-        _note(error, "when the gradients were to be added to the leaves; no .grad was changed")
+        add_note(error, "when the gradients were to be added to the leaves; no .grad was changed")
         return
     if task.anomaly is not None:
         task.anomaly.report(node)
     shapes = node.output_shapes()
     shape = shapes[0] if node.outputs is None else shapes
     source = node.source()
-    _note(
+    add_note(
         error,
         f"in the backward of {node.name()}, whose output has shape {shape}"
         + ("" if hook is None else f", in its {hook}")
@@ -604,12 +618,6 @@ def explain(task: GraphTask, node: Node | None, error: BaseException) -> None:
         + ("" if source is None else f"\nits forward: {source}")
         + ("" if node.module_path is None else f"\nin the module {node.module_path}"),
     )
-
-
-def _note(error: BaseException, text: str) -> None:
-    """Add a note to an exception; one of a class that takes no attributes goes without."""
-    with contextlib.suppress(AttributeError, TypeError):
-        error.add_note(text)
 
 
 def _consumed(task: GraphTask) -> bool:

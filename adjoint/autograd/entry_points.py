@@ -23,6 +23,7 @@ def _roots(
     starts: list[Any] = []
     for i, (tensor, given) in enumerate(zip(tensors, grads)):
         if isinstance(tensor, GradientEdge):
+            check_edge(i, tensor)
             given = _edge_start(i, tensor, given)
             nodes.append(tensor.node)
             numbers.append(tensor.output_nr)
@@ -45,6 +46,21 @@ def _roots(
         else:
             starts.append(start.array if isinstance(start, Tensor) else start)
     return nodes, numbers, starts
+
+
+def check_edge(i: int, edge: GradientEdge) -> None:
+    """Refuse an edge that leads nowhere."""
+    if not isinstance(edge.node, Node):
+        raise TypeError(f"element {i} is the edge of a {type(edge.node).__name__}, not of a Node")
+    number = edge.output_nr
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError(f"element {i} is an edge whose output_nr is a {type(number).__name__}")
+    count = edge.node.output_count()
+    if not 0 <= number < count:
+        raise IndexError(
+            f"element {i} is the edge of output {number} of {edge.node.name()}, which has "
+            f"{count} (from 0 to {count - 1})"
+        )
 
 
 def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
@@ -141,6 +157,7 @@ def _gradients(grads: Any, count: int) -> tuple[Any, ...]:
 def _edge(i: int, value: Any, function: str) -> tuple[Node, int]:
     """Where the gradient of an input arrives."""
     if isinstance(value, GradientEdge):
+        check_edge(i, value)
         return value.node, value.output_nr
     if not isinstance(value, Tensor):
         raise TypeError(

@@ -1,11 +1,11 @@
 """Why a tensor has no gradient, and what its graph would do and holds, in plain words."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint.autograd.node import LEAF, AccumulateGrad, Node, SavedItem, edge_node
-from adjoint.autograd.provenance import Source
+from adjoint.autograd.provenance import Places, Source
 from adjoint.backends import lookup
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.tensors.core import CUT_BY_DETACH, CUT_BY_MODE, CUT_BY_OP
@@ -64,18 +64,16 @@ class Explanation:
             return
         ends = "1 leaf" if self.leaves == 1 else f"{self.leaves} leaves"
         yield f"backward would run {_count(self.steps, 'step')} and reach {ends}:"
-        yield from _shortened([str(step) for step in self.steps])
+        yield from _shortened(self.steps, str)
         end = ":" if self.saved else ""
         yield f"the graph keeps {_bytes(self.saved_bytes)} for backward{end}"
-        yield from _shortened(
-            [f"{_bytes(size)}: '{name}' of {step}" for size, name, step in self.saved]
-        )
+        yield from _shortened(self.saved, lambda row: f"{_bytes(row[0])}: '{row[1]}' of {row[2]}")
         if self.freed:
             yield f"{_count(self.freed, 'step')} can't run again, freed by an earlier backward:"
-            yield from _shortened([str(step) for step in self.freed])
+            yield from _shortened(self.freed, str)
         if self.changed:
             yield f"{_count(self.changed, 'saved tensor')} changed in place since, so no backward:"
-            yield from _shortened([str(change) for change in self.changed])
+            yield from _shortened(self.changed, str)
 
 
 def explain(tensor: Tensor) -> Explanation:
@@ -85,7 +83,8 @@ def explain(tensor: Tensor) -> Explanation:
     tensor.up_to_date()
     reason = _grad(tensor)  # before an accumulator is made for a leaf that has none
     nodes = _order(edge_node(tensor))
-    steps = {node: _step(node) for node in nodes}
+    places = Places()
+    steps = {node: _step(node, places) for node in nodes}
     saved, total = _saved(steps)
     return Explanation(
         requires_grad=_requires_grad(tensor),
@@ -96,16 +95,16 @@ def explain(tensor: Tensor) -> Explanation:
         saved_bytes=total,
         freed=[step for node, step in steps.items() if node.released],
         changed=[
-            Change(step, item.name, None if item.counter is None else item.counter.source())
+            Change(step, item.name, places.locate(item.counter.code, item.counter.instruction))
             for node, step in steps.items()
             for item in node.saved_items()
-            if item.was_changed
+            if item.counter is not None and item.was_changed
         ],
     )
 
 
-def _step(node: Node) -> Step:
-    return Step(node, node.name(), node.source())
+def _step(node: Node, places: Places) -> Step:
+    return Step(node, node.name(), places.locate(node.code, node.instruction))
 
 
 def _order(root: Node | None) -> list[Node]:
@@ -122,7 +121,7 @@ def _order(root: Node | None) -> list[Node]:
 
 def _requires_grad(tensor: Tensor) -> str:
     if tensor.node is not None:
-        step = _step(tensor.node)
+        step = _step(tensor.node, Places())
         return f"yes, it was computed by {step}"
     if tensor.needs_grad:
         return "yes, it is a leaf for which that was asked"
@@ -219,9 +218,9 @@ def _bytes(count: int) -> str:
     return f"{size:.1f} GB"
 
 
-def _shortened(lines: list[str]) -> Iterator[str]:
-    """The first lines, indented, and how many more there are."""
-    for line in lines[:SHOWN]:
-        yield f"  {line}"
-    if len(lines) > SHOWN:
-        yield f"  … and {len(lines) - SHOWN} more"
+def _shortened(rows: list[Any], line: Callable[[Any], str]) -> Iterator[str]:
+    """The lines of the first rows, indented, and how many more there are."""
+    for row in rows[:SHOWN]:
+        yield f"  {line(row)}"
+    if len(rows) > SHOWN:
+        yield f"  … and {len(rows) - SHOWN} more"

@@ -42,6 +42,7 @@ class GraphTask:
         self.captured: list[Any] = []
         self.leaves: list[tuple[AccumulateGrad, Any, bool]] = []
         self.journal: list[tuple[TensorCore, TensorCore | None, Any]] = []
+        self.committed = False  # the leaves are written
         self.callbacks: list[Callable[[], object]] = []
         self.roots: list[Node] = []
         self.notes: dict[Any, Any] = {}  # what hooks over several tensors keep

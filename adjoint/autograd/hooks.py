@@ -4,6 +4,7 @@ The order of the kinds is the engine's (`engine.evaluate`); within a kind, hooks
 of registration over a snapshot, so a hook may add or remove hooks.
 """
 
+import contextlib
 import warnings
 import weakref
 from typing import Any, Final
@@ -185,7 +186,10 @@ def name_of(hook: Any) -> str:
         if hook.name is not None:
             return hook.name
         hook = hook.function
-    return str(getattr(hook, "__qualname__", None) or repr(hook))
+    try:
+        return str(getattr(hook, "__qualname__", None) or repr(hook))
+    except Exception:  # of the hook's own __repr__, which must not hide why its name is asked for
+        return object.__repr__(hook)
 
 
 _BLAMED: Final = "_adjoint_hook"
@@ -193,14 +197,21 @@ _BLAMED: Final = "_adjoint_hook"
 
 def blame(error: BaseException, kind: str, hook: object) -> None:
     """Remember for the engine's note which hook raised; the innermost, if one called another."""
-    if _BLAMED in error.__dict__:
-        return
-    error.__dict__[_BLAMED] = f"{kind} '{name_of(hook)}'"
+    with contextlib.suppress(Exception):  # of an error that hides its attributes: raised as it is
+        error.__dict__.setdefault(_BLAMED, f"{kind} '{name_of(hook)}'")
 
 
 def blamed(error: BaseException) -> Any:
     """Which hook raised, or None; it is told once."""
-    return error.__dict__.pop(_BLAMED, None)
+    with contextlib.suppress(Exception):  # see blame
+        return error.__dict__.pop(_BLAMED, None)
+    return None
+
+
+def add_note(error: BaseException, text: str) -> None:
+    """Add a note to an error, whatever its class makes of that; none if it can't have any."""
+    with contextlib.suppress(Exception):
+        BaseException.add_note(error, text)
 
 
 def unserializable_hook(f: Any) -> Any:

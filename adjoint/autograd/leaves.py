@@ -4,18 +4,25 @@ A pass that fails changes no `.grad`: what had to be written early, because a ho
 is in the pass's journal and put back.
 """
 
-import os
 import threading
+from collections import deque
+from itertools import chain, repeat, starmap
+from operator import iadd
 from typing import Any, Final
 
+from adjoint._base import after_fork
 from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.hooks import NodeHooks, run_accumulate_hooks, wrapped
 from adjoint.autograd.node import AccumulateGrad, Node
 from adjoint.autograd.reference_counts import is_alone
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.call.context import current
-from adjoint.tensors.core import NDARRAY, TensorCore, backend_of, raw
+from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, TensorCore, backend_of, raw
 from adjoint.tensors.upper import upper
+
+exhaust: Final[Any] = deque(maxlen=0).extend
+set_attribute: Final[Any] = object.__setattr__
+can_cast: Final[Any] = NUMPY_BACKEND.xp.can_cast
 
 
 class _Locks:
@@ -32,7 +39,7 @@ def _after_fork() -> None:
     _locks.accumulate = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_fork(_after_fork)
 
 
 def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
@@ -77,23 +84,64 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
     """Set or add to `.grad`."""
     old = leaf.gradient
     if create_graph:
-        given = wrapped(grad)
-        leaf.gradient = _recorded_copy(leaf, given) if old is None else old + given
+        leaf.gradient = recorded(leaf, grad)
         return
     array = raw(grad)
     if old is None:
-        if not owned or not (same_layout(array, leaf.array) or current().any_layout):
-            array = _in_layout_of(leaf.array, backend_of(array).copy(array))
-        leaf.gradient = upper.tensor(array)
+        leaf.gradient = first(leaf, array, owned)
         return
-    backend = backend_of(array)
-    if backend.mutable and not old.special:
+    check_leaf(leaf, old, array)
+    if is_changed_in_place(old):
         before_change(old)
         total = old.array
         total += array
         old.counter().bump()
     else:
         old.replace_array(old.array + array)
+
+
+def prepare(writes: "Writes", leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> None:
+    """Find what setting or adding to `.grad` comes to; what can fail, fails here."""
+    old = leaf.gradient
+    if create_graph:
+        writes.leaves.append(leaf)
+        writes.gradients.append(recorded(leaf, grad))
+        return
+    array = raw(grad)
+    if old is None:
+        writes.leaves.append(leaf)
+        writes.gradients.append(first(leaf, array, owned))
+        return
+    check_leaf(leaf, old, array)
+    if is_changed_in_place(old):
+        before_change(old)
+        counter = old.counter()
+        counter.note()
+        writes.others.append((counter, "value", counter.value + 1))
+        writes.totals.append(old.array)
+        writes.parts.append(array)
+    else:
+        writes.others.append((old, "array", old.array + array))
+        writes.others.append((old, "known", None))
+
+
+def is_changed_in_place(grad: TensorCore) -> bool:
+    """Whether what comes is added to the memory of a gradient; or else it gets another array."""
+    return not grad.special and bool(backend_of(grad.array).mutable)
+
+
+def first(leaf: TensorCore, array: Any, owned: bool) -> TensorCore:
+    """The gradient of a leaf that has none: the array itself if nobody else holds it."""
+    if not owned or not (same_layout(array, leaf.array) or current().any_layout):
+        array = _in_layout_of(leaf.array, backend_of(array).copy(array))
+    return upper.tensor(array)
+
+
+def recorded(leaf: TensorCore, grad: Any) -> Any:
+    """The gradient of a leaf with a history of its own."""
+    given = wrapped(grad)
+    old: Any = leaf.gradient
+    return _recorded_copy(leaf, given) if old is None else old + given
 
 
 def _recorded_copy(leaf: TensorCore, grad: Any) -> Any:
@@ -123,35 +171,108 @@ def _in_layout_of(like: Any, array: Any) -> Any:
     return array.transpose(order).copy(order="C").transpose(back)
 
 
-def check_leaf(leaf: TensorCore, grad: Any) -> None:
+def check_leaf(leaf: TensorCore, old: TensorCore, grad: Any) -> None:
     """Refuse a gradient that can't be added to the one there is, before any is written."""
-    old = leaf.gradient
-    if old is not None and old.array.shape != raw(grad).shape:
+    total, array = old.array, raw(grad)
+    if total.shape != array.shape:
         raise RuntimeError(
             f"a leaf of shape {tuple(leaf.array.shape)} has a .grad of shape "
-            f"{tuple(old.array.shape)}, to which this one can't be added; was its data replaced? "
+            f"{tuple(total.shape)}, to which this one can't be added; was its data replaced? "
             "Set .grad to None before backward."
+        )
+    if type(total) is not NDARRAY:
+        return
+    if total.dtype is not array.dtype and not can_cast(array.dtype, total.dtype, "same_kind"):
+        raise _unwritable(leaf, f"is of {total.dtype}, and {array.dtype} can't be cast to that")
+    flags = total.flags
+    if not flags.writeable:
+        raise _unwritable(leaf, "lies in memory that is read-only")
+    if flags.c_contiguous:
+        return
+    for size, stride in zip(total.shape, total.strides):
+        if stride == 0 and size > 1:
+            raise _unwritable(leaf, "has more than one element in a single memory location")
+
+
+def _unwritable(leaf: TensorCore, reason: str) -> RuntimeError:
+    return RuntimeError(
+        f"the .grad of a leaf of shape {tuple(leaf.array.shape)} {reason}, so this one can't be "
+        "added to it. Set .grad to None before backward, or to its clone()."
+    )
+
+
+class Writes:
+    """What is to be written when a pass has succeeded: found first, then written all at once."""
+
+    def __init__(self) -> None:
+        self.leaves: list[TensorCore] = []  # whose .grad becomes what
+        self.gradients: list[Any] = []
+        self.totals: list[Any] = []  # to which arrays what is added
+        self.parts: list[Any] = []
+        self.others: list[tuple[Any, str, Any]] = []  # which attribute of whom becomes what
+
+    def run(self) -> None:
+        """Write: one call that runs no bytecode, between which a signal could be heard."""
+        exhaust(
+            chain(
+                map(set_attribute, self.leaves, repeat("gradient"), self.gradients),
+                map(iadd, self.totals, self.parts),
+                starmap(set_attribute, self.others),
+            )
         )
 
 
 def commit(task: GraphTask) -> None:
-    """The pass has succeeded: write the gradients of all leaves."""
+    """The pass has succeeded: write the gradients of all leaves, or of none if one can't be."""
     leaves = task.leaves
     task.current = None
-    for node, grad, _ in leaves:
-        if node.variable.gradient is not None:
-            check_leaf(node.variable, grad)
     nested = task.parent is not None
+    writes = Writes()
+    late: list[tuple[AccumulateGrad, Any, bool]] = []
     with _locks.accumulate:
         while leaves:
             node, grad, owned = leaves.pop()
+            leaf = node.variable
+            if node.spec is not leaf.known:
+                late.append((node, grad, owned))  # its leaf may have changed, and be here twice
+                continue
             if nested:
-                remember(task, node.variable)
-            if not owned and node.variable.gradient is None:
+                remember(task, leaf)
+            if not owned and leaf.gradient is None:
                 owned = is_alone(grad)
-            write_leaf(node.variable, grad, owned, task.create_graph)
-    if task.parent is not None:
-        task.parent.journal.extend(task.journal)
+            prepare(writes, leaf, grad, owned, task.create_graph)
+        if late:
+            prepare_late(task, writes, late)
+        if task.parent is not None:
+            task.parent.journal.extend(task.journal)
+        writes.others.append((task, "committed", True))
+        writes.run()
+
+
+def prepare_late(
+    task: GraphTask, writes: Writes, late: list[tuple[AccumulateGrad, Any, bool]]
+) -> None:
+    """The same for leaves that may be set already: what comes is then added to that."""
+    places = {id(leaf): i for i, leaf in enumerate(writes.leaves)}
+    while late:
+        node, grad, owned = late.pop()
+        leaf = node.variable
+        if task.parent is not None:
+            remember(task, leaf)
+        place = places.get(id(leaf))
+        if place is not None:
+            new = writes.gradients[place]
+            check_leaf(leaf, new, grad)
+            recording = task.create_graph
+            both = new + wrapped(grad) if recording else upper.tensor(new.array + raw(grad))
+            writes.gradients[place] = both
+            continue
+        if not owned and leaf.gradient is None:
+            owned = is_alone(grad)
+        places[id(leaf)] = len(writes.leaves)
+        prepare(writes, leaf, grad, owned, task.create_graph)
+        if places[id(leaf)] == len(writes.leaves):  # it had a gradient, to which this is added
+            del places[id(leaf)]
 
 
 def roll_back(task: GraphTask) -> None:

@@ -8,6 +8,7 @@ import linecache
 import os
 import sys
 import warnings
+from bisect import bisect_right
 from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
@@ -121,16 +122,44 @@ def warn(message: str) -> None:
     warnings.warn_explicit(message, UserWarning, file, frame.f_lineno, module, registry)
 
 
+class Lines:
+    """The lines of a code object by instruction."""
+
+    def __init__(self, code: Any) -> None:
+        self.code = code
+        self.starts: list[int] = []
+        self.numbers: list[int | None] = []
+        for start, _, number in code.co_lines():
+            self.starts.append(start)
+            self.numbers.append(number)
+
+    def at(self, instruction: int) -> Source:
+        """The line of an instruction."""
+        place = bisect_right(self.starts, instruction) - 1
+        number = self.numbers[place] if place >= 0 else None
+        line = self.code.co_firstlineno if number is None else number
+        return Source(self.code.co_filename, line, self.code.co_qualname)
+
+
+class Places:
+    """Finds the lines of many instructions: the table of each code object is read once."""
+
+    def __init__(self) -> None:
+        self.tables: dict[int, Lines] = {}  # by the id of the code, which a table keeps alive
+
+    def locate(self, code: Any, instruction: int) -> Source | None:
+        """The line of an instruction; None if no place was kept."""
+        if code is None:
+            return None
+        table = self.tables.get(id(code))
+        if table is None:
+            table = self.tables[id(code)] = Lines(code)
+        return table.at(instruction)
+
+
 def locate(code: Any, instruction: int) -> Source | None:
-    """The line of an instruction; None if no place was kept."""
-    if code is None:
-        return None
-    line = code.co_firstlineno
-    for start, end, number in code.co_lines():
-        if start <= instruction < end and number is not None:
-            line = number
-            break
-    return Source(code.co_filename, line, code.co_qualname)
+    """The line of one instruction; None if no place was kept."""
+    return None if code is None else Lines(code).at(instruction)
 
 
 def is_provenance_enabled() -> bool:

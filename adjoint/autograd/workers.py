@@ -4,11 +4,11 @@ CPU work stays on the calling thread. A pass without such devices never comes he
 """
 
 import contextvars
-import os
 import threading
 from heapq import heappop, heappush
 from typing import Any
 
+from adjoint._base import after_fork
 from adjoint.autograd import engine
 from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.node import Node
@@ -54,7 +54,7 @@ def _after_fork() -> None:
     _threads_lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_fork(_after_fork)
 
 
 def thread_of(device: Any) -> DeviceThread:

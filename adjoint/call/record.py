@@ -1,6 +1,6 @@
 """What a call leaves behind for backward: its node, what that keeps, and how views are linked."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.autograd.hooks import attach_region_hooks
 from adjoint.autograd.node import (
@@ -22,9 +22,11 @@ from adjoint.tensors.core import (
     MULTI_OUTPUT_VIEW,
     NO_GRAD_VIEW,
     TensorCore,
+    backend_of,
     is_floating,
 )
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -306,6 +308,27 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> Non
 
 # ---- views ----
 
+MANY_STEPS: Final = 8
+
+
+def extended(steps: tuple[Any, ...], step: Any, base: Any, view: Any) -> tuple[Any, ...]:
+    """The view operations that lead to a view of a view; many as one that reads the base's memory.
+
+    So no view takes long to replay, however many it is a view of.
+    """
+    steps = (*steps, step)
+    if len(steps) <= MANY_STEPS or view.dtype != base.dtype:
+        return steps
+    backend = backend_of(base)
+    if not backend.mutable:
+        return steps
+    whole, part = backend.xp.memory(base), backend.xp.memory(view)
+    if min((0, *whole.strides, *part.strides)) < 0:
+        return steps
+    source = (base.shape, whole.strides, 0)
+    pattern = (view.shape, part.strides, part.start - whole.start, source)
+    return ((upper.operators.strided_view, pattern, -1),)
+
 
 def link_views(
     op: "Op",
@@ -334,9 +357,11 @@ def link_views(
         if result.node is not None:
             result.node.watch(result.output_number, extras.counter)
         is_view = above is not None and above.base is not None
-        extras.base = above.base if above is not None and is_view else source
+        base = above.base if above is not None and above.base is not None else source
+        extras.base = base
         step = (op, rest, number if several else -1)
-        extras.steps = (*above.steps, step) if above is not None and is_view else (step,)
+        before = above.steps if above is not None and is_view else ()
+        extras.steps = extended(before, step, base.array, result.array)
         extras.view_version = extras.counter.value
         if settings.inference:
             extras.creation = INFERENCE_VIEW

@@ -10,7 +10,7 @@ nest there is then: nothing is taken apart or built, which takes several times a
 from typing import Any
 
 from adjoint.autograd.graph_task import current_task
-from adjoint.autograd.hooks import name_of
+from adjoint.autograd.hooks import add_note, name_of
 from adjoint.autograd.provenance import warn
 from adjoint.call.context import is_grad_enabled
 from adjoint.nn.module_hooks import (
@@ -198,7 +198,7 @@ def is_over(hook: Any, everyone: Any, own: Any) -> bool:
 
 def name_in(error: BaseException, kind: str, hook: Any, module: Any) -> None:
     """Let what a hook raised say which it was."""
-    error.add_note(f"in the {kind} '{name_of(hook)}' of {type(module).__name__}")
+    add_note(error, f"in the {kind} '{name_of(hook)}' of {type(module).__name__}")
 
 
 def counted(hook: Any, kind: str, what: str, old: tuple[Any, ...], answer: Any) -> tuple[Any, ...]:

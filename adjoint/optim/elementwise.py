@@ -22,7 +22,7 @@ from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_rea
 from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp, maximum, where
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
-from adjoint.tensors.core import F32, F64, backend_of
+from adjoint.tensors.core import F32, F64, backend_of, count_changes
 from adjoint.tensors.tensor import Tensor
 
 State = dict[str, Any]
@@ -173,7 +173,7 @@ class Batch:
                 flat[...] = result
         for param, part in zip(self.params, self.parts):
             param.array[...] = part
-            param.counter().value += 1
+        count_changes(self.params)
 
 
 class Plan:
@@ -330,7 +330,7 @@ class ElementwiseOptimizer(Optimizer):
             else:
                 state[name].array = _narrowed(result, before)
         if results[0] is array and backend.mutable and not (param.special or param.inference):
-            param.counter().value += 1
+            count_changes([param])
             return
         with no_grad():
             param.copy_(Tensor(_narrowed(results[0], array)))

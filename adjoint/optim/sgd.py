@@ -5,7 +5,7 @@ from typing import Any
 from adjoint.backends.numpy import numpy_backend
 from adjoint.optim.elementwise import ElementwiseOptimizer, State, penalty
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
-from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.core import NDARRAY, count_changes
 from adjoint.tensors.tensor import Tensor
 
 MANY = 16  # from here on a step over joined parameters is quicker
@@ -93,13 +93,15 @@ class SGD(ElementwiseOptimizer):
         lr = group["lr"]
         factor = float(lr) if group["maximize"] else -float(lr)
         others = []
+        changed = []
         for param in params:
             array = param.array
             if type(array) is not NDARRAY or (param.special or param.inference):
                 others.append(param)
                 continue
             _add_scaled(array, param.gradient.array, factor)
-            param.counter().value += 1
+            changed.append(param)
+        count_changes(changed)
         return others
 
 

@@ -62,6 +62,10 @@ class VersionCounter:
     def bump(self) -> None:
         """Count a change, and note the line of the user's program that made it."""
         self.value += 1
+        self.note()
+
+    def note(self) -> None:
+        """Note the line of the user's program that makes a change."""
         frame = user_frame(2)
         if frame is not None:
             self.code = frame.f_code
@@ -162,6 +166,17 @@ class TensorCore(WeakBase):
         if extras is None or extras.counter is None:
             return 0
         return extras.counter.value
+
+
+def count_changes(tensors: list[Any]) -> None:
+    """Count a change of each tensor by one line of the user's program, which is looked for once."""
+    frame = user_frame(2)
+    for tensor in tensors:
+        counter: VersionCounter = tensor.counter()
+        counter.value += 1
+        if frame is not None:
+            counter.code = frame.f_code
+            counter.instruction = frame.f_lasti
 
 
 def raw(grad: Any) -> Any:

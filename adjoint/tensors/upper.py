@@ -83,6 +83,7 @@ class Operators:
         self.lshift_: Any = None
         self.rshift_: Any = None
         self.setitem_: Any = None
+        self.strided_view: Any = None
 
 
 class Upper:

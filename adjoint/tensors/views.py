@@ -24,7 +24,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled
 from adjoint.call.errors import complaint
 from adjoint.call.promotion import common_backend, promoted, unwrapped
-from adjoint.call.record import needs, pack_all, record, settle
+from adjoint.call.record import extended, needs, pack_all, record, settle
 from adjoint.dtypes import can_cast, from_numpy_dtype
 from adjoint.tensors.core import (
     CUSTOM_VIEW,
@@ -277,7 +277,8 @@ def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
     counter.bump()
     extras = target.extras
     if extras is not None and extras.base is not None:
-        extras.steps = (*extras.steps, (op, tuple(rest), -1))
+        step = (op, tuple(rest), -1)
+        extras.steps = extended(extras.steps, step, extras.base.array, target.array)
         if shown.node is not None:
             extras.view_version = counter.value
         else:
@@ -545,7 +546,7 @@ class CopySlices(Node):
             total = grad - transposed(grad, self.steps, piece)
             if inside is not None:
                 total = total + transposed(grad, self.steps, inside)
-        elif mutable:
+        elif mutable and backend_of(grad).shares_memory(piece, grad):
             total = grad
             piece[...] = 0 if inside is None else inside
         else:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from html import escape
+from html import escape as escape_markup
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -232,6 +232,18 @@ def _svg(picture: Picture, layout: Layout) -> str:
         below = layout.height + MARGIN + LINE
         parts.append(f'<text x="0" y="{below:.1f}">{escape(picture.note)}</text>')
     return "\n".join([*parts, "</g>", "</svg>", ""])
+
+
+def escape(text: str) -> str:
+    """Text as SVG may hold it: control characters, which XML has no way to say, as Python's."""
+    return escape_markup("".join([c if _is_xml(c) else ascii(c)[1:-1] for c in text]))
+
+
+def _is_xml(character: str) -> bool:
+    code = ord(character)
+    if (code < 0x20 and character not in "\t\n") or 0x7F <= code < 0xA0 or code in (0xFFFE, 0xFFFF):
+        return False
+    return not 0xD800 <= code < 0xE000
 
 
 def _svg_box(box: Box, x: float, y: float) -> str:

@@ -471,3 +471,41 @@ def test_an_edge_takes_its_gradient_as_its_tensor_does():
     wide = graph.get_gradient_edge(adjoint.ones(3, requires_grad=True) * 2)
     with pytest.raises(RuntimeError, match="implicitly created only for scalar"):
         adjoint.autograd.backward([wide])
+
+
+class TestEdgesThatLeadNowhere:
+    """PyTorch crashes on some of these."""
+
+    @pytest.mark.parametrize("number", [1, 5, -1])
+    def test_an_output_that_is_not_there(self, number):
+        x = adjoint.ones(3, requires_grad=True)
+        y = (x * 2).sum()
+        edge = graph.GradientEdge(y.grad_fn, number)
+        for call in (
+            lambda: adjoint.autograd.grad(edge, [x]),
+            lambda: adjoint.autograd.grad(y, [edge]),
+            lambda: adjoint.autograd.backward(edge),
+            lambda: adjoint.autograd.backward(y, inputs=[edge]),
+        ):
+            with pytest.raises(IndexError, match=f"output {number} of SumBackward0, which has 1"):
+                call()
+        assert x.grad is None
+
+    def test_one_of_several_outputs(self):
+        x = adjoint.ones(2, 3, requires_grad=True)
+        first, second = x.unbind()
+        node = first.grad_fn
+        (found,) = adjoint.autograd.grad(
+            graph.GradientEdge(node, 1), [x], adjoint.ones(3), retain_graph=True
+        )
+        assert found.tolist() == [[0.0] * 3, [1.0] * 3]
+        with pytest.raises(IndexError, match="output 2 of UnbindBackward0, which has 2"):
+            adjoint.autograd.grad(graph.GradientEdge(node, 2), [x], adjoint.ones(3))
+
+    @pytest.mark.parametrize(("node", "number"), [(None, 0), ("own", "0"), ("own", 0.0)])
+    def test_of_another_type(self, node, number):
+        x = adjoint.ones(3, requires_grad=True)
+        y = (x * 2).sum()
+        edge = graph.GradientEdge(y.grad_fn if node == "own" else node, number)
+        with pytest.raises(TypeError, match="element 0 is"):
+            adjoint.autograd.grad(edge, [x])

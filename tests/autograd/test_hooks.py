@@ -426,3 +426,69 @@ def test_marked_hooks_do_not_warn():
         warn_if_has_hooks(x)
         copied = copy.deepcopy(x)
     assert graph.hooks(copied) == []
+
+
+class Unspeakable:
+    """A hook that can't be shown."""
+
+    def __call__(self, *given):
+        raise KeyError("the reason")
+
+    def __repr__(self):
+        raise ValueError("not this one")
+
+    def __getattr__(self, name):
+        raise ValueError("nor this one")
+
+
+class Hidden(Exception):
+    """An error that lets nothing be said about it."""
+
+    @property
+    def __dict__(self):
+        raise ValueError("not this one")
+
+    def add_note(self, text):
+        raise ValueError("nor this one")
+
+
+class Sealed(Exception):
+    def __setattr__(self, name, value):
+        raise ValueError("not this one")
+
+
+def raising(error):
+    def hook(*given):
+        raise error
+
+    return hook
+
+
+@pytest.mark.parametrize("kind", ["tensor", "pre", "post", "accumulate", "module"])
+@pytest.mark.parametrize(
+    ("hook", "expected"),
+    [
+        (Unspeakable(), KeyError),
+        (raising(Hidden("the reason")), Hidden),
+        (raising(Sealed("the reason")), Sealed),
+    ],
+    ids=["hook", "error", "sealed error"],
+)
+def test_what_a_hook_raises_is_what_comes_out(kind, hook, expected):
+    x = leaf(1.0, 2.0)
+    module = adjoint.nn.Linear(2, 1)
+    y = module(x * 2)
+    if kind == "tensor":
+        y.register_hook(hook)
+    elif kind == "pre":
+        y.grad_fn.register_prehook(hook)
+    elif kind == "post":
+        y.grad_fn.register_hook(hook)
+    elif kind == "accumulate":
+        x.register_post_accumulate_grad_hook(hook)
+    else:
+        module.register_full_backward_hook(hook)
+        y = module(x * 2)
+    with pytest.raises(expected, match="the reason"):
+        y.sum().backward()
+    assert x.grad is None or kind == "accumulate"

@@ -1,13 +1,16 @@
 """What a leaf's gradient is: its data type, its memory and its layout."""
 
 import gc
+import linecache
+import sys
 
 import numpy as np
 import pytest
 
 import adjoint
-from adjoint.autograd import Function, enforce_grad_layout_policy
+from adjoint.autograd import Function, enforce_grad_layout_policy, leaves as leaves_module
 from adjoint.autograd.reference_counts import is_alone
+from adjoint.tensors.upper import upper
 
 
 def leaf(*values, dtype=adjoint.float32):
@@ -214,3 +217,135 @@ class TestLayout:
         assert x.grad.grad_fn.name() == "CopyBackwards"
         x.grad = None
         gc.collect()
+
+
+class TestAllOrNone:
+    """A pass writes the gradients of all its leaves, or of none."""
+
+    def leaves(self):
+        """Leaves of which some have a gradient and some have none."""
+        made = [leaf(1.0, 2.0, 3.0) for _ in range(5)]
+        for x in made[::2]:
+            x.grad = adjoint.ones(3)
+        return made
+
+    def state(self, leaves, versions=True):
+        return [
+            None if x.grad is None else (id(x.grad), x.grad.tolist(), versions and x.grad._version)
+            for x in leaves
+        ]
+
+    def loss(self, leaves):
+        return sum((x * (i + 1)).sum() for i, x in enumerate(leaves))
+
+    @pytest.mark.parametrize(
+        ("spoil", "reason"),
+        [
+            (lambda x: setattr(x.grad, "data", adjoint.ones(2)), "shape"),
+            (lambda x: setattr(x, "grad", adjoint.zeros(1).expand(3)), "single memory location"),
+            (lambda x: x.grad.numpy().setflags(write=False), "read-only"),
+        ],
+        ids=["shape", "expanded", "read-only"],
+    )
+    @pytest.mark.parametrize("place", [0, 2, 4])
+    def test_a_gradient_that_can_not_be_added_to(self, spoil, reason, place):
+        leaves = self.leaves()
+        spoil(leaves[place])
+        before = self.state(leaves)
+        with pytest.raises(RuntimeError, match=reason) as caught:
+            self.loss(leaves).backward()
+        assert self.state(leaves) == before
+        assert "no .grad was changed" in caught.value.__notes__[0]
+        leaves[place].grad = None
+        self.loss(leaves).backward()
+        assert leaves[place].grad.tolist() == [place + 1.0] * 3
+
+    def test_an_expanded_gradient_before_a_hook_that_sees_it(self):
+        x = leaf(1.0, 2.0, 3.0)
+        x.grad = adjoint.zeros(1).expand(3)
+        x.register_post_accumulate_grad_hook(lambda x: None)
+        with pytest.raises(RuntimeError, match=r"clone\(\)"):
+            (x * 2).sum().backward()
+        assert x.grad.tolist() == [0.0] * 3
+
+    def test_an_expanded_gradient_is_replaced_where_a_graph_is_made(self):
+        x = leaf(1.0, 2.0, 3.0)
+        x.grad = adjoint.zeros(1).expand(3)
+        (x * adjoint.tensor([1.0, 2.0, 3.0])).sum().backward(create_graph=True)
+        assert x.grad.tolist() == [1.0, 2.0, 3.0]
+
+    @pytest.mark.parametrize("create_graph", [False, True])
+    def test_memory_that_ends_at_any_leaf(self, monkeypatch, create_graph):
+        failures = 0
+        for allowed in range(100):
+            leaves = self.leaves()
+            loss = self.loss(leaves)
+            before = self.state(leaves)
+            made = upper.tensor
+            left = allowed
+
+            def scarce(array, made=made):
+                nonlocal left
+                left -= 1
+                if left < 0:
+                    raise MemoryError
+                return made(array)
+
+            try:
+                with monkeypatch.context() as patch:
+                    patch.setattr(upper, "tensor", scarce)
+                    loss.backward(create_graph=create_graph)
+            except MemoryError:
+                failures += 1
+                assert self.state(leaves) == before
+            else:
+                break
+        assert failures >= 2
+
+    @pytest.mark.parametrize("nested", [False, True])
+    def test_an_interrupt_at_any_line(self, nested):
+        """Compiled modules have no lines; there the pass just succeeds."""
+        for line in range(1000):
+            leaves = self.leaves()
+            loss = self.loss(leaves)
+            if nested:
+                inner, loss = loss, (leaf(1.0) * 2).sum()
+                loss.register_hook(lambda grad, inner=inner: inner.backward())
+            before = self.state(leaves, not nested)  # put back, memory counts as changed
+            left = line
+
+            def on_line(frame, event, argument):
+                nonlocal left
+                source = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+                # No signal is heard between the end of a block and the release of its lock.
+                left -= event == "line" and not source.lstrip().startswith("with ")
+                if left < 0:
+                    raise KeyboardInterrupt
+                return on_line
+
+            def on_call(frame, event, argument):
+                return on_line if frame.f_code.co_filename == leaves_module.__file__ else None
+
+            tracing = sys.gettrace()
+            sys.settrace(on_call)
+            try:
+                loss.backward()
+            except KeyboardInterrupt:
+                sys.settrace(tracing)
+                after = self.state(leaves, not nested)
+                assert after == before or None not in after
+                if after != before:
+                    expected = [[i + 2.0, i + 1.0][i % 2] for i in range(5)]
+                    assert [x.grad[0].item() for x in leaves] == expected
+            else:
+                sys.settrace(tracing)
+                break
+        assert None not in self.state(leaves)
+
+
+def test_leaves_whose_data_type_has_changed_get_both_gradients():
+    x = leaf(1.0, 2.0)
+    first = x * 2
+    x.data = x.data.double()
+    (first.sum().double() + (x * 3).sum()).backward()
+    assert x.grad.tolist() == [5.0, 5.0]

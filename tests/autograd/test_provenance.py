@@ -168,3 +168,18 @@ def test_ops_that_no_python_calls(tmp_path):
         "_thread.start_new_thread(adjoint.tanh, (x,)); time.sleep(0.1); print('done')"
     )
     assert fresh_python("-c", program, cwd=tmp_path).split() == ["done"]
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "LBFGS", "Adagrad"])
+@pytest.mark.parametrize("size", [1, 20], ids=["one", "many"])
+def test_a_step_of_an_optimizer_is_a_change_with_its_line(kind, size):
+    parameters = [adjoint.nn.Parameter(adjoint.ones(3)) for _ in range(size)]
+    with adjoint.no_grad():
+        for parameter in parameters:
+            parameter.add_(1)  # the line that must not be named
+    optimizer = getattr(adjoint.optim, kind)(parameters, lr=0.1)
+    loss = sum((parameter * parameter).sum() for parameter in parameters)
+    loss.backward(retain_graph=True)
+    optimizer.step(lambda: loss.detach())  # this line
+    with pytest.raises(RuntimeError, match=r"changed: .*# this line"):
+        loss.backward()

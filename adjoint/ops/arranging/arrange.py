@@ -1,6 +1,7 @@
 """Copies of the elements in another arrangement: joined, repeated, rolled, padded, on grids."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -412,6 +413,20 @@ def cartesian_prod(*tensors: Value) -> Value:
     return stack([reshape(grid, (product(grid.shape),)) for grid in grids], 1)
 
 
+MOST_CHOSEN = (1 << 31) - 1  # elements of a result: more would take for ever
+
+
+def _choices(size: int, r: int, with_replacement: bool) -> int:
+    """How many combinations there are; some number above all bounds if there are very many."""
+    if with_replacement:
+        if size == 0:
+            return 0
+        size += r - 1
+    if min(r, size - r) > 31:  # then they are more than 2 to the power of that
+        return MOST_CHOSEN + 1
+    return math.comb(size, r)
+
+
 @composite(method=False)
 def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Value:
     """All choices of r elements of a vector, a row each, in the order of the vector."""
@@ -421,8 +436,13 @@ def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Va
         raise RuntimeError(f"combinations(): r must not be negative, got {r}")
     if r == 0:
         return input.new_zeros((0,))
+    if _choices(input.shape[0], r, with_replacement) * r > MOST_CHOSEN:
+        raise RuntimeError(
+            f"combinations(): the choices of {r} of {input.shape[0]} elements are too many to list"
+        )
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = [place for row in choose(range(input.shape[0]), r) for place in row]
+    chosen = choose(range(input.shape[0]), r) if r <= input.shape[0] or with_replacement else ()
+    rows = [place for row in chosen for place in row]
     places = input.new_tensor(rows, dtype=int64)
     return reshape(index_select(input, 0, places), (len(rows) // r, r))
 

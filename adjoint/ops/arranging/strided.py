@@ -7,6 +7,7 @@ from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import memory_of, start_in_base
+from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace
 
 # ---- diagonals ----
@@ -160,6 +161,9 @@ def strided_view(xp: Any, input: Array, size: Any, stride: Any, offset: int, sou
             "the memory of the tensor"
         )
     return xp.strided(input, tuple(size), tuple(stride), start)
+
+
+upper.operators.strided_view = strided_view
 
 
 def _pattern(

@@ -19,6 +19,7 @@ from adjoint.ops.op import composite, linear
 
 # ---- interpolation ----
 
+LARGEST = (1 << 31) - 1  # along one dimension: places are found one by one
 _MANY = 8  # with more taps than this a product of matrices is quicker
 CUBIC = -0.75  # the slope of the cubic kernel at 1, as image libraries choose it
 
@@ -273,6 +274,11 @@ def interpolate(
         raise RuntimeError(
             f"interpolate(): input and output sizes should be greater than 0, got "
             f"{list(input.shape)} and {list(wanted)}"
+        )
+    if max(wanted) > LARGEST:
+        raise RuntimeError(
+            f"interpolate(): an output of {list(wanted)} is too large: no dimension may have more "
+            f"than {LARGEST} elements"
         )
     _check_kind(input, mode)
     if kind == "area":

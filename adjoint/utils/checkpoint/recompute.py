@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from adjoint.autograd.graph_task import current_task
+from adjoint.autograd.hooks import add_note
 from adjoint.autograd.saved_tensors import SavedTensor
 from adjoint.call.context import change, current, is_grad_enabled
 from adjoint.call.dispatch import OWN, tensors_in
@@ -160,7 +161,7 @@ class Run:
         except Stop:
             pass
         except Exception as error:
-            error.add_note(f"while {region.label} was run again for backward, under checkpoint")
+            add_note(error, f"while {region.label} was run again for backward, under checkpoint")
             raise
         finally:
             self.hooks = ()  # which refer to this run
