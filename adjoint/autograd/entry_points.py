@@ -52,7 +52,8 @@ def check_edge(i: int, edge: GradientEdge) -> None:
     """Refuse an edge that leads nowhere."""
     if not isinstance(edge.node, Node):
         raise TypeError(f"element {i} is the edge of a {type(edge.node).__name__}, not of a Node")
-    number = edge.output_nr
+    members: Any = edge  # compiled code would refuse another type in words of its own
+    number = members.output_nr
     if isinstance(number, bool) or not isinstance(number, int):
         raise TypeError(f"element {i} is an edge whose output_nr is a {type(number).__name__}")
     count = edge.node.output_count()
