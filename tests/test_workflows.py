@@ -1,5 +1,6 @@
 """The workflows, and what pages tell contributors to type, name what there is."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -89,7 +90,13 @@ def test_continuous_integration_runs_everything():
 def repeated(*options):
     """The tests that make would run on the sources."""
     command = ["make", "--dry-run", "test-pure", *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    environment = {  # make, if it runs the tests, hands on what it was called with
+        name: value for name, value in os.environ.items() if not name.startswith("MAKE")
+    }
+    environment.pop("EVERYTHING", None)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
     return [word for word in done.stdout.split() if word.startswith("tests/") and "=" not in word]
 
 
