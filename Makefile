@@ -64,7 +64,7 @@ TELL := import adjoint; print(adjoint.__file__, "compiled:", adjoint.__compiled_
 # The installed package comes before the source tree (append), which holds the tests.
 test-compiled: $(TEST_STAMPS)
 	$(BIN)/python -P -c '$(TELL)'
-	$(call pytest,compiled,ADJOINT_EXPECTED=installed,--import-mode=append)
+	$(call pytest,compiled,ADJOINT_EXPECTED=installed,--import-mode=append $(if $(EVERYTHING),,-m "not slow"))
 
 test-pure: $(TEST_STAMPS)
 	PYTHONPATH=$(CURDIR) $(BIN)/python -c '$(TELL)'
