@@ -45,6 +45,8 @@ LAYERS = [
     ],
     ["creation", "ops", "random", "tensors"],
     ["signal"],
+    ["autograd.entry_points", "autograd.forward_rules", "autograd.grad_mode"],
+    ["transforms"],
     ["autograd", "fft", "func", "library", "linalg", "tensors.methods"],
     ["return_types", "settings", "special", "version"],
     ["amp", "autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],

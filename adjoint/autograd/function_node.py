@@ -255,7 +255,7 @@ class FunctionNode(Node):
         if not isinstance(grads, list) or not isinstance(create_graph, bool):
             given = (grads, create_graph, wanted, *more)
             return self.call_backward(list(given[: self.output_count()]))
-        before = change_grad_enabled(create_graph)
+        before = change_grad_enabled(create_graph and is_grad_enabled())
         try:
             answer = self.call_backward(self.incoming(grads))
             return self.outgoing(answer, create_graph)

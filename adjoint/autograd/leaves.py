@@ -83,7 +83,7 @@ def remember(task: GraphTask, leaf: TensorCore) -> None:
 def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> None:
     """Set or add to `.grad`."""
     old = leaf.gradient
-    if create_graph:
+    if create_graph or is_layered(leaf, grad):
         leaf.gradient = recorded(leaf, grad)
         return
     array = raw(grad)
@@ -103,7 +103,7 @@ def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> 
 def prepare(writes: "Writes", leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> None:
     """Find what setting or adding to `.grad` comes to; what can fail, fails here."""
     old = leaf.gradient
-    if create_graph:
+    if create_graph or is_layered(leaf, grad):
         writes.leaves.append(leaf)
         writes.gradients.append(recorded(leaf, grad))
         return
@@ -144,8 +144,24 @@ def recorded(leaf: TensorCore, grad: Any) -> Any:
     return _recorded_copy(leaf, given) if old is None else old + given
 
 
+def is_layered(leaf: TensorCore, grad: Any) -> bool:
+    """Whether a gradient takes part in a transform; then its leaf must, too."""
+    if not isinstance(grad, TensorCore) or grad.layer is None:
+        return False
+    if leaf.layer is None or leaf.layer.level.number < grad.layer.level.number:
+        raise RuntimeError(
+            f"backward inside {grad.layer.level.opened_at()} has reached a leaf of shape "
+            f"{tuple(leaf.array.shape)} from outside, whose .grad can't hold what differs from "
+            "one element of a batch, or direction, to the next. Use func.grad inside, or call "
+            "backward outside."
+        )
+    return True
+
+
 def _recorded_copy(leaf: TensorCore, grad: Any) -> Any:
     """A copy of a gradient, laid out as the leaf is, that leads back to the gradient."""
+    if leaf.layer is not None or grad.layer is not None:
+        return grad.clone()
     array = grad.array
     blank = backend_of(array).xp.empty(array.shape, array.dtype)
     copy: Any = upper.tensor(_in_layout_of(leaf.array, blank))

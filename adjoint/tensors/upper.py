@@ -97,3 +97,12 @@ class Upper:
 
 
 upper: Final[Upper] = Upper()
+
+
+def renewed(tensor: TensorCore) -> TensorCore:
+    """Another tensor on the same array, in the same layer, without history."""
+    other = upper.tensor(tensor.array)
+    if tensor.layer is not None:
+        other.layer = tensor.layer
+        other.special = True
+    return other
