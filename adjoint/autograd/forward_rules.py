@@ -37,7 +37,7 @@ def pushed(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
         return dispatch.apply(op, args), _multilinear(op, args, tangents)
     if op.family == "elementwise" and op.outputs is None:
         return _elementwise(op, args, tangents)
-    return _through_vjp(op, args, tangents)
+    return through_vjp(op, args, tangents)
 
 
 def _zeros_like(value: Any) -> Any:
@@ -195,7 +195,7 @@ def _rule(op: Op, place: int, grad: Any, call: _Call) -> Any:
     return answer if op.joint is None else answer[place]
 
 
-def _through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
+def through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     """The vjp is linear in its cotangent, and its transpose is the jvp: differentiate twice."""
     inputs: list[Tensor] = []
     given: list[Tensor] = []

@@ -11,7 +11,7 @@ import adjoint
 from adjoint.autograd import forward_ad as fw
 
 torch: Any = pytest.importorskip("torch")
-import torch.autograd.forward_ad as torch_fw  # noqa: E402  # after the check that it is there
+import torch.autograd.forward_ad as torch_fw  # after the check that it is there
 
 BOTH = [(adjoint, fw), (torch, torch_fw)]
 
