@@ -5,9 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.autograd import entry_points
-from adjoint.call.layers import newest_level
+from adjoint.call.layers import newest_level, opened
 from adjoint.creation.factories import zeros_like
-from adjoint.func.batching import opened
 from adjoint.func.reverse import (
     Differentiated,
     basis_of,

@@ -9,9 +9,9 @@ from adjoint.autograd import entry_points
 from adjoint.autograd.forward_rules import leaf_of
 from adjoint.autograd.node import AccumulateGrad, Node
 from adjoint.call.context import change, is_grad_enabled, set_current
-from adjoint.call.layers import Level, needs_below, newest_level
+from adjoint.call.layers import Level, needs_below, newest_level, opened
 from adjoint.creation.factories import eye, ones_like, zeros_like
-from adjoint.func.batching import name_of, opened
+from adjoint.func.batching import name_of
 from adjoint.ops.arranging.shape import cat, split
 from adjoint.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
@@ -31,12 +31,17 @@ def recording() -> Iterator[None]:
 def chosen(argnums: Any, args: tuple[Any, ...], name: str) -> tuple[int, ...]:
     """The positions of the arguments to differentiate by, counted from the front."""
     numbers = (argnums,) if isinstance(argnums, int) else argnums
-    if not isinstance(numbers, tuple) or not all(isinstance(n, int) for n in numbers):
+    if not isinstance(numbers, tuple):
         raise RuntimeError(
-            f"{name}: argnums must be an int or a tuple of ints, got {type(argnums).__name__}"
+            f"{name}: argnums must be int or Tuple of ints, got {type(argnums).__name__}"
         )
     if not numbers:
         raise RuntimeError(f"{name}: argnums must be non-empty")
+    for number in numbers:
+        if not isinstance(number, int):
+            raise RuntimeError(
+                f"{name}: each element of argnums must be int, got {type(number).__name__}"
+            )
     for number in numbers:
         if not -len(args) <= number < len(args):
             raise RuntimeError(
