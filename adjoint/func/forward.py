@@ -13,6 +13,7 @@ from adjoint.func.reverse import (
     chosen,
     jacrev,
     recording,
+    refuse_complex,
     tensors_of,
     with_aux,
 )

@@ -63,7 +63,7 @@ class Batch(Layer):
             )
         if values[0].layer is None or values[0].layer.level is not self.batch_level:
             raise RuntimeError(
-                f"vmap: {name}() would change a tensor from outside {self.batch_level.opened_at()}; "
+                f"vmap: {name}() would change a tensor from outside {self.level.opened_at()}; "
                 "clone() it first, or return the new value"
             )
 
@@ -102,7 +102,7 @@ class Batch(Layer):
             layer: Layer | None = self.value.layer
             return None if layer is None else layer.value_refused()
         return (
-            f"inside {self.batch_level.opened_at()} the values of a batched tensor can't be read: by "
+            f"inside {self.level.opened_at()} the values of a batched tensor can't be read: by "
             ".item(), by bool() in an if, or by a function whose result's shape or meaning depends "
             "on values, such as nonzero; use where(), masks, or call it outside"
         )
