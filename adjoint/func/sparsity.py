@@ -38,7 +38,7 @@ def jacobian(
         if sparsity is not None:
             return _coloured(at, point, sparsity)
         output = at(point.detach())
-        narrow = isinstance(output, Tensor) and output.numel() < point.numel()
+        narrow = isinstance(output, Tensor) and output.array.size < point.array.size
         return (jacrev if narrow else jacfwd)(at)(point)
 
     return wrapper
