@@ -106,6 +106,10 @@ class Layer:
         """What its tensor is when the level has ended, if it fades."""
         raise NotImplementedError
 
+    def text(self) -> str | None:
+        """Its tensor as text; None to show the values."""
+        return None
+
     def value_refused(self) -> str | None:
         """Why Python can't read the values of its tensor; None if it can."""
         return None
