@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from adjoint.autograd.engine import run_pass
 from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
-from adjoint.call.layers import needs_below
+from adjoint.call.layers import needs_below, newest
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
 from adjoint.tensors.size import Size
@@ -148,10 +148,7 @@ def one_like(array: Any) -> Any:
 
 def _is_layered(tensors: Sequence[Any], grads: Sequence[Any]) -> bool:
     """Whether a pass starts inside a transform."""
-    for tensor in (*tensors, *grads):
-        if isinstance(tensor, Tensor) and tensor.layer is not None:
-            return True
-    return False
+    return newest([t for t in (*tensors, *grads) if isinstance(t, Tensor)]) is not None
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ from adjoint.call.rule import (
     TANGENT,
     VALUE,
 )
-from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating
+from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating, raw
 from adjoint.tensors.upper import renewed, upper
 
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ class OpNode(Node):
             if kept.layer is None:
                 kept = kept.array
         if not recorded:
-            return kept
+            return raw(kept)
         # A new tensor: what hooks returned must not lead back here.
         tensor = renewed(kept) if isinstance(kept, TensorCore) else upper.tensor(kept)
         if is_floating(tensor.array):
