@@ -48,7 +48,7 @@ def test_compiled_says_how_the_core_was_loaded():
 def test_wheel_holds_sources_and_compiled_modules():
     files = {str(file) for file in importlib.metadata.files("adjoint")}
     for kind in ("*.py", "*.pyi"):
-        sources = {str(path.relative_to(ROOT)) for path in (ROOT / "adjoint").rglob(kind)}
+        sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "adjoint").rglob(kind)}
         assert sources and sources <= files
     assert "adjoint/py.typed" in files
     if adjoint.__compiled__:

@@ -19,7 +19,8 @@ from adjoint.library.custom_op import (
 )
 from adjoint.library.formula import Call, registration_site, wrong
 from adjoint.library.registration import RECORDING
-from adjoint.library.schema import Schema, from_hints, parse
+from adjoint.library.schema import Schema, from_hints
+from adjoint.library.schema_text import parse
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 
