@@ -9,6 +9,7 @@ from hypothesis import example, given, settings, strategies as st
 
 import adjoint
 from adjoint import Tensor, library
+from adjoint.library import legacy
 from adjoint.library.schema import NAMES, infer_schema
 from adjoint.library.schema_text import parse
 
@@ -117,6 +118,14 @@ def test_what_is_no_text(text):
         lib.define(text)
     with pytest.raises(TypeError, match="must be a str 'namespace::name'"):
         library.define(text, "() -> ()")
+
+
+@pytest.mark.parametrize("name", ["from", "_x", "self"])
+def test_names_that_the_older_interface_can_not_have(name):
+    with pytest.raises(ValueError, match=f"rename {name}"):
+        legacy.custom_op("fuzz::op", f"(Tensor {name}) -> Tensor")
+    with library.scoped():
+        assert library.define("fuzz::op", f"(Tensor {name}) -> Tensor").parameters == [name]
 
 
 # ---- type hints ----

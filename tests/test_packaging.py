@@ -100,10 +100,11 @@ def test_adjoint_pure_forces_a_pure_build(monkeypatch):
     assert script.extensions() == []
 
 
-def test_a_missing_compiler_makes_a_pure_build(monkeypatch):
+def test_a_missing_compiler_makes_a_pure_build(monkeypatch, capfd):
     monkeypatch.delenv("ADJOINT_PURE", raising=False)
     monkeypatch.setenv("CC", "no-such-compiler --flag")
     assert not build_script().can_compile()
+    assert "adjoint: no C compiler that finds Python.h" in capfd.readouterr().err
 
 
 def test_import_loads_no_optional_library(tmp_path):
