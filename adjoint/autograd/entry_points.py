@@ -81,6 +81,8 @@ def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
                 f"edge of a tensor of shape {list(spec.shape)}; give its gradient"
             )
         return Tensor(backend_of(spec.array_type).xp.ones(spec.shape, spec.dtype))
+    if not isinstance(given, Tensor):
+        raise TypeError(_no_gradient(i, given))
     if given.array.shape != spec.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "
@@ -92,6 +94,10 @@ def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
             f"grad_output[{i}] is {given.dtype.name}, output[{i}] is {spec.dtype}."
         )
     return given
+
+
+def _no_gradient(i: int, given: Any) -> str:
+    return f"gradients can be either Tensors or None, but element {i} is a {type(given).__name__}"
 
 
 def _checked(i: int, tensor: Tensor, given: Any) -> Any:
@@ -110,9 +116,7 @@ def _checked(i: int, tensor: Tensor, given: Any) -> Any:
             )
         return one_like(array)
     if not isinstance(given, Tensor):
-        raise TypeError(
-            f"gradients can be either Tensors or None, but element {i} is a {type(given).__name__}"
-        )
+        raise TypeError(_no_gradient(i, given))
     if given.array.shape != array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "

@@ -11,7 +11,7 @@ import weakref
 from typing import Any, Final
 
 from adjoint._base import HookTable, WeakBase, mypyc_attr
-from adjoint.tensors.core import TensorCore
+from adjoint.tensors.core import TensorCore, backend_of
 from adjoint.tensors.upper import upper
 
 # The kinds of hook, in the words of messages and records.
@@ -389,6 +389,13 @@ def _checked(hook: Any, old: Any, new: Any) -> Any:
         raise RuntimeError(
             f"hook '{name_of(hook)}' has changed the type of value: the gradient is "
             f"{old.array.dtype}, it returned {new.array.dtype}"
+        )
+    if type(new.array) is not type(old.array) and backend_of(new.array) is not backend_of(
+        old.array
+    ):
+        raise RuntimeError(
+            f"hook '{name_of(hook)}' has changed the device of value: the gradient is on "
+            f"{backend_of(old.array).name}, it returned one on {backend_of(new.array).name}"
         )
     return new
 

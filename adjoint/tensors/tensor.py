@@ -162,6 +162,11 @@ class Tensor(TensorCore):
                     f"with dtype {value.dtype.name} to a tensor with grad_dtype "
                     f"{from_numpy_dtype(spec.dtype).name}; convert it, or set grad_dtype"
                 )
+            if type(value.array) is not type(self.array) and value.device != self.device:
+                raise RuntimeError(
+                    f"assigned grad is on {value.device}, the tensor on {self.device}; move it "
+                    "there first"
+                )
         self.gradient = value
 
     @property
