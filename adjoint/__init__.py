@@ -1,6 +1,7 @@
 """PyTorch's autograd in Python you can read, on NumPy, CuPy or JAX."""
 
 import importlib
+import sys
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +149,7 @@ from adjoint.tensors import methods as _methods  # noqa: F401  # gives Tensor it
 from adjoint import random as random
 from adjoint import signal as signal
 from adjoint import special as special
+from adjoint.transforms import batches as _batches  # noqa: F401  # autograd.grad finds it
 from adjoint.version import __compiled__ as __compiled__
 from adjoint.version import __version__ as __version__
 
@@ -157,6 +159,7 @@ _LATER = (
     "compat",
     "distributions",
     "func",
+    "functorch",
     "library",
     "nn",
     "optim",
@@ -173,6 +176,7 @@ _HOMES = {
     "explain": "autograd.explaining",
     "load": "saving.serialization",
     "save": "saving.serialization",
+    "vmap": "func.batching",
 }
 
 if TYPE_CHECKING:
@@ -180,6 +184,7 @@ if TYPE_CHECKING:
     from adjoint import compat as compat
     from adjoint import distributions as distributions
     from adjoint import func as func
+    from adjoint import functorch as functorch
     from adjoint import library as library
     from adjoint import nn as nn
     from adjoint import optim as optim
@@ -194,12 +199,24 @@ if TYPE_CHECKING:
     )
     from adjoint.amp.grad_scaler import GradScaler as GradScaler
     from adjoint.autograd.explaining import explain as explain
+    from adjoint.func.batching import vmap as vmap
     from adjoint.saving.serialization import load as load, save as save
+
+
+def _loaded(name: str) -> Any:
+    """A package, with what an interrupted import of it has loaded already as its attributes."""
+    package = importlib.import_module(name)
+    for loaded in [key for key in sys.modules if key.startswith(f"{name}.")]:
+        above, _, child = loaded.rpartition(".")
+        parent = sys.modules.get(above)
+        if parent is not None and not hasattr(parent, child):
+            setattr(parent, child, sys.modules[loaded])
+    return package
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return importlib.import_module(f"adjoint.{name}")
+        return _loaded(f"adjoint.{name}")
     if name in _HOMES:
         return getattr(importlib.import_module(f"adjoint.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'adjoint' has no attribute {name!r}")

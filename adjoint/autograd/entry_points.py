@@ -81,6 +81,8 @@ def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
                 f"edge of a tensor of shape {list(spec.shape)}; give its gradient"
             )
         return Tensor(backend_of(spec.array_type).xp.ones(spec.shape, spec.dtype))
+    if not isinstance(given, Tensor):
+        raise TypeError(_no_gradient(i, given))
     if given.array.shape != spec.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "
@@ -92,6 +94,10 @@ def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
             f"grad_output[{i}] is {given.dtype.name}, output[{i}] is {spec.dtype}."
         )
     return given
+
+
+def _no_gradient(i: int, given: Any) -> str:
+    return f"gradients can be either Tensors or None, but element {i} is a {type(given).__name__}"
 
 
 def _checked(i: int, tensor: Tensor, given: Any) -> Any:
@@ -110,9 +116,7 @@ def _checked(i: int, tensor: Tensor, given: Any) -> Any:
             )
         return one_like(array)
     if not isinstance(given, Tensor):
-        raise TypeError(
-            f"gradients can be either Tensors or None, but element {i} is a {type(given).__name__}"
-        )
+        raise TypeError(_no_gradient(i, given))
     if given.array.shape != array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "
@@ -220,7 +224,7 @@ def backward(
 def _batched(
     outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, options: Any
 ) -> tuple[Any, ...]:
-    """The gradients for each element of a batch of grad_outputs, stacked."""
+    """The gradients for all elements of a batch of grad_outputs, in one pass."""
     roots = _sequence(outputs)
     given = _gradients(grad_outputs, len(roots))
     sizes = {int(g.shape[0]) for g in given if g is not None and g.ndim}
@@ -229,15 +233,13 @@ def _batched(
             "grad: with is_grads_batched all grad_outputs must have one more dimension than the "
             f"outputs, in front and of one size, got sizes {sorted(sizes)}"
         )
-    size = sizes.pop()
-    keep = options[0] if retain_graph is None else retain_graph
-    rows: list[Any] = []
-    for i in range(size):
-        one = [None if g is None else g[i] for g in given]
-        rows.append(grad(roots, inputs, one, keep or i < size - 1, *options))
-    stack = upper.operators.stack
-    columns = zip(*rows)
-    return tuple([None if column[0] is None else stack(list(column)) for column in columns])
+
+    def of_one(*one: Any) -> tuple[Any, ...]:
+        elements = iter(one)
+        grads = [None if g is None else next(elements) for g in given]
+        return grad(roots, inputs, grads, retain_graph, *options)
+
+    return tuple(upper.over_batch(of_one, [g for g in given if g is not None]))
 
 
 def grad(
@@ -254,7 +256,7 @@ def grad(
     """The gradients of outputs with respect to inputs; no `.grad` is touched.
 
     With `is_grads_batched`, grad_outputs have one more dimension in front, and so do the answers:
-    one pass is made for each element of it.
+    one pass is made for all elements of it, by vmap.
     """
     if is_grads_batched:
         options = (create_graph, only_inputs, allow_unused, False, materialize_grads)

@@ -5,12 +5,13 @@ of registration over a snapshot, so a hook may add or remove hooks.
 """
 
 import contextlib
+import itertools
 import warnings
 import weakref
 from typing import Any, Final
 
 from adjoint._base import HookTable, WeakBase, mypyc_attr
-from adjoint.tensors.core import TensorCore
+from adjoint.tensors.core import TensorCore, backend_of
 from adjoint.tensors.upper import upper
 
 # The kinds of hook, in the words of messages and records.
@@ -74,8 +75,15 @@ class HookContext:
 
 
 class _HandleIds:
+    """Ids of hooks, each drawn in one step, so that no two threads get the same."""
+
     def __init__(self) -> None:
-        self.next = 0
+        self.draw: Any = itertools.count().__next__
+
+    def pass_over(self, id: int) -> None:
+        """Give only later ones from now on."""
+        if self.draw() <= id:
+            self.draw = itertools.count(id + 1).__next__
 
 
 _ids: Final[_HandleIds] = _HandleIds()
@@ -89,8 +97,7 @@ class RemovableHandle(WeakBase):
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
-        self.id: int = _ids.next
-        _ids.next += 1
+        self.id: int = _ids.draw()
         if extra_dict is None:
             return
         extras = extra_dict if isinstance(extra_dict, list) else [extra_dict]
@@ -110,7 +117,7 @@ class RemovableHandle(WeakBase):
         table, self.id, extras = state
         self.hooks_dict_ref = weakref.ref(HookTable() if table is None else table)
         self.extra_dict_ref = tuple(weakref.ref(HookTable() if d is None else d) for d in extras)
-        _ids.next = max(_ids.next, self.id + 1)
+        _ids.pass_over(self.id)
 
     def __enter__(self) -> "RemovableHandle":
         return self
@@ -266,8 +273,8 @@ def _call(
 
 
 def through_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[Any]:
-    """Tensor.register_hook's hooks of each output, then retain_grad."""
-    if len(grads) == 1 and not hooks.retain:
+    """Tensor.register_hook's hooks of each output."""
+    if len(grads) == 1:
         only = hooks.tensor.get(0)
         grad = wrapped(grads[0])
         return [_through_table(node, only, 0, grad) if only else grad]
@@ -275,11 +282,6 @@ def through_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[
     for number, table in list(hooks.tensor.items()):
         if table:
             grads[number] = _through_table(node, table, number, grads[number])
-    if hooks.retain:
-        for number, reference in list(hooks.retain.items()):
-            tensor = reference()
-            if tensor is not None and grads[number] is not None:
-                tensor.keep_grad(grads[number])
     return grads
 
 
@@ -387,6 +389,13 @@ def _checked(hook: Any, old: Any, new: Any) -> Any:
         raise RuntimeError(
             f"hook '{name_of(hook)}' has changed the type of value: the gradient is "
             f"{old.array.dtype}, it returned {new.array.dtype}"
+        )
+    if type(new.array) is not type(old.array) and backend_of(new.array) is not backend_of(
+        old.array
+    ):
+        raise RuntimeError(
+            f"hook '{name_of(hook)}' has changed the device of value: the gradient is on "
+            f"{backend_of(old.array).name}, it returned one on {backend_of(new.array).name}"
         )
     return new
 

@@ -3,6 +3,7 @@
 A node never refers to the Tensor it produced, so a graph has no cycles and is freed at once.
 """
 
+import itertools
 import weakref
 from typing import Any, Final, NamedTuple
 
@@ -72,17 +73,21 @@ class SavedItem(NamedTuple):
 
 
 class SequenceCounter:
-    """The number of the next node."""
+    """The number of the next node, in compiled code: no other thread runs between its steps."""
 
     def __init__(self) -> None:
         self.next = 0
 
 
 sequence: Final[SequenceCounter] = SequenceCounter()
+draw: Final[Any] = itertools.count().__next__  # the same where others may run
 
 
 def next_sequence_number() -> int:
     """Nodes are numbered in the order of their making."""
+    if INTERPRETED:
+        drawn: int = draw()
+        return drawn
     number = sequence.next
     sequence.next = number + 1
     return number
@@ -394,6 +399,8 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
         dtype = raw(grad).dtype
     if isinstance(grad, TensorCore):
         array = grad.array
+        if type(array) is not array_type:
+            _check_device(node, array, array_type)
         if array.shape == shape and array.dtype == dtype:
             return grad
         if array.shape != shape:
@@ -402,14 +409,7 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
             grad = grad.sum_to_size(shape)  # type: ignore[attr-defined]  # Tensor has it
         return _cast_tensor(grad, dtype)
     if type(grad) is not array_type:
-        ours = backend_of(grad)
-        theirs = backend_of(array_type)
-        if ours is not theirs:
-            raise RuntimeError(
-                f"{node.name()}: a gradient on {ours.name} reached a tensor on {theirs.name}; "
-                "return gradients on the device of the input"
-            )
-        grad = ours.asarray(grad)
+        grad = _check_device(node, grad, array_type).asarray(grad)
     if grad.shape != shape:
         if not broadcasts_to(shape, grad.shape):
             raise RuntimeError(_misfit(node, output_number, shape, grad.shape))
@@ -419,6 +419,18 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
             grad = grad.real
         grad = grad.astype(dtype)
     return grad
+
+
+def _check_device(node: Node, array: Any, array_type: Any) -> Any:
+    """The backend of a gradient, which must be that of what it is for."""
+    ours = backend_of(array)
+    theirs = backend_of(array_type)
+    if ours is not theirs:
+        raise RuntimeError(
+            f"{node.name()}: a gradient on {ours.name} reached a tensor on {theirs.name}; "
+            "return gradients on the device of the input"
+        )
+    return ours
 
 
 def _cast_tensor(grad: Any, dtype: Any) -> Any:

@@ -9,9 +9,9 @@ from adjoint.autograd import entry_points
 from adjoint.autograd.forward_rules import leaf_of
 from adjoint.autograd.node import AccumulateGrad, Node
 from adjoint.call.context import change, is_grad_enabled, set_current
-from adjoint.call.layers import Level, needs_below, newest_level
+from adjoint.call.layers import Level, needs_below, newest_level, opened
 from adjoint.creation.factories import eye, ones_like, zeros_like
-from adjoint.func.batching import name_of, opened
+from adjoint.func.batching import name_of
 from adjoint.ops.arranging.shape import cat, split
 from adjoint.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
@@ -31,12 +31,17 @@ def recording() -> Iterator[None]:
 def chosen(argnums: Any, args: tuple[Any, ...], name: str) -> tuple[int, ...]:
     """The positions of the arguments to differentiate by, counted from the front."""
     numbers = (argnums,) if isinstance(argnums, int) else argnums
-    if not isinstance(numbers, tuple) or not all(isinstance(n, int) for n in numbers):
+    if not isinstance(numbers, tuple):
         raise RuntimeError(
-            f"{name}: argnums must be an int or a tuple of ints, got {type(argnums).__name__}"
+            f"{name}: argnums must be int or Tuple of ints, got {type(argnums).__name__}"
         )
     if not numbers:
         raise RuntimeError(f"{name}: argnums must be non-empty")
+    for number in numbers:
+        if not isinstance(number, int):
+            raise RuntimeError(
+                f"{name}: each element of argnums must be int, got {type(number).__name__}"
+            )
     for number in numbers:
         if not -len(args) <= number < len(args):
             raise RuntimeError(
@@ -66,11 +71,6 @@ class Differentiated:
                 f"{self.name}: Thing passed to transform API must be Tensor, got "
                 f"{type(value).__name__} as input {i}; pass numbers as arguments that argnums "
                 "leaves out"
-            )
-        if self.name == "jacrev" and value.dtype.is_complex:
-            raise RuntimeError(
-                f"jacrev: Expected all inputs to be real but received complex tensor at input {i}; "
-                "take the real and imaginary parts apart"
             )
         if not (value.dtype.is_floating_point or value.dtype.is_complex):
             raise RuntimeError(
@@ -289,15 +289,19 @@ def check_cotangents(outputs: list[Tensor], given: list[Any]) -> None:
             )
 
 
-def basis_of(tensors: list[Tensor]) -> tuple[Tensor, list[int]]:
-    """The unit vectors of the space of all elements, as rows, and how many are of each tensor."""
-    sizes = [int(tensor.array.size) for tensor in tensors]
+def refuse_complex(tensors: list[Any], name: str, what: str) -> None:
+    """A Jacobian is one of real numbers."""
     for i, tensor in enumerate(tensors):
         if tensor.dtype.is_complex:
             raise RuntimeError(
-                f"a Jacobian: Expected all outputs to be real but received complex tensor {i}; "
-                "use view_as_real, or take its real and imaginary parts apart"
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened "
+                f"input idx: {i}; take its real and imaginary parts apart"
             )
+
+
+def basis_of(tensors: list[Tensor]) -> tuple[Tensor, list[int]]:
+    """The unit vectors of the space of all elements, as rows, and how many are of each tensor."""
+    sizes = [int(tensor.array.size) for tensor in tensors]
     kind = tensors[0].dtype
     return eye(sum(sizes), dtype=kind, device=tensors[0].device), sizes
 
@@ -322,6 +326,7 @@ def jacrev(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         numbers = chosen(argnums, args, "jacrev")
         work = Differentiated("jacrev", [args[n] for n in numbers])
+        refuse_complex(list(work.leaves), "jacrev", "inputs")
         given = list(args)
         for number, value in zip(numbers, work.inputs()):
             given[number] = value
@@ -330,6 +335,7 @@ def jacrev(
             if has_aux:
                 answer, aux = with_aux(answer, "jacrev")
         outputs, spec = tensors_of(answer, "vjp in jacrev", func)
+        refuse_complex(list(outputs), "jacrev", "outputs")
         rows = rows_of(work, outputs, chunk_size)
         single = isinstance(argnums, int)
         blocks = [arranged(work.spec, found, single) for found in rows]

@@ -162,6 +162,11 @@ class Tensor(TensorCore):
                     f"with dtype {value.dtype.name} to a tensor with grad_dtype "
                     f"{from_numpy_dtype(spec.dtype).name}; convert it, or set grad_dtype"
                 )
+            if type(value.array) is not type(self.array) and value.device != self.device:
+                raise RuntimeError(
+                    f"assigned grad is on {value.device}, the tensor on {self.device}; move it "
+                    "there first"
+                )
         self.gradient = value
 
     @property
@@ -210,6 +215,14 @@ class Tensor(TensorCore):
         if self.extras is not None and type(self.array) is not NDARRAY:
             self.refresh()
         return self.array
+
+    def concrete_array(self) -> Any:
+        """The array for those who read its values; a transform that has none refuses here."""
+        if self.layer is not None:
+            refusal = self.layer.value_refused()
+            if refusal is not None:
+                raise RuntimeError(refusal)
+        return self.current_array()
 
     def overwrite(self, result: Any, name: str) -> "Tensor":
         """Become the result of a call with out=self."""
@@ -507,7 +520,7 @@ class Tensor(TensorCore):
 
     def numpy_array(self) -> Any:
         """The elements as a NumPy array, whatever the backend; without a copy on the CPU."""
-        return backend_of(self.array).to_numpy(self.current_array())
+        return backend_of(self.array).to_numpy(self.concrete_array())
 
     def item(self) -> Any:
         """The one element as a Python number."""

@@ -203,7 +203,7 @@ def zeros_like(tensor: Any) -> Any:
 
 
 def zeros_beside(primal: Any, tangents: list[Any]) -> Any:
-    """Zeros in which a tangent of a primal can be put, for each element of a batch if need be."""
+    """Zeros into which a tangent of a primal can be put; for each element of its batch."""
     zeros = zeros_like(primal)
     for tangent in tangents:
         if tangent.layer is not None:
