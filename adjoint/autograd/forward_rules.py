@@ -30,7 +30,10 @@ def pushed(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     """The result of an op, computed once, and its tangent; tuples if there are several results."""
     if op.jvp is not None:
         result = dispatch.apply(op, args)
-        return result, _Call(op, args, tangents, result).run(op.jvp, [], True, None)
+        moved = _Call(op, args, tangents, result).run(op.jvp, [], True, None)
+        if not isinstance(result, tuple):
+            return result, fitting(result, moved)
+        return result, tuple([fitting(r, m) for r, m in zip(result, moved)])
     if op.family == "linear":
         return dispatch.apply(op, args), _linear(op, args, tangents)
     if op.family == "multilinear":
@@ -101,11 +104,16 @@ def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any
         pushed = _rule(op, place, expand(conj(tangents[parameter]), result.shape), call)
         if pushed is not None:
             total = conj(pushed) if total is None else total + conj(pushed)
-    if total is None or total.dtype is result.dtype:
-        return result, total
-    if total.dtype.is_complex and not result.dtype.is_complex:
-        total = real(total)
-    return result, total.to(result.dtype)
+    return result, fitting(result, total)
+
+
+def fitting(result: Any, tangent: Any) -> Any:
+    """A tangent in the data type of its result."""
+    if tangent is None or tangent.dtype is result.dtype:
+        return tangent
+    if tangent.dtype.is_complex and not result.dtype.is_complex:
+        tangent = real(tangent)
+    return tangent.to(result.dtype)
 
 
 def _is_short(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> bool:

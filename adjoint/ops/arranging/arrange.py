@@ -293,6 +293,7 @@ def _cropping(pad: Any) -> tuple[int, ...]:
 
 @general(
     input=lambda grad, pad: constant_pad_nd(grad, _cropping(pad)),
+    jvp=lambda input_tangent, pad: constant_pad_nd(input_tangent, pad),
 )
 def constant_pad_nd(xp: Any, input: Array, pad: Any, value: Any = 0) -> Array:
     """input with value around it; pad goes from the last dimension on, and may be negative."""

@@ -29,7 +29,7 @@ from adjoint.dtypes import (
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.dims import normal_dim, product
-from adjoint.ops.op import composite, general, linear
+from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import concrete, memory_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
@@ -118,7 +118,7 @@ def _write(xp: Any, array: Any, src: Any, non_blocking: bool) -> None:
     array[...] = src
 
 
-@general(
+@linear(
     input=lambda grad: zeros_of(grad),
     src=lambda grad: grad,
     mutate=_write,

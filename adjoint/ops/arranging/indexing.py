@@ -17,7 +17,7 @@ from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import is_contiguous, stride, to
 from adjoint.ops.arranging.shape import basic_index, basic_place, expand, flatten, reshape, select
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
-from adjoint.ops.op import composite, general, linear
+from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import known_integer
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
@@ -303,7 +303,7 @@ def _write(xp: Any, array: Any, index: Any, value: Any) -> None:
     shown[picks or ...] = _fitted(as_value(xp, value, array.dtype))
 
 
-@general(
+@linear(
     input=lambda grad, index: setitem(grad, index, 0),
     value=lambda grad, index, value_shape: of_value(getitem(grad, index), value_shape),
     mutate=_write,
@@ -373,7 +373,7 @@ def _accumulate_or_write(
         _write(xp, array, _by_dimension(indices), values)
 
 
-@general(
+@linear(
     input=lambda grad, indices, accumulate: (
         grad if accumulate else setitem(grad, _by_dimension(indices), 0)
     ),
@@ -533,7 +533,7 @@ def check_mask(mask: Any) -> None:
         raise RuntimeError(f"expected a mask of bool, got {mask.dtype}; compare it, e.g. mask != 0")
 
 
-@general(
+@linear(
     input=lambda grad, mask: masked_fill(grad, mask, 0),
     value=lambda grad, mask: masked_fill(grad, ~mask, 0),
     inplace=True,

@@ -268,7 +268,7 @@ def index_add(
     )
 
 
-@general(
+@linear(
     input=lambda grad, dim, index: index_fill(grad, dim, index, 0),
     source=lambda grad, dim, index, source_shape: reshape(_slices(grad, dim, index), source_shape),
     inplace=True,
@@ -281,7 +281,7 @@ def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> 
     return xp.updated(whole, along(axis, lifted(index)), lifted(source)).reshape(input.shape)
 
 
-@general(
+@linear(
     input=lambda grad, dim, index: index_fill(grad, dim, index, 0),
     value=lambda grad, dim, index: _slices(grad, dim, index),
     inplace=True,
@@ -417,7 +417,7 @@ def _fill_memory(xp: Any, array: Any, value: Any) -> None:
     array[...] = as_scalar(xp, value, array.dtype)
 
 
-@general(
+@linear(
     input=lambda grad: fill(grad, 0),
     value=lambda grad: grad,
     mutate=_fill_memory,
@@ -449,7 +449,7 @@ def _on_diagonal(grad: Value, wrap: bool) -> Value:
     return grad - fill_diagonal(grad, 0, wrap)
 
 
-@general(
+@linear(
     input=lambda grad, wrap: fill_diagonal(grad, 0, wrap),
     fill_value=lambda grad, wrap: _on_diagonal(grad, wrap),
     inplace=True,

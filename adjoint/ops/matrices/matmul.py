@@ -205,6 +205,20 @@ def _scaled_back(grad: Value, factor: Any) -> Value:
     return grad if factor == 1 else grad * conj(factor)
 
 
+def _added_tangent(
+    product: Any, result: Any, sources: Any, tangents: Any, beta: Any, alpha: Any
+) -> Any:
+    """beta * dinput + alpha * (dfirst second + first dsecond), without what has no tangent."""
+    first, second = sources
+    shift, on_first, on_second = tangents
+    total = None if shift is None else expand(_scaled(shift, beta), result.shape)
+    for on, pair in ((on_first, (on_first, second)), (on_second, (first, on_second))):
+        if on is not None:
+            term = _scaled(product(*pair), alpha)
+            total = term if total is None else total + term
+    return total
+
+
 def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * product in the product's shape; beta 0 drops whatever input is."""
     same_dtype(input, product)
@@ -229,6 +243,16 @@ def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     inplace=True,
     exact_out=True,
     autocast="narrow",
+    jvp=lambda result, mat1, mat2, beta, alpha, input_tangent, mat1_tangent, mat2_tangent: (
+        _added_tangent(
+            matmul,
+            result,
+            (mat1, mat2),
+            (input_tangent, mat1_tangent, mat2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addmm(
     xp: Any, input: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -244,6 +268,16 @@ def addmm(
     mat=lambda grad, vec, alpha: _scaled_back(unsqueeze(grad, -1) * conj(vec), alpha),
     vec=lambda grad, mat, alpha: _scaled_back(mH(mat) @ grad, alpha),
     inplace="function",
+    jvp=lambda result, mat, vec, beta, alpha, input_tangent, mat_tangent, vec_tangent: (
+        _added_tangent(
+            matmul,
+            result,
+            (mat, vec),
+            (input_tangent, mat_tangent, vec_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addmv(xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """beta * input + alpha * (mat @ vec)."""
@@ -259,6 +293,16 @@ def addmv(xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha
     batch2=lambda grad, batch1, alpha: _scaled_back(mH(batch1) @ grad, alpha),
     inplace=True,
     autocast="narrow",
+    jvp=lambda result, batch1, batch2, beta, alpha, input_tangent, batch1_tangent, batch2_tangent: (
+        _added_tangent(
+            matmul,
+            result,
+            (batch1, batch2),
+            (input_tangent, batch1_tangent, batch2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def baddbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -273,6 +317,16 @@ def baddbmm(
     batch2=lambda grad, batch1, alpha: _scaled_back(mH(batch1) @ grad, alpha),
     inplace=True,
     autocast="narrow",
+    jvp=lambda result, batch1, batch2, beta, alpha, input_tangent, batch1_tangent, batch2_tangent: (
+        _added_tangent(
+            lambda a, b: sum(matmul(a, b), 0),
+            result,
+            (batch1, batch2),
+            (input_tangent, batch1_tangent, batch2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -296,6 +350,16 @@ def _batch_product(xp: Any, batch1: Any, batch2: Any) -> Any:
     vec2=lambda grad, vec1, alpha: _scaled_back(conj(vec1) @ grad, alpha),
     promotes="input vec1 vec2",
     inplace=True,
+    jvp=lambda result, vec1, vec2, beta, alpha, input_tangent, vec1_tangent, vec2_tangent: (
+        _added_tangent(
+            lambda a, b: unsqueeze(a, -1) * b,
+            result,
+            (vec1, vec2),
+            (input_tangent, vec1_tangent, vec2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addr(
     xp: Any, input: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1

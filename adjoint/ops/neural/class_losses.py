@@ -13,7 +13,7 @@ from adjoint.ops.elementwise.arithmetic import div, mul
 from adjoint.ops.elementwise.powers import square
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.neural.losses import chosen_reduction, reduced
-from adjoint.ops.op import composite, general
+from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
 from adjoint.ops.reducing.sorting import as_index
@@ -39,7 +39,7 @@ def _open_index(xp: Any, target: Any, safe: Any) -> tuple[Any, ...]:
     return (grid[0], safe, *grid[1:])
 
 
-@general(
+@linear(
     input=lambda grad, input_shape, target, ignore_index: _spread_losses(
         grad, target, input_shape, ignore_index
     ),
@@ -57,7 +57,7 @@ def _spread_losses(grad: Value, target: Value, shape: Any, ignore_index: int) ->
     return spread_losses(grad, target, tuple(shape), ignore_index)
 
 
-@general(
+@linear(
     input=lambda grad, target, ignore_index: picked_losses(grad, target, ignore_index),
     home=None,
 )
@@ -150,6 +150,9 @@ def _cross_entropy_rule(
     node_name="NllLossBackward0",
     home=None,
     autocast="float32",
+    jvp=lambda input, target, ignore_index, input_tangent: sum(
+        class_slope(input, target, ignore_index) * input_tangent
+    ),
 )
 def mean_cross_entropy(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
@@ -181,6 +184,9 @@ def _slope(xp: Any, shares: Any, places: Any, counted: Any, count: Any) -> Any:
     input=lambda grad, input, target, ignore_index: class_turn(grad, input, target, ignore_index),
     home=None,
     wide=True,
+    jvp=lambda input, target, ignore_index, input_tangent: class_turn(
+        input_tangent, input, target, ignore_index
+    ),
 )
 def class_slope(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Array:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""

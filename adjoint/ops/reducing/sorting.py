@@ -22,7 +22,9 @@ from adjoint.ops.reducing.extremes import (
     refuse_complex,
     refuse_empty,
     selected,
+    selected_tangent,
     shared_by_equals,
+    tangent_of_equals,
 )
 from adjoint.ops.reducing.reduction import all, sum
 from adjoint.ops.shared_rules import refused_derivative
@@ -47,7 +49,12 @@ def _ordered(grad0: Value, result1: Value, input_shape: Any, dim: int) -> Value:
     return place_along(grad0, result1, dim, input_shape[dim]) if input_shape else grad0
 
 
-@general(input=_ordered, returns="values indices", exact_out=True)
+@general(
+    input=_ordered,
+    returns="values indices",
+    exact_out=True,
+    jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
+)
 def sort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None
 ) -> tuple[Array, Array]:
@@ -75,7 +82,12 @@ def msort(input: Value) -> Value:
     return sort(input, 0)[0]
 
 
-@general(input=_ordered, returns="values indices", exact_out=True)
+@general(
+    input=_ordered,
+    returns="values indices",
+    exact_out=True,
+    jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
+)
 def topk(
     xp: Any, input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Array, Array]:
@@ -120,7 +132,12 @@ def _element(xp: Any, input: Any, axis: int, rank: Any, keepdim: bool) -> tuple[
     return chosen_along(xp, input, index, axis, keepdim)
 
 
-@general(input=selected, returns="values indices", exact_out=True)
+@general(
+    input=selected,
+    returns="values indices",
+    exact_out=True,
+    jvp=selected_tangent,
+)
 def kthvalue(
     xp: Any, input: Array, k: int, dim: int = -1, keepdim: bool = False
 ) -> tuple[Array, Array]:
@@ -161,7 +178,12 @@ def _median_of_all(xp: Any, input: Any, ignore_nan: bool) -> Any:
     return _median_along(xp, input.reshape(-1), 0, False, ignore_nan)[0]
 
 
-@general(input=shared_by_equals, node_name="MedianBackward0", home=None)
+@general(
+    input=shared_by_equals,
+    node_name="MedianBackward0",
+    home=None,
+    jvp=tangent_of_equals,
+)
 def median_all(xp: Any, input: Array) -> Array:
     """The lower median of all elements."""
     _ranked(input)
@@ -174,13 +196,19 @@ def median_all(xp: Any, input: Array) -> Array:
     node_name="MedianBackward1",
     exact_out=True,
     home=None,
+    jvp=selected_tangent,
 )
 def median_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim, and its index."""
     return _median_along(xp, input, dim, keepdim, False)
 
 
-@general(input=shared_by_equals, node_name="NanmedianBackward0", home=None)
+@general(
+    input=shared_by_equals,
+    node_name="NanmedianBackward0",
+    home=None,
+    jvp=tangent_of_equals,
+)
 def nanmedian_all(xp: Any, input: Array) -> Array:
     """The lower median of all elements that are not NaN."""
     _ranked(input)
@@ -193,6 +221,7 @@ def nanmedian_all(xp: Any, input: Array) -> Array:
     node_name="NanmedianBackward1",
     exact_out=True,
     home=None,
+    jvp=selected_tangent,
 )
 def nanmedian_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim of what is not NaN, and its index."""
@@ -219,7 +248,12 @@ def nanmedian(
     return nanmedian_dim(input, dim, keepdim, **options)
 
 
-@general(input=selected, returns="values indices", exact_out=True)
+@general(
+    input=selected,
+    returns="values indices",
+    exact_out=True,
+    jvp=selected_tangent,
+)
 def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The most frequent element along dim, of several the smallest, and its last index."""
     refuse_complex(input)
