@@ -95,7 +95,7 @@ def _mean_error_tangent(
     moved = -target_tangent if input_tangent is None else input_tangent
     if input_tangent is not None and target_tangent is not None:
         moved = moved - target_tangent
-    return 2 * mean((input - target) * moved)
+    return sum((input - target) * moved) * (2 / max(math.prod(input.shape), 1))
 
 
 def _mean_error_rule(grad: Value, input: Value, target: Value, needs: Any) -> tuple[Any, Any]:
