@@ -267,7 +267,7 @@ class Marks:
 
     def __init__(self, budget: int) -> None:
         self.room = budget // 2
-        self.apart = budget // 4  # bytes of results that are dropped between two marks
+        self.apart = budget // 16  # bytes of results that are dropped between two marks
         self.dropped = 0  # since the last one
         self.least = 0  # the smallest size of a mark that there was a chance for
         self.taken: list[tuple[dict[tuple[int, int], Tensor], int]] = []
@@ -282,7 +282,7 @@ class Marks:
         self.least = min(self.least or size, size)
         if size > self.room or self.dropped < self.apart:
             return False
-        return size <= 1.25 * self.least or self.dropped >= 4 * self.apart
+        return size <= 1.25 * self.least or self.dropped >= 2 * self.room
 
     def add(self, values: dict[tuple[int, int], Tensor], size: int) -> None:
         """Take a mark, and make room for it."""
