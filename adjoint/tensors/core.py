@@ -4,11 +4,12 @@ Nodes, hooks and the engine work on `TensorCore`; `Tensor` itself, with its hund
 lies above them and is made through `upper.tensor`.
 """
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint import backends
 from adjoint._base import HookTable, WeakBase, mypyc_attr
-from adjoint.autograd.provenance import Source, locate, user_frame
+from adjoint.autograd.provenance import INTERPRETED, Source, locate, user_frame
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, category_of, float32, float64
 
@@ -21,6 +22,7 @@ NDARRAY: Final[Any] = backends.NDARRAY
 F32: Final[Any] = float32.numpy_dtype
 F64: Final[Any] = float64.numpy_dtype
 NUMPY_BACKEND: Final[Any] = numpy_backend
+set_attribute: Final[Any] = object.__setattr__
 
 
 def backend_of(array: Any) -> Any:
@@ -169,15 +171,47 @@ class TensorCore(WeakBase):
         return extras.counter.value
 
 
-def count_changes(tensors: list[Any]) -> None:
-    """Count a change of each tensor by one line of the user's program, which is looked for once."""
+def same(some: list[Any], others: list[Any]) -> bool:
+    """Whether two lists have the same objects."""
+    if len(some) != len(others):
+        return False
+    for one, other in zip(some, others):
+        if one is not other:
+            return False
+    return True
+
+
+def show(tensors: list[Any], arrays: list[Any]) -> bool:
+    """Whether these are the arrays of tensors."""
+    for each, array in zip(tensors, arrays):
+        tensor: TensorCore = each
+        if tensor.array is not array:
+            return False
+    return True
+
+
+def _count_up(counters: list[VersionCounter]) -> None:
+    for counter in counters:
+        counter.value += 1
+
+
+def counted(tensors: list[Any]) -> Any:
+    """What counts a change of each tensor when it is iterated over, and runs no bytecode then.
+
+    The line of the user's program that makes the changes is noted at once, and looked for once.
+    """
     frame = user_frame(2)
+    counters: list[VersionCounter] = []
     for tensor in tensors:
         counter: VersionCounter = tensor.counter()
-        counter.value += 1
         if frame is not None:
             counter.code = frame.f_code
             counter.instruction = frame.f_lasti
+        counters.append(counter)
+    if not INTERPRETED:
+        return map(_count_up, [counters])
+    values = [counter.value + 1 for counter in counters]
+    return map(set_attribute, counters, repeat("value"), values)
 
 
 def raw(grad: Any) -> Any:
