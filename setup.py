@@ -44,8 +44,10 @@ LENIENT = ["--config-file=", "--follow-imports=silent", "--ignore-missing-import
 
 
 def can_compile() -> bool:
-    """Whether there is a C compiler, Python's headers, and no ADJOINT_PURE=1."""
+    """Whether there is a C compiler, Python's headers, a lock of the interpreter, and no veto."""
     if os.environ.get("ADJOINT_PURE") == "1":
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):  # compiled code counts on that lock
         return False
     command = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     header = Path(sysconfig.get_path("include"), "Python.h")
