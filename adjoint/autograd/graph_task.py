@@ -1,7 +1,8 @@
 """One backward pass: what it knows, and how it is found from inside."""
 
 import contextvars
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.call.context import change_grad_enabled
@@ -11,20 +12,14 @@ if TYPE_CHECKING:
     from adjoint.tensors.core import TensorCore
 
 
-class _TaskCounter:
-    def __init__(self) -> None:
-        self.next = 0
-
-
-_task_ids: Final[_TaskCounter] = _TaskCounter()
+_ids: Final[Iterator[int]] = itertools.count()  # which gives each number to one thread alone
 
 
 class GraphTask:
     """One backward pass: what waits, what is ready, what was asked for."""
 
     def __init__(self, keep_graph: bool, create_graph: bool, parent: "GraphTask | None") -> None:
-        self.id = _task_ids.next
-        _task_ids.next += 1
+        self.id: int = next(_ids)
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.parent = parent

@@ -5,11 +5,13 @@ of registration over a snapshot, so a hook may add or remove hooks.
 """
 
 import contextlib
+import itertools
 import warnings
 import weakref
+from collections.abc import Iterator
 from typing import Any, Final
 
-from adjoint._base import HookTable, WeakBase, exchange, mypyc_attr
+from adjoint._base import HookTable, WeakBase, exchange, moments, mypyc_attr
 from adjoint.autograd.provenance import INTERPRETED
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.upper import upper
@@ -75,8 +77,17 @@ class HookContext:
 
 
 class _HandleIds:
+    """The numbers of handles; an iterator gives each to one thread alone."""
+
     def __init__(self) -> None:
-        self.next = 0
+        self.numbers: Iterator[int] = itertools.count()
+
+    def skip(self, used: int) -> None:
+        """Give no number again that a handle from elsewhere has."""
+        with moments.lock:
+            if next(self.numbers) <= used:
+                # Behind a gap: other threads may have found the old iterator just now.
+                self.numbers = itertools.count(used + 1000)
 
 
 _ids: Final[_HandleIds] = _HandleIds()
@@ -90,8 +101,7 @@ class RemovableHandle(WeakBase):
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
-        self.id: int = _ids.next
-        _ids.next += 1
+        self.id: int = next(_ids.numbers)
         if extra_dict is None:
             return
         extras = extra_dict if isinstance(extra_dict, list) else [extra_dict]
@@ -111,7 +121,7 @@ class RemovableHandle(WeakBase):
         table, self.id, extras = state
         self.hooks_dict_ref = weakref.ref(HookTable() if table is None else table)
         self.extra_dict_ref = tuple(weakref.ref(HookTable() if d is None else d) for d in extras)
-        _ids.next = max(_ids.next, self.id + 1)
+        _ids.skip(self.id)
 
     def __enter__(self) -> "RemovableHandle":
         return self
