@@ -357,7 +357,7 @@ def test_an_async_generator_that_is_left_behind_reaches_no_other_task():
 
 
 def test_a_generator_is_consumed_by_tasks_in_turn():
-    """Each step runs in the context of the task that asks for it, so none leaves its mode behind."""
+    """A step runs in the context of the task that asks for it, so none leaves its mode behind."""
 
     def generate():
         while True:
