@@ -18,7 +18,8 @@ from adjoint.utils.checkpoint import checkpoint, passes
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
-    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),  # threads are the point here
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),  # threads are the point
+    pytest.mark.filterwarnings("ignore:.*fork.*:RuntimeWarning"),  # of JAX
 ]
 
 

@@ -272,6 +272,7 @@ def test_a_forked_child_starts_threads_of_its_own() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("locked", [False, True], ids=["at work", "holding its lock"])
+@pytest.mark.filterwarnings("ignore:.*fork.*:RuntimeWarning")
 def test_a_child_that_is_forked_while_the_device_works(locked: bool) -> None:
     started, leave = threading.Event(), threading.Event()
     x = leaf(First)
