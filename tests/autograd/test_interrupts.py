@@ -1,233 +1,130 @@
-"""Ctrl-C at any moment: what was to be written is written whole or not at all, and nothing hangs.
+"""A signal that is heard anywhere leaves everything as it was, or as it would have become."""
 
-A timer sends what Ctrl-C sends, a little later each time, from before the first moment of the work
-until after its last one.
-"""
-
-import contextvars
-import gc
+import contextlib
 import signal
+import sys
 import threading
 import time
 
-import numpy as np
 import pytest
 
 import adjoint
-from adjoint import nn
-from adjoint.autograd import Function, graph
-from adjoint.call.context import DEFAULT, current
-from adjoint.utils.checkpoint import checkpoint
+from adjoint.autograd import grad_mode
 
-pytestmark = [
-    pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer on this system"),
-    # Python drops, with such a warning, what is raised while an object is finalized.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
-TIMES = [pytest.param(20, id="20"), pytest.param(500, id="500", marks=pytest.mark.slow)]
+MAIN = threading.main_thread()
 
 
-@pytest.fixture(autouse=True)
-def timer_that_interrupts():
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+class Heard(BaseException):
+    """What the signal's handler raises."""
 
 
-def is_interrupted(work, seconds):
-    """Do some work until it is interrupted; whether it was, before it was done."""
+@contextlib.contextmanager
+def handling(error=Heard):
+    """Inside, a signal raises this."""
+
+    def handler(number, frame):
+        raise error
+
+    before = signal.signal(signal.SIGUSR1, handler)
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        try:
-            work()
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-    except KeyboardInterrupt:
-        return True
-    return False
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def send():
+    signal.pthread_kill(MAIN.ident, signal.SIGUSR1)
 
 
 def leaf(*values):
-    return adjoint.tensor(list(values), dtype=adjoint.float64, requires_grad=True)
+    return adjoint.tensor(list(values), requires_grad=True)
 
 
-class Case:
-    """Some work, and what it writes."""
+class TestNested:
+    """Passes so deep within others that they run on threads of their own."""
 
-    def __init__(self, written):
-        self.written = written  # tensors, whose .grad is written
+    def chain(self, depth, innermost):
+        """A loss whose backward runs a pass within a pass, so deep, and then a function."""
+        with adjoint.enable_grad():
+            y = leaf(1.0) * 2.0
+            if depth == 0:
+                y.register_hook(lambda grad: innermost())
+            else:
+                y.register_hook(lambda grad: self.chain(depth - 1, innermost).backward())
+            return y.sum()
 
-    def values(self):
-        return [None if t.grad is None else t.grad.tolist() for t in self.written]
+    @pytest.mark.parametrize("depth", [12, 13, 24, 30])
+    def test_an_interrupt_stops_them_before_it_is_raised(self, depth):
+        x = leaf(1.0, 2.0)
+        x.grad = adjoint.ones(2)
+        threads = threading.active_count()
+        steps = []
 
-    def prepare(self):
-        """Bring everything to where it begins; some tensors have a .grad, others have none."""
-        for i, tensor in enumerate(self.written):
-            tensor.grad = adjoint.full_like(tensor, 0.5) if i % 2 else None
-
-    def work(self):
-        self.loss.backward(retain_graph=True)
-
-
-class Backward(Case):
-    """A graph with branches, hooks, and a Function."""
-
-    def __init__(self):
-        class Twice(Function):
-            @staticmethod
-            def forward(ctx, x):
-                ctx.save_for_backward(x)
-                return x * 2
-
-            @staticmethod
-            def backward(ctx, g):
-                assert ctx.saved_tensors
-                return g * 2
-
-        leaves = [leaf(float(i), 1.0) for i in range(12)]
-        total = leaf(0.0, 0.0)
-        loss = total * 1.0
-        for x in leaves:
-            y = Twice.apply(x.sin() * 2.0)
-            y.register_hook(lambda g: g * 3.0)
-            loss = loss + y * x
-        self.loss = loss.sum()
-        super().__init__([*leaves, total])
-
-
-class Commit(Case):
-    """Little to compute, and much to write."""
-
-    def __init__(self):
-        leaves = [leaf(1.0) for _ in range(600)]
-        self.loss = adjoint.cat(leaves).sum()
-        super().__init__(leaves)
-
-
-class Checkpoint(Case):
-    """Regions that are run again, of both kinds."""
-
-    def __init__(self):
-        self.w, self.x = leaf(1.0, 2.0), leaf(3.0, 4.0)
-        super().__init__([self.w, self.x])
-
-    def work(self):
-        def region(x):
-            return (x * self.w).tanh() + x
-
-        x = self.x
-        for i in range(8):
-            x = checkpoint(region, x, use_reentrant=bool(i % 2))
-        x.sum().backward()
-
-
-class Reentrant(Case):
-    """Passes within passes, deeper than one thread goes."""
-
-    def __init__(self):
-        self.leaves = [leaf(float(i)) for i in range(30)]
-        super().__init__(self.leaves)
-
-    def work(self):
-        def go(depth):
+        def innermost():
             with adjoint.enable_grad():
-                h = self.leaves[depth] * 2.0
-                if depth + 1 < len(self.leaves):
-                    h.register_hook(lambda g: go(depth + 1))
-                h.sum().backward()
+                for _ in range(3):
+                    (x * 2.0).sum().backward()
+                send()
+                time.sleep(0.05)  # the main thread hears of it
+                y = x * 1.0
+                for _ in range(20):
+                    y = y * 1.0
+                    y.register_hook(lambda grad: (time.sleep(0.01), steps.append(1)))
+                y.sum().backward()
 
-        go(0)
+        with handling(), pytest.raises(Heard):
+            self.chain(depth, innermost).backward()
+        after = len(steps)
+        assert x.grad.tolist() == [1.0, 1.0]
+        assert x.grad._version == 0
+        assert threading.active_count() == threads
+        time.sleep(0.1)
+        assert len(steps) == after < 20
+        assert x.grad.tolist() == [1.0, 1.0]
 
+    def test_a_pass_that_goes_on_after_it_can_nest_again(self):
+        x = leaf(1.0)
 
-class Hooked(Case):
-    """A leaf whose gradient someone waits to see before the pass has ended."""
+        def innermost():
+            with adjoint.enable_grad():
+                send()
+                time.sleep(0.05)
+                (x * 2.0).sum().backward()
 
-    def __init__(self):
-        leaves = [leaf(float(i), 1.0) for i in range(12)]
-        loss = leaf(1.0, 1.0)
-        for x in leaves:
-            loss = loss * x.sin()
-            graph.get_gradient_edge(x).node.register_hook(lambda given, answered: None)
-        self.loss = loss.sum()
-        super().__init__(leaves)
+        def guarded():
+            with adjoint.enable_grad():
+                with pytest.raises(Heard):
+                    self.chain(14, innermost).backward()
+                self.chain(14, lambda: None).backward()
+                (x * 3.0).sum().backward()
 
+        with handling():
+            self.chain(0, guarded).backward()
+        assert x.grad.tolist() == [3.0]
 
-class Step(Case):
-    """A step of an optimizer: parameters and their state."""
+    def test_a_thread_that_can_not_start(self, monkeypatch):
+        def start(thread):
+            raise RuntimeError("can't start new thread")
 
-    def __init__(self):
-        adjoint.manual_seed(0)
-        self.parameters = [nn.Parameter(adjoint.randn(3)) for _ in range(30)]
-        self.parameters += [nn.Parameter(adjoint.randn(3, dtype=adjoint.float64))]
-        self.start = [p.detach().clone() for p in self.parameters]
-        self.optimizer = adjoint.optim.Adam(self.parameters, lr=0.1)
-        for p in self.parameters:
-            p.grad = adjoint.ones_like(p)
-        self.optimizer.step()
-        self.saved = self.optimizer.state_dict()
-        super().__init__([])
+        monkeypatch.setattr(threading.Thread, "start", start)
+        x = leaf(1.0)
+        with pytest.raises(RuntimeError, match="can't start"):
+            self.chain(12, lambda: (x * 2.0).sum().backward()).backward()
+        assert x.grad is None
 
-    def values(self):
-        state = self.optimizer.state_dict()["state"]
-        return (
-            [p.tolist() for p in self.parameters],
-            {k: {n: np.asarray(v).tolist() for n, v in s.items()} for k, s in state.items()},
-        )
+    @pytest.mark.parametrize("runs", [False, True])
+    def test_an_interrupt_while_it_starts(self, monkeypatch, runs):
+        start = threading.Thread.start
+        ran = []
 
-    def prepare(self):
-        with adjoint.no_grad():
-            for p, start in zip(self.parameters, self.start, strict=True):
-                p.copy_(start)
-        copied = {k: {n: v.clone() for n, v in s.items()} for k, s in self.saved["state"].items()}
-        self.optimizer.load_state_dict({**self.saved, "state": copied})
+        def interrupted(thread):
+            if runs:
+                start(thread)
+            raise Heard
 
-    def work(self):
-        self.optimizer.step()
-
-
-def duration_of(case):
-    """How long the work takes when nothing disturbs it."""
-    found = []
-    for _ in range(5):
-        case.prepare()
-        begin = time.perf_counter()
-        case.work()
-        found.append(time.perf_counter() - begin)
-    return sorted(found)[2]
-
-
-@pytest.mark.parametrize("times", TIMES)
-@pytest.mark.parametrize("kind", [Backward, Commit, Checkpoint, Reentrant, Hooked, Step])
-def test_all_or_nothing(kind, times):
-    contextvars.copy_context().run(interrupt, kind, times)  # what one leaves set, no other sees
-
-
-def interrupt(kind, times):
-    """Interrupt some work again and again, and look at what it has left."""
-    case = kind()
-    duration = duration_of(case)
-    case.prepare()
-    before = case.values()
-    case.work()
-    after = case.values()
-    assert before != after
-    numpy_state = np.geterr()
-    threads = set(threading.enumerate())
-    outcomes = {"before": 0, "after": 0}
-    for i in range(times):
-        case.prepare()
-        interrupted = is_interrupted(case.work, 1.2 * duration * (i + 1) / times)
-        found = case.values()
-        assert found == after or (interrupted and found == before)
-        outcomes["before" if found == before else "after"] += 1
-        assert current() is DEFAULT
-        assert np.geterr() == numpy_state
-        assert graph.current_task_id() == -1
-        case.prepare()
-        case.work()
-        assert case.values() == after
-    assert outcomes["before"], outcomes
-    gc.collect()
-    assert set(threading.enumerate()) <= threads
+        monkeypatch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(Heard):
+            self.chain(12, lambda: (time.sleep(0.02), ran.append(1))).backward()
+        after = list(ran)
+        time.sleep(0.05)
+        assert ran == after

@@ -277,7 +277,7 @@ def test_a_child_that_is_forked_while_the_device_works(locked: bool) -> None:
     started, leave = threading.Event(), threading.Event()
     x = leaf(First)
     y = x * 2.0
-    waiting = thread_of("made-up:0").condition
+    waiting = thread_of("made-up:0").lock
 
     def stay(_: Any) -> None:
         with waiting if locked else contextlib.nullcontext():
