@@ -174,6 +174,7 @@ class FunctionNode(Node):
         self.is_output: list[bool] = []  # for each output whether it is a tensor
         self.saved: tuple[Saved, ...] = ()
         self.spent = False
+        self.pushing: tuple[Any, ...] | None = None  # what jvp finds saved, while it runs
 
     def __getattr__(self, name: str) -> Any:
         context = self.__dict__.get("context")
@@ -213,7 +214,9 @@ class FunctionNode(Node):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to save_for_backward, each as it was."""
+        """The tensors given to save_for_backward, each as it was; in jvp, to save_for_forward."""
+        if self.pushing is not None:
+            return self.pushing
         kept = self.saved
         if self.released:
             raise freed(self.name())

@@ -2,7 +2,7 @@
 
 import contextvars
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.call.context import change_grad_enabled
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from adjoint.autograd.node import AccumulateGrad, Node
 
 
-_ids: Final[Iterator[int]] = itertools.count()  # which gives each number to one thread alone
+next_id: Final[Any] = itertools.count().__next__  # in one step, so that no two threads get the same
 
 
 class Halted(BaseException):
@@ -41,7 +41,7 @@ class GraphTask:
     """One backward pass: what waits, what is ready, what was asked for."""
 
     def __init__(self, keep_graph: bool, create_graph: bool, parent: "GraphTask | None") -> None:
-        self.id: int = next(_ids)
+        self.id: int = next_id()
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.tensors = create_graph  # gradients are Tensors throughout, not arrays

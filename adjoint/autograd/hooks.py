@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from adjoint._base import HookTable, WeakBase, exchange, moments, mypyc_attr
 from adjoint.autograd.provenance import INTERPRETED
-from adjoint.tensors.core import TensorCore
+from adjoint.tensors.core import TensorCore, backend_of
 from adjoint.tensors.upper import upper
 
 # The kinds of hook, in the words of messages and records.
@@ -76,17 +76,16 @@ class HookContext:
 
 
 class _HandleIds:
-    """The numbers of handles; an iterator gives each to one thread alone."""
+    """Ids of hooks, each drawn in one step, so that no two threads get the same."""
 
     def __init__(self) -> None:
-        self.numbers: "itertools.count[int]" = itertools.count()
+        self.draw: Any = itertools.count().__next__
 
-    def skip(self, used: int) -> None:
-        """Give no number again that a handle from elsewhere has."""
+    def pass_over(self, id: int) -> None:
+        """Give only later ones from now on."""
         with moments.lock:
-            if next(self.numbers) <= used:
-                # Behind a gap: other threads may have found the old iterator just now.
-                self.numbers = itertools.count(used + 1000)
+            if self.draw() <= id:  # behind a gap: other threads may have found the old one just now
+                self.draw = itertools.count(id + 1000).__next__
 
 
 _ids: Final[_HandleIds] = _HandleIds()
@@ -100,7 +99,7 @@ class RemovableHandle(WeakBase):
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
-        self.id: int = next(_ids.numbers)
+        self.id: int = _ids.draw()
         if extra_dict is None:
             return
         extras = extra_dict if isinstance(extra_dict, list) else [extra_dict]
@@ -120,7 +119,7 @@ class RemovableHandle(WeakBase):
         table, self.id, extras = state
         self.hooks_dict_ref = weakref.ref(HookTable() if table is None else table)
         self.extra_dict_ref = tuple(weakref.ref(HookTable() if d is None else d) for d in extras)
-        _ids.skip(self.id)
+        _ids.pass_over(self.id)
 
     def __enter__(self) -> "RemovableHandle":
         return self
@@ -404,6 +403,13 @@ def _checked(hook: Any, old: Any, new: Any) -> Any:
         raise RuntimeError(
             f"hook '{name_of(hook)}' has changed the type of value: the gradient is "
             f"{old.array.dtype}, it returned {new.array.dtype}"
+        )
+    if type(new.array) is not type(old.array) and backend_of(new.array) is not backend_of(
+        old.array
+    ):
+        raise RuntimeError(
+            f"hook '{name_of(hook)}' has changed the device of value: the gradient is on "
+            f"{backend_of(old.array).name}, it returned one on {backend_of(new.array).name}"
         )
     return new
 

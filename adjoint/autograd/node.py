@@ -5,7 +5,6 @@ A node never refers to the Tensor it produced, so a graph has no cycles and is f
 
 import itertools
 import weakref
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from adjoint._base import WeakBase, exchange, mypyc_attr
@@ -75,28 +74,24 @@ class SavedItem(NamedTuple):
 
 
 class SequenceCounter:
-    """The number of the next node in the compiled package, where nobody comes in between."""
+    """The number of the next node, in compiled code: no other thread runs between its steps."""
 
     def __init__(self) -> None:
         self.next = 0
 
 
 sequence: Final[SequenceCounter] = SequenceCounter()
-numbers: Final[Iterator[int]] = itertools.count()  # the same for the interpreter, in one piece
+draw: Final[Any] = itertools.count().__next__  # the same where others may run
 
 
 def next_sequence_number() -> int:
     """Nodes are numbered in the order of their making."""
     if INTERPRETED:
-        return next(numbers)
+        drawn: int = draw()
+        return drawn
     number = sequence.next
     sequence.next = number + 1
     return number
-
-
-def coming_sequence_number() -> int:
-    """The number of the next node, if no other thread makes it."""
-    return int(repr(numbers)[len("count(") : -1]) if INTERPRETED else sequence.next
 
 
 # In the interpreter the caller of an op lies so many frames below the look-up; see provenance.
@@ -428,6 +423,8 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
         dtype = raw(grad).dtype
     if isinstance(grad, TensorCore):
         array = grad.array
+        if type(array) is not array_type:
+            _check_device(node, array, array_type)
         if array.shape == shape and array.dtype == dtype:
             return grad
         if array.shape != shape:
@@ -436,14 +433,7 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
             grad = grad.sum_to_size(shape)  # type: ignore[attr-defined]  # Tensor has it
         return _cast_tensor(grad, dtype)
     if type(grad) is not array_type:
-        ours = backend_of(grad)
-        theirs = backend_of(array_type)
-        if ours is not theirs:
-            raise RuntimeError(
-                f"{node.name()}: a gradient on {ours.name} reached a tensor on {theirs.name}; "
-                "return gradients on the device of the input"
-            )
-        grad = ours.asarray(grad)
+        grad = _check_device(node, grad, array_type).asarray(grad)
     if grad.shape != shape:
         if not broadcasts_to(shape, grad.shape):
             raise RuntimeError(_misfit(node, output_number, shape, grad.shape))
@@ -453,6 +443,18 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
             grad = grad.real
         grad = grad.astype(dtype)
     return grad
+
+
+def _check_device(node: Node, array: Any, array_type: Any) -> Any:
+    """The backend of a gradient, which must be that of what it is for."""
+    ours = backend_of(array)
+    theirs = backend_of(array_type)
+    if ours is not theirs:
+        raise RuntimeError(
+            f"{node.name()}: a gradient on {ours.name} reached a tensor on {theirs.name}; "
+            "return gradients on the device of the input"
+        )
+    return ours
 
 
 def _cast_tensor(grad: Any, dtype: Any) -> Any:

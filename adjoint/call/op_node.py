@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint._base import exchange, mypyc_attr
-from adjoint.autograd.node import USER, Node, SavedItem, next_sequence_number, numbers
+from adjoint.autograd.node import USER, Node, SavedItem, draw, sequence
 from adjoint.autograd.provenance import INTERPRETED
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, unpack_arrays
 from adjoint.call.half_precision import half_type, wide
@@ -23,7 +23,7 @@ from adjoint.call.rule import (
     TANGENT,
     VALUE,
 )
-from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating
+from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating, raw
 from adjoint.tensors.upper import renewed, upper
 
 if TYPE_CHECKING:
@@ -80,8 +80,13 @@ class OpNode(Node):
     packed: bool = False  # result went through hooks on saving, which look after its version
 
     def __init__(self, op: "Op") -> None:
-        # Not through super(), nor in the interpreter by a call: that would be a third of the cost.
-        self.sequence_number = next(numbers) if INTERPRETED else next_sequence_number()
+        # Not through super(), and not by a call: each would be a third of the cost.
+        if INTERPRETED:
+            self.sequence_number = draw()
+        else:
+            number = sequence.next
+            sequence.next = number + 1
+            self.sequence_number = number
         self.op = op
 
     def name(self) -> str:
@@ -344,7 +349,7 @@ class OpNode(Node):
             if kept.layer is None:
                 kept = kept.array
         if not recorded:
-            return kept
+            return raw(kept)
         # A new tensor: what hooks returned must not lead back here.
         tensor = renewed(kept) if isinstance(kept, TensorCore) else upper.tensor(kept)
         if is_floating(tensor.array):

@@ -228,6 +228,18 @@ class ElementwiseOptimizer(Optimizer):
                     if not _counts_here(own[name], group):
                         own[name] = _counter(param, group, own[name])
 
+    def check_state(self) -> None:
+        """See Optimizer."""
+        for group in self.param_groups:
+            arrays, counts = self.arrays(group), self.counts(group)
+            for param in group["params"]:
+                own = self.state.get(param, {})
+                for name in arrays.keys() & own.keys():
+                    if own[name] is not None or counts:  # None: not needed so far, as in SGD
+                        _check_shape(name, own[name], param.shape)
+                for name in counts.keys() & own.keys():
+                    _check_shape(name, own[name], ())
+
     # ---- what an optimizer states ----
 
     def arrays(self, group: Group) -> State:
@@ -466,8 +478,25 @@ def _counts_here(counter: Any, group: Group) -> bool:
     return bool(group.get("capturable")) or backend_of(counter.array) is numpy_backend
 
 
+def _check_shape(name: str, value: Any, shape: Any) -> None:
+    """Refuse a part of a loaded state that does not fit its parameter."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"load_state_dict: '{name}' must be a Tensor, got {type(value).__name__}")
+    if value.shape != shape and not (shape == () and value.array.size == 1):
+        raise ValueError(
+            f"load_state_dict: '{name}' of a parameter's state has shape {list(value.shape)}, "
+            f"expected {list(shape)}"
+        )
+
+
 def _counter(param: Any, group: Group, value: Any) -> Tensor:
     """A new counter, in main memory unless its value may not be looked at."""
+    if isinstance(value, Tensor) and value.array.size == 1:
+        value = value.item()
+    if not isinstance(value, int | float):
+        raise TypeError(
+            f"load_state_dict: a count of steps must be a number, got a {type(value).__name__}"
+        )
     backend = backend_of(param.array) if group.get("capturable") else numpy_backend
     kind = float32 if group.get("fused") else scalar_dtype()
     return Tensor(backend.asarray(float(value), kind.numpy_dtype))

@@ -98,7 +98,7 @@ class Tensor(TensorCore):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients are computed for it."""
-        if self.layer is not None and not self.needs_grad:
+        if self.layer is not None and not self.needs_grad and not self.layer.level.fades:
             return any(tensor.requires_grad for tensor in self.layer.below())
         if self.needs_grad or self.extras is None or self.extras.base is None:
             return self.needs_grad
@@ -162,6 +162,11 @@ class Tensor(TensorCore):
                     "assigned grad has data of a different type: attempting to assign a gradient "
                     f"with dtype {value.dtype.name} to a tensor with grad_dtype "
                     f"{from_numpy_dtype(spec.dtype).name}; convert it, or set grad_dtype"
+                )
+            if type(value.array) is not type(self.array) and value.device != self.device:
+                raise RuntimeError(
+                    f"assigned grad is on {value.device}, the tensor on {self.device}; move it "
+                    "there first"
                 )
         self.gradient = value
 
@@ -240,6 +245,7 @@ class Tensor(TensorCore):
             plain.cut = CUT_BY_DETACH
         if self.layer is not None:
             plain.layer = self.layer.detached()
+            plain.special = plain.layer is not None
         elif self.special:
             plain = upper.operators.as_subclass(plain, type(self))
         return plain
@@ -254,6 +260,9 @@ class Tensor(TensorCore):
         self.output_number = 0
         self.cut = CUT_BY_DETACH
         self.needs_grad = False
+        if self.layer is not None:
+            self.layer = self.layer.detached()
+            self.special = self.layer is not None
         return self
 
     @property
@@ -265,6 +274,11 @@ class Tensor(TensorCore):
     def data(self, value: Any) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"data must be set to a Tensor, got {type(value).__name__}")
+        if self.layer is not None:
+            raise RuntimeError(
+                f"data can't be set inside {self.layer.level.opened_at()}: use copy_() to change "
+                "the values, or assign the new tensor to the name"
+            )
         if category_of(value.array.dtype) < FLOAT and self.needs_grad:
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point"
