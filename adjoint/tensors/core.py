@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint import backends
-from adjoint._base import HookTable, WeakBase, mypyc_attr
+from adjoint._base import HookTable, WeakBase, advance, exchange, mypyc_attr
 from adjoint.autograd.provenance import INTERPRETED, Source, locate, user_frame
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, category_of, float32, float64
@@ -63,8 +63,15 @@ class VersionCounter:
 
     def bump(self) -> None:
         """Count a change, and note the line of the user's program that made it."""
-        self.value += 1
+        self.count()
         self.note()
+
+    def count(self) -> None:
+        """Count a change; those of several threads are all counted."""
+        if INTERPRETED:
+            advance(self, "value")
+        else:
+            self.value += 1
 
     def note(self) -> None:
         """Note the line of the user's program that makes a change."""
@@ -150,18 +157,28 @@ class TensorCore(WeakBase):
     def rare(self) -> Extras:
         """The record of rare state, made if there is none."""
         if self.extras is None:
-            self.extras = Extras()
-        return self.extras
+            made = Extras()
+            if INTERPRETED:
+                exchange(self, "extras", None, made)
+            elif self.extras is None:  # still: memory for it may have let another thread run
+                self.extras = made
+        found = self.extras
+        assert found is not None
+        return found
 
     def counter(self) -> VersionCounter:
         """The version counter, made if there is none; a saved result learns of it."""
         extras = self.rare()
         if extras.counter is None:
             node = self.node
-            extras.counter = (
-                VersionCounter() if node is None else node.output_counter(self.output_number)
-            )
-        return extras.counter
+            made = VersionCounter() if node is None else node.output_counter(self.output_number)
+            if INTERPRETED:
+                exchange(extras, "counter", None, made)
+            elif extras.counter is None:
+                extras.counter = made
+        found = extras.counter
+        assert found is not None
+        return found
 
     def version(self) -> int:
         """How often the memory was changed in place."""
