@@ -1,0 +1,165 @@
+"""Events, counted as they come, and the fault that is injected at one of them."""
+
+import collections
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+# What is raised at an event. With "signal" and "alarm" a real signal arrives, whose handler raises
+# KeyboardInterrupt, or an Exception as a handler of alarms would.
+RAISED = ("Exception", "MemoryError", "KeyboardInterrupt")
+SIGNALS = ("signal", "alarm")
+
+SIGNAL = signal.SIGINT
+MAIN = threading.main_thread().ident or 0
+OWN_FILES = tuple(
+    os.path.join(os.path.dirname(__file__), name)
+    for name in ("injection.py", "seams.py", "state.py", "sweep.py", "soak.py")
+)
+
+
+class Injected(Exception):
+    """What no library knows, and so nobody may translate."""
+
+
+def made(fault: str) -> BaseException:
+    """The exception object of a fault."""
+    if fault == "MemoryError":
+        return MemoryError("injected")
+    if fault in ("KeyboardInterrupt", "signal"):
+        return KeyboardInterrupt("injected")
+    return Injected("injected")
+
+
+class Events:
+    """Counts the events of a run, or raises at one of them; graphs and seams tell it of each."""
+
+    def __init__(self) -> None:
+        self.counting = False
+        self.kind: str | None = None
+        self.left = 0
+        self.fault = ""
+        self.error: BaseException | None = None
+        self.fired = False
+        self.counts: collections.Counter[str] = collections.Counter()
+        self.note: Callable[[], Any] | None = None
+        self.notes: dict[str, list[Any]] = {}
+        self.tracer: Any = None  # tells of calls, while a run is under way
+
+    def __call__(self, kind: str) -> None:
+        """An event of this kind happens now."""
+        if self.counting:
+            self.counts[kind] += 1
+            if self.note is not None:
+                self.notes.setdefault(kind, []).append(self.note())
+        elif self.kind == kind:
+            self.left -= 1
+            if self.left == 0:
+                self.fire()
+
+    def fire(self) -> None:
+        """Raise, or let a signal come for the main thread."""
+        self.fired = True
+        if self.fault in SIGNALS:
+            signal.pthread_kill(MAIN, SIGNAL)
+        elif self.error is not None:
+            raise self.error
+
+    def arm(self, kind: str, number: int, fault: str) -> None:
+        """Wait for one event."""
+        self.kind, self.left, self.fault = kind, number, fault
+        self.fired = False
+        self.error = made(fault)
+
+    def disarm(self) -> None:
+        """Events are only told from now on; the exception is dropped."""
+        self.kind = None
+        self.error = None
+
+    @contextlib.contextmanager
+    def count(self, note: Callable[[], Any] | None = None) -> Iterator[None]:
+        """Count the events of a run, with a note on each."""
+        self.counts.clear()
+        self.notes = {}
+        self.note = note
+        self.counting = True
+        try:
+            yield
+        finally:
+            self.counting = False
+            self.note = None
+
+    def handle(self, number: int, frame: Any) -> None:
+        """The handler of the signal."""
+        if self.error is None:
+            raise KeyboardInterrupt
+        raise self.error
+
+
+class _Pending:
+    """A signal arrives while `pending[number]` is evaluated, and is heard where the interpreter
+    looks for signals next: in no call of this module, since a subscript is none.
+    """
+
+    __getitem__ = ctypes.pythonapi.PyErr_SetInterruptEx
+
+
+pending = _Pending()
+
+
+class Bytecodes:
+    """Lets a signal arrive at the n-th bytecode that is run by the interpreter; or counts them."""
+
+    def __init__(self, events: Events, number: int = 0) -> None:
+        self.events = events
+        self.left = number
+
+    def enter(self, frame: Any, event: str, arg: Any) -> Any:
+        """Trace each frame but the harness's own."""
+        if frame.f_code.co_filename in OWN_FILES:
+            return None
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        return self.trace
+
+    def trace(self, frame: Any, event: str, arg: Any) -> Any:
+        """One bytecode is about to be run."""
+        if event == "opcode":
+            self.left -= 1
+            if self.left == 0:
+                sys.settrace(None)
+                self.events.fired = True
+                if threading.get_ident() != MAIN:
+                    signal.pthread_kill(MAIN, SIGNAL)
+                    return None
+                pending[SIGNAL]
+        return self.trace
+
+
+class Calls:
+    """Raises at the n-th call of functions, known by their code, as if their first line did."""
+
+    def __init__(self, events: Events, kind: str, wanted: Callable[[Any], bool]) -> None:
+        self.events = events
+        self.kind = kind
+        self.wanted = wanted
+
+    def enter(self, frame: Any, event: str, arg: Any) -> Any:
+        """A function is called."""
+        if self.wanted(frame.f_code):
+            self.events(self.kind)
+
+
+@contextlib.contextmanager
+def handled(events: Events) -> Iterator[None]:
+    """The signal goes to the events' own handler."""
+    before = signal.signal(SIGNAL, events.handle)
+    try:
+        yield
+    finally:
+        signal.signal(SIGNAL, before)
