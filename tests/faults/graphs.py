@@ -520,10 +520,14 @@ def saved_and_changed(kit: Kit) -> Any:
 @graph()
 def callbacks(kit: Kit) -> Any:
     x, w = kit.leaf(3), kit.leaf(3)
+    autograd = kit.lib.autograd
+    if kit.is_adjoint:
+        queue = autograd.graph.queue_callback
+    else:
+        queue = autograd.Variable._execution_engine.queue_callback
 
     def hook(grad):
         kit.at("hook")
-        queue = kit.lib.autograd.Variable._execution_engine.queue_callback
         queue(lambda: kit.at("callback"))
         queue(lambda: kit.at("callback"))
 

@@ -1,15 +1,16 @@
 """One injection: a run that is disturbed, all that must hold afterwards, and a run that is not."""
 
+import contextlib
 import contextvars
 import dataclasses
 import gc
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from tests.faults import state
-from tests.faults.injection import RAISED, SIGNALS, Bytecodes, Events
+from tests.faults.injection import RAISED, SIGNALS, Bytecodes, Events, handled
 from tests.faults.program import ENTRIES, GRADS, Graph, Kit
 
 BYTECODE = "bytecode"
@@ -253,3 +254,44 @@ def numbers(total: int, limit: int, offset: int = 0) -> Iterator[int]:
         return
     for i in range(limit):
         yield 1 + (i * total // limit + offset) % total
+
+
+def sweep(
+    prepared: Sweep,
+    kinds: dict[str, Callable[[Events], Any]],
+    limits: Callable[[str], int],
+    offset: int = 0,
+    skipped: Container[Fault] = (),
+) -> Iterator[tuple[Fault, Outcome | None]]:
+    """Inject at events of each kind; before an injection it is said with no outcome yet."""
+    where = (prepared.graph.name, prepared.entry, prepared.grads)
+    for kind, seam in kinds.items():
+        with seam(prepared.events), handled(prepared.events):
+            total, complete = prepared.count(kind)
+            for fault in faults_of(kind):
+                for number in numbers(total, limits(kind), offset):
+                    at = Fault(*where, kind, number, fault)
+                    if at in skipped:
+                        continue
+                    yield at, None
+                    known = complete[number - 1] if number <= len(complete) else False
+                    outcome = prepared.inject(kind, number, fault, known)
+                    if outcome is None:
+                        continue
+                    yield at, outcome
+                    if outcome.problems:  # which may have spoiled what comes after
+                        prepared.close()
+                        prepared.make()
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Only what nobody refers to is freed, and what is new can be counted."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
