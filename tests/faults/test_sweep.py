@@ -151,9 +151,10 @@ def hold_lock(kit: Kit, x: Any, y: Any, error: BaseException) -> None:
 )
 def test_what_is_broken_is_found(change: Any, promise: str) -> None:
     try:
-        assert promises(injected(broken(change))) == {promise}
+        found = promises(injected(broken(change)))
     finally:
         KEPT.clear()
+    assert found - {"rerun"} == {promise}  # a mode that is left disturbs the next run too
 
 
 def test_a_thread_that_is_left_is_found() -> None:
