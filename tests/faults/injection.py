@@ -36,6 +36,10 @@ def made(fault: str) -> BaseException:
     return Injected("injected")
 
 
+def nothing() -> None:
+    """Needed where nothing is to be done."""
+
+
 class Events:
     """Counts the events of a run, or raises at one of them; graphs and seams tell it of each."""
 
@@ -50,6 +54,8 @@ class Events:
         self.note: Callable[[], Any] | None = None
         self.notes: dict[str, list[Any]] = {}
         self.tracer: Any = None  # tells of calls, while a run is under way
+        self.before: Callable[[], Any] = nothing  # what is done around such a run
+        self.after: Callable[[], Any] = nothing
 
     def __call__(self, kind: str) -> None:
         """An event of this kind happens now."""

@@ -110,8 +110,10 @@ class Sweep:
             tracer = Bytecodes(self.events)
             self.traced(tracer.enter)
             return -tracer.left, []
+        self.events.before()
         with self.events.count(self.stamps):
             self.traced()
+        self.events.after()
         after = self.stamps()
         notes = self.events.notes.get(kind, [])
         return self.events.counts[kind], [note == after and note != before for note in notes]
@@ -231,6 +233,7 @@ class Sweep:
         events = self.events
         tracer = Bytecodes(events, number) if kind == BYTECODE else None
         came = NOTHING
+        events.before()
         events.arm(kind, number, fault)
         try:
             self.traced(tracer.enter if tracer else None)
@@ -240,6 +243,7 @@ class Sweep:
         threading.settrace(None)  # type: ignore[arg-type]
         fired = events.fired
         events.disarm()
+        events.after()
         return came if fired or came != NOTHING else None
 
     def gradients_wrong(
