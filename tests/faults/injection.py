@@ -3,11 +3,12 @@
 import collections
 import contextlib
 import ctypes
-import os
+import dis
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 # What is raised at an event. With "signal" and "alarm" a real signal arrives, whose handler raises
@@ -18,7 +19,7 @@ SIGNALS = ("signal", "alarm")
 SIGNAL = signal.SIGINT
 MAIN = threading.main_thread().ident or 0
 OWN_FILES = tuple(
-    os.path.join(os.path.dirname(__file__), name)
+    str(Path(__file__).with_name(name))
     for name in ("injection.py", "seams.py", "state.py", "sweep.py", "soak.py")
 )
 
@@ -169,3 +170,20 @@ def handled(events: Events) -> Iterator[None]:
         yield
     finally:
         signal.signal(SIGNAL, before)
+
+
+def is_before_exit(error: BaseException) -> bool:
+    """Whether an exception came at the very first bytecode of an `__exit__` written in Python.
+
+    There it has left its `with` block, and not begun to put anything back: nothing can.
+    """
+    step, last = error.__traceback__, None
+    while step is not None:
+        if step.tb_frame.f_code.co_filename not in OWN_FILES:
+            last = step
+        step = step.tb_next
+    if last is None or last.tb_frame.f_code.co_name != "__exit__":
+        return False
+    instructions = dis.get_instructions(last.tb_frame.f_code)
+    first = next((each.offset for each in instructions if each.opname == "RESUME"), 0)
+    return last.tb_lasti <= first

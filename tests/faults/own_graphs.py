@@ -1,4 +1,4 @@
-"""The graphs of the sweep that only adjoint has: devices that are made up, arrays of other types."""
+"""The graphs of the sweep that only adjoint has: made-up devices, arrays of other types."""
 
 from typing import Any
 

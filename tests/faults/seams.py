@@ -5,7 +5,7 @@
 | hook, function, pack, unpack, callback | the graph's own | the graph's own |
 | rule | `Rule.function` of every op | the same |
 | kernel | `Op.forward` and `Op.direct` of every op | the same |
-| allocation | `copy` and the creating functions of NumPy's backend and of probed arrays | the same |
+| allocation | what creates and copies arrays, NumPy's and probed ones | the same |
 | accumulate, commit | sums of probed arrays | and calls of the functions that do it |
 | queue | what a pass hands to a device's thread | and calls of the functions that do it |
 | lock | the lock of leaves and those of devices, as the main thread waits for them | the same |
@@ -23,6 +23,7 @@ import os
 import threading
 import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import adjoint
@@ -34,7 +35,7 @@ from tests.faults.injection import MAIN, Calls, Events
 from tests.faults.own_graphs import ALLOCATING
 
 OF_GRAPHS = ("hook", "function", "pack", "unpack", "callback")
-PACKAGE = os.path.dirname(os.path.abspath(adjoint.__file__)) + os.sep
+PACKAGE = f"{Path(adjoint.__file__).parent}{os.sep}"
 
 
 def replaced(owner: Any, name: str, new: Any, undo: contextlib.ExitStack) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 from tests.faults import graphs
 from tests.faults.program import GRAPHS, Graph
-from tests.faults.sweep import BYTECODE, Fault, Sweep, sweep, uncollected, variants
+from tests.faults.sweep import BYTECODE, Fault, Outcome, Sweep, sweep, uncollected, variants
 
 QUIET = 20.0  # seconds without a word after which a process is said to hang
 STARTING = 300.0  # and before its first word
@@ -166,18 +166,21 @@ class Figures:
         self.by_kind: collections.Counter[str] = collections.Counter()
         self.by_fault: collections.Counter[str] = collections.Counter()
         self.complete = 0
+        self.excused = 0
         self.broken: collections.Counter[str] = collections.Counter()
         self.broken_in: collections.Counter[str] = collections.Counter()
         self.failed = 0
         self.examples: dict[tuple[str, str, str], list[str]] = {}
         self.began = time.monotonic()
 
-    def add(self, fault: Fault, complete: bool, problems: list[tuple[str, str]]) -> None:
+    def add(self, fault: Fault, outcome: Outcome) -> None:
         """One injection."""
+        problems = outcome.problems
         self.by_graph[fault.graph] += 1
         self.by_kind[fault.kind] += 1
         self.by_fault[fault.fault] += 1
-        self.complete += complete
+        self.complete += outcome.complete
+        self.excused += outcome.excused
         if not problems:
             return
         self.failed += 1
@@ -207,8 +210,9 @@ class Figures:
         for lines in list(self.examples.values())[:show]:
             print(f"  {len(lines)} like: {lines[0]}")
         print(
-            f"\n{self.total:,} injections into {len(self.by_graph)} graphs, {self.failed:,} failed, "
-            f"{self.complete:,} when the pass was complete; {seconds:,.0f} s"
+            f"\n{self.total:,} injections in {len(self.by_graph)} graphs, {self.failed:,} failed, "
+            f"{self.complete:,} came when the pass was complete, {self.excused:,} before the first "
+            f"bytecode of an __exit__ in Python, which then restores nothing; {seconds:,.0f} s"
         )
 
     def save(self, path: Path, title: str) -> None:
@@ -218,6 +222,7 @@ class Figures:
             "injections": self.total,
             "failed": self.failed,
             "complete": self.complete,
+            "excused": self.excused,
             "seconds": round(time.monotonic() - self.began, 1),
             "broken": dict(self.broken),
             "graphs": dict(self.by_graph),
@@ -272,7 +277,7 @@ def hear(worker: Worker, figures: Figures, go_on: Any) -> None:
                 return
             worker.at, outcome = message
             if outcome is not None:
-                figures.add(worker.at, outcome.complete, outcome.problems)
+                figures.add(worker.at, outcome)
     except EOFError:
         stopped(worker, figures, "the process has died", go_on)
 
@@ -282,7 +287,7 @@ def stopped(worker: Worker, figures: Figures, why: str, go_on: Any) -> None:
     at = worker.at
     if at is None:
         raise RuntimeError(f"{worker.task}: {why} before the first injection")
-    figures.add(at, complete=False, problems=[("hang", why)])
+    figures.add(at, Outcome(complete=False, problems=[("hang", why)]))
     if not worker.replace():
         go_on(worker)
 

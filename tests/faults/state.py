@@ -53,8 +53,11 @@ def modes(kit: Kit) -> Any:
 
 def difference(before: dict[Any, Any], after: dict[Any, Any]) -> str:
     """Which modes differ, by name."""
-    names = {getattr(key, "name", key) for key in before.keys() | after.keys()
-             if before.get(key) is not after.get(key) and before.get(key) != after.get(key)}
+    names = {
+        getattr(key, "name", key)
+        for key in before.keys() | after.keys()
+        if before.get(key) is not after.get(key) and before.get(key) != after.get(key)
+    }
     return ", ".join(sorted(map(str, names)))
 
 
@@ -81,8 +84,15 @@ def _attributes(value: Any) -> list[Any]:
     """What an object of the package refers to; nothing of others."""
     if isinstance(value, dict) or type(value).__module__.startswith("adjoint"):
         first = gc.get_referents(value)
-        return [*first, *(each for one in first if type(one).__module__.startswith("adjoint")
-                          for each in gc.get_referents(one))]
+        return [
+            *first,
+            *(
+                each
+                for one in first
+                if type(one).__module__.startswith("adjoint")
+                for each in gc.get_referents(one)
+            ),
+        ]
     return []
 
 
