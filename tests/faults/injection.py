@@ -1,5 +1,6 @@
 """Events, counted as they come, and the fault that is injected at one of them."""
 
+import _thread
 import collections
 import contextlib
 import ctypes
@@ -35,6 +36,14 @@ def made(fault: str) -> BaseException:
     if fault in ("KeyboardInterrupt", "signal"):
         return KeyboardInterrupt("injected")
     return Injected("injected")
+
+
+def signal_main() -> None:
+    """Let the signal come for the main thread, which may be waiting; Windows can't wake it."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(MAIN, SIGNAL)
+    else:
+        _thread.interrupt_main(SIGNAL)
 
 
 def nothing() -> None:
@@ -73,7 +82,7 @@ class Events:
         """Raise, or let a signal come for the main thread."""
         self.fired = True
         if self.fault in SIGNALS:
-            signal.pthread_kill(MAIN, SIGNAL)
+            signal_main()
         elif self.error is not None:
             raise self.error
 
@@ -142,7 +151,7 @@ class Bytecodes:
                 sys.settrace(None)
                 self.events.fired = True
                 if threading.get_ident() != MAIN:
-                    signal.pthread_kill(MAIN, SIGNAL)
+                    signal_main()
                     return None
                 pending[SIGNAL]
         return self.trace
