@@ -32,7 +32,7 @@ from adjoint.backends.numpy import NumpyBackend, numpy_backend
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.op import Op
 from tests.faults.injection import MAIN, Calls, Events
-from tests.faults.own_graphs import ALLOCATING
+from tests.faults.graphs.arrays import ALLOCATING
 
 OF_GRAPHS = ("hook", "function", "pack", "unpack", "callback")
 PACKAGE = f"{Path(adjoint.__file__).parent}{os.sep}"

@@ -55,7 +55,7 @@ class nothing:
 def declared(library: str) -> dict[str, Graph]:
     """The graphs that can be made with a library."""
     if library == "adjoint":
-        importlib.import_module("tests.faults.own_graphs")
+        importlib.import_module("tests.faults.graphs.arrays")
     return {
         name: graph
         for name, graph in GRAPHS.items()
