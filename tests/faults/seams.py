@@ -31,8 +31,8 @@ from adjoint.autograd import engine, leaves, workers
 from adjoint.backends.numpy import NumpyBackend, numpy_backend
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.op import Op
-from tests.faults.injection import MAIN, Calls, Events
 from tests.faults.graphs.arrays import ALLOCATING
+from tests.faults.injection import MAIN, Calls, Events
 
 OF_GRAPHS = ("hook", "function", "pack", "unpack", "callback")
 PACKAGE = f"{Path(adjoint.__file__).parent}{os.sep}"

@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import importlib.util
 import threading
 from typing import Any
 
@@ -12,17 +11,16 @@ import pytest
 
 import adjoint
 from adjoint.autograd import leaves
-from tests.faults.graphs import arrays
 from tests.faults.injection import handled
-from tests.faults.program import GRAPHS, Graph, Kit
+from tests.faults.program import Graph, Kit
 from tests.faults.seams import SEAMS
+from tests.faults.soak import declared
 from tests.faults.sweep import BYTECODE, Outcome, Sweep, sweep, uncollected, variants
 
+GRAPHS = declared("adjoint")
 NAMES = list(GRAPHS)
 FEW = 2  # events of each kind
 SOME = 12  # bytecodes
-
-assert arrays.__name__  # it and the package it is in have declared them
 
 
 def test_there_are_enough_graphs() -> None:
@@ -33,8 +31,6 @@ def test_there_are_enough_graphs() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fault_changes_nothing(name: str) -> None:
     graph = GRAPHS[name]
-    if graph.needs and importlib.util.find_spec(graph.needs) is None:
-        pytest.skip(f"{graph.needs} is not installed")
     place = NAMES.index(name)
     each = variants(graph)
     found = []
