@@ -131,7 +131,7 @@ def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
         return
     if node.hooks is not None:
         grads = run_pre_hooks(task, node, node.hooks, grads)
-    if not task.create_graph:
+    if not task.tensors:
         grads = [raw(g) for g in grads]  # the arrays alone: a Tensor that hooks let go is gone
     awaited = node.hooks is not None and bool(node.hooks.post)
     if not awaited and not all_none(grads) and takes_short_form(task, node, grads):
@@ -240,7 +240,7 @@ def answers_of(task: GraphTask, node: Node, grads: list[Any]) -> list[Any]:
     if node.lane == USER:
         task.enter_user_code()
     edges = node.edges()
-    answers = node.apply(grads, task.create_graph, followed(task, edges))
+    answers = node.apply(grads, task.tensors, followed(task, edges))
     results = fit(task, node, edges, answers)
     if task.anomaly is not None:
         task.anomaly.inspect(node, results)
@@ -251,7 +251,7 @@ def is_owned(task: GraphTask, leaf: Node, grads: list[Any]) -> bool:
     """Whether nobody else holds the gradient of a leaf: what a hook has made and let go is ours."""
     hooks = leaf.hooks
     if hooks is not None and (hooks.tensor or hooks.retain or hooks.pre):
-        return not task.create_graph and is_first_alone(grads)
+        return not task.tensors and is_first_alone(grads)
     return leaf in task.owned
 
 
@@ -315,7 +315,7 @@ def send(task: GraphTask, node: Node, results: list[Any], grads: list[Any]) -> N
         if following is None or (task.needed is not None and following not in task.reached):
             continue
         result = results[i]
-        if not task.create_graph:
+        if not task.tensors:
             result = raw(result)
         shared = node.hooks is not None or not node.makes_new() or _among(result, results, i, seen)
         deliver(task, following, number, result, result if shared else source, True)
@@ -461,10 +461,16 @@ def run_pass(
     accumulate_targets: bool,
     keep_graph: bool,
     create_graph: bool,
+    layered: bool = False,
 ) -> list[Any]:
-    """One backward pass from the roots; the gradients that reached the targets."""
+    """One backward pass from the roots; the gradients that reached the targets.
+
+    Inside transforms gradients stay Tensors, as they do to be recorded: then it is `layered`.
+    """
     parent = under_way.get()
     task = GraphTask(keep_graph, create_graph, parent)
+    if layered and not create_graph:
+        task.tensors, task.short = True, False
     task.roots = roots
     settings = current()
     task.observers = settings.observers
@@ -562,7 +568,7 @@ def perform(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[
     workers = task.workers
     try:
         under_way.set(task)
-        if workers is not None or (task.create_graph and not is_grad_enabled()):
+        if workers is not None or (task.tensors and is_grad_enabled() != task.create_graph):
             task.enter_user_code()  # before a worker copies this context
         set_error_state(IGNORE)
         if workers is not None:

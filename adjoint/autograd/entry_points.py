@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from adjoint.autograd.engine import run_pass
 from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
+from adjoint.call.layers import needs_below
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
 from adjoint.tensors.size import Size
@@ -15,9 +16,9 @@ __all__ = ["backward", "grad"]
 
 
 def _roots(
-    tensors: Sequence[Any], grads: Sequence[Any], create_graph: bool
+    tensors: Sequence[Any], grads: Sequence[Any], as_tensors: bool
 ) -> tuple[list[Node], list[int], list[Any]]:
-    """The nodes to start from, and the gradient each starts with."""
+    """The nodes to start from, and the gradient each starts with: arrays, or Tensors."""
     nodes: list[Node] = []
     numbers: list[int] = []
     starts: list[Any] = []
@@ -27,13 +28,19 @@ def _roots(
             given = _edge_start(i, tensor, given)
             nodes.append(tensor.node)
             numbers.append(tensor.output_nr)
-            starts.append(given if create_graph else given.array)
+            starts.append(given if as_tensors else given.array)
             continue
         if not isinstance(tensor, Tensor):
             raise TypeError(f"element {i} must be a Tensor, got {type(tensor).__name__}")
         tensor.up_to_date()
         node = edge_node(tensor)
         if node is None:
+            if tensor.layer is not None and needs_below(tensor):
+                raise RuntimeError(
+                    f"element {i} of tensors is inside {tensor.layer.level.opened_at()}, and what "
+                    "needs a gradient is outside: differentiate inside with func.grad, or outside "
+                    "what the transform returns"
+                )
             raise RuntimeError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn: none "
                 "of the tensors it was computed from requires grad, or it was made under no_grad"
@@ -41,7 +48,7 @@ def _roots(
         start = _checked(i, tensor, given)
         nodes.append(node)
         numbers.append(tensor.output_number)
-        if create_graph:
+        if as_tensors:
             starts.append(start if isinstance(start, Tensor) else Tensor(start))
         else:
             starts.append(start.array if isinstance(start, Tensor) else start)
@@ -139,6 +146,14 @@ def one_like(array: Any) -> Any:
     return backend_of(array).xp.ones(array.shape, array.dtype)
 
 
+def _is_layered(tensors: Sequence[Any], grads: Sequence[Any]) -> bool:
+    """Whether a pass starts inside a transform."""
+    for tensor in (*tensors, *grads):
+        if isinstance(tensor, Tensor) and tensor.layer is not None:
+            return True
+    return False
+
+
 def _sequence(value: Any) -> tuple[Any, ...]:
     """One or many, as a tuple."""
     if isinstance(value, (Tensor, GradientEdge)):
@@ -189,7 +204,9 @@ def backward(
             raise RuntimeError("give grad_tensors or its old name grad_variables, not both")
         grad_tensors = grad_variables
     roots = _sequence(tensors)
-    nodes, numbers, starts = _roots(roots, _gradients(grad_tensors, len(roots)), create_graph)
+    given = _gradients(grad_tensors, len(roots))
+    layered = _is_layered(roots, given)
+    nodes, numbers, starts = _roots(roots, given, create_graph or layered)
     targets: list[tuple[Node, int]] = []
     if inputs is not None:
         wanted = _sequence(inputs)
@@ -200,13 +217,13 @@ def backward(
             if isinstance(value, Tensor):
                 value.retain_grad()
     keep = create_graph if retain_graph is None else retain_graph
-    run_pass(nodes, numbers, starts, targets, True, keep, create_graph)
+    run_pass(nodes, numbers, starts, targets, True, keep, create_graph, layered)
 
 
 def _batched(
     outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, options: Any
 ) -> tuple[Any, ...]:
-    """The gradients for each element of a batch of grad_outputs, stacked."""
+    """The gradients for all elements of a batch of grad_outputs, in one pass."""
     roots = _sequence(outputs)
     given = _gradients(grad_outputs, len(roots))
     sizes = {int(g.shape[0]) for g in given if g is not None and g.ndim}
@@ -215,15 +232,13 @@ def _batched(
             "grad: with is_grads_batched all grad_outputs must have one more dimension than the "
             f"outputs, in front and of one size, got sizes {sorted(sizes)}"
         )
-    size = sizes.pop()
-    keep = options[0] if retain_graph is None else retain_graph
-    rows: list[Any] = []
-    for i in range(size):
-        one = [None if g is None else g[i] for g in given]
-        rows.append(grad(roots, inputs, one, keep or i < size - 1, *options))
-    stack = upper.operators.stack
-    columns = zip(*rows)
-    return tuple([None if column[0] is None else stack(list(column)) for column in columns])
+
+    def of_one(*one: Any) -> tuple[Any, ...]:
+        elements = iter(one)
+        grads = [None if g is None else next(elements) for g in given]
+        return grad(roots, inputs, grads, retain_graph, *options)
+
+    return tuple(upper.over_batch(of_one, [g for g in given if g is not None]))
 
 
 def grad(
@@ -240,7 +255,7 @@ def grad(
     """The gradients of outputs with respect to inputs; no `.grad` is touched.
 
     With `is_grads_batched`, grad_outputs have one more dimension in front, and so do the answers:
-    one pass is made for each element of it.
+    one pass is made for all elements of it, by vmap.
     """
     if is_grads_batched:
         options = (create_graph, only_inputs, allow_unused, False, materialize_grads)
@@ -249,10 +264,12 @@ def grad(
         raise ValueError("materialize_grads=True needs allow_unused=True or None, not False")
     roots = _sequence(outputs)
     wanted = _sequence(inputs)
-    nodes, numbers, starts = _roots(roots, _gradients(grad_outputs, len(roots)), create_graph)
+    given = _gradients(grad_outputs, len(roots))
+    layered = _is_layered(roots, given)
+    nodes, numbers, starts = _roots(roots, given, create_graph or layered)
     targets = [_edge(i, value, "grad") for i, value in enumerate(wanted)]
     keep = create_graph if retain_graph is None else retain_graph
-    found = run_pass(nodes, numbers, starts, targets, False, keep, create_graph)
+    found = run_pass(nodes, numbers, starts, targets, False, keep, create_graph, layered)
     answers: list[Any] = []
     for i, (value, result) in enumerate(zip(wanted, found)):
         if result is not None:

@@ -10,23 +10,31 @@ from adjoint.autograd.entry_points import grad
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.backends import backend_of
 from adjoint.call import dispatch
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import current, is_grad_enabled
 from adjoint.call.dispatch import conj
+from adjoint.call.layers import Level, needs_below, newest
 from adjoint.call.op_node import OpNode
 from adjoint.ops.arranging.shape import expand
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.op import Op
+from adjoint.tensors.core import NUMPY_BACKEND
 from adjoint.tensors.tensor import Tensor
 
 
 def jvp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
     """The tangent of op's result; None where no tangent reaches it."""
+    return pushed(op, args, tangents)[1]
+
+
+def pushed(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
+    """The result of an op, computed once, and its tangent; tuples if there are several results."""
     if op.jvp is not None:
-        return _Call(op, args, tangents).run(op.jvp, [], True, None)
+        result = dispatch.apply(op, args)
+        return result, _Call(op, args, tangents, result).run(op.jvp, [], True, None)
     if op.family == "linear":
-        return _linear(op, args, tangents)
+        return dispatch.apply(op, args), _linear(op, args, tangents)
     if op.family == "multilinear":
-        return _multilinear(op, args, tangents)
+        return dispatch.apply(op, args), _multilinear(op, args, tangents)
     if op.family == "elementwise" and op.outputs is None:
         return _elementwise(op, args, tangents)
     return _through_vjp(op, args, tangents)
@@ -80,9 +88,11 @@ def _slots(value: Any, tangent: Any) -> list[Any]:
     ]
 
 
-def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> Any:
+def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     """The rules themselves: a diagonal Jacobian is its own transpose, but for the conjugate."""
-    result = dispatch.apply(op, args)
+    result = op.run(args)
+    if _is_short(op, args, tangents, result):
+        return result, _on_arrays(op, args, tangents, result)
     call = _Call(op, args, tangents, result)
     total: Any = None
     for place, parameter in enumerate(op.inputs):
@@ -92,10 +102,46 @@ def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> Any:
         if pushed is not None:
             total = conj(pushed) if total is None else total + conj(pushed)
     if total is None or total.dtype is result.dtype:
-        return total
+        return result, total
     if total.dtype.is_complex and not result.dtype.is_complex:
         total = real(total)
-    return total.to(result.dtype)
+    return result, total.to(result.dtype)
+
+
+def _is_short(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> bool:
+    """Whether rules may work on the arrays: ordinary NumPy floats, and nothing to record."""
+    settings = current()
+    if not settings.plain or op.joint is not None or not result.spec().short:
+        return False
+    for value in (*args, *tangents):
+        if isinstance(value, Tensor):
+            if value.special or (value.needs_grad and settings.grad_enabled):
+                return False
+            if value.spec().dtype is not result.spec().dtype:
+                return False
+    return True
+
+
+def _on_arrays(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> Tensor | None:
+    """The tangent of a call whose rules may work on the arrays themselves."""
+    call = _ArrayCall(op, args, tangents, result)
+    shape = result.array.shape
+    total: Any = None
+    for place, parameter in enumerate(op.inputs):
+        tangent, rule = tangents[parameter], op.rules[place]
+        if tangent is None or rule is None:
+            continue
+        array = tangent.array
+        if array.shape != shape:
+            array = NUMPY_BACKEND.xp.broadcast_to(array, shape)
+        term = call.run(rule, [array], False, None)
+        total = term if total is None else total + term
+    if total is None:
+        return None
+    total = NUMPY_BACKEND.asarray(total)
+    if total.shape != shape:  # a rule that answers a constant, to be broadcast
+        total = NUMPY_BACKEND.xp.broadcast_to(total, shape)
+    return Tensor(total)
 
 
 class _Call(OpNode):
@@ -126,6 +172,19 @@ class _Call(OpNode):
         return self.tangents[parameter]
 
 
+class _ArrayCall(_Call):
+    """The same for rules on arrays."""
+
+    def value(self, parameter: int, recorded: bool) -> Any:
+        """See OpNode."""
+        value = self.args[parameter]
+        return value.array if isinstance(value, Tensor) else value
+
+    def result_value(self, index: int, recorded: bool) -> Any:
+        """See OpNode."""
+        return self.answer.array
+
+
 def _rule(op: Op, place: int, grad: Any, call: _Call) -> Any:
     """The derivative by one input, called with what its parameters name."""
     rule = op.rules[place] if op.joint is None else op.joint
@@ -136,13 +195,14 @@ def _rule(op: Op, place: int, grad: Any, call: _Call) -> Any:
     return answer if op.joint is None else answer[place]
 
 
-def _through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
+def _through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     """The vjp is linear in its cotangent, and its transpose is the jvp: differentiate twice."""
     inputs: list[Tensor] = []
     given: list[Tensor] = []
-    lasting = is_grad_enabled() and any(
-        tensor.needs_grad for tensor in dispatch.tensors_in([*args, *tangents])
-    )
+    tensors = dispatch.tensors_in([*args, *tangents])
+    lasting = is_grad_enabled() and any(needs_below(tensor) for tensor in tensors)
+    top = newest(tensors)
+    level = None if top is None else top.level
 
     def watched(value: Any, tangent: Any) -> Any:
         """An alias of its own for each input, since one tensor may be given twice."""
@@ -150,7 +210,7 @@ def _through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
             return value
         if isinstance(tangent, (list, tuple)):
             return [watched(v, t) for v, t in zip(value, tangent)]
-        alias = expand(value, value.shape) if value.needs_grad else value.detach().requires_grad_()
+        alias = leaf_of(value, level)
         inputs.append(alias)
         given.append(tangent)
         return alias
@@ -160,7 +220,7 @@ def _through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
         several = isinstance(results, (tuple, list))
         outputs: list[Tensor] = list(results) if several else [results]
         live = [i for i, output in enumerate(outputs) if output.needs_grad]
-        cotangents = [_zeros_like(outputs[i]).requires_grad_() for i in live]
+        cotangents = [leaf_of(_zeros_like(outputs[i]), level) for i in live]
         pulled = grad(
             [outputs[i] for i in live], inputs, cotangents, create_graph=True, allow_unused=True
         )
@@ -177,4 +237,19 @@ def _through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
     answers: list[Any] = [None] * len(outputs)
     for i, answer in zip(live, found):
         answers[i] = answer
-    return tuple(answers) if several else answers[0]
+    if not lasting:
+        outputs = [output.shared() if output.needs_grad else output for output in outputs]
+    if not several:
+        return outputs[0], answers[0]
+    return (tuple(outputs) if op.outputs is None else op.outputs(*outputs)), tuple(answers)
+
+
+def leaf_of(value: Tensor, level: Level | None) -> Tensor:
+    """A tensor to differentiate by: on the level of all, and leading back to the one it shows."""
+    own = None if value.layer is None else value.layer.level
+    if own is level and value.needs_grad and is_grad_enabled():
+        shown: Tensor = expand(value, value.shape)
+        return shown
+    leaf = value.shared() if own is level or level is None else level.lift(value)
+    leaf.needs_grad = True
+    return leaf

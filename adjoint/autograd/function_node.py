@@ -257,7 +257,7 @@ class FunctionNode(Node):
             return self.call_backward(list(given[: self.output_count()]))
         settings = current()
         try:
-            change_grad_enabled(create_graph)
+            change_grad_enabled(create_graph and settings.grad_enabled)
             answer = self.call_backward(self.incoming(grads))
             return self.outgoing(answer, create_graph)
         finally:

@@ -49,6 +49,7 @@ class GraphTask:
         _task_ids.next += 1
         self.keep_graph = keep_graph
         self.create_graph = create_graph
+        self.tensors = create_graph  # gradients are Tensors throughout, not arrays
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.remaining: dict[Node, int] = {}

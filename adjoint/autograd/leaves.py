@@ -59,14 +59,14 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
         return
     leaf = node.variable
     sums = Sums()
-    if may_run_code(leaf, task.create_graph):
+    if may_run_code(leaf, grad, task.create_graph):
         sums.add(leaf, grad, task.create_graph)
     writes = Writes()
     with _locks.accumulate:
         if not post:
-            note(writes, task, leaf, part_of(grad, task.create_graph))
+            note(writes, task, leaf, part_of(leaf, grad, task.create_graph))
         elif any_open():
-            note(writes, None, leaf, part_of(grad, task.create_graph))
+            note(writes, None, leaf, part_of(leaf, grad, task.create_graph))
         prepare(writes, sums, leaf, grad, owned, task.create_graph)
         writes.run()
     if post:
@@ -87,9 +87,9 @@ def retain(task: GraphTask, hooks: NodeHooks, grads: list[Any]) -> None:
         tensor.keep_grad(grads[number])
 
 
-def part_of(grad: Any, create_graph: bool) -> Any:
-    """What is added to a gradient: a Tensor if its history is wanted, or an array."""
-    return wrapped(grad) if create_graph else raw(grad)
+def part_of(leaf: TensorCore, grad: Any, create_graph: bool) -> Any:
+    """What is added to a gradient: a Tensor if that is to be one of its own, or an array."""
+    return wrapped(grad) if create_graph or is_layered(leaf, grad) else raw(grad)
 
 
 def prepare(
@@ -97,7 +97,7 @@ def prepare(
 ) -> None:
     """Find what setting or adding to `.grad` comes to; what can fail, fails here."""
     old = leaf.gradient
-    if create_graph:
+    if create_graph or is_layered(leaf, grad):
         writes.leaves.append(leaf)
         writes.gradients.append(sums.of(leaf, old, grad, True))
         return
@@ -122,10 +122,12 @@ def prepare(
         writes.others.append((old, "known", None))
 
 
-def may_run_code(leaf: TensorCore, create_graph: bool) -> bool:
+def may_run_code(leaf: TensorCore, grad: Any, create_graph: bool) -> bool:
     """Whether adding to a gradient makes a call that somebody may watch, or hook into."""
     old = leaf.gradient
-    return create_graph or (old is not None and not is_changed_in_place(old))
+    if create_graph or is_layered(leaf, grad):
+        return True
+    return old is not None and not is_changed_in_place(old)
 
 
 class Sums:
@@ -137,6 +139,7 @@ class Sums:
     def add(self, leaf: TensorCore, grad: Any, create_graph: bool) -> None:
         """Make the sum for a leaf."""
         old = leaf.gradient
+        create_graph = create_graph or is_layered(leaf, grad)
         array = None if old is None else old.array
         self.made[id(leaf)] = (old, array, grad, self.total(leaf, old, grad, create_graph))
 
@@ -176,8 +179,24 @@ def recorded(leaf: TensorCore, grad: Any) -> Any:
     return _recorded_copy(leaf, given) if old is None else old + given
 
 
+def is_layered(leaf: TensorCore, grad: Any) -> bool:
+    """Whether a gradient takes part in a transform; then its leaf must, too."""
+    if not isinstance(grad, TensorCore) or grad.layer is None:
+        return False
+    if leaf.layer is None or leaf.layer.level.number < grad.layer.level.number:
+        raise RuntimeError(
+            f"backward inside {grad.layer.level.opened_at()} has reached a leaf of shape "
+            f"{tuple(leaf.array.shape)} from outside, whose .grad can't hold what differs from "
+            "one element of a batch, or direction, to the next. Use func.grad inside, or call "
+            "backward outside."
+        )
+    return True
+
+
 def _recorded_copy(leaf: TensorCore, grad: Any) -> Any:
     """A copy of a gradient, laid out as the leaf is, that leads back to the gradient."""
+    if leaf.layer is not None or grad.layer is not None:
+        return grad.clone()
     array = grad.array
     blank = backend_of(array).xp.empty(array.shape, array.dtype)
     copy: Any = upper.tensor(_in_layout_of(leaf.array, blank))
@@ -272,7 +291,7 @@ def commit(task: GraphTask) -> None:
     task.current = None
     sums = Sums()
     for node, grad, _ in leaves:
-        if may_run_code(node.variable, task.create_graph):
+        if may_run_code(node.variable, grad, task.create_graph):
             sums.add(node.variable, grad, task.create_graph)
     grad = None
     writes = Writes()
@@ -286,7 +305,7 @@ def commit(task: GraphTask) -> None:
                 late.append((node, grad, owned))  # its leaf may have changed, and be here twice
                 continue
             if noted:
-                note(writes, task.parent, leaf, part_of(grad, task.create_graph))
+                note(writes, task.parent, leaf, part_of(leaf, grad, task.create_graph))
             if not owned and leaf.gradient is None:
                 owned = is_alone(grad)
             prepare(writes, sums, leaf, grad, owned, task.create_graph)
@@ -307,7 +326,7 @@ def prepare_late(
         node, grad, owned = late.pop()
         leaf = node.variable
         if task.parent is not None or any_open():
-            note(writes, task.parent, leaf, part_of(grad, task.create_graph))
+            note(writes, task.parent, leaf, part_of(leaf, grad, task.create_graph))
         place = places.get(id(leaf))
         if place is not None:
             new = writes.gradients[place]

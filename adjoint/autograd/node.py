@@ -154,7 +154,8 @@ class Node(WeakBase):
     ) -> list[Any]:
         """The gradients of all edges from those of all outputs.
 
-        Raw arrays come and go; with `create_graph` they are Tensors, and the work is recorded.
+        Raw arrays come and go; with `create_graph` they are Tensors, and the work is recorded if
+        grad mode says so.
         Edges that `wanted` leaves out are not followed in this pass; their answer may be None.
         """
         raise NotImplementedError

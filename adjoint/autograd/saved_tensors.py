@@ -12,7 +12,7 @@ from adjoint.autograd.node import AccumulateGrad, Node, edge_node
 from adjoint.backends import lookup
 from adjoint.call.context import change_grad_enabled, current, set_current
 from adjoint.tensors.core import TensorCore, VersionCounter, backend_of
-from adjoint.tensors.upper import upper
+from adjoint.tensors.upper import renewed, upper
 
 
 class SavedTensor:
@@ -47,10 +47,10 @@ class SavedTensor:
         if isinstance(node, AccumulateGrad):
             if value is node.variable:
                 return value
-            tensor = upper.tensor(value.array)
+            tensor = renewed(value)
             tensor.rare().accumulator = weakref.ref(node)
         else:
-            tensor = upper.tensor(value.array)
+            tensor = renewed(value)
             tensor.node = node
             tensor.output_number = self.output_number
         tensor.needs_grad = self.needs_grad

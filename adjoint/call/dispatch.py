@@ -18,6 +18,7 @@ from adjoint.call.context import (
     without_innermost_watcher,
 )
 from adjoint.call.errors import complaint
+from adjoint.call.layers import lies_in, newest, note_line
 from adjoint.call.promotion import as_array, common_backend, narrowed, promoted, unwrapped
 from adjoint.call.record import (
     cut_of,
@@ -64,13 +65,13 @@ class Path(Calls):
         """An op called with one argument."""
         if isinstance(a, Tensor):
             settings = current()
-            if settings.plain and op.lane == UNARY and not a.special:
+            if settings.plain and op.lane == UNARY:
                 if a.extras is not None:
                     a.refresh()
                 spec = a.known
                 if spec is None:
                     spec = a.spec()
-                if spec.short:
+                if spec.short and not a.special:
                     return finished(op, settings, op.direct(a.array), a, None, spec, None)
         elif type(a) is NDARRAY and op.lane == UNARY:
             return op.direct(a)
@@ -216,6 +217,10 @@ def write_out(name: str, result: Any, out: Any, exact: bool = False) -> Any:
         for target, value in zip(out, result, strict=True):
             write_out(name, value, target, exact)
         return type(result)(*out) if hasattr(result, "_fields") else out
+    if has_layer([result, out]):
+        raise RuntimeError(
+            f"{name}(): out= can't be used inside a transform; use what the function returns"
+        )
     if result.needs_grad or (out.needs_grad and current().grad_enabled):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
@@ -252,10 +257,13 @@ def apply(op: "Op", values: list[Any]) -> Any:
         return watched(op, values, settings)
     backend: Backend = NUMPY_BACKEND
     for tensor in tensors:
-        if tensor.special and settings.overrides and not op.transparent:
-            return override(op, op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
+        if tensor.special:
+            if has_layer(tensors):
+                return through_layers(op, values, tensors, settings)
+            if settings.overrides and not op.transparent:
+                return override(op, op, values, tensors)
         if type(tensor.array) is not NDARRAY and op.lane != OWN:
             backend = common_backend(op, tensors)
     if op.lane == OWN:
@@ -307,8 +315,27 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Sett
         results.append(
             Tensor(array if type(array) is backend.array_type else as_array(array, backend))
         )
+    recorded = settings.grad_enabled and bool(op.inputs)
+    keep_history(op, values, results, several, hidden, recorded, settings)
+    if op.view:
+        link_views(op, values, results, backend, settings, several)
+    if not several:
+        return results[0]
+    return tuple(results) if op.outputs is None else op.outputs(*results)
+
+
+def keep_history(
+    op: "Op",
+    values: list[Any],
+    results: list[Tensor],
+    several: bool,
+    hidden: Any,
+    recorded: bool,
+    settings: Settings,
+) -> None:
+    """Record a call, if it is to be, and do to its results what the context asks for."""
     node: OpNode | None = None
-    if settings.grad_enabled and op.inputs:
+    if recorded:
         node = record(op, values, results, several, hidden)
     if node is None:
         cut = cut_of(values, CUT_BY_OP if settings.grad_enabled else CUT_BY_MODE)
@@ -324,11 +351,48 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Sett
     if settings.inference:
         for result in results:
             result.mark_inference()
+
+
+# ---- inside transforms ----
+
+
+def has_layer(tensors: list[Tensor]) -> bool:
+    """Whether one of the arguments takes part in a transform."""
+    for tensor in tensors:
+        if tensor.layer is not None:
+            return True
+    return False
+
+
+def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings: Settings) -> Any:
+    """A call inside transforms: the newest level makes it, on what lies below."""
+    for tensor in tensors:
+        if tensor.layer is None and tensor.special and settings.overrides and not op.transparent:
+            return override(op, op, values, tensors)
+        if tensor.extras is not None:
+            tensor.refresh()
+    top = newest(tensors)
+    if top is None:  # their levels have ended, and left them as they were
+        return apply(op, values)
+    if op.lane == OWN:
+        return top.own(op, values)
+    if op.dims:
+        values = op.counted_from_end(values)
+    out = top.call(op, values)
+    several = isinstance(out, tuple)
+    results: list[Tensor] = list(out) if several else [out]
+    recorded = False
+    if settings.grad_enabled and op.inputs:
+        for tensor in tensors:
+            if tensor.needs_grad and lies_in(tensor, top.level):
+                recorded = True
+    keep_history(op, values, results, several, None, recorded, settings)
+    for result in results:
+        if result.layer is not None:
+            note_line(result.layer)
     if op.view:
-        link_views(op, values, results, backend, settings, several)
-    if not several:
-        return results[0]
-    return tuple(results) if op.outputs is None else op.outputs(*results)
+        link_views(op, values, results, backend_of(values[0].array), settings, several)
+    return out
 
 
 def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:

@@ -8,6 +8,7 @@ from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, un
 from adjoint.call.half_precision import half_type, wide
 from adjoint.call.rule import (
     ALL_GRADS,
+    BATCHED,
     GRAD,
     NEEDS,
     OF_BOTH,
@@ -22,7 +23,7 @@ from adjoint.call.rule import (
     VALUE,
 )
 from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating
-from adjoint.tensors.upper import upper
+from adjoint.tensors.upper import renewed, upper
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -177,6 +178,8 @@ class OpNode(Node):
                 args.append(tuple(self.active(None) if active is None else active))
             elif kind == TANGENT:
                 args.append(self.tangent(index))
+            elif kind == BATCHED:
+                args.append(self.is_batched(index))
             else:
                 args.append(self.hidden())
         if rule.wide >= 0 and half_type(args[rule.wide]) is not None:
@@ -309,6 +312,10 @@ class OpNode(Node):
         """The tangent of an argument; a node has none, a call that is pushed forward does."""
         raise NotImplementedError(f"{self.name()} keeps no tangent of argument {parameter}")
 
+    def is_batched(self, parameter: int) -> Any:
+        """Whether an argument has a batch in front; only a call inside vmap knows."""
+        raise NotImplementedError(f"{self.name()} knows no batch of argument {parameter}")
+
     def hidden(self) -> Any:
         """What forward computed for the rules alone."""
         if self.rest is None:
@@ -320,10 +327,14 @@ class OpNode(Node):
         """A kept result, unless it was changed since; as a Tensor of this node if recorded."""
         self.check_result(index)
         kept = self.result[index] if self.outputs is not None else self.result
-        array = kept.unpack().array if isinstance(kept, SavedTensor) else kept
+        if isinstance(kept, SavedTensor):
+            kept = kept.unpack()
+            if kept.layer is None:
+                kept = kept.array
         if not recorded:
-            return array
-        tensor = upper.tensor(array)  # a new one: what hooks returned must not lead back here
+            return kept
+        # A new tensor: what hooks returned must not lead back here.
+        tensor = renewed(kept) if isinstance(kept, TensorCore) else upper.tensor(kept)
         if is_floating(tensor.array):
             tensor.needs_grad = True
             tensor.node, tensor.output_number = self, index

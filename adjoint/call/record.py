@@ -26,7 +26,7 @@ from adjoint.tensors.core import (
     is_floating,
 )
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.upper import upper
+from adjoint.tensors.upper import renewed, upper
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -143,11 +143,16 @@ def node_of(
         node.spec = result.spec() if spec is None else spec
         if plan.keep_result:
             node.holds = True
-            node.result = result.array
+            node.result = kept_result(result)
         result.node = node
         result.needs_grad = True
     mark(node, depth)
     return node
+
+
+def kept_result(result: Tensor) -> Any:
+    """What a node keeps of its own result, which must not lead back to it: the array alone."""
+    return result.array if result.layer is None else renewed(result)
 
 
 def keep_all(node: OpNode, plan: Plan, values: list[Any]) -> None:
@@ -240,7 +245,7 @@ def attach_several(node: OpNode, results: list[Tensor]) -> None:
     kept = node.op.plan(node.mask).results
     if kept:
         node.holds = True
-        node.result = [r.array if i in kept else None for i, r in enumerate(results)]
+        node.result = [kept_result(r) if i in kept else None for i, r in enumerate(results)]
     for number, result in enumerate(results):
         if is_floating(result.array):
             result.node = node
@@ -311,23 +316,33 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> Non
 MANY_STEPS: Final = 8
 
 
-def extended(steps: tuple[Any, ...], step: Any, base: Any, view: Any) -> tuple[Any, ...]:
+def extended(
+    steps: tuple[Any, ...], step: Any, base: TensorCore, view: TensorCore
+) -> tuple[Any, ...]:
     """The view operations that lead to a view of a view; many as one that reads the base's memory.
 
     So no view takes long to replay, however many it is a view of.
     """
     steps = (*steps, step)
-    if len(steps) <= MANY_STEPS or view.dtype != base.dtype:
+    if len(steps) <= MANY_STEPS or view.array.dtype != base.array.dtype or base.layer is not None:
         return steps
-    backend = backend_of(base)
+    backend = backend_of(base.array)
     if not backend.mutable:
         return steps
-    whole, part = backend.xp.memory(base), backend.xp.memory(view)
+    whole, part = backend.xp.memory(base.array), backend.xp.memory(view.array)
     if min((0, *whole.strides, *part.strides)) < 0:
         return steps
-    source = (base.shape, whole.strides, 0)
-    pattern = (view.shape, part.strides, part.start - whole.start, source)
+    source = (base.array.shape, whole.strides, 0)
+    pattern = (view.array.shape, part.strides, part.start - whole.start, source)
     return ((upper.operators.strided_view, pattern, -1),)
+
+
+def share_memory(result: Any, source: Any, backend: Backend) -> bool:
+    """Whether a result shows the memory of an argument; in a layer, if what it holds does."""
+    if result.layer is None or source.layer is None:
+        return result.layer is source.layer and backend.shares_memory(result.array, source.array)
+    pairs = zip(result.layer.below(), source.layer.below())
+    return any(share_memory(shown, whole, backend_of(shown.array)) for shown, whole in pairs)
 
 
 def link_views(
@@ -342,7 +357,7 @@ def link_views(
     source: Tensor = values[0]
     rest = tuple(values[1:])
     for number, result in enumerate(results):
-        if not backend.shares_memory(result.array, source.array):
+        if not share_memory(result, source, backend):
             continue
         if source.inference:  # no history leads to it, so none need be shared
             result.node, result.needs_grad = None, False
@@ -361,7 +376,7 @@ def link_views(
         extras.base = base
         step = (op, rest, number if several else -1)
         before = above.steps if above is not None and is_view else ()
-        extras.steps = extended(before, step, base.array, result.array)
+        extras.steps = extended(before, step, base, result)
         extras.view_version = extras.counter.value
         if settings.inference:
             extras.creation = INFERENCE_VIEW

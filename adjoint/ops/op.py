@@ -132,6 +132,14 @@ class Op(Described):
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
         return dispatch.apply(self, values)
 
+    def over_batch(self, level: Any, values: list[Any]) -> Any:
+        """A call inside vmap, of ops that compute and record by themselves."""
+        raise NotImplementedError(f"{self.name} is batched by its rule")
+
+    def pushed(self, level: Any, values: list[Any]) -> Any:
+        """A call on tensors with tangents, of ops that compute and record by themselves."""
+        raise NotImplementedError(f"{self.name} is pushed forward by its rules")
+
     def evaluated(self, values: list[Any]) -> Any:
         """The results of a call, recorded; only ops that do it by themselves have it."""
         raise NotImplementedError(f"{self.name} is computed by dispatch")
@@ -410,6 +418,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.wide = settings.pop("wide", op.wide)
     op.jvp = _optional(op, settings.pop("jvp", None))
     op.vmap = _optional(op, settings.pop("vmap", None))
+    op.batching = settings.pop("batching", op.batching)
     _read_dims(op, settings.pop("dims", 0))
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)

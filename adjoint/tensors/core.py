@@ -121,7 +121,8 @@ class TensorCore(WeakBase):
     output_number: int = 0
     gradient: "TensorCore | None" = None
     extras: Extras | None = None
-    special: bool = False  # a subclass that wants to see calls: they take the general path
+    special: bool = False  # it has a layer, or its class wants to see calls: the general path
+    layer: Any = None  # what it is inside a transform; see call.layers
     inference: bool = False
     known: Spec | None = None  # what spec() found
     cut: int = 0  # why it has no history, though it comes from a tensor that needs a gradient

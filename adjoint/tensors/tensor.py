@@ -14,7 +14,7 @@ from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
 from adjoint.tensors.core import CUT_BY_DETACH, NDARRAY, TensorCore, backend_of
 from adjoint.tensors.size import Size
-from adjoint.tensors.upper import upper
+from adjoint.tensors.upper import renewed, upper
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -97,6 +97,8 @@ class Tensor(TensorCore):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients are computed for it."""
+        if self.layer is not None and not self.needs_grad:
+            return any(tensor.requires_grad for tensor in self.layer.below())
         if self.needs_grad or self.extras is None or self.extras.base is None:
             return self.needs_grad
         return self.extras.base.needs_grad
@@ -209,6 +211,14 @@ class Tensor(TensorCore):
             self.refresh()
         return self.array
 
+    def concrete_array(self) -> Any:
+        """The array for those who read its values; a transform that has none refuses here."""
+        if self.layer is not None:
+            refusal = self.layer.value_refused()
+            if refusal is not None:
+                raise RuntimeError(refusal)
+        return self.current_array()
+
     def overwrite(self, result: Any, name: str) -> "Tensor":
         """Become the result of a call with out=self."""
         shown: Tensor = upper.sharing.overwrite(self, result, name)
@@ -216,7 +226,7 @@ class Tensor(TensorCore):
 
     def shared(self) -> "Tensor":
         """A tensor without history on the same memory, counting versions together."""
-        other = Tensor(self.array)
+        other: Tensor = renewed(self)  # type: ignore[assignment]  # as `upper.tensor` makes them
         other.rare().counter = self.counter()
         other.inference = self.inference
         return other
@@ -227,7 +237,11 @@ class Tensor(TensorCore):
         plain = self.shared()
         if self.needs_grad:
             plain.cut = CUT_BY_DETACH
-        return upper.operators.as_subclass(plain, type(self)) if self.special else plain
+        if self.layer is not None:
+            plain.layer = self.layer.detached()
+        elif self.special:
+            plain = upper.operators.as_subclass(plain, type(self))
+        return plain
 
     def detach_(self) -> "Tensor":
         """Forget how it was made; it becomes a leaf."""
@@ -244,7 +258,7 @@ class Tensor(TensorCore):
     @property
     def data(self) -> "Tensor":
         """The same memory without history; changes through it go unnoticed by autograd."""
-        return Tensor(self.current_array())
+        return Tensor(self.current_array()) if self.layer is None else self.detach()
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -492,7 +506,7 @@ class Tensor(TensorCore):
 
     def numpy_array(self) -> Any:
         """The elements as a NumPy array, whatever the backend; without a copy on the CPU."""
-        return backend_of(self.array).to_numpy(self.current_array())
+        return backend_of(self.array).to_numpy(self.concrete_array())
 
     def item(self) -> Any:
         """The one element as a Python number."""

@@ -23,6 +23,7 @@ from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.call.errors import complaint
+from adjoint.call.layers import newest
 from adjoint.call.promotion import common_backend, promoted, unwrapped
 from adjoint.call.record import extended, needs, pack_all, record, settle
 from adjoint.dtypes import can_cast, from_numpy_dtype
@@ -39,7 +40,7 @@ from adjoint.tensors.core import (
     is_floating,
 )
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.upper import Sharing, upper
+from adjoint.tensors.upper import Sharing, renewed, upper
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -65,6 +66,9 @@ def regenerate(view: Tensor, asked: bool) -> None:
     extras = view.extras
     assert extras is not None and extras.base is not None and extras.counter is not None
     base: Any = extras.base
+    if base.layer is not None and (view.layer is None or view.layer.level is not base.layer.level):
+        view.layer = replay(renewed(base), extras.steps).layer  # the base takes part since
+        view.special = True
     immutable = not backend_of(base.array).mutable
     if not asked and not is_grad_enabled():
         if immutable:
@@ -137,8 +141,12 @@ def check_inplace(
                     f"{op_name}(): unsupported operation: more than one element of the written-to "
                     "tensor refers to a single memory location; clone() it first"
                 )
-    if not recording:
-        return
+    if recording:
+        check_history(op_name, target, recorded)
+
+
+def check_history(op_name: str, target: Tensor, recorded: bool) -> None:
+    """Refuse to change a leaf, or a view that can't be made again."""
     extras = target.extras
     base = None if extras is None else extras.base
     if base is not None and extras is not None and extras.creation != DEFAULT_VIEW:
@@ -180,8 +188,12 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
         return dispatch.watched(function or op.changer, values, settings)
     tensors = dispatch.tensors_in(values)
     for tensor in tensors:
-        if tensor.special and settings.overrides:
-            return dispatch.override(op, function or op.changer, values, tensors)
+        if tensor.special:
+            top = newest(tensors)
+            if top is not None:
+                return change_in_layer(op, values, top)
+            if tensor.special and settings.overrides:
+                return dispatch.override(op, function or op.changer, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
     if op.view:
@@ -213,6 +225,49 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
     if before is None:
         settle_view(target)
     return target
+
+
+def change_in_layer(op: "Op", values: list[Any], top: Any) -> Tensor:
+    """The same inside a transform: the result is computed aside, and put where the target is.
+
+    Each level below notices the change by itself, since it is one to a tensor of its own.
+    """
+    target: Tensor = values[0]
+    name = op.name + "_"
+    recording = is_grad_enabled() and any(needs(v) for v in values)
+    if recording:
+        check_history(name, target, bool(op.inputs))
+    top.adopt(name, values)
+    before = target
+    if is_grad_enabled() and 0 in op.plan((1 << len(op.inputs)) - 1).values:
+        before = renewed_with_history(target)
+        before.layer = target.layer.copied()
+    elif recording:
+        before = renewed_with_history(target)
+    result: Tensor = dispatch.apply(op, [before, *values[1:]])
+    if isinstance(result, (tuple, list)):
+        raise RuntimeError(f"{name}(): an op with several results has no in-place form")
+    if op.view:
+        target.layer = result.layer
+        target.replace_array(result.array)
+    else:
+        check_result(name, target, result.array)
+        before_change(target)
+        top.store(target, result)
+    target.counter().bump()
+    if result.node is not None:
+        settle(rebase(target, result.node, result.output_number), current())
+    else:
+        settle_view(target)
+    return target
+
+
+def renewed_with_history(tensor: Tensor) -> Tensor:
+    """The tensor as it is now, at its place in the graph, in the same layer."""
+    now: Any = renewed(tensor)
+    now.needs_grad = tensor.needs_grad
+    now.node, now.output_number = edge_node(tensor), tensor.output_number
+    return now  # type: ignore[no-any-return]  # made by `upper.tensor`
 
 
 def settle_view(target: Tensor) -> None:
@@ -279,7 +334,7 @@ def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
     extras = target.extras
     if extras is not None and extras.base is not None:
         step = (op, tuple(rest), -1)
-        extras.steps = extended(extras.steps, step, extras.base.array, target.array)
+        extras.steps = extended(extras.steps, step, extras.base, target)
         if shown.node is not None:
             extras.view_version = counter.value
         else:
@@ -330,6 +385,21 @@ def write_result(
 
 def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
     """Put values into a tensor's memory."""
+    check_result(name, target, out)
+    if backend.mutable:
+        target.array[...] = out
+        return
+    xp = backend.xp
+    value = xp.broadcast_to(out, target.array.shape).astype(target.array.dtype)
+    extras = target.extras
+    if extras is not None and extras.base is not None:
+        base = extras.base
+        base.replace_array(scattered(base.array, extras.steps, value))
+    target.replace_array(value)
+
+
+def check_result(name: str, target: Tensor, out: Any) -> None:
+    """Refuse a result that can't be put where a tensor is, by its data type or shape."""
     kind, own = from_numpy_dtype(out.dtype), from_numpy_dtype(target.array.dtype)
     if not can_cast(kind, own):
         raise RuntimeError(
@@ -341,16 +411,6 @@ def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
                 f"{name}(): output with shape {list(target.array.shape)} doesn't match the "
                 f"broadcast shape {list(out.shape)}"
             )
-    if backend.mutable:
-        target.array[...] = out
-        return
-    xp = backend.xp
-    value = xp.broadcast_to(out, target.array.shape).astype(target.array.dtype)
-    extras = target.extras
-    if extras is not None and extras.base is not None:
-        base = extras.base
-        base.replace_array(scattered(base.array, extras.steps, value))
-    target.replace_array(value)
 
 
 def scattered(base: Any, steps: tuple[Any, ...], value: Any) -> Any:

@@ -1,0 +1,186 @@
+"""Layers: what a tensor is inside a transform, and whose turn a call is.
+
+vmap and forward mode open a level each. A tensor that takes part has a layer of that level, which
+holds tensors of the levels below: the values of a whole batch, or a primal and its tangent. A call
+is the business of the newest level among its arguments; it calls the op on the tensors below, and
+gives the results its layer. History is kept where a gradient is needed, on either side.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+from adjoint._base import mypyc_attr
+from adjoint.autograd.node import edge_node
+from adjoint.autograd.provenance import locate, trail, user_frame
+from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from adjoint.ops.op import Op
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Level:
+    """One transform under way; of two, the one opened later has the higher number."""
+
+    fades: bool = False  # when it ends, its tensors are what they were below, not escaped
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.number = len(open_levels.get()) + 1
+        self.ended = False
+        frame = user_frame(2)
+        self.code: Any = None if frame is None else frame.f_code
+        self.instruction: int = 0 if frame is None else frame.f_lasti
+
+    def lift(self, tensor: Tensor) -> Tensor:
+        """A tensor from below, as one of this level that is the same throughout."""
+        raise NotImplementedError
+
+    def opened_at(self) -> str:
+        """The line of the user's program that called the transform."""
+        source = locate(self.code, self.instruction)
+        return self.name if source is None else f"{self.name} at {source}"
+
+
+open_levels: Final[ContextVar[tuple[Level, ...]]] = ContextVar("adjoint_levels", default=())
+
+
+@contextmanager
+def opened(level: Level) -> Iterator[None]:
+    """Let a transform be under way; its tensors have no meaning afterwards."""
+    token = open_levels.set((*open_levels.get(), level))
+    try:
+        yield
+    finally:
+        open_levels.reset(token)
+        level.ended = True
+
+
+def newest_level() -> Level | None:
+    """The transform in which the calling context is; None outside all."""
+    levels = open_levels.get()
+    return levels[-1] if levels else None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Layer:
+    """What a tensor is inside one transform."""
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+        self.code: Any = None  # of the user's function that made the tensor, and where in it
+        self.instruction: int = 0
+
+    def call(self, op: "Op", values: list[Any]) -> Any:
+        """The results of a call, its arguments with this layer or below it."""
+        raise NotImplementedError
+
+    def adopt(self, name: str, values: list[Any]) -> None:
+        """Let the first argument take part, which is to be changed in place by the others."""
+        raise NotImplementedError
+
+    def store(self, target: Tensor, result: Tensor) -> None:
+        """Put a result of this level where the values of a tensor are."""
+        raise NotImplementedError
+
+    def detached(self) -> "Layer":
+        """The same layer on what it holds without history, and without what depends on others."""
+        raise NotImplementedError
+
+    def copied(self) -> "Layer":
+        """The same layer on a copy of what it holds."""
+        raise NotImplementedError
+
+    def own(self, op: "Op", values: list[Any]) -> Any:
+        """The call of an op that computes and records by itself: a Function, a custom operator."""
+        raise NotImplementedError
+
+    def below(self) -> list[Tensor]:
+        """The tensors it holds."""
+        raise NotImplementedError
+
+    def settled(self) -> Tensor:
+        """What its tensor is when the level has ended, if it fades."""
+        raise NotImplementedError
+
+    def text(self) -> str | None:
+        """Its tensor as text; None to show the values."""
+        return None
+
+    def value_refused(self) -> str | None:
+        """Why Python can't read the values of its tensor; None if it can."""
+        return None
+
+
+def with_layer(array: Any, layer: Layer) -> Tensor:
+    """A tensor in a layer; `array` says how it looks."""
+    tensor = Tensor(array)
+    tensor.layer = layer
+    tensor.special = True
+    return tensor
+
+
+def note_line(layer: Layer) -> None:
+    """Note the line of the user's program that makes a tensor, should it escape."""
+    if trail.enabled:
+        frame = user_frame(3)
+        if frame is not None:
+            layer.code = frame.f_code
+            layer.instruction = frame.f_lasti
+
+
+def newest(tensors: list[Tensor]) -> Layer | None:
+    """The layer of the newest level among tensors; None if they have none. Refuses escaped ones."""
+    top: Layer | None = None
+    for tensor in tensors:
+        layer: Layer | None = tensor.layer
+        if layer is None:
+            continue
+        if layer.level.ended:
+            if not layer.level.fades:
+                raise escaped(layer)
+            fade(tensor)
+            layer = tensor.layer
+            if layer is None:
+                continue
+        if top is None or layer.level.number > top.level.number:
+            top = layer
+    return top
+
+
+def fade(tensor: Tensor) -> None:
+    """The level of a tensor has ended: it becomes what it was below."""
+    while tensor.layer is not None and tensor.layer.level.ended:
+        below: Tensor = tensor.layer.settled()
+        tensor.layer = below.layer
+        tensor.special = below.special
+        tensor.array = below.array
+        if tensor.node is None:
+            tensor.needs_grad = below.needs_grad
+            tensor.node, tensor.output_number = edge_node(below), below.output_number
+
+
+def escaped(layer: Layer) -> RuntimeError:
+    """The error for a tensor that is used after its transform has ended."""
+    made = locate(layer.code, layer.instruction)
+    return RuntimeError(
+        f"a tensor has escaped from {layer.level.opened_at()}: it has no meaning outside. Return "
+        "it from the function that is transformed, instead of keeping it."
+        + ("" if made is None else f"\n  it was made at {made}")
+    )
+
+
+def lies_in(tensor: TensorCore, level: Level) -> bool:
+    """Whether a tensor has a layer of this very level, as its newest."""
+    layer: Layer | None = tensor.layer
+    return layer is not None and layer.level is level
+
+
+def needs_below(tensor: Any) -> bool:
+    """Whether a gradient is needed of a tensor or of one it is made of."""
+    if tensor.needs_grad:
+        return True
+    return tensor.layer is not None and any(needs_below(t) for t in tensor.layer.below())

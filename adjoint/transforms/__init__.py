@@ -1,0 +1,1 @@
+"""How calls are made inside transforms: over a batch, and with tangents."""

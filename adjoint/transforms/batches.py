@@ -1,0 +1,291 @@
+"""Calls over a batch: the layer of vmap.
+
+The tensor below holds all elements of the batch, along its first dimension. An op says how it takes
+one: by its family, by `batching=` or by a rule of its own, `vmap=` (docs/notes/vmap.md).
+"""
+
+import warnings
+from typing import Any, Final
+
+from adjoint.call import dispatch
+from adjoint.call.layers import Layer, Level, opened, with_layer
+from adjoint.call.op_node import OpNode
+from adjoint.call.promotion import promotion
+from adjoint.call.rule import ALIGN, FRONT
+from adjoint.ops.arranging.shape import expand, reshape, select, stack
+from adjoint.ops.op import Op
+from adjoint.tensors.core import NDARRAY, backend_of
+from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
+
+# What the array of a batched tensor shows to those who read it all the same: no numbers.
+_NOTHING: Final = b"\xff" * 32
+_NEITHER: Final = b"\x00" * 32
+
+
+class BatchLevel(Level):
+    """One vmap under way."""
+
+    def __init__(self, size: int, randomness: str = "error", name: str = "vmap") -> None:
+        super().__init__(name)
+        self.size = size
+        self.randomness = randomness
+
+    def lift(self, tensor: Tensor) -> Tensor:
+        """See Level."""
+        return layered(self, tensor, batched=False)
+
+
+class Batch(Layer):
+    """A tensor inside vmap: one value for each element of the batch, or one for all."""
+
+    def __init__(self, level: BatchLevel, value: Tensor, batched: bool = True) -> None:
+        super().__init__(level)
+        self.batch_level = level
+        self.value = value
+        self.batched = batched
+
+    def call(self, op: Op, values: list[Any]) -> Any:
+        """See Layer."""
+        level = self.batch_level
+        call = BatchCall(op, level, values)
+        return call.layered(call.result())
+
+    def adopt(self, name: str, values: list[Any]) -> None:
+        """See Layer: a tensor can't get a batch that it does not have."""
+        if value_at(self.batch_level, values[0])[1]:
+            return
+        if any(value_at(self.batch_level, tensor)[1] for tensor in dispatch.tensors_in(values[1:])):
+            raise RuntimeError(
+                f"vmap: {name}() can't change a tensor that is one for all elements of the batch "
+                "by values that differ from one to the next; use the form that is not in place, "
+                "or give that tensor to the transformed function with an in_dim"
+            )
+        if values[0].layer is None or values[0].layer.level is not self.batch_level:
+            raise RuntimeError(
+                f"vmap: {name}() would change a tensor from outside {self.level.opened_at()}; "
+                "clone() it first, or return the new value"
+            )
+
+    def store(self, target: Tensor, result: Tensor) -> None:
+        """See Layer."""
+        value, batched = value_at(self.batch_level, result)
+        own: Any = target.layer.value
+        own.copy_(value if batched or not target.layer.batched else value.unsqueeze(0))
+
+    def detached(self) -> Layer:
+        """See Layer."""
+        return Batch(self.batch_level, self.value.detach(), self.batched)
+
+    def copied(self) -> Layer:
+        """See Layer."""
+        value: Any = self.value
+        return Batch(self.batch_level, value.clone(), self.batched)
+
+    def own(self, op: Op, values: list[Any]) -> Any:
+        """See Layer."""
+        return op.over_batch(self.batch_level, values)
+
+    def below(self) -> list[Tensor]:
+        """See Layer."""
+        return [self.value]
+
+    def text(self) -> str | None:
+        """See Layer; as in PyTorch, but that the batch always lies in front."""
+        if not self.batched:
+            return repr(self.value)
+        return f"BatchedTensor(lvl={self.level.number}, bdim=0, value={self.value!r})"
+
+    def value_refused(self) -> str | None:
+        """See Layer."""
+        if not self.batched:
+            layer: Layer | None = self.value.layer
+            return None if layer is None else layer.value_refused()
+        return (
+            f"inside {self.level.opened_at()} the values of a batched tensor can't be read: by "
+            ".item(), by bool() in an if, or by a function whose result's shape or meaning depends "
+            "on values, such as nonzero; use where(), masks, or call it outside"
+        )
+
+
+def layered(level: BatchLevel, value: Tensor, batched: bool = True) -> Tensor:
+    """A tensor inside vmap, from the values below."""
+    return with_layer(stand_in(value.array, batched), Batch(level, value, batched))
+
+
+def stand_in(array: Any, batched: bool) -> Any:
+    """An array that looks like one element of the batch, and holds nothing worth reading."""
+    if not batched:
+        return array
+    if type(array) is not NDARRAY:
+        return backend_of(array).xp.zeros(array.shape[1:], array.dtype)
+    shape = array.shape[1:]
+    buffer = _NEITHER if array.dtype.kind == "b" else _NOTHING
+    return NDARRAY(shape, array.dtype, buffer, 0, (0,) * len(shape))
+
+
+class BatchCall(OpNode):
+    """A call with its arguments below the level: rules find them by name, as in a node."""
+
+    def __init__(self, op: Op, level: BatchLevel, values: list[Any]) -> None:
+        super().__init__(op)
+        self.level = level
+        self.logical = values
+        self.inner: list[Any] = []
+        self.flags: list[Any] = []  # whether each is batched; a list of them for a list
+        self.any_batched = False
+        for value in values:
+            if isinstance(value, (list, tuple)) and dispatch.tensors_in([value]):
+                below: Any = [self.taken(element) for element in value]
+                self.inner.append([b for b, _ in below])
+                self.flags.append([f for _, f in below])
+            else:
+                found, flag = self.taken(value)
+                self.inner.append(found)
+                self.flags.append(flag)
+
+    def taken(self, value: Any) -> tuple[Any, bool]:
+        """An argument below the level, and whether it is batched."""
+        if isinstance(value, Tensor):
+            layer = value.layer
+            if layer is not None and layer.level is self.level:
+                if layer.batched:
+                    self.any_batched = True
+                return layer.value, layer.batched
+        return value, False
+
+    def result(self) -> Any:
+        """The result below the level: one tensor, or several."""
+        op = self.op
+        if not self.any_batched:
+            return op.run(self.inner)
+        if op.vmap is not None:
+            return self.run(op.vmap, [], True, None)
+        if op.batching == ALIGN:
+            return op.run(self.aligned())
+        if op.batching == FRONT:
+            return op.run([self.in_front(i) for i in range(len(self.inner))])
+        return self.one_by_one()
+
+    def layered(self, out: Any) -> Any:
+        """The results in the layer, in the form in which the op answers them."""
+        several = isinstance(out, (tuple, list))
+        results = [
+            layered(self.level, each, self.any_batched) for each in (out if several else (out,))
+        ]
+        if not several:
+            return results[0]
+        return tuple(results) if self.op.outputs is None else self.op.outputs(*results)
+
+    # ---- what rules ask for; see OpNode ----
+
+    def value(self, parameter: int, recorded: bool) -> Any:
+        """See OpNode: an argument below the level, batched or not."""
+        return self.inner[parameter]
+
+    def shape(self, parameter: int) -> Any:
+        """See OpNode: the shape of one element."""
+        return self.logical[parameter].shape
+
+    def is_batched(self, parameter: int) -> Any:
+        """See OpNode."""
+        return self.flags[parameter]
+
+    # ---- how ops take a batch ----
+
+    def batched(self, parameter: int) -> Any:
+        """An argument with the batch in front, given to it if it has none."""
+        return batched_value(self.level, self.inner[parameter], self.flags[parameter])
+
+    def in_front(self, parameter: int) -> Any:
+        """The same for tensors; other arguments as they are."""
+        value = self.inner[parameter]
+        if isinstance(value, Tensor):
+            return self.batched(parameter)
+        if isinstance(self.flags[parameter], list):
+            flags = self.flags[parameter]
+            return [
+                batched_value(self.level, v, f) if isinstance(v, Tensor) else v
+                for v, f in zip(value, flags)
+            ]
+        return value
+
+    def aligned(self) -> list[Any]:
+        """Arguments that broadcast as they would one element at a time: of equal rank."""
+        tensors = [v for v in self.logical if isinstance(v, Tensor)]
+        rank = max([v.array.ndim for v in tensors])
+        kind: Any = None
+        if self.op.promotes and any(v.array.dtype != tensors[0].array.dtype for v in tensors):
+            kind = promotion(self.op, self.logical)  # of one element: that of a batch may differ
+        found: list[Any] = []
+        for i, value in enumerate(self.inner):
+            if isinstance(value, Tensor):
+                own = self.logical[i].array.ndim
+                if self.flags[i] and own < rank:
+                    shape = value.array.shape
+                    value = reshape(value, (shape[0], *(1,) * (rank - own), *shape[1:]))
+                if kind is not None and i in self.op.promotes and value.dtype is not kind:
+                    value = value.to(kind)
+            found.append(value)
+        return found
+
+    def one_by_one(self) -> Any:
+        """The op on each element of the batch by itself, for those that know no better."""
+        warn_of_loop(self.op)
+        rows = [self.op.run(self.element(k)) for k in range(self.level.size)]
+        if not isinstance(rows[0], (tuple, list)):
+            return stack(rows)
+        return tuple([stack(list(column)) for column in zip(*rows)])
+
+    def element(self, index: int) -> list[Any]:
+        """The arguments for one element of the batch."""
+        found: list[Any] = []
+        for value, flag in zip(self.inner, self.flags):
+            if isinstance(flag, list):
+                found.append([select(v, 0, index) if f else v for v, f in zip(value, flag)])
+            else:
+                found.append(select(value, 0, index) if flag else value)
+        return found
+
+
+def batched_value(level: BatchLevel, value: Tensor, flag: bool) -> Tensor:
+    """A tensor with the batch in front; one for all elements is shown to each."""
+    if flag:
+        return value
+    shown: Tensor = expand(value, (level.size, *value.array.shape))
+    return shown
+
+
+_looped: Final[set[str]] = set()
+
+
+def warn_of_loop(op: Op) -> None:
+    """Say once of each op that vmap calls it for each element of the batch."""
+    if op.name not in _looped:
+        _looped.add(op.name)
+        warnings.warn(
+            f"vmap calls {op.name} once for each element of the batch, which takes as long as a "
+            "loop; docs/notes/vmap.md lists these ops",
+            stacklevel=2,
+        )
+
+
+def value_at(level: Level, tensor: Any) -> tuple[Any, bool]:
+    """A tensor below a level, and whether it is batched there."""
+    if isinstance(tensor, Tensor) and tensor.layer is not None and tensor.layer.level is level:
+        return tensor.layer.value, tensor.layer.batched
+    return tensor, False
+
+
+def over_batch(function: Any, tensors: list[Tensor]) -> list[Any]:
+    """See Upper: what the function answers, tensors or None, the batch in front of each."""
+    level = BatchLevel(int(tensors[0].shape[0]), name="is_grads_batched")
+    with opened(level):
+        answers = function(*[layered(level, tensor) for tensor in tensors])
+        found = [value_at(level, answer) for answer in answers]
+        return [
+            None if value is None else batched_value(level, value, flag) for value, flag in found
+        ]
+
+
+upper.over_batch = over_batch
