@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 next_id: Final[Any] = itertools.count().__next__  # in one step, so that no two threads get the same
 
 
-class Halted(BaseException):
-    """Ends a pass on a thread of its own, because the thread that waits for it was interrupted."""
-
-
 class Halt:
     """Whether a pass on a thread of its own is to stop, and so all within it."""
 
