@@ -12,11 +12,10 @@ import logging
 from heapq import heappop, heappush
 from typing import Any, Final
 
-from adjoint.autograd.daemons import Daemon
+from adjoint.autograd.daemons import Daemon, Halted
 from adjoint.autograd.graph_task import (
     GraphTask,
     Halt,
-    Halted,
     under_way,
 )
 from adjoint.autograd.hooks import (

@@ -5,6 +5,7 @@ of registration over a snapshot, so a hook may add or remove hooks.
 """
 
 import contextlib
+import itertools
 import warnings
 import weakref
 from typing import Any, Final
@@ -74,8 +75,15 @@ class HookContext:
 
 
 class _HandleIds:
+    """Ids of hooks, each drawn in one step, so that no two threads get the same."""
+
     def __init__(self) -> None:
-        self.next = 0
+        self.draw: Any = itertools.count().__next__
+
+    def pass_over(self, id: int) -> None:
+        """Give only later ones from now on."""
+        if self.draw() <= id:
+            self.draw = itertools.count(id + 1).__next__
 
 
 _ids: Final[_HandleIds] = _HandleIds()
@@ -89,8 +97,7 @@ class RemovableHandle(WeakBase):
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
-        self.id: int = _ids.next
-        _ids.next += 1
+        self.id: int = _ids.draw()
         if extra_dict is None:
             return
         extras = extra_dict if isinstance(extra_dict, list) else [extra_dict]
@@ -110,7 +117,7 @@ class RemovableHandle(WeakBase):
         table, self.id, extras = state
         self.hooks_dict_ref = weakref.ref(HookTable() if table is None else table)
         self.extra_dict_ref = tuple(weakref.ref(HookTable() if d is None else d) for d in extras)
-        _ids.next = max(_ids.next, self.id + 1)
+        _ids.pass_over(self.id)
 
     def __enter__(self) -> "RemovableHandle":
         return self

@@ -3,6 +3,7 @@
 A node never refers to the Tensor it produced, so a graph has no cycles and is freed at once.
 """
 
+import itertools
 import weakref
 from typing import Any, Final, NamedTuple
 
@@ -72,17 +73,21 @@ class SavedItem(NamedTuple):
 
 
 class SequenceCounter:
-    """The number of the next node."""
+    """The number of the next node, in compiled code: no other thread runs between its steps."""
 
     def __init__(self) -> None:
         self.next = 0
 
 
 sequence: Final[SequenceCounter] = SequenceCounter()
+draw: Final[Any] = itertools.count().__next__  # the same where others may run
 
 
 def next_sequence_number() -> int:
     """Nodes are numbered in the order of their making."""
+    if INTERPRETED:
+        drawn: int = draw()
+        return drawn
     number = sequence.next
     sequence.next = number + 1
     return number

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint._base import mypyc_attr
-from adjoint.autograd.node import USER, Node, SavedItem, sequence
+from adjoint.autograd.node import USER, Node, SavedItem, draw, sequence
+from adjoint.autograd.provenance import INTERPRETED
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, unpack_arrays
 from adjoint.call.half_precision import half_type, wide
 from adjoint.call.rule import (
@@ -79,9 +80,13 @@ class OpNode(Node):
     packed: bool = False  # result went through hooks on saving, which look after its version
 
     def __init__(self, op: "Op") -> None:
-        number = sequence.next
-        sequence.next = number + 1
-        self.sequence_number = number  # not through super(): it would be a third of the cost
+        # Not through super(), and not by a call: each would be a third of the cost.
+        if INTERPRETED:
+            self.sequence_number = draw()
+        else:
+            number = sequence.next
+            sequence.next = number + 1
+            self.sequence_number = number
         self.op = op
 
     def name(self) -> str:

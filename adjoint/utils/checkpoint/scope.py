@@ -203,16 +203,17 @@ class checkpoint_scope(Watcher):
         if outer.hooks_refusal is not None:
             raise RuntimeError(outer.hooks_refusal)
         self.recording = Recording()
+        self._after = self.finish
         self.left = self.budget
         self.pairs = outer.saved_hooks
         values = {"saved_hooks": ((self.pack, _unpack),), "hooks_refusal": None}
         return replaced(super()._inside(outer), values)
 
-    def __exit__(self, *exc: object) -> None:
-        super().__exit__(*exc)
+    def finish(self) -> None:
+        """After the block: keep what its calls need."""
         assert self.recording is not None
         self.recording.prune()
-        self.recording, self.folder = None, None
+        self.recording, self.folder, self._after = None, None, None
         self.known = {}
 
     def call(self, op: Any, values: list[Any]) -> Any:
