@@ -60,6 +60,7 @@ class Events:
         self.fault = ""
         self.error: BaseException | None = None
         self.fired = False
+        self.dropped = False  # it came where the interpreter passes nothing on, as it says
         self.counts: collections.Counter[str] = collections.Counter()
         self.note: Callable[[], Any] | None = None
         self.notes: dict[str, list[Any]] = {}
@@ -89,7 +90,7 @@ class Events:
     def arm(self, kind: str, number: int, fault: str) -> None:
         """Wait for one event."""
         self.kind, self.left, self.fault = kind, number, fault
-        self.fired = False
+        self.fired = self.dropped = False
         self.error = made(fault)
 
     def disarm(self) -> None:
@@ -173,11 +174,22 @@ class Calls:
 
 @contextlib.contextmanager
 def handled(events: Events) -> Iterator[None]:
-    """The signal goes to the events' own handler."""
-    before = signal.signal(SIGNAL, events.handle)
+    """The signal goes to the events' own handler, and what Python drops is noted.
+
+    That is an exception in the callback of a weak reference, or where an object is finalized.
+    """
+
+    def note(dropped: Any) -> None:
+        if dropped.exc_value is not events.error or events.error is None:
+            sys.__unraisablehook__(dropped)
+        events.dropped = True
+
+    before, hook = signal.signal(SIGNAL, events.handle), sys.unraisablehook
+    sys.unraisablehook = note
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         signal.signal(SIGNAL, before)
 
 

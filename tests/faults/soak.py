@@ -209,8 +209,9 @@ class Figures:
             print(f"  {len(lines)} like: {lines[0]}")
         print(
             f"\n{self.total:,} injections in {len(self.by_graph)} graphs, {self.failed:,} failed, "
-            f"{self.complete:,} came when the pass was complete, {self.excused:,} before the first "
-            f"bytecode of an __exit__ in Python, which then restores nothing; {seconds:,.0f} s"
+            f"{self.complete:,} came when the pass was complete, {self.excused:,} where "
+            "nothing can be done: before the first bytecode of an __exit__ in Python, or in the "
+            f"callback of a weak reference, which drops it; {seconds:,.0f} s"
         )
 
     def save(self, path: Path, title: str) -> None:

@@ -40,7 +40,7 @@ class Outcome:
 
     complete: bool
     problems: list[tuple[str, str]]  # what kind of promise, and how it was broken
-    excused: bool = False  # modes that a `with` was to put back, which nothing can; see injection
+    excused: bool = False  # it came where nothing can be done about it; see injection
 
 
 def faults_of(kind: str) -> tuple[str, ...]:
@@ -195,7 +195,9 @@ class Sweep:
         came = self.attempt(kind, number, fault)
         if came is None:
             return False
-        if came:
+        if came == NOTHING and self.events.dropped:
+            outcome.excused = True
+        elif came:
             problems.append(("exception", came))
         watched = list(kit.watched)
 
@@ -218,7 +220,7 @@ class Sweep:
                 if state.is_held(lock):
                     lock.release()
 
-        if outcome.excused:
+        if changed and outcome.excused:
             context.run(self.run_clean, problems)
         else:
             self.run_clean(problems)
