@@ -187,7 +187,7 @@ def modes(kit: Kit) -> Any:
     def run() -> None:
         with kit.lib.inference_mode():
             kit.watch(x * w)
-        with kit.lib.set_grad_enabled(False):
+        with kit.lib.no_grad():  # set_grad_enabled sets the mode when called: it may stay, then
             factor = kit.watch(x + 1.0) * constant(x)
         with kit.lib.no_grad(), kit.lib.enable_grad():
             loss = (x * factor * w).sum()
