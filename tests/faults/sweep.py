@@ -103,7 +103,7 @@ class Sweep:
         grads = [state.bits(leaf.grad) for leaf in self.kit.leaves]
         return grads, [state.bits(result) for result in self.kit.results]
 
-    def count(self, kind: str) -> tuple[int, list[bool]]:
+    def count(self, kind: str) -> tuple[int, list[bool | None]]:
         """How many events of a kind a run has, and at which of them the pass was complete."""
         self.reset()
         before = self.stamps()
@@ -117,7 +117,11 @@ class Sweep:
         self.events.after()
         after = self.stamps()
         notes = self.events.notes.get(kind, [])
-        return self.events.counts[kind], [note == after and note != before for note in notes]
+        # `grad` writes nothing itself: passes within it have, and whether it is done can't be seen.
+        done = None if self.entry == "grad" else True
+        return self.events.counts[kind], [
+            done if note == after and note != before else False for note in notes
+        ]
 
     def traced(self, enter: Any = None) -> None:
         """Run, with what is called told to a tracer, by other threads too."""
@@ -142,10 +146,11 @@ class Sweep:
 
     # ---- one injection ----
 
-    def inject(self, kind: str, number: int, fault: str, complete: bool) -> Outcome | None:
+    def inject(self, kind: str, number: int, fault: str, complete: bool | None) -> Outcome | None:
         """Disturb a run and look at what is left; None if it had no such event.
 
-        `complete` says that an undisturbed pass has written its gradients before this event.
+        `complete` says that an undisturbed pass has written its gradients before this event; None,
+        that it may have.
         """
         if not self.settled:  # what the first run replaces was not counted
             self.counted(kind, number, fault, complete)
@@ -172,18 +177,21 @@ class Sweep:
         self.forget()
         return max(0, len(gc.get_objects(generation=0)) - before)
 
-    def counted(self, kind: str, number: int, fault: str, complete: bool) -> Outcome | None:
+    def counted(self, kind: str, number: int, fault: str, complete: bool | None) -> Outcome | None:
         """One injection in a context of its own; `left` is how many objects there are more."""
         outcome = Outcome(complete=False, problems=[])
+        threads = threading.active_count()
         before = len(gc.get_objects(generation=0))
         context = contextvars.copy_context()
         reached = context.run(self.disturbed, outcome, kind, number, fault, complete)
         del context
         self.left = len(gc.get_objects(generation=0)) - before
+        if threading.active_count() > threads:  # that of a device, which stays
+            self.left = 0
         return outcome if reached else None
 
     def disturbed(
-        self, outcome: Outcome, kind: str, number: int, fault: str, complete: bool
+        self, outcome: Outcome, kind: str, number: int, fault: str, complete: bool | None
     ) -> bool:
         kit = self.kit
         problems = outcome.problems
@@ -201,8 +209,8 @@ class Sweep:
             problems.append(("exception", came))
         watched = list(kit.watched)
 
-        at_will = fault in SIGNALS  # a signal may be heard when all is done
-        wrong, outcome.complete = self.gradients_wrong(grads, complete, at_will)
+        at_will = fault in SIGNALS or complete is None  # a signal may be heard when all is done
+        wrong, outcome.complete = self.gradients_wrong(grads, bool(complete), at_will)
         if wrong:
             problems.append(("grad", wrong))
         for tensor, old in zip(tensors, values):
