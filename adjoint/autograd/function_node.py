@@ -217,6 +217,7 @@ class FunctionNode(Node):
         """The tensors given to save_for_backward, each as it was; in jvp, to save_for_forward."""
         if self.pushing is not None:
             return self.pushing
+        kept = self.saved
         if self.released:
             raise freed(self.name())
         if self.spent:
@@ -224,8 +225,8 @@ class FunctionNode(Node):
                 f"{self.name()}: saved_tensors can only be accessed once, because "
                 f"{self.function.__name__} sets clear_saved_tensors_on_access"
             )
-        found = tuple(saved.unpack(self, i) for i, saved in enumerate(self.saved))
-        if self.saved and self.function.clear_saved_tensors_on_access:
+        found = tuple(saved.unpack(self, i) for i, saved in enumerate(kept))
+        if kept and self.function.clear_saved_tensors_on_access:
             self.spent, self.saved = True, ()
         return found
 
@@ -236,8 +237,8 @@ class FunctionNode(Node):
         return self.saved
 
     def release(self) -> None:
+        self.released = True  # first: another thread may be reading them
         self.saved = ()
-        self.released = True
 
     def lost_history(self, number: int, tensor: Tensor) -> Node:
         """Where the gradient of a saved intermediate would go, if anyone asked for it."""

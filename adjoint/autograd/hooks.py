@@ -10,7 +10,8 @@ import warnings
 import weakref
 from typing import Any, Final
 
-from adjoint._base import HookTable, WeakBase, mypyc_attr
+from adjoint._base import HookTable, WeakBase, exchange, moments, mypyc_attr
+from adjoint.autograd.provenance import INTERPRETED
 from adjoint.tensors.core import TensorCore, backend_of
 from adjoint.tensors.upper import upper
 
@@ -82,8 +83,9 @@ class _HandleIds:
 
     def pass_over(self, id: int) -> None:
         """Give only later ones from now on."""
-        if self.draw() <= id:
-            self.draw = itertools.count(id + 1).__next__
+        with moments.lock:
+            if self.draw() <= id:  # behind a gap: other threads may have found the old one just now
+                self.draw = itertools.count(id + 1000).__next__
 
 
 _ids: Final[_HandleIds] = _HandleIds()
@@ -168,15 +170,27 @@ def attach_region_hooks(node: Any, pairs: tuple[Any, ...]) -> None:
 def pre_table(hooks: NodeHooks) -> HookTable:
     """The table of pre-hooks, made if there is none."""
     if hooks.pre is None:
-        hooks.pre = HookTable()
-    return hooks.pre
+        made = HookTable()
+        if INTERPRETED:
+            exchange(hooks, "pre", None, made)
+        elif hooks.pre is None:  # still: memory for it may have let another thread run
+            hooks.pre = made
+    found = hooks.pre
+    assert found is not None
+    return found
 
 
 def post_table(hooks: NodeHooks) -> HookTable:
     """The table of post-hooks, made if there is none."""
     if hooks.post is None:
-        hooks.post = HookTable()
-    return hooks.post
+        made = HookTable()
+        if INTERPRETED:
+            exchange(hooks, "post", None, made)
+        elif hooks.post is None:
+            hooks.post = made
+    found = hooks.post
+    assert found is not None
+    return found
 
 
 # ---- naming ----

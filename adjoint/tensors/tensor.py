@@ -5,9 +5,10 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from adjoint._base import HookTable, mypyc_attr
+from adjoint._base import HookTable, exchange, mypyc_attr
 from adjoint.autograd.hooks import ACCUMULATE, TENSOR, RemovableHandle, register
 from adjoint.autograd.node import Node, accumulator_of, expect_dtype, gradient_spec
+from adjoint.autograd.provenance import INTERPRETED
 from adjoint.backends import lookup
 from adjoint.call.context import is_inference_mode_enabled
 from adjoint.device import device
@@ -295,16 +296,27 @@ class Tensor(TensorCore):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.node
         if node is None:
-            extras = self.rare()
-            if extras.hooks is None:
-                extras.hooks = HookTable()
-                accumulator_of(self).any_hooks().tensor[0] = extras.hooks
-            return register(extras.hooks, hook, TENSOR, name, once, context)
-        tables = node.any_hooks().tensor
-        number = self.output_number
-        if number not in tables:
-            tables[number] = HookTable()
-        return register(tables[number], hook, TENSOR, name, once, context)
+            table = self.leaf_hooks()
+        else:
+            tables = node.any_hooks().tensor
+            found = tables.get(self.output_number)
+            table = tables.setdefault(self.output_number, HookTable()) if found is None else found
+        return register(table, hook, TENSOR, name, once, context)
+
+    def leaf_hooks(self) -> HookTable:
+        """The table of a leaf's hooks, made if there is none."""
+        extras = self.rare()
+        if INTERPRETED or extras.hooks is None:  # who has made it may not have come further yet
+            accumulator = accumulator_of(self)
+            made = HookTable() if extras.hooks is None else extras.hooks
+            if INTERPRETED:
+                exchange(extras, "hooks", None, made)
+            elif extras.hooks is None:
+                extras.hooks = made
+            accumulator.take_hooks(extras)
+        found = extras.hooks
+        assert found is not None
+        return found
 
     def register_post_accumulate_grad_hook(
         self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
@@ -317,10 +329,16 @@ class Tensor(TensorCore):
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
         extras = self.rare()
-        if extras.post_accumulate is None:
-            extras.post_accumulate = HookTable()
-            accumulator_of(self).any_hooks()
+        if INTERPRETED or extras.post_accumulate is None:  # as in leaf_hooks
+            accumulator = accumulator_of(self)
+            made = HookTable() if extras.post_accumulate is None else extras.post_accumulate
+            if INTERPRETED:
+                exchange(extras, "post_accumulate", None, made)
+            elif extras.post_accumulate is None:
+                extras.post_accumulate = made
+            accumulator.take_hooks(extras)
         table = extras.post_accumulate
+        assert table is not None
         return register(table, hook, ACCUMULATE, name, once, context)
 
     def retain_grad(self) -> None:

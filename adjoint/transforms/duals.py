@@ -51,16 +51,15 @@ class DualLevel(Level):
 class Dual(Layer):
     """A tensor with a tangent; None if it has none but takes part."""
 
-    level: DualLevel
-
     def __init__(self, level: DualLevel, primal: Tensor, tangent: Tensor | None) -> None:
         super().__init__(level)
+        self.dual_level = level
         self.primal = primal
         self.tangent = tangent
 
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
-        level = self.level
+        level = self.dual_level
         primals: list[Any] = []
         tangents: list[Any] = []
         moves = False
@@ -92,38 +91,38 @@ class Dual(Layer):
         """A result at this level; if it fades, one without a tangent need not take part."""
         if tangent is not None and not is_floating(result.array):
             tangent = None
-        if tangent is None and self.level.fades:
+        if tangent is None and self.dual_level.fades:
             return result
-        return dual(self.level, result, tangent)
+        return dual(self.dual_level, result, tangent)
 
     def adopt(self, name: str, values: list[Any]) -> None:
         """See Layer; a base takes part with its view, and has a tangent as soon as that has."""
         target: Tensor = values[0]
         base: Any = None if target.extras is None else target.extras.base
         if base is not None:
-            if not at_level(base, self.level):
-                take_part(self.level, base)
+            if not at_level(base, self.dual_level):
+                take_part(self.dual_level, base)
             if base.layer.tangent is None and is_floating(base.array):
-                others = dispatch.tensors_in([tangent_at(self.level, v) for v in values[1:]])
+                others = dispatch.tensors_in([tangent_at(self.dual_level, v) for v in values[1:]])
                 base.layer.tangent = zeros_beside(base.layer.primal, others)
                 target.layer = None
-        if not at_level(target, self.level):
-            take_part(self.level, target)
+        if not at_level(target, self.dual_level):
+            take_part(self.dual_level, target)
 
     def bare(self, values: list[Any]) -> list[Any] | None:
         """See Layer."""
-        if not self.level.is_idle():
+        if not self.dual_level.is_idle():
             return None
-        return [primal_at(self.level, value) for value in values]
+        return [primal_at(self.dual_level, value) for value in values]
 
     def store(self, target: Tensor, result: Tensor) -> None:
         """See Layer."""
         layer: Dual = target.layer
         own: Any = layer.primal
-        own.copy_(primal_at(self.level, result))
+        own.copy_(primal_at(self.dual_level, result))
         if not backend_of(own.array).mutable:
             target.replace_array(own.array)
-        tangent = tangent_at(self.level, result)
+        tangent = tangent_at(self.dual_level, result)
         held: Any = layer.tangent
         if held is not None:
             held.copy_(zeros_like(held) if tangent is None else tangent)
@@ -133,8 +132,8 @@ class Dual(Layer):
     def detached(self) -> Layer | None:
         """See Layer: a tangent is history, too."""
         below = self.primal.detach()
-        if not self.level.fades:
-            return Dual(self.level, below, None)
+        if not self.dual_level.fades:
+            return Dual(self.dual_level, below, None)
         layer: Layer | None = below.layer
         return layer
 
@@ -142,11 +141,11 @@ class Dual(Layer):
         """See Layer."""
         primal: Any = self.primal
         tangent: Any = self.tangent
-        return Dual(self.level, primal.clone(), None if tangent is None else tangent.clone())
+        return Dual(self.dual_level, primal.clone(), None if tangent is None else tangent.clone())
 
     def own(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
-        return op.pushed(self.level, values)
+        return op.pushed(self.dual_level, values)
 
     def below(self) -> list[Tensor]:
         """See Layer."""
