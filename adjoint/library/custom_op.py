@@ -237,8 +237,14 @@ class CustomOpDef(Op):
         tangents = [tangent_at(level, value) for value in values]
         result, moved = through_vjp(self, primals, tangents)
         if isinstance(result, Tensor):
-            return self.recorded(values, dual(level, result, moved))
-        return self.recorded(values, tuple(dual(level, r, t) for r, t in zip(result, moved)))
+            output: Any = dual(level, result, moved)
+        else:
+            output = tuple(dual(level, r, t) for r, t in zip(result, moved))
+        level.paused = True  # the outputs have their tangents
+        try:
+            return self.recorded(values, output)
+        finally:
+            level.paused = False
 
     def differentiated(self, values: list[Any]) -> Any:
         """The results of a call on tensors that require grad."""
