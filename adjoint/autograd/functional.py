@@ -288,7 +288,8 @@ def _by_rows(outputs: Tensors, sources: Tensors, create_graph: bool, strict: boo
 def _basis(tensor: Any) -> Any:
     """The unit vectors of the space of a tensor's elements, one after the other."""
     count = tensor.numel()
-    return eye(count, dtype=tensor.dtype, device=tensor.device).reshape((count, *tensor.shape))
+    whole: Any = eye(count, dtype=tensor.dtype, device=tensor.device)
+    return whole.reshape((count, *tensor.shape))
 
 
 def _rows_at_once(outputs: Tensors, sources: Tensors, create_graph: bool) -> Any:
