@@ -20,8 +20,14 @@ ALL_GRADS: Final = -1  # the number of GRAD for a rule that wants the gradients 
 
 # How an op takes a batch, unless a rule of its own says so.
 ALIGN: Final = "align"  # batches in front, ranks made equal: the op does not look at dimensions
+LEAD: Final = "lead"  # the first tensor gets the batch in front, the others broadcast to it
 FRONT: Final = "front"  # every tensor gets the batch in front; the op leaves those dimensions alone
+FOLD: Final = "fold"  # the batch joins the first dimension of every tensor, and of the results
 LOOP: Final = "loop"  # one element of the batch at a time
+
+# What the numbers that an op draws by chance depend on, besides the generator.
+ON_FORM: Final = "form"  # on the shape and data type of its first argument
+ON_VALUES: Final = "values"  # on the elements of its arguments
 
 # The forms that most rules have: of the gradient and what is named here.
 OF_GRAD: Final = 0

@@ -11,8 +11,8 @@ from adjoint.call import dispatch
 from adjoint.call.layers import Layer, Level, with_layer
 from adjoint.call.op_node import OpNode
 from adjoint.call.promotion import promotion
-from adjoint.call.rule import ALIGN, FRONT
-from adjoint.ops.arranging.shape import expand, reshape, select, stack
+from adjoint.call.rule import ALIGN, FOLD, FRONT, LEAD
+from adjoint.ops.arranging.shape import expand, movedim, reshape, select, stack
 from adjoint.ops.op import Op
 from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import Tensor
@@ -157,6 +157,11 @@ class BatchCall(OpNode):
             return self.run(op.vmap, [], True, None)
         if op.batching == ALIGN:
             return op.run(self.aligned())
+        if op.batching == LEAD:
+            self.give_first()
+            return op.run(self.aligned())
+        if op.batching == FOLD:
+            return self.folded()
         if op.batching == FRONT:
             return op.run([self.in_front(i) for i in range(len(self.inner))])
         return self.one_by_one()
@@ -223,6 +228,25 @@ class BatchCall(OpNode):
             found.append(value)
         return found
 
+    def give_first(self) -> None:
+        """Let the first tensor have the batch."""
+        for i, value in enumerate(self.inner):
+            if isinstance(value, Tensor):
+                self.inner[i], self.flags[i] = self.batched(i), True
+                return
+
+    def folded(self) -> Any:
+        """The op on all elements side by side along one dimension, its results taken apart."""
+        folds, size = self.op.folds, self.level.size
+        given: list[Any] = []
+        for name, i in self.op.index_of.items():
+            value = self.in_front(i)
+            given.append(joined(value, folds.get(name, 0)) if isinstance(value, Tensor) else value)
+        out, dim = self.op.run(given), folds.get("result", 0)
+        if isinstance(out, (tuple, list)):
+            return tuple([parted(each, size, dim) for each in out])
+        return parted(out, size, dim)
+
     def one_by_one(self) -> Any:
         """The op on each element of the batch by itself, for those that know no better."""
         warn_of_loop(self.op)
@@ -248,6 +272,20 @@ def batched_value(level: BatchLevel, value: Tensor, flag: bool) -> Tensor:
         return value
     shown: Tensor = expand(value, (level.size, *value.array.shape))
     return shown
+
+
+def joined(value: Any, dim: int) -> Any:
+    """A batch, which is in front, as a part of the dimension that is numbered so behind it."""
+    moved = movedim(value, 0, dim) if dim else value
+    shape = moved.shape
+    return reshape(moved, (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2 :]))
+
+
+def parted(value: Any, size: int, dim: int) -> Any:
+    """The reverse of joined."""
+    shape = value.shape
+    whole = reshape(value, (*shape[:dim], size, shape[dim] // max(size, 1), *shape[dim + 1 :]))
+    return movedim(whole, dim, 0) if dim else whole
 
 
 _looped: Final[set[str]] = set()
