@@ -50,7 +50,7 @@ LAYERS = [
     ["autograd", "fft", "func", "library", "linalg", "tensors.methods"],
     ["return_types", "settings", "special", "version"],
     ["amp", "autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
-    ["distributions"],
+    ["distributions", "functorch"],
     ["saving"],
     [
         "compat.absent_devices",

@@ -65,13 +65,13 @@ class Path(Calls):
         """An op called with one argument."""
         if isinstance(a, Tensor):
             settings = current()
-            if settings.plain and op.lane == UNARY and not a.special:
+            if settings.plain and op.lane == UNARY:
                 if a.extras is not None:
                     a.refresh()
                 spec = a.known
                 if spec is None:
                     spec = a.spec()
-                if spec.short:
+                if spec.short and not a.special:
                     return finished(op, settings, op.direct(a.array), a, None, spec, None)
         elif type(a) is NDARRAY and op.lane == UNARY:
             return op.direct(a)
@@ -257,13 +257,13 @@ def apply(op: "Op", values: list[Any]) -> Any:
         return watched(op, values, settings)
     backend: Backend = NUMPY_BACKEND
     for tensor in tensors:
+        if tensor.extras is not None:
+            tensor.refresh()
         if tensor.special:
             if has_layer(tensors):
                 return through_layers(op, values, tensors, settings)
             if settings.overrides and not op.transparent:
                 return override(op, op, values, tensors)
-        if tensor.extras is not None:
-            tensor.refresh()
         if type(tensor.array) is not NDARRAY and op.lane != OWN:
             backend = common_backend(op, tensors)
     if op.lane == OWN:

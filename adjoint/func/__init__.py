@@ -1,6 +1,11 @@
 """Transformations of functions, and modules as functions of their parameters."""
 
 from adjoint.func.batching import vmap as vmap
+from adjoint.func.effects import (
+    debug_unwrap as debug_unwrap,
+    functionalize as functionalize,
+    replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
+)
 from adjoint.func.forward import (
     hessian as hessian,
     jacfwd as jacfwd,

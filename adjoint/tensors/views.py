@@ -66,6 +66,9 @@ def regenerate(view: Tensor, asked: bool) -> None:
     extras = view.extras
     assert extras is not None and extras.base is not None and extras.counter is not None
     base: Any = extras.base
+    if base.layer is not None and (view.layer is None or view.layer.level is not base.layer.level):
+        view.layer = replay(renewed(base), extras.steps).layer  # the base takes part since
+        view.special = True
     immutable = not backend_of(base.array).mutable
     if not asked and not is_grad_enabled():
         if immutable:

@@ -8,7 +8,7 @@ import warnings
 from typing import Any, Final
 
 from adjoint.call import dispatch
-from adjoint.call.layers import Layer, Level, with_layer
+from adjoint.call.layers import Layer, Level, opened, with_layer
 from adjoint.call.op_node import OpNode
 from adjoint.call.promotion import promotion
 from adjoint.call.rule import ALIGN, FOLD, FRONT, LEAD
@@ -16,6 +16,7 @@ from adjoint.ops.arranging.shape import expand, movedim, reshape, select, stack
 from adjoint.ops.op import Op
 from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 # What the array of a batched tensor shows to those who read it all the same: no numbers.
 _NOTHING: Final = b"\xff" * 32
@@ -307,3 +308,17 @@ def value_at(level: Level, tensor: Any) -> tuple[Any, bool]:
     if isinstance(tensor, Tensor) and tensor.layer is not None and tensor.layer.level is level:
         return tensor.layer.value, tensor.layer.batched
     return tensor, False
+
+
+def over_batch(function: Any, tensors: list[Tensor]) -> list[Any]:
+    """See Upper: what the function answers, tensors or None, the batch in front of each."""
+    level = BatchLevel(int(tensors[0].shape[0]), name="is_grads_batched")
+    with opened(level):
+        answers = function(*[layered(level, tensor) for tensor in tensors])
+        found = [value_at(level, answer) for answer in answers]
+        return [
+            None if value is None else batched_value(level, value, flag) for value, flag in found
+        ]
+
+
+upper.over_batch = over_batch
