@@ -25,10 +25,6 @@ FRONT: Final = "front"  # every tensor gets the batch in front; the op leaves th
 FOLD: Final = "fold"  # the batch joins the first dimension of every tensor, and of the results
 LOOP: Final = "loop"  # one element of the batch at a time
 
-# What the numbers that an op draws by chance depend on, besides the generator.
-ON_FORM: Final = "form"  # on the shape and data type of its first argument
-ON_VALUES: Final = "values"  # on the elements of its arguments
-
 # The forms that most rules have: of the gradient and what is named here.
 OF_GRAD: Final = 0
 OF_RESULT: Final = 1

@@ -8,7 +8,7 @@ import warnings
 from typing import Any, Final
 
 from adjoint.call import dispatch
-from adjoint.call.layers import Layer, Level, opened, with_layer
+from adjoint.call.layers import Below, Layer, Level, opened, with_layer
 from adjoint.call.op_node import OpNode
 from adjoint.call.promotion import promotion
 from adjoint.call.rule import ALIGN, FOLD, FRONT, LEAD
@@ -26,6 +26,8 @@ _NEITHER: Final = b"\x00" * 32
 class BatchLevel(Level):
     """One vmap under way."""
 
+    samples_apart = True
+
     def __init__(self, size: int, randomness: str = "error", name: str = "vmap") -> None:
         super().__init__(name)
         self.size = size
@@ -34,6 +36,29 @@ class BatchLevel(Level):
     def lift(self, tensor: Tensor) -> Tensor:
         """See Level."""
         return layered(self, tensor, batched=False)
+
+    def holding(self, value: Tensor) -> Tensor:
+        """See Level."""
+        return layered(self, value)
+
+    def samples(self, name: str) -> int:
+        """See Level."""
+        if self.randomness == "error":
+            raise RuntimeError(
+                f"vmap: {name}() was called, a random operation while in randomness error mode; "
+                f"give {self.opened_at()} randomness='different', so that each element of the "
+                "batch draws for itself, or randomness='same', so that all have one sample"
+            )
+        return self.size if self.randomness == "different" else 0
+
+    def check_draw_in_place(self, name: str, target: Tensor) -> None:
+        """See Level."""
+        if self.samples(name) and not value_at(self, target)[1]:
+            raise RuntimeError(
+                f"vmap: {name}() would need different inplace randomness on an unbatched tensor, "
+                "which has no room for a sample of each element; make it by empty_like() of a "
+                "batched one, or use a function that returns a new tensor"
+            )
 
 
 class Batch(Layer):
@@ -90,6 +115,12 @@ class Batch(Layer):
     def below(self) -> list[Tensor]:
         """See Layer."""
         return [self.value]
+
+    def imitated(self, make: Any) -> Tensor:
+        """See Layer."""
+        if not self.batched:
+            return make(self.value, ())  # type: ignore[no-any-return]  # a factory makes Tensors
+        return layered(self.level, make(self.value, (self.level.size,)))
 
     def value_refused(self) -> str | None:
         """See Layer."""
@@ -151,9 +182,34 @@ class BatchCall(OpNode):
 
     def result(self) -> Any:
         """The result below the level: one tensor, or several."""
+        if self.op.draws:
+            with Below(self.level.number):
+                return self.drawn()
+        return self.op.run(self.inner) if not self.any_batched else self.taken_at_once()
+
+    def drawn(self) -> Any:
+        """A sample for each element of the batch, or one for all, as the level says."""
         op = self.op
-        if not self.any_batched:
-            return op.run(self.inner)
+        if self.level.samples(op.draws):
+            self.give_first()
+            self.any_batched = True
+            return self.taken_at_once()
+        if self.any_batched:
+            first = next(i for i, value in enumerate(self.inner) if isinstance(value, Tensor))
+            others = dispatch.tensors_in(self.logical[first + 1 :])
+            if not op.draws_by_form or any(value_at(self.level, t)[1] for t in others):
+                raise RuntimeError(
+                    f"Vmap does not currently support same randomness with a batched tensor input: "
+                    f"{op.draws}() draws by probabilities that differ from one element to the "
+                    "next; use randomness='different'"
+                )
+            self.inner[first] = select(self.inner[first], 0, 0)
+            self.any_batched = False
+        return op.run(self.inner)
+
+    def taken_at_once(self) -> Any:
+        """The result of a call with a batch, as the op says how."""
+        op = self.op
         if op.vmap is not None:
             return self.run(op.vmap, [], True, None)
         if op.batching == ALIGN:

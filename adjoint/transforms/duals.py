@@ -93,6 +93,10 @@ class Dual(Layer):
         """See Layer."""
         return [self.primal] if self.tangent is None else [self.primal, self.tangent]
 
+    def imitated(self, make: Any) -> Tensor:
+        """See Layer."""
+        return make(self.primal, ())  # type: ignore[no-any-return]  # a factory makes Tensors
+
     def settled(self) -> Tensor:
         """See Layer."""
         return self.primal
