@@ -17,6 +17,7 @@ COMPILED = [
     "adjoint/autograd/node.py",
     "adjoint/autograd/saved_tensors.py",
     "adjoint/autograd/graph_task.py",
+    "adjoint/autograd/early_writes.py",
     "adjoint/autograd/leaves.py",
     "adjoint/autograd/engine.py",
     "adjoint/autograd/entry_points.py",

@@ -27,6 +27,8 @@ LAYERS = [
     ["autograd.hooks", "autograd.intermediates"],
     ["autograd.node", "autograd.saved_tensors"],
     [
+        "autograd.daemons",
+        "autograd.early_writes",
         "autograd.engine",
         "autograd.graph_task",
         "autograd.leaves",

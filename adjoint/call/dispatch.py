@@ -301,8 +301,8 @@ def as_given(op: "Op", arrays: list[Any], given: list[Any]) -> list[Any]:
 
 def watched(op: Any, values: list[Any], settings: Settings) -> Any:
     """Let the innermost watcher make the call, by `op.run`; the others see it then."""
-    set_current(without_innermost_watcher(settings))
     try:
+        set_current(without_innermost_watcher(settings))
         return settings.watchers[-1](op, values)
     finally:
         set_current(settings)

@@ -150,6 +150,10 @@ class Layer:
         """
         raise NotImplementedError
 
+    def text(self) -> str | None:
+        """Its tensor as text; None to show the values."""
+        return None
+
     def value_refused(self) -> str | None:
         """Why Python can't read the values of its tensor; None if it can."""
         return None

@@ -188,7 +188,7 @@ def _in_layer(input: Tensor, options: dict[str, Any], make: Callable[..., Tensor
 
 def _like(name: str, input: Tensor, options: dict[str, Any], value: Any) -> Tensor:
     """A number, or nothing, everywhere, in the order in memory of another tensor."""
-    if input.layer is not None:
+    if isinstance(input, Tensor) and input.layer is not None:
         return _in_layer(input, options, lambda below, _: _like(name, below, dict(options), value))
     asked = _imitating(name, input, options)
     kind = asked.kind()

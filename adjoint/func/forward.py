@@ -13,6 +13,7 @@ from adjoint.func.reverse import (
     chosen,
     jacrev,
     recording,
+    refuse_complex,
     tensors_of,
     with_aux,
 )
@@ -65,10 +66,10 @@ def jvp(
                     f"jvp(f, primals, tangents, strict=True): The output of f at index {i} is "
                     "independent of the inputs. This is not allowed with strict=True."
                 )
-            below = primal_at(level, output)
-            found.append(zeros_like(below.detach()) if tangent is None else tangent)
+            found.append(tangent)
         values = [primal_at(level, output) for output in outputs]
         aux = tree_map(lambda leaf: primal_at(level, leaf), aux)
+    found = [zeros_like(v.detach()) if t is None else t for v, t in zip(values, found)]
     pair = tree_unflatten(values, form), tree_unflatten(found, form)
     return (*pair, aux) if has_aux else pair
 
@@ -117,6 +118,7 @@ def jacfwd(
         numbers = chosen(argnums, args, "jacfwd")
         inputs, spec = tree_flatten([args[n] for n in numbers])
         check_directions(inputs, inputs)
+        refuse_complex(inputs, "jacfwd", "inputs")
         basis, sizes = basis_of(inputs)
         total = sum(sizes)
         step = total if chunk_size is None else chunk_size
@@ -141,6 +143,7 @@ def jacfwd(
                 answers = jvp(partial, at, moved, has_aux=has_aux)
                 outputs, form = tree_flatten(answers[1])
                 columns: list[Any] = []
+                refuse_complex(outputs, "jacfwd", "outputs")
                 for output in outputs:
                     value, batched = value_at(level, output)
                     columns.append(value if batched else value.expand(level.size, *value.shape))

@@ -72,11 +72,6 @@ class Differentiated:
                 f"{type(value).__name__} as input {i}; pass numbers as arguments that argnums "
                 "leaves out"
             )
-        if self.name == "jacrev" and value.dtype.is_complex:
-            raise RuntimeError(
-                f"jacrev: Expected all inputs to be real but received complex tensor at input {i}; "
-                "take the real and imaginary parts apart"
-            )
         if not (value.dtype.is_floating_point or value.dtype.is_complex):
             raise RuntimeError(
                 f"{self.name}: input {i} is {value.dtype.name}, and only Tensors of floating point "
@@ -294,15 +289,19 @@ def check_cotangents(outputs: list[Tensor], given: list[Any]) -> None:
             )
 
 
-def basis_of(tensors: list[Tensor]) -> tuple[Tensor, list[int]]:
-    """The unit vectors of the space of all elements, as rows, and how many are of each tensor."""
-    sizes = [int(tensor.array.size) for tensor in tensors]
+def refuse_complex(tensors: list[Any], name: str, what: str) -> None:
+    """A Jacobian is one of real numbers."""
     for i, tensor in enumerate(tensors):
         if tensor.dtype.is_complex:
             raise RuntimeError(
-                f"a Jacobian: Expected all outputs to be real but received complex tensor {i}; "
-                "use view_as_real, or take its real and imaginary parts apart"
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened "
+                f"input idx: {i}; take its real and imaginary parts apart"
             )
+
+
+def basis_of(tensors: list[Tensor]) -> tuple[Tensor, list[int]]:
+    """The unit vectors of the space of all elements, as rows, and how many are of each tensor."""
+    sizes = [int(tensor.array.size) for tensor in tensors]
     kind = tensors[0].dtype
     return eye(sum(sizes), dtype=kind, device=tensors[0].device), sizes
 
@@ -327,6 +326,7 @@ def jacrev(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         numbers = chosen(argnums, args, "jacrev")
         work = Differentiated("jacrev", [args[n] for n in numbers])
+        refuse_complex(list(work.leaves), "jacrev", "inputs")
         given = list(args)
         for number, value in zip(numbers, work.inputs()):
             given[number] = value
@@ -335,6 +335,7 @@ def jacrev(
             if has_aux:
                 answer, aux = with_aux(answer, "jacrev")
         outputs, spec = tensors_of(answer, "vjp in jacrev", func)
+        refuse_complex(list(outputs), "jacrev", "outputs")
         rows = rows_of(work, outputs, chunk_size)
         single = isinstance(argnums, int)
         blocks = [arranged(work.spec, found, single) for found in rows]

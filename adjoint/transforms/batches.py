@@ -64,30 +64,29 @@ class BatchLevel(Level):
 class Batch(Layer):
     """A tensor inside vmap: one value for each element of the batch, or one for all."""
 
-    level: BatchLevel
-
     def __init__(self, level: BatchLevel, value: Tensor, batched: bool = True) -> None:
         super().__init__(level)
+        self.batch_level = level
         self.value = value
         self.batched = batched
 
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
-        level = self.level
+        level = self.batch_level
         call = BatchCall(op, level, values)
         return call.layered(call.result())
 
     def adopt(self, name: str, values: list[Any]) -> None:
         """See Layer: a tensor can't get a batch that it does not have."""
-        if value_at(self.level, values[0])[1]:
+        if value_at(self.batch_level, values[0])[1]:
             return
-        if any(value_at(self.level, tensor)[1] for tensor in dispatch.tensors_in(values[1:])):
+        if any(value_at(self.batch_level, tensor)[1] for tensor in dispatch.tensors_in(values[1:])):
             raise RuntimeError(
                 f"vmap: {name}() can't change a tensor that is one for all elements of the batch "
                 "by values that differ from one to the next; use the form that is not in place, "
                 "or give that tensor to the transformed function with an in_dim"
             )
-        if values[0].layer is None or values[0].layer.level is not self.level:
+        if values[0].layer is None or values[0].layer.level is not self.batch_level:
             raise RuntimeError(
                 f"vmap: {name}() would change a tensor from outside {self.level.opened_at()}; "
                 "clone() it first, or return the new value"
@@ -95,22 +94,22 @@ class Batch(Layer):
 
     def store(self, target: Tensor, result: Tensor) -> None:
         """See Layer."""
-        value, batched = value_at(self.level, result)
+        value, batched = value_at(self.batch_level, result)
         own: Any = target.layer.value
         own.copy_(value if batched or not target.layer.batched else value.unsqueeze(0))
 
     def detached(self) -> Layer:
         """See Layer."""
-        return Batch(self.level, self.value.detach(), self.batched)
+        return Batch(self.batch_level, self.value.detach(), self.batched)
 
     def copied(self) -> Layer:
         """See Layer."""
         value: Any = self.value
-        return Batch(self.level, value.clone(), self.batched)
+        return Batch(self.batch_level, value.clone(), self.batched)
 
     def own(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
-        return op.over_batch(self.level, values)
+        return op.over_batch(self.batch_level, values)
 
     def below(self) -> list[Tensor]:
         """See Layer."""
@@ -121,6 +120,12 @@ class Batch(Layer):
         if not self.batched:
             return make(self.value, ())  # type: ignore[no-any-return]  # a factory makes Tensors
         return layered(self.level, make(self.value, (self.level.size,)))
+
+    def text(self) -> str | None:
+        """See Layer; as in PyTorch, but that the batch always lies in front."""
+        if not self.batched:
+            return repr(self.value)
+        return f"BatchedTensor(lvl={self.level.number}, bdim=0, value={self.value!r})"
 
     def value_refused(self) -> str | None:
         """See Layer."""
