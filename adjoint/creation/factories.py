@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.layers import open_levels
+from adjoint.call.layers import Below, open_levels
 from adjoint.creation.from_data import array_of, fitted, is_row, number
 from adjoint.creation.options import Options, finished, shape_of, sizes_of
 from adjoint.device import CPU, device as as_device, get_default_device
@@ -332,7 +332,8 @@ def _drawn(asked: Options, shape: tuple[int, ...], draw: Callable[[tuple[int, ..
             f"{asked.name}(): out= can't be used inside vmap; use what the function returns"
         )
     needs, asked.requires_grad = asked.requires_grad, False
-    made = asked.made(draw((*[level.samples(asked.name) for level in apart], *shape)))
+    with Below(1):
+        made = asked.made(draw((*[level.samples(asked.name) for level in apart], *shape)))
     for level in apart:
         made = level.holding(made)
     return made.requires_grad_() if needs else made

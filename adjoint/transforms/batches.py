@@ -119,7 +119,9 @@ class Batch(Layer):
         """See Layer."""
         if not self.batched:
             return make(self.value, ())  # type: ignore[no-any-return]  # a factory makes Tensors
-        return layered(self.level, make(self.value, (self.level.size,)))
+        with Below(self.level.number):
+            made = make(self.value, (self.batch_level.size,))
+        return layered(self.batch_level, made)
 
     def text(self) -> str | None:
         """See Layer; as in PyTorch, but that the batch always lies in front."""
@@ -216,7 +218,8 @@ class BatchCall(OpNode):
         """The result of a call with a batch, as the op says how."""
         op = self.op
         if op.vmap is not None:
-            return self.run(op.vmap, [], True, None)
+            with Below(self.level.number):  # what the rule makes itself has no batch
+                return self.run(op.vmap, [], True, None)
         if op.batching == ALIGN:
             return op.run(self.aligned())
         if op.batching == LEAD:
