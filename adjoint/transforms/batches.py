@@ -69,6 +69,7 @@ class Batch(Layer):
         self.batch_level = level
         self.value = value
         self.batched = batched
+        self.given_dim = 0  # where the batch lay before vmap put it in front
 
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
@@ -141,9 +142,13 @@ class Batch(Layer):
         )
 
 
-def layered(level: BatchLevel, value: Tensor, batched: bool = True) -> Tensor:
+def layered(
+    level: BatchLevel, value: Tensor, batched: bool = True, given_dim: int = 0
+) -> Tensor:
     """A tensor inside vmap, from the values below."""
-    return with_layer(stand_in(value.array, batched), Batch(level, value, batched))
+    layer = Batch(level, value, batched)
+    layer.given_dim = given_dim
+    return with_layer(stand_in(value.array, batched), layer)
 
 
 def stand_in(array: Any, batched: bool) -> Any:
