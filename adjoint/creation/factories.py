@@ -324,13 +324,15 @@ def _continuous(asked: Options) -> Any:
 
 def _drawn(asked: Options, shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Any]) -> Any:
     """The answer of a random factory: inside vmap a sample for each element, if that is asked."""
-    apart = [level for level in open_levels.get() if level.samples(asked.name)]
+    levels = [level for level in open_levels.get() if level.samples_apart]
+    apart = [level for level in levels if level.samples(asked.name)]
+    if levels and asked.out is not None:
+        raise RuntimeError(
+            f"{asked.name}(): calling out variants of random functions is refused inside vmap; use "
+            "what the function returns"
+        )
     if not apart:
         return asked.made(draw(shape))
-    if asked.out is not None:
-        raise RuntimeError(
-            f"{asked.name}(): out= can't be used inside vmap; use what the function returns"
-        )
     needs, asked.requires_grad = asked.requires_grad, False
     with Below(1):
         made = asked.made(draw((*[level.samples(asked.name) for level in apart], *shape)))

@@ -45,7 +45,7 @@ class BatchLevel(Level):
         """See Level."""
         if self.randomness == "error":
             raise RuntimeError(
-                f"vmap: {name}() was called, a random operation while in randomness error mode; "
+                f"vmap: {name}(): called random operation while in randomness error mode; "
                 f"give {self.opened_at()} randomness='different', so that each element of the "
                 "batch draws for itself, or randomness='same', so that all have one sample"
             )
