@@ -21,6 +21,7 @@ ALL_GRADS: Final = -1  # the number of GRAD for a rule that wants the gradients 
 # How an op takes a batch, unless a rule of its own says so.
 ALIGN: Final = "align"  # batches in front, ranks made equal: the op does not look at dimensions
 FRONT: Final = "front"  # every tensor gets the batch in front; the op leaves those dimensions alone
+MATRICES: Final = "matrices"  # as ALIGN, of what looks at its last two dimensions
 LOOP: Final = "loop"  # one element of the batch at a time
 
 # The forms that most rules have: of the gradient and what is named here.
