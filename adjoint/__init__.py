@@ -148,6 +148,7 @@ from adjoint.tensors import methods as _methods  # noqa: F401  # gives Tensor it
 from adjoint import random as random
 from adjoint import signal as signal
 from adjoint import special as special
+from adjoint.transforms import batches as _batches  # noqa: F401  # autograd.grad finds it
 from adjoint.version import __compiled__ as __compiled__
 from adjoint.version import __version__ as __version__
 
@@ -157,6 +158,7 @@ _LATER = (
     "compat",
     "distributions",
     "func",
+    "functorch",
     "library",
     "nn",
     "optim",
@@ -173,6 +175,7 @@ _HOMES = {
     "explain": "autograd.explaining",
     "load": "saving.serialization",
     "save": "saving.serialization",
+    "vmap": "func.batching",
 }
 
 if TYPE_CHECKING:
@@ -180,6 +183,7 @@ if TYPE_CHECKING:
     from adjoint import compat as compat
     from adjoint import distributions as distributions
     from adjoint import func as func
+    from adjoint import functorch as functorch
     from adjoint import library as library
     from adjoint import nn as nn
     from adjoint import optim as optim
@@ -194,6 +198,7 @@ if TYPE_CHECKING:
     )
     from adjoint.amp.grad_scaler import GradScaler as GradScaler
     from adjoint.autograd.explaining import explain as explain
+    from adjoint.func.batching import vmap as vmap
     from adjoint.saving.serialization import load as load, save as save
 
 

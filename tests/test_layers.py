@@ -27,6 +27,8 @@ LAYERS = [
     ["autograd.hooks", "autograd.intermediates"],
     ["autograd.node", "autograd.saved_tensors"],
     [
+        "autograd.daemons",
+        "autograd.early_writes",
         "autograd.engine",
         "autograd.graph_task",
         "autograd.leaves",
@@ -50,7 +52,7 @@ LAYERS = [
     ["autograd", "fft", "func", "library", "linalg", "tensors.methods"],
     ["return_types", "settings", "special", "version"],
     ["amp", "autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
-    ["distributions"],
+    ["distributions", "functorch"],
     ["saving"],
     [
         "compat.absent_devices",

@@ -9,12 +9,12 @@ its arguments, where PyTorch would compute it in float32, and mv is a product li
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 from adjoint import dtypes
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.backends import is_available
-from adjoint.call.context import change, current
+from adjoint.call.context import Scope, Settings, current, replaced
 from adjoint.call.dispatch import tensors_in
 from adjoint.device import device
 from adjoint.dtypes import dtype as Dtype  # noqa: N812  # autocast's own parameter is called dtype
@@ -84,7 +84,7 @@ def _caster(device_type: str) -> _Caster | None:
     return None
 
 
-class autocast(ContextDecorator):
+class autocast(ContextDecorator, Scope):
     """Inside, products of tensors on a kind of device run in a narrower type."""
 
     def __init__(
@@ -108,21 +108,20 @@ class autocast(ContextDecorator):
             warnings.warn(f"autocast: {what}", stacklevel=2)
             enabled = False
         self._enabled = enabled
-        self.outer: list[tuple[Any, ...]] = []
 
     def clone(self) -> Any:
         """See ContextDecorator."""
         return autocast(self.device, self.fast_dtype, self._enabled)
 
-    def __enter__(self) -> Self:
-        others = current().watchers
-        kept = tuple(watcher for watcher in others if watcher is not _caster(self.device))
-        casters = (_Caster(self.device, self.fast_dtype),) if self._enabled else ()
-        self.outer.append(change(watchers=(*kept, *casters)).watchers)
-        return self
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("watchers",)
 
-    def __exit__(self, *exc: object) -> None:
-        change(watchers=self.outer.pop())
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        kept = tuple(w for w in outer.watchers if w is not _caster(self.device))
+        casters = (_Caster(self.device, self.fast_dtype),) if self._enabled else ()
+        return replaced(outer, {"watchers": (*kept, *casters)})
 
 
 # ---- asking and setting ----

@@ -12,7 +12,7 @@ from typing import Any
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import current_task
 from adjoint.backends import quiet
-from adjoint.call.context import change, current
+from adjoint.call.context import Scope, Settings, current, replaced, set_current
 from adjoint.call.errors import described
 from adjoint.call.promotion import unwrapped
 from adjoint.dtypes import FLOAT, category_of
@@ -116,7 +116,14 @@ class _ForwardCheck:
         return result
 
 
-class set_detect_anomaly(ContextDecorator):
+def _watching(outer: Settings, anomaly: Anomaly | None, forward: bool) -> dict[str, Any]:
+    """What anomaly mode changes of the settings; without an anomaly it is switched off."""
+    others = tuple(w for w in outer.watchers if not isinstance(w, _ForwardCheck))
+    watchers = (*others, _ForwardCheck(anomaly)) if anomaly is not None and forward else others
+    return {"anomaly": anomaly, "watchers": watchers}
+
+
+class set_detect_anomaly(ContextDecorator, Scope):
     """Anomaly mode on or off: called, it sets the mode; in a `with`, it also restores it.
 
     A failed backward then warns with the traceback of the forward call that is at fault. With
@@ -134,26 +141,35 @@ class set_detect_anomaly(ContextDecorator):
         forward: bool = False,
     ) -> None:
         self.settings = (mode, check_nan, check_inf, limit, forward)
-        self.before = (current().anomaly, current().watchers)
-        others = tuple(w for w in self.before[1] if not isinstance(w, _ForwardCheck))
+        self._early = True
+        self.before = current()
         anomaly = Anomaly(check_nan, check_inf, limit) if mode else None
-        watchers = (*others, _ForwardCheck(anomaly)) if anomaly and forward else others
-        change(anomaly=anomaly, watchers=watchers)
+        self.values = _watching(self.before, anomaly, forward)
+        try:
+            set_current(replaced(self.before, dict(self.values)))
+        except BaseException:
+            set_current(self.before)
+            raise
 
     def clone(self) -> "set_detect_anomaly":
         """See ContextDecorator."""
         mode, check_nan, check_inf, limit, forward = self.settings
         return type(self)(mode, check_nan, check_inf=check_inf, limit=limit, forward=forward)
 
-    def __enter__(self) -> None:
-        pass
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("anomaly", "watchers")
 
-    def __exit__(self, *exc: object) -> None:
-        anomaly, watchers = self.before
-        change(anomaly=anomaly, watchers=watchers)
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return replaced(outer, dict(self.values))
+
+    def _outside(self, now: Settings, outer: Settings) -> Settings:
+        """See Scope."""
+        return super()._outside(now, self.before)
 
 
-class detect_anomaly(ContextDecorator):
+class detect_anomaly(ContextDecorator, Scope):
     """Anomaly mode inside a `with` or a function, with a warning; see set_detect_anomaly."""
 
     def __init__(
@@ -165,7 +181,6 @@ class detect_anomaly(ContextDecorator):
         forward: bool = False,
     ) -> None:
         self.settings = (check_nan, check_inf, limit, forward)
-        self.inner: list[set_detect_anomaly] = []
         warnings.warn(
             "Anomaly Detection has been enabled. It makes every step slower, and is meant for "
             "debugging alone.",
@@ -177,14 +192,15 @@ class detect_anomaly(ContextDecorator):
         check_nan, check_inf, limit, forward = self.settings
         return type(self)(check_nan, check_inf=check_inf, limit=limit, forward=forward)
 
-    def __enter__(self) -> None:
-        check_nan, check_inf, limit, forward = self.settings
-        self.inner.append(
-            set_detect_anomaly(True, check_nan, check_inf=check_inf, limit=limit, forward=forward)
-        )
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("anomaly", "watchers")
 
-    def __exit__(self, *exc: object) -> None:
-        self.inner.pop().__exit__(*exc)
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        check_nan, check_inf, limit, forward = self.settings
+        anomaly = Anomaly(check_nan, check_inf, limit)
+        return replaced(outer, _watching(outer, anomaly, forward))
 
 
 def is_anomaly_enabled() -> bool:

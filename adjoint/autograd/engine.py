@@ -9,12 +9,14 @@ changes no `.grad`.
 import contextlib
 import contextvars
 import logging
-import threading
 from heapq import heappop, heappush
 from typing import Any, Final
 
+from adjoint.autograd.daemons import Daemon
 from adjoint.autograd.graph_task import (
     GraphTask,
+    Halt,
+    Halted,
     under_way,
 )
 from adjoint.autograd.hooks import (
@@ -25,7 +27,7 @@ from adjoint.autograd.hooks import (
     through_pre_hooks,
     through_tensor_hooks,
 )
-from adjoint.autograd.leaves import accumulate, commit, remember_retained, roll_back
+from adjoint.autograd.leaves import accumulate, commit, end_early_writes, retain, roll_back
 from adjoint.autograd.node import ALIGNED, LEAF, USER, WHOLE, AccumulateGrad, Node, conform
 from adjoint.autograd.reference_counts import is_first_alone
 from adjoint.backends.error_state import IGNORE, STATE
@@ -34,8 +36,8 @@ from adjoint.tensors.core import NDARRAY, TensorCore, backend_of, raw
 
 push: Final[Any] = heappush
 pop: Final[Any] = heappop
-begin_quiet: Final[Any] = STATE.set
-end_quiet: Final[Any] = STATE.reset
+error_state: Final[Any] = STATE.get
+set_error_state: Final[Any] = STATE.set
 log: Final[Any] = logging.getLogger("adjoint.autograd.graph")
 DEBUG: Final = logging.DEBUG
 FEW_EDGES: Final = 8  # are compared one by one
@@ -201,9 +203,10 @@ def run_tensor_hooks(task: GraphTask, node: Node, hooks: NodeHooks, grads: list[
     if not hooks.tensor and not hooks.retain:
         return grads
     task.enter_user_code()
+    grads = through_tensor_hooks(node, hooks, grads)
     if hooks.retain:
-        remember_retained(task, hooks)
-    return through_tensor_hooks(node, hooks, grads)
+        retain(task, hooks, grads)
+    return grads
 
 
 def run_pre_hooks(task: GraphTask, node: Node, hooks: NodeHooks, grads: list[Any]) -> list[Any]:
@@ -300,7 +303,7 @@ def deliver_all(task: GraphTask, node: Node, results: list[Any], grads: list[Any
     if task.workers is None:
         send(task, node, results, grads)
     else:
-        with task.workers.condition:
+        with task.workers.lock:
             send(task, node, results, grads)
 
 
@@ -497,54 +500,111 @@ def on_fresh_stack(
     task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
 ) -> None:
     """Run a deeply nested pass on a thread of its own, so that depth is bounded by memory."""
-    context = contextvars.copy_context()
-    failed: list[BaseException] = []
+    detached = Detached(task, roots, numbers, grads)
+    daemon = Daemon("adjoint-nested-backward", detached.run)
+    try:
+        daemon.start()
+        daemon.wait()
+    except BaseException:
+        detached.halt.ask()
+        if not daemon.cancel():
+            daemon.outlast()
+        raise
+    detached.end()
 
-    def body() -> None:
+
+class Detached:
+    """A pass on another thread than the one that waits for it."""
+
+    def __init__(
+        self, task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
+    ) -> None:
+        outer = None if task.parent is None else task.parent.halt
+        self.halt = task.halt = Halt(outer)
+        self.arguments: Any = (task, roots, numbers, grads)
+        self.context = contextvars.copy_context()
+        self.failed: BaseException | None = None
+
+    def run(self) -> None:
+        """What the other thread does."""
         try:
-            context.run(run, task, roots, numbers, grads)
+            self.context.run(run, *self.arguments)
         except BaseException as error:
-            failed.append(error)
+            self.failed = error
 
-    thread = threading.Thread(target=body, daemon=True, name="adjoint-nested-backward")
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
+    def end(self) -> None:
+        """Raise what the pass has raised; nothing is kept alive by that."""
+        failed = self.failed
+        self.failed = self.arguments = None
+        if failed is not None:
+            try:
+                raise failed
+            finally:
+                failed = None
 
 
 def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
-    """Deliver the roots' gradients and evaluate until nothing is ready."""
+    """Run a pass, with settings of its own; what user code leaves behind goes as well.
+
+    A signal may be heard after each call, so each setting is put back in a `finally` of its own.
+    """
     settings = current()
-    token = under_way.set(task)
-    if task.workers is not None or (task.tensors and is_grad_enabled() != task.create_graph):
-        task.enter_user_code()  # before a worker copies this context
-    warnings = begin_quiet(IGNORE)
+    outer = under_way.get()
+    warnings = error_state()
     try:
-        try:
-            if task.workers is not None:
-                with task.workers.condition:
-                    deliver_roots(task, roots, numbers, grads)
-                task.workers.run()
-            else:
-                deliver_roots(task, roots, numbers, grads)
-                drain(task)
-            commit(task)
-        except BaseException as error:
-            if not task.committed:
-                roll_back(task)
-                if task.workers is None:
-                    explain(task, task.current, error)
-            raise
-        callbacks = task.callbacks
-        at = 0
-        while at < len(callbacks):
-            callbacks[at]()
-            at += 1
+        perform(task, roots, numbers, grads)
     finally:
-        under_way.reset(token)
-        end_quiet(warnings)
-        set_current(settings)  # grad mode, and what user code has left behind
+        try:
+            under_way.set(outer)
+        finally:
+            try:
+                set_error_state(warnings)
+            finally:
+                set_current(settings)
+
+
+def perform(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
+    """Deliver the roots' gradients, evaluate until nothing is ready, and write the leaves."""
+    workers = task.workers
+    try:
+        under_way.set(task)
+        if workers is not None or (task.tensors and is_grad_enabled() != task.create_graph):
+            task.enter_user_code()  # before a worker copies this context
+        set_error_state(IGNORE)
+        if workers is not None:
+            with workers.lock:
+                deliver_roots(task, roots, numbers, grads)
+            workers.run()
+        else:
+            deliver_roots(task, roots, numbers, grads)
+            drain(task)
+        commit(task)
+    except BaseException as error:
+        try:
+            give_up(task)
+        except BaseException:  # an interrupt: nothing is reported before it is done
+            give_up(task)
+            raise
+        if workers is None and not task.committed:
+            explain(task, task.current, error)
+        raise
+    finally:
+        end_early_writes(task)
+        if workers is not None:
+            workers.part()
+    callbacks = task.callbacks
+    at = 0
+    while at < len(callbacks):
+        callbacks[at]()
+        at += 1
+
+
+def give_up(task: GraphTask) -> None:
+    """The pass has failed: wait for those who work for it, and take back what it wrote."""
+    if task.workers is not None:
+        task.workers.close()
+    if not task.committed:
+        roll_back(task)
 
 
 def deliver_roots(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
@@ -560,7 +620,10 @@ def drain(task: GraphTask) -> None:
     waiting = task.waiting
     observed = bool(task.observers)
     steps = task.short and task.needed is None and not task.captures
+    halt = task.halt
     while True:
+        if halt is not None and halt.asked:
+            raise Halted
         hot = task.hot
         if hot is not None:
             node, grad = hot, task.hot_grad

@@ -223,7 +223,7 @@ def backward(
 def _batched(
     outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, options: Any
 ) -> tuple[Any, ...]:
-    """The gradients for each element of a batch of grad_outputs, stacked."""
+    """The gradients for all elements of a batch of grad_outputs, in one pass."""
     roots = _sequence(outputs)
     given = _gradients(grad_outputs, len(roots))
     sizes = {int(g.shape[0]) for g in given if g is not None and g.ndim}
@@ -232,15 +232,13 @@ def _batched(
             "grad: with is_grads_batched all grad_outputs must have one more dimension than the "
             f"outputs, in front and of one size, got sizes {sorted(sizes)}"
         )
-    size = sizes.pop()
-    keep = options[0] if retain_graph is None else retain_graph
-    rows: list[Any] = []
-    for i in range(size):
-        one = [None if g is None else g[i] for g in given]
-        rows.append(grad(roots, inputs, one, keep or i < size - 1, *options))
-    stack = upper.operators.stack
-    columns = zip(*rows)
-    return tuple([None if column[0] is None else stack(list(column)) for column in columns])
+
+    def of_one(*one: Any) -> tuple[Any, ...]:
+        elements = iter(one)
+        grads = [None if g is None else next(elements) for g in given]
+        return grad(roots, inputs, grads, retain_graph, *options)
+
+    return tuple(upper.over_batch(of_one, [g for g in given if g is not None]))
 
 
 def grad(
@@ -257,7 +255,7 @@ def grad(
     """The gradients of outputs with respect to inputs; no `.grad` is touched.
 
     With `is_grads_batched`, grad_outputs have one more dimension in front, and so do the answers:
-    one pass is made for each element of it.
+    one pass is made for all elements of it, by vmap.
     """
     if is_grads_batched:
         options = (create_graph, only_inputs, allow_unused, False, materialize_grads)

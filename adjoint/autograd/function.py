@@ -20,7 +20,7 @@ from adjoint.autograd.function_node import (
 )
 from adjoint.autograd.intermediates import Intermediates
 from adjoint.call import dispatch
-from adjoint.call.context import change_grad_enabled, current, is_grad_enabled
+from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.call.record import settle
 from adjoint.ops.arranging.conversion import alias
 from adjoint.ops.op import Op
@@ -148,8 +148,9 @@ class FunctionOp(Op):
         made = Intermediates([t for t in tensors if t.needs_grad] if executable else [])
         count = len(values) - len(self.names)
         keywords = dict(zip(self.names, values[count:]))
-        recording = change_grad_enabled(False)
+        settings = current()
         try:
+            change_grad_enabled(False)
             with made if executable else contextlib.nullcontext():
                 if function.setup_context is not Function.setup_context:
                     output = function.forward(*values[:count], **keywords)
@@ -157,7 +158,7 @@ class FunctionOp(Op):
                 else:
                     output = function.forward(ctx, *values[:count], **keywords)
         finally:
-            change_grad_enabled(recording)
+            set_current(settings)
         return _Call(node, tensors, output, executable, made).finish()
 
 
@@ -332,11 +333,12 @@ class _Call:
             views.rebase(out, self.node, number, position)
             return out
         if given:
-            with_mode = change_grad_enabled(False)
+            settings = current()
             try:
+                change_grad_enabled(False)
                 out = alias(out)
             finally:
-                change_grad_enabled(with_mode)
+                set_current(settings)
         out.node, out.output_number, out.needs_grad = self.node, number, True
         return out
 
@@ -400,12 +402,13 @@ def once_differentiable(fn: Any) -> Any:
 
     @functools.wraps(fn)
     def backward(ctx: Any, *grads: Any) -> Any:
-        recording = change_grad_enabled(False)
+        settings = current()
         try:
+            change_grad_enabled(False)
             answer = fn(ctx, *grads)
         finally:
-            change_grad_enabled(recording)
-        return refused(ctx, answer) if recording else answer
+            set_current(settings)
+        return refused(ctx, answer) if settings.grad_enabled else answer
 
     return backward
 

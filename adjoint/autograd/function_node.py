@@ -18,7 +18,7 @@ from adjoint.autograd.node import (
     next_sequence_number,
 )
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
-from adjoint.call.context import change_grad_enabled, is_grad_enabled
+from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.tensors.core import Spec, backend_of
 from adjoint.tensors.tensor import Tensor
@@ -255,12 +255,13 @@ class FunctionNode(Node):
         if not isinstance(grads, list) or not isinstance(create_graph, bool):
             given = (grads, create_graph, wanted, *more)
             return self.call_backward(list(given[: self.output_count()]))
-        before = change_grad_enabled(create_graph and is_grad_enabled())
+        settings = current()
         try:
+            change_grad_enabled(create_graph and settings.grad_enabled)
             answer = self.call_backward(self.incoming(grads))
             return self.outgoing(answer, create_graph)
         finally:
-            change_grad_enabled(before)
+            set_current(settings)
 
     def rule(self) -> Any:
         """The Function's backward."""

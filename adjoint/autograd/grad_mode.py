@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from adjoint.call.context import change, change_grad_enabled, change_inference
+from adjoint.call.context import Scope, Settings, current, replaced, set_current, with_modes
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -69,38 +69,47 @@ def _wrap_generator(manager: Callable[[], Any], function: Callable[..., Any]) ->
     return wrapper
 
 
-class Setting(ContextDecorator):
+class Setting(ContextDecorator, Scope):
     """Called, it sets a mode of the calling context; in a `with`, it also restores it."""
 
-    change: Callable[[bool], bool]  # sets the mode; what it was is returned
+    field: str
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
-        self.previous = self.change(mode)
+        self._early = True
+        before = current()
+        self.previous = getattr(before, self.field)
+        try:
+            set_current(self._inside(before))
+        except BaseException:
+            set_current(before)
+            raise
 
     def clone(self) -> Any:
         """See ContextDecorator."""
         return type(self)(self.mode)
 
+    def value(self) -> Any:
+        """What the mode comes to in the settings."""
+        return self.mode
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return replaced(outer, {self.field: self.value()})
+
+    def _outside(self, now: Settings, outer: Settings) -> Settings:
+        """See Scope."""
+        return replaced(now, {self.field: self.previous})
+
     def __call__(self, function: Decorated) -> Decorated:
-        self.change(self.previous)
+        set_current(self._outside(current(), current()))
         return super().__call__(function)
-
-    def __enter__(self) -> None:
-        self.change(self.mode)
-
-    def __exit__(self, *exc: object) -> None:
-        self.change(self.previous)
 
 
 class set_grad_enabled(Setting):
     """Record operations or not: called, it sets the mode; in a `with`, it also restores it."""
 
-    change = staticmethod(change_grad_enabled)
-
-
-def _change_layout_policy(enforced: bool) -> bool:
-    return not change(any_layout=not enforced).any_layout
+    field = "grad_enabled"
 
 
 class enforce_grad_layout_policy(Setting):
@@ -110,17 +119,21 @@ class enforce_grad_layout_policy(Setting):
     it is a function as well as a context manager.
     """
 
-    change = staticmethod(_change_layout_policy)
+    field = "any_layout"
 
     def __init__(self, enable: bool = True) -> None:
         super().__init__(enable)
 
+    def value(self) -> Any:
+        """See Setting."""
+        return not self.mode
 
-class no_grad(ContextDecorator):
+
+class no_grad(ContextDecorator, Scope):
     """Nothing inside is recorded for backward."""
 
     def __init__(self) -> None:
-        self.previous = True
+        self._entered = {}
 
     def __new__(cls, function: Any = None) -> Any:
         """`@no_grad` without parentheses decorates as well."""
@@ -132,26 +145,28 @@ class no_grad(ContextDecorator):
         """See ContextDecorator."""
         return type(self)()
 
-    def __enter__(self) -> None:
-        self.previous = change_grad_enabled(False)
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("grad_enabled",)
 
-    def __exit__(self, *exc: object) -> None:
-        change_grad_enabled(self.previous)
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return with_modes(outer, False, outer.inference)
 
 
 class enable_grad(no_grad):
     """Recording inside, even within no_grad."""
 
-    def __enter__(self) -> None:
-        self.previous = change_grad_enabled(True)
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return with_modes(outer, True, outer.inference)
 
 
-class inference_mode(ContextDecorator):
+class inference_mode(ContextDecorator, Scope):
     """No recording, and tensors made inside can never take part in autograd: the cheapest mode."""
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
-        self.previous = (True, False)
 
     def __new__(cls, mode: Any = True) -> Any:
         """`@inference_mode` without parentheses decorates as well."""
@@ -163,10 +178,10 @@ class inference_mode(ContextDecorator):
         """See ContextDecorator."""
         return inference_mode(self.mode)
 
-    def __enter__(self) -> None:
-        self.previous = change_inference(self.mode)
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("grad_enabled", "inference")
 
-    def __exit__(self, *exc: object) -> None:
-        grad, inference = self.previous
-        change_inference(inference)
-        change_grad_enabled(grad)
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return with_modes(outer, not self.mode, self.mode)

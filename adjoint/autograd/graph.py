@@ -1,6 +1,5 @@
 """The backward graph as users and tools see it, under PyTorch's names where it has them."""
 
-import contextlib
 import gc
 import itertools
 import weakref
@@ -9,6 +8,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
+from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import GraphTask, current_task, queue_callback as queue_callback
 from adjoint.autograd.hooks import (
     ACCUMULATE,
@@ -28,7 +28,7 @@ from adjoint.autograd.provenance import (
     is_provenance_enabled as is_provenance_enabled,
     set_provenance_enabled as set_provenance_enabled,
 )
-from adjoint.call.context import change, current
+from adjoint.call.context import Changed, Scope, Settings, replaced
 from adjoint.tensors.core import VersionCounter
 from adjoint.tensors.tensor import Tensor
 
@@ -95,7 +95,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 # ---- hooks on saving ----
 
 
-class saved_tensors_hooks:
+class saved_tensors_hooks(Scope):
     """Inside, each tensor an op saves is given to pack_hook, and asked back from unpack_hook.
 
     `unpack_hook(pack_hook(x))` must equal x in shape, dtype and device. Inside another such region,
@@ -108,14 +108,16 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> None:
-        settings = current()
-        if settings.hooks_refusal is not None:
-            raise RuntimeError(settings.hooks_refusal)
-        change(saved_hooks=(*settings.saved_hooks, (self.pack_hook, self.unpack_hook)))
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("saved_hooks",)
 
-    def __exit__(self, *exc: object) -> None:
-        change(saved_hooks=current().saved_hooks[:-1])
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        if outer.hooks_refusal is not None:
+            raise RuntimeError(outer.hooks_refusal)
+        pairs = (*outer.saved_hooks, (self.pack_hook, self.unpack_hook))
+        return replaced(outer, {"saved_hooks": pairs})
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -141,17 +143,21 @@ def _from_cpu(saved: tuple[Any, Any]) -> Tensor:
     return back
 
 
-@contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+class disable_saved_tensors_hooks(ContextDecorator, Changed):
     """Inside, hooks on saving are refused with this message; if some are active, at once."""
-    settings = current()
-    if settings.saved_hooks:
-        raise RuntimeError(error_message)
-    before = change(hooks_refusal=error_message)
-    try:
-        yield
-    finally:
-        change(hooks_refusal=before.hooks_refusal)
+
+    def __init__(self, error_message: str) -> None:
+        super().__init__({"hooks_refusal": error_message})
+
+    def clone(self) -> "disable_saved_tensors_hooks":
+        """See ContextDecorator."""
+        return disable_saved_tensors_hooks(self.values["hooks_refusal"])
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        if outer.saved_hooks:
+            raise RuntimeError(self.values["hooks_refusal"])
+        return super()._inside(outer)
 
 
 class _Memory:
@@ -225,26 +231,37 @@ class MutationContext:
                 self.handles.pop(handle.key, None)
 
 
-@contextlib.contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
+class allow_mutation_on_saved_tensors(ContextDecorator, Scope):
     """Inside, saved tensors may be changed in place: they are cloned just before.
 
     Backward must run inside too. Such regions nest, and belong to the context that enters them.
     """
-    context = MutationContext()
-    with saved_tensors_hooks(context.pack, context.unpack):
-        before = change(guards=(*current().guards, context.protect))
-        try:
-            yield context
-        finally:
-            change(guards=before.guards)
-            context.clear()
+
+    def __init__(self) -> None:
+        self.context = self._shown = MutationContext()
+        self._after = self.context.clear
+
+    def clone(self) -> "allow_mutation_on_saved_tensors":
+        """See ContextDecorator."""
+        return allow_mutation_on_saved_tensors()
+
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("saved_hooks", "guards")
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        if outer.hooks_refusal is not None:
+            raise RuntimeError(outer.hooks_refusal)
+        context = self.context
+        pairs = (*outer.saved_hooks, (context.pack, context.unpack))
+        return replaced(outer, {"saved_hooks": pairs, "guards": (*outer.guards, context.protect)})
 
 
 # ---- hooks over many nodes or tensors ----
 
 
-class node_hooks:
+class node_hooks(Scope):
     """Inside, each node that is made gets these hooks, which are given the node as well.
 
     `pre(node, grad_outputs)` is called before it runs, `post(node, grad_inputs, grad_outputs)`
@@ -261,11 +278,13 @@ class node_hooks:
             None if hook is None else Hook(hook, name, False, NODE_FIRST) for hook in (pre, post)
         )
 
-    def __enter__(self) -> None:
-        change(node_hooks=(*current().node_hooks, self.pair))
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("node_hooks",)
 
-    def __exit__(self, *exc: object) -> None:
-        change(node_hooks=current().node_hooks[:-1])
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return replaced(outer, {"node_hooks": (*outer.node_hooks, self.pair)})
 
 
 class _MultiHandle(RemovableHandle):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from adjoint.call.context import change_grad_enabled
 
 if TYPE_CHECKING:
+    from adjoint.autograd.early_writes import Log
     from adjoint.autograd.node import AccumulateGrad, Node
-    from adjoint.tensors.core import TensorCore
 
 
 class _TaskCounter:
@@ -17,6 +17,28 @@ class _TaskCounter:
 
 
 _task_ids: Final[_TaskCounter] = _TaskCounter()
+
+
+class Halted(BaseException):
+    """Ends a pass on a thread of its own, because the thread that waits for it was interrupted."""
+
+
+class Halt:
+    """Whether a pass on a thread of its own is to stop, and so all within it."""
+
+    def __init__(self, outer: "Halt | None") -> None:
+        self.inner: Halt | None = None
+        self.asked = False
+        if outer is not None:
+            outer.inner = self
+            self.asked = outer.asked  # read last: who asks sets it first
+
+    def ask(self) -> None:
+        """Stop the pass, and those on further threads within it."""
+        halt: Halt | None = self
+        while halt is not None:
+            halt.asked = True
+            halt = halt.inner
 
 
 class GraphTask:
@@ -42,7 +64,7 @@ class GraphTask:
         self.captures: dict[Node, list[tuple[int, int]]] = {}
         self.captured: list[Any] = []
         self.leaves: list[tuple[AccumulateGrad, Any, bool]] = []
-        self.journal: list[tuple[TensorCore, TensorCore | None, Any]] = []
+        self.journal: dict[int, Log] = {}  # what was written early, by the id of the tensor
         self.committed = False  # the leaves are written
         self.callbacks: list[Callable[[], object]] = []
         self.roots: list[Node] = []
@@ -53,6 +75,7 @@ class GraphTask:
         self.current: Node | None = None
         self.short = not create_graph  # nobody sees the steps, and one thread makes them all
         self.in_user_code = False
+        self.halt: Halt | None = None if parent is None else parent.halt
         self.workers: Any = None  # Workers, if devices with threads of their own take part
 
     def enter_user_code(self) -> None:

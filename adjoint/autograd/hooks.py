@@ -266,8 +266,8 @@ def _call(
 
 
 def through_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[Any]:
-    """Tensor.register_hook's hooks of each output, then retain_grad."""
-    if len(grads) == 1 and not hooks.retain:
+    """Tensor.register_hook's hooks of each output."""
+    if len(grads) == 1:
         only = hooks.tensor.get(0)
         grad = wrapped(grads[0])
         return [_through_table(node, only, 0, grad) if only else grad]
@@ -275,11 +275,6 @@ def through_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[
     for number, table in list(hooks.tensor.items()):
         if table:
             grads[number] = _through_table(node, table, number, grads[number])
-    if hooks.retain:
-        for number, reference in list(hooks.retain.items()):
-            tensor = reference()
-            if tensor is not None and grads[number] is not None:
-                tensor.keep_grad(grads[number])
     return grads
 
 

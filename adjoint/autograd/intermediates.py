@@ -7,21 +7,20 @@ known here. The settings of the context hold the record while such a forward run
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from adjoint.call.context import change
+from adjoint.call.context import Scope, Settings, replaced
 from adjoint.tensors.core import TensorCore, is_floating
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
 
 
-class Intermediates:
+class Intermediates(Scope):
     """The inputs of one forward, and what came of them; tensors by identity, held weakly."""
 
     def __init__(self, inputs: list[Any]) -> None:
         self.marks: dict[int, weakref.ref[TensorCore]] = {}
         for tensor in inputs:
             self.mark(tensor)
-        self.outer: Any = None
 
     def mark(self, tensor: TensorCore) -> None:
         """Note that a tensor depends on the inputs."""
@@ -41,9 +40,10 @@ class Intermediates:
                 if is_floating(result.array):
                     self.mark(result)
 
-    def __enter__(self) -> "Intermediates":
-        self.outer = change(intermediates=self).intermediates
-        return self
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("intermediates",)
 
-    def __exit__(self, *exc: object) -> None:
-        change(intermediates=self.outer)
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return replaced(outer, {"intermediates": self})

@@ -1,16 +1,18 @@
 """The gradients of leaves: kept aside while a pass runs, written when it has succeeded.
 
 A pass that fails changes no `.grad`: what had to be written early, because a hook waits to see it,
-is in the pass's journal and put back.
+is taken back (`early_writes`). All writing happens under one lock, and without it what may run
+code of the user: he might call backward there.
 """
 
 import threading
 from collections import deque
 from itertools import chain, repeat, starmap
-from operator import iadd
+from operator import iadd, setitem
 from typing import Any, Final
 
 from adjoint._base import after_fork
+from adjoint.autograd.early_writes import any_open, close, forget_all, note, take_back
 from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.hooks import NodeHooks, run_accumulate_hooks, wrapped
 from adjoint.autograd.node import AccumulateGrad, Node
@@ -22,6 +24,8 @@ from adjoint.tensors.upper import upper
 
 exhaust: Final[Any] = deque(maxlen=0).extend
 set_attribute: Final[Any] = object.__setattr__
+set_item: Final[Any] = setitem
+append: Final[Any] = list.append
 can_cast: Final[Any] = NUMPY_BACKEND.xp.can_cast
 
 
@@ -29,14 +33,15 @@ class _Locks:
     """The lock under which leaves are written, so that sums by several threads stay exact."""
 
     def __init__(self) -> None:
-        self.accumulate: Any = threading.Lock()
+        self.accumulate: Any = threading.RLock()  # an addition may be the user's, and come back
 
 
 _locks: Final[_Locks] = _Locks()
 
 
 def _after_fork() -> None:
-    _locks.accumulate = threading.Lock()
+    _locks.accumulate = threading.RLock()
+    forget_all()
 
 
 after_fork(_after_fork)
@@ -53,59 +58,48 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
         task.leaves.append((node, grad, owned))
         return
     leaf = node.variable
-    lock = _locks.accumulate
-    lock.acquire()  # not by `with`, which costs compiled code twice as much
-    try:
+    sums = Sums()
+    if may_run_code(leaf, grad, task.create_graph):
+        sums.add(leaf, grad, task.create_graph)
+    writes = Writes()
+    with _locks.accumulate:
         if not post:
-            remember(task, leaf)
-        write_leaf(leaf, grad, owned, task.create_graph)
-    finally:
-        lock.release()
+            note(writes, task, leaf, part_of(leaf, grad, task.create_graph))
+        elif any_open():
+            note(writes, None, leaf, part_of(leaf, grad, task.create_graph))
+        prepare(writes, sums, leaf, grad, owned, task.create_graph)
+        writes.run()
     if post:
         task.enter_user_code()
         run_accumulate_hooks(node, post, leaf)
 
 
-def remember_retained(task: GraphTask, hooks: NodeHooks) -> None:
-    """Note the gradients of tensors that are about to keep another, as for leaves."""
-    for reference in list(hooks.retain.values()):
-        kept = reference()
-        if kept is not None:
-            remember(task, kept)
+def retain(task: GraphTask, hooks: NodeHooks, grads: list[Any]) -> None:
+    """Let the tensors that asked for it keep their gradients, which go if the pass fails."""
+    for number, reference in list(hooks.retain.items()):
+        tensor = reference()
+        if tensor is None or grads[number] is None:
+            continue
+        writes = Writes()
+        with _locks.accumulate:
+            note(writes, task, tensor, grads[number])
+            writes.run()
+        tensor.keep_grad(grads[number])
 
 
-def remember(task: GraphTask, leaf: TensorCore) -> None:
-    """Note a leaf's gradient, to put it back if the pass fails."""
-    old = leaf.gradient
-    task.journal.append((leaf, old, None if old is None else backend_of(old.array).copy(old.array)))
+def part_of(leaf: TensorCore, grad: Any, create_graph: bool) -> Any:
+    """What is added to a gradient: a Tensor if that is to be one of its own, or an array."""
+    return wrapped(grad) if create_graph or is_layered(leaf, grad) else raw(grad)
 
 
-def write_leaf(leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> None:
-    """Set or add to `.grad`."""
-    old = leaf.gradient
-    if create_graph or is_layered(leaf, grad):
-        leaf.gradient = recorded(leaf, grad)
-        return
-    array = raw(grad)
-    if old is None:
-        leaf.gradient = first(leaf, array, owned)
-        return
-    check_leaf(leaf, old, array)
-    if is_changed_in_place(old):
-        before_change(old)
-        total = old.array
-        total += array
-        old.counter().bump()
-    else:
-        old.replace_array(old.array + array)
-
-
-def prepare(writes: "Writes", leaf: TensorCore, grad: Any, owned: bool, create_graph: bool) -> None:
+def prepare(
+    writes: "Writes", sums: "Sums", leaf: TensorCore, grad: Any, owned: bool, create_graph: bool
+) -> None:
     """Find what setting or adding to `.grad` comes to; what can fail, fails here."""
     old = leaf.gradient
     if create_graph or is_layered(leaf, grad):
         writes.leaves.append(leaf)
-        writes.gradients.append(recorded(leaf, grad))
+        writes.gradients.append(sums.of(leaf, old, grad, True))
         return
     array = raw(grad)
     if old is None:
@@ -121,8 +115,49 @@ def prepare(writes: "Writes", leaf: TensorCore, grad: Any, owned: bool, create_g
         writes.totals.append(old.array)
         writes.parts.append(array)
     else:
-        writes.others.append((old, "array", old.array + array))
+        before = writes.replaced.get(id(old))  # by another leaf, which shares the gradient
+        total = sums.of(leaf, old, array, False) if before is None else before + array
+        writes.replaced[id(old)] = total
+        writes.others.append((old, "array", total))
         writes.others.append((old, "known", None))
+
+
+def may_run_code(leaf: TensorCore, grad: Any, create_graph: bool) -> bool:
+    """Whether adding to a gradient makes a call that somebody may watch, or hook into."""
+    old = leaf.gradient
+    if create_graph or is_layered(leaf, grad):
+        return True
+    return old is not None and not is_changed_in_place(old)
+
+
+class Sums:
+    """Sums made before the lock is held; they count if the gradient is still the same then."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, tuple[Any, Any, Any, Any]] = {}
+
+    def add(self, leaf: TensorCore, grad: Any, create_graph: bool) -> None:
+        """Make the sum for a leaf."""
+        old = leaf.gradient
+        create_graph = create_graph or is_layered(leaf, grad)
+        array = None if old is None else old.array
+        self.made[id(leaf)] = (old, array, grad, self.total(leaf, old, grad, create_graph))
+
+    def of(self, leaf: TensorCore, old: TensorCore | None, grad: Any, create_graph: bool) -> Any:
+        """The sum for a leaf; made anew if it or its gradient is another now."""
+        found = self.made.pop(id(leaf), None)
+        if found is not None and found[0] is old and raw(found[2]) is raw(grad):
+            if old is None or found[1] is old.array:
+                return found[3]
+        return self.total(leaf, old, grad, create_graph)
+
+    def total(self, leaf: TensorCore, old: TensorCore | None, grad: Any, create_graph: bool) -> Any:
+        """A tensor with a history, or the array that takes the place of the gradient's."""
+        if create_graph or old is None:
+            return recorded(leaf, grad)
+        array = raw(grad)
+        check_leaf(leaf, old, array)
+        return old.array + array
 
 
 def is_changed_in_place(grad: TensorCore) -> bool:
@@ -225,7 +260,17 @@ class Writes:
         self.gradients: list[Any] = []
         self.totals: list[Any] = []  # to which arrays what is added
         self.parts: list[Any] = []
+        self.restored: list[Any] = []  # which arrays get which values
+        self.values: list[Any] = []
+        self.logs: list[Any] = []  # to which lists what is appended
+        self.entries: list[Any] = []
         self.others: list[tuple[Any, str, Any]] = []  # which attribute of whom becomes what
+        self.replaced: dict[int, Any] = {}  # the arrays that are among these, by their tensors' ids
+
+    def note(self, log: list[Any], entry: Any) -> None:
+        """Append to a list."""
+        self.logs.append(log)
+        self.entries.append(entry)
 
     def run(self) -> None:
         """Write: one call that runs no bytecode, between which a signal could be heard."""
@@ -233,6 +278,8 @@ class Writes:
             chain(
                 map(set_attribute, self.leaves, repeat("gradient"), self.gradients),
                 map(iadd, self.totals, self.parts),
+                map(set_item, self.restored, repeat(...), self.values),
+                map(append, self.logs, self.entries),
                 starmap(set_attribute, self.others),
             )
         )
@@ -242,39 +289,44 @@ def commit(task: GraphTask) -> None:
     """The pass has succeeded: write the gradients of all leaves, or of none if one can't be."""
     leaves = task.leaves
     task.current = None
-    nested = task.parent is not None
+    sums = Sums()
+    for node, grad, _ in leaves:
+        if may_run_code(node.variable, grad, task.create_graph):
+            sums.add(node.variable, grad, task.create_graph)
+    grad = None
     writes = Writes()
     late: list[tuple[AccumulateGrad, Any, bool]] = []
     with _locks.accumulate:
+        noted = task.parent is not None or any_open()
         while leaves:
             node, grad, owned = leaves.pop()
             leaf = node.variable
             if node.spec is not leaf.known:
                 late.append((node, grad, owned))  # its leaf may have changed, and be here twice
                 continue
-            if nested:
-                remember(task, leaf)
+            if noted:
+                note(writes, task.parent, leaf, part_of(leaf, grad, task.create_graph))
             if not owned and leaf.gradient is None:
                 owned = is_alone(grad)
-            prepare(writes, leaf, grad, owned, task.create_graph)
+            prepare(writes, sums, leaf, grad, owned, task.create_graph)
         if late:
-            prepare_late(task, writes, late)
+            prepare_late(task, writes, sums, late)
         if task.parent is not None:
-            task.parent.journal.extend(task.journal)
+            task.parent.journal.update(task.journal)
         writes.others.append((task, "committed", True))
         writes.run()
 
 
 def prepare_late(
-    task: GraphTask, writes: Writes, late: list[tuple[AccumulateGrad, Any, bool]]
+    task: GraphTask, writes: Writes, sums: Sums, late: list[tuple[AccumulateGrad, Any, bool]]
 ) -> None:
     """The same for leaves that may be set already: what comes is then added to that."""
     places = {id(leaf): i for i, leaf in enumerate(writes.leaves)}
     while late:
         node, grad, owned = late.pop()
         leaf = node.variable
-        if task.parent is not None:
-            remember(task, leaf)
+        if task.parent is not None or any_open():
+            note(writes, task.parent, leaf, part_of(leaf, grad, task.create_graph))
         place = places.get(id(leaf))
         if place is not None:
             new = writes.gradients[place]
@@ -286,19 +338,24 @@ def prepare_late(
         if not owned and leaf.gradient is None:
             owned = is_alone(grad)
         places[id(leaf)] = len(writes.leaves)
-        prepare(writes, leaf, grad, owned, task.create_graph)
+        prepare(writes, sums, leaf, grad, owned, task.create_graph)
         if places[id(leaf)] == len(writes.leaves):  # it had a gradient, to which this is added
             del places[id(leaf)]
 
 
 def roll_back(task: GraphTask) -> None:
-    """The pass has failed: put back what was written early."""
+    """The pass has failed: take back what was written early."""
+    if not task.journal:
+        return
+    writes = Writes()
     with _locks.accumulate:
-        for leaf, old, values in task.journal[::-1]:
-            leaf.gradient = old
-            if old is not None:
-                if backend_of(values).mutable:
-                    old.array[...] = values
-                else:
-                    old.replace_array(values)
-    task.journal.clear()
+        take_back(writes, task)
+        writes.run()
+
+
+def end_early_writes(task: GraphTask) -> None:
+    """The pass has ended, and what it wrote early is settled: the outermost forgets it."""
+    if task.journal and (task.parent is None or not task.committed):
+        with _locks.accumulate:
+            close(task)
+    task.journal = {}

@@ -16,7 +16,7 @@ from adjoint.autograd.profiler_events import (
 )
 from adjoint.autograd.provenance import calls, module_path, modules_of
 from adjoint.autograd.recorder import Recorder, Running
-from adjoint.call.context import change, current
+from adjoint.call.context import Scope, Settings, current, replaced
 
 
 class ModulePaths:
@@ -36,7 +36,7 @@ class ModulePaths:
         return path
 
 
-class profile(Results):
+class profile(Results, Scope):
     """Notes every op and every node that runs in its block, with time, bytes, module and line.
 
     Times of devices that work by themselves are whole, because each step is waited for; with
@@ -61,38 +61,39 @@ class profile(Results):
             module_path=ModulePaths() if with_modules else None,
             synchronize=synchronize,
         )
-        self.entered = False
-        self.recorded: EventList | None = None
+        self.used = False
+        self._after = self.recorder.conclude
 
-    def __enter__(self) -> Self:
-        if self.entered:
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("watchers", "observers")
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        if self.used:
             raise RuntimeError("a profile is entered once: make a new one for another block")
-        self.entered = True
-        if self.enabled:
-            seen = current()
-            change(
-                watchers=(*seen.watchers, self.recorder),
-                observers=(*seen.observers, self.recorder),
-            )
-        return self
+        self.used = True
+        if not self.enabled:
+            return outer
+        watchers = (*outer.watchers, self.recorder)
+        observers = (*outer.observers, self.recorder)
+        return replaced(outer, {"watchers": watchers, "observers": observers})
 
-    def __exit__(self, *exc: object) -> None:
-        seen = current()
-        change(
-            watchers=tuple(w for w in seen.watchers if w is not self.recorder),
-            observers=tuple(o for o in seen.observers if o is not self.recorder),
-        )
-        self.recorded = self.recorder.results()
+    def _outside(self, now: Settings, outer: Settings) -> Settings:
+        """See Scope."""
+        watchers = tuple(w for w in now.watchers if w is not self.recorder)
+        observers = tuple(o for o in now.observers if o is not self.recorder)
+        return replaced(now, {"watchers": watchers, "observers": observers})
 
     @property
     def function_events(self) -> EventList:
         """Every event, in the order in which they began."""
-        if self.recorded is None:
+        if self.recorder.finished is None:
             raise RuntimeError("a profile has results when its `with` block has been left")
-        return self.recorded
+        return self.recorder.finished
 
     def __str__(self) -> str:
-        return self.table() if self.recorded is not None else repr(self)
+        return self.table() if self.recorder.finished is not None else repr(self)
 
 
 class record_function(ContextDecorator):

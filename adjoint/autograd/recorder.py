@@ -44,6 +44,7 @@ class Recorder:
     began: int = 0
     events: list[FunctionEvent] = field(default_factory=list)
     ops: list[FunctionEvent] = field(default_factory=list)
+    finished: EventList | None = None
 
     def __post_init__(self) -> None:
         self.began = self.clock()
@@ -177,6 +178,10 @@ class Recorder:
     def results(self) -> EventList:
         """What has ended so far, in the order in which it began."""
         return EventList(sorted(self.events, key=lambda event: event.start))
+
+    def conclude(self) -> None:
+        """Keep what has ended so far as the result."""
+        self.finished = self.results()
 
 
 # ---- what can be told of a call ----

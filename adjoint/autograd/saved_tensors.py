@@ -10,7 +10,7 @@ from typing import Any
 from adjoint.autograd.hooks import name_of
 from adjoint.autograd.node import AccumulateGrad, Node, edge_node
 from adjoint.backends import lookup
-from adjoint.call.context import change_grad_enabled, current
+from adjoint.call.context import change_grad_enabled, current, set_current
 from adjoint.tensors.core import TensorCore, VersionCounter, backend_of
 from adjoint.tensors.upper import renewed, upper
 
@@ -80,14 +80,15 @@ class Packed:
 
 def packed(tensor: TensorCore, pairs: tuple[Any, ...]) -> Any:
     """A tensor through all pack hooks; outer pairs see the tensors that inner ones return."""
-    before = change_grad_enabled(False)
+    settings = current()
     try:
+        change_grad_enabled(False)
         value = taken(pairs[-1][0], tensor)
         for take, _ in pairs[-2::-1]:
             value = taken_inside(take, value)
         return value
     finally:
-        change_grad_enabled(before)
+        set_current(settings)
 
 
 def taken(take: Any, tensor: TensorCore) -> Any:

@@ -1,15 +1,18 @@
 """Threads for devices: backward work on a GPU runs on that device's own daemon thread.
 
-CPU work stays on the calling thread. A pass without such devices never comes here.
+CPU work stays on the calling thread. A pass without such devices never comes here. The caller may
+be interrupted at any time: locks are taken by `with`, and it waits by queues (`daemons`).
 """
 
 import contextvars
 import threading
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
+from queue import SimpleQueue
 from typing import Any
 
 from adjoint._base import after_fork
 from adjoint.autograd import engine
+from adjoint.autograd.daemons import Daemon
 from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.node import Node
 from adjoint.backends import enter_worker
@@ -21,37 +24,73 @@ class DeviceThread:
     def __init__(self, device: Any) -> None:
         self.ready: list[tuple[int, int, Node, Workers]] = []
         self.count = 0
-        self.condition = threading.Condition()
+        self.lock = threading.Lock()
+        self.wake: SimpleQueue[None] = SimpleQueue()
         self.device = device
-        threading.Thread(target=self.loop, daemon=True, name=f"adjoint-backward-{device}").start()
+        self.broken: BaseException | None = None
+        self.daemon = Daemon(f"adjoint-backward-{device}", self.loop)
 
     def submit(self, node: Node, workers: "Workers") -> None:
         """Hand over a node that is ready."""
-        with self.condition:
+        with self.lock:
+            if self.broken is not None:
+                raise RuntimeError(f"the thread of {self.device} has failed: {self.broken}")
             self.count += 1
             heappush(self.ready, (-node.sequence_number, self.count, node, workers))
-            self.condition.notify()
+        self.wake.put(None)
+
+    def discard(self, workers: "Workers") -> None:
+        """Take back all nodes of a pass, which has ended."""
+        with self.lock:
+            kept = [entry for entry in self.ready if entry[3] is not workers]
+            heapify(kept)
+            self.ready = kept
 
     def loop(self) -> None:
         """Run nodes as they come, each in the context of its pass."""
-        enter_worker(self.device)
+        try:
+            enter_worker(self.device)
+        except BaseException as error:
+            self.give_up(error)
+            return
         while True:
-            with self.condition:
-                while not self.ready:
-                    self.condition.wait()
-                _, _, node, workers = heappop(self.ready)
-            workers.context_of(node.worker()).run(workers.step, node)
-            del node, workers  # a waiting thread keeps no graph alive
+            self.wake.get()
+            while self.run_newest():
+                pass
+
+    def run_newest(self) -> bool:
+        """Run the newest node; False if there is none. A waiting thread keeps no graph alive."""
+        with self.lock:
+            if not self.ready:
+                return False
+            _, _, node, workers = heappop(self.ready)
+        workers.serve(node)
+        return True
+
+    def give_up(self, error: BaseException) -> None:
+        """The thread can't work: fail the passes that wait for it; the next starts another."""
+        with _locks.threads:
+            if _threads.get(self.device) is self:
+                del _threads[self.device]
+        with self.lock:
+            self.broken = error
+            waiting, self.ready = self.ready, []
+        for _, _, _, workers in waiting:
+            workers.fail(error)
+
+
+class _Locks:
+    def __init__(self) -> None:
+        self.threads = threading.Lock()
 
 
 _threads: dict[Any, DeviceThread] = {}
-_threads_lock = threading.Lock()
+_locks = _Locks()
 
 
 def _after_fork() -> None:
-    global _threads_lock  # noqa: PLW0603  the parent may hold it for ever
     _threads.clear()  # a child starts its own threads when it needs them
-    _threads_lock = threading.Lock()
+    _locks.threads = threading.Lock()  # the parent may hold it for ever
 
 
 after_fork(_after_fork)
@@ -59,10 +98,18 @@ after_fork(_after_fork)
 
 def thread_of(device: Any) -> DeviceThread:
     """The thread of a device, started when first needed."""
-    with _threads_lock:
-        if device not in _threads:
-            _threads[device] = DeviceThread(device)
-        return _threads[device]
+    with _locks.threads:
+        found = _threads.get(device)
+        if found is None:
+            found = DeviceThread(device)
+            try:
+                found.daemon.start()
+            except BaseException:
+                if not found.daemon.cancel():
+                    _threads[device] = found  # it runs: only its starter was interrupted
+                raise
+            _threads[device] = found
+        return found
 
 
 class Workers:
@@ -70,31 +117,47 @@ class Workers:
 
     def __init__(self, task: GraphTask) -> None:
         self.task = task
-        self.condition = threading.Condition(threading.RLock())
-        self.outstanding = 0
+        self.lock = threading.RLock()
+        self.wake: SimpleQueue[None] = SimpleQueue()  # of the caller, after each change
+        self.outstanding = 0  # nodes that are ready or being evaluated
+        self.running = 0  # those that devices evaluate
+        self.closed = False
         self.errors: list[BaseException] = []
         self.contexts: dict[Any, contextvars.Context] = {}
         task.short = False  # the short form of a step does not lock
 
     def push(self, node: Node) -> None:
         """A node is ready; it goes to its device's thread, or to the caller."""
-        with self.condition:
+        device = node.worker()
+        with self.lock:
             self.outstanding += 1
-            if node.worker() is None:
+            if device is None:
                 self.task.pushed += 1
                 heappush(self.task.ready, (-node.sequence_number, self.task.pushed, node))
-                self.condition.notify_all()
-                return
-            if node.worker() not in self.contexts:
-                self.contexts[node.worker()] = contextvars.copy_context()
-        thread_of(node.worker()).submit(node, self)
+            elif device not in self.contexts:
+                self.contexts[device] = contextvars.copy_context()  # the caller's settings
+        if device is None:
+            self.wake.put(None)
+        else:
+            thread_of(device).submit(node, self)
 
-    def context_of(self, device: Any) -> contextvars.Context:
-        """The caller's settings, as the thread of a device sees them."""
-        return self.contexts[device]
+    def serve(self, node: Node) -> None:
+        """Evaluate a node on its device's thread, unless the pass has ended meanwhile."""
+        with self.lock:
+            if self.closed:
+                return
+            self.running += 1
+            context = self.contexts[node.worker()]
+        try:
+            context.run(self.step, node)
+        finally:
+            with self.lock:
+                self.running -= 1
+                self.outstanding -= 1
+            self.wake.put(None)
 
     def step(self, node: Node) -> None:
-        """Evaluate one node, unless the pass has failed meanwhile."""
+        """Evaluate one node, unless another has failed."""
         try:
             if not self.errors:
                 grad = self.take(node)
@@ -103,32 +166,50 @@ class Workers:
         except BaseException as error:
             engine.explain(self.task, node, error)
             self.errors.append(error)
-        finally:
-            with self.condition:
-                self.outstanding -= 1
-                if not self.outstanding or self.errors or self.task.ready:
-                    self.condition.notify_all()
 
     def take(self, node: Node) -> Any:
         """The gradients that have come for a node."""
-        with self.condition:
+        with self.lock:
             grad = self.task.waiting.pop(node, None)
         return [None] * node.output_count() if grad is None and node.outputs is not None else grad
+
+    def fail(self, error: BaseException) -> None:
+        """Let the pass fail for a reason that lies outside of it."""
+        self.errors.append(error)
+        self.wake.put(None)
 
     def run(self) -> None:
         """The caller's share: evaluate CPU nodes until the pass is done or has failed."""
         while True:
-            with self.condition:
-                while not self.task.ready and self.outstanding and not self.errors:
-                    self.condition.wait()
+            with self.lock:
                 if self.errors or not self.outstanding:
                     break
-                node = heappop(self.task.ready)[2]
+                node = heappop(self.task.ready)[2] if self.task.ready else None
+            if node is None:
+                self.wake.get()
+                continue
             self.step(node)
-        with self.condition:
-            while self.outstanding > len(self.task.ready):
-                self.condition.wait()
+            with self.lock:
+                self.outstanding -= 1
+        self.close()
         if len(self.errors) == 1:
             raise self.errors[0]
         if self.errors:
             raise BaseExceptionGroup("several devices failed in one backward", self.errors)
+
+    def close(self) -> None:
+        """The pass has ended or failed: wait until no device works for it any more."""
+        with self.lock:
+            self.closed = True
+        for device in self.contexts:
+            found = _threads.get(device)
+            if found is not None:
+                found.discard(self)
+        while self.running:
+            self.wake.get()
+
+    def part(self) -> None:
+        """Let go of the pass, so that what it holds is freed at once."""
+        self.task.workers = None
+        self.contexts = {}
+        self.errors = []

@@ -20,42 +20,47 @@ def _watched() -> tuple[Any, Any]:
 
 
 class _ErrorState:
-    """The context manager's way, for a NumPy that keeps its state elsewhere."""
+    """NumPy's own functions, for a NumPy that keeps its state elsewhere."""
 
-    def set(self, _: Any) -> Any:
-        entered = np.errstate(all="ignore")
-        entered.__enter__()
-        return entered
+    def get(self) -> Any:
+        return np.geterr()
 
-    def reset(self, token: Any) -> None:
-        token.__exit__(None, None, None)
+    def set(self, value: Any) -> None:
+        np.seterr(**value)
 
 
-_found, IGNORE = _watched()
+_found, _ignoring = _watched()
 STATE: Final[Any] = _ErrorState() if _found is None else _found
+IGNORE: Final[Any] = dict.fromkeys(np.geterr(), "ignore") if _found is None else _ignoring
 
 
 class quiet:
     """Inside, NumPy makes infinities and NaNs without a warning."""
 
-    __slots__ = ("token",)
+    __slots__ = ("before",)
 
     def __enter__(self) -> None:
-        self.token = STATE.set(IGNORE)
+        self.before = STATE.get()
+        try:
+            STATE.set(IGNORE)
+        except BaseException:  # a signal that is heard now must not leave it set
+            STATE.set(self.before)
+            raise
 
     def __exit__(self, *error: object) -> None:
-        STATE.reset(self.token)
+        STATE.set(self.before)
 
 
 def quietly(function: Any) -> Any:
     """A function that makes infinities and NaNs without a warning."""
-    begin, end, ignore = STATE.set, STATE.reset, IGNORE
+    get, put, ignore = STATE.get, STATE.set, IGNORE
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        token = begin(ignore)
+        before = get()
         try:
+            put(ignore)
             return function(*args, **kwargs)
         finally:
-            end(token)
+            put(before)
 
     return call

@@ -6,7 +6,10 @@ and a task never sees what another has set. Every call reads the record, which c
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from threading import get_ident
 from typing import Any, Final
+
+from adjoint._base import mypyc_attr
 
 
 class Settings:
@@ -75,11 +78,11 @@ def _plain(grad_enabled: bool, inference: bool) -> Settings:
 def change(**values: Any) -> Settings:
     """Set some settings of the calling context; all there were are returned."""
     old = current()
-    set_current(_replaced(old, values))
+    set_current(replaced(old, values))
     return old
 
 
-def _replaced(old: Settings, values: dict[str, Any]) -> Settings:
+def replaced(old: Settings, values: dict[str, Any]) -> Settings:
     """The same settings but for some."""
     new = Settings()
     for name in (*_MODES, *_RARE):
@@ -95,8 +98,17 @@ def _replaced(old: Settings, values: dict[str, Any]) -> Settings:
 def without_innermost_watcher(settings: Settings) -> Settings:
     """The settings under which a watcher makes the call that it was shown."""
     if settings.unwatched is None:
-        settings.unwatched = _replaced(settings, {"watchers": settings.watchers[:-1]})
+        settings.unwatched = replaced(settings, {"watchers": settings.watchers[:-1]})
     return settings.unwatched
+
+
+def with_modes(old: Settings, grad_enabled: bool, inference: bool) -> Settings:
+    """The same settings in these modes."""
+    if old.plain:
+        return _plain(grad_enabled, inference)
+    if old.grad_enabled == grad_enabled and old.inference == inference:
+        return old
+    return replaced(old, {"grad_enabled": grad_enabled, "inference": inference})
 
 
 def change_grad_enabled(enabled: bool) -> bool:
@@ -104,21 +116,97 @@ def change_grad_enabled(enabled: bool) -> bool:
     old = current()
     before = old.grad_enabled
     if before != enabled:
-        if old.plain:
-            set_current(_plain(enabled, old.inference))
-        else:
-            change(grad_enabled=enabled)
+        set_current(with_modes(old, enabled, old.inference))
     return before
 
 
-def change_inference(inference: bool) -> tuple[bool, bool]:
-    """Enter or leave inference mode; what grad and inference mode were is returned."""
-    old = current()
-    if old.plain:
-        set_current(_plain(not inference, inference))
-    else:
-        change(grad_enabled=not inference, inference=inference)
-    return old.grad_enabled, old.inference
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Scope:
+    """A context manager inside which some settings are others, also if a signal interrupts it.
+
+    A signal is heard after a call, or where an interpreted function starts. What is left to chance
+    is the start of `__exit__`, if this class is interpreted too.
+    """
+
+    # By thread: the settings around it, and those inside, the innermost last.
+    _entered: dict[int, list[tuple[Settings, Settings]]] | None = None
+    _early: bool = False  # whether the settings were changed before it was entered
+    _shown: Any = None  # what `as` gives, if that is another
+    _after: Any = None  # called when it was left
+
+    def _fields(self) -> tuple[str, ...]:
+        """Which settings are others."""
+        raise NotImplementedError
+
+    def _inside(self, outer: Settings) -> Settings:
+        """The settings inside, from those around."""
+        raise NotImplementedError
+
+    def _outside(self, now: Settings, outer: Settings) -> Settings:
+        """The settings after it, from those at its end; what the block has set apart stays."""
+        return replaced(now, {name: getattr(outer, name) for name in self._fields()})
+
+    def __enter__(self) -> Any:
+        outer = current()
+        inner = self._inside(outer)
+        around = self._outside(outer, outer) if self._early else outer
+        if self._entered is None:
+            self._entered = {}
+        stack = self._entered.setdefault(get_ident(), [])
+        depth = len(stack)
+        try:
+            set_current(inner)
+            stack.append((around, inner))
+        except BaseException:
+            set_current(outer)
+            del stack[depth:]
+            raise
+        return self if self._shown is None else self._shown
+
+    def __exit__(self, *exc: object) -> None:
+        try:
+            self._leave()
+        except BaseException:
+            self._leave()
+            raise
+        if self._after is not None:
+            self._after()
+
+    def _leave(self) -> None:
+        """Put the settings back; until all is done, this may be interrupted and done again."""
+        entered = self._entered
+        stack = None if entered is None else entered.get(get_ident())
+        if entered is None or stack is None:
+            return
+        now = current()
+        place = len(stack) - 1
+        outer, inner = stack[place]
+        if now is not inner:
+            for i in range(place, -1, -1):
+                if stack[i][1] is now:  # those above it were entered in a pass, and never left
+                    place = i
+                    outer, inner = stack[i]
+                    break
+        set_current(outer if now is inner else self._outside(now, outer))
+        if place:
+            del stack[place:]
+        else:
+            del entered[get_ident()]
+
+
+class Changed(Scope):
+    """A scope in which settings have fixed values."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = values
+
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return tuple(self.values)
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return replaced(outer, dict(self.values))
 
 
 def is_grad_enabled() -> bool:

@@ -65,13 +65,13 @@ class Path(Calls):
         """An op called with one argument."""
         if isinstance(a, Tensor):
             settings = current()
-            if settings.plain and op.lane == UNARY and not a.special:
+            if settings.plain and op.lane == UNARY:
                 if a.extras is not None:
                     a.refresh()
                 spec = a.known
                 if spec is None:
                     spec = a.spec()
-                if spec.short:
+                if spec.short and not a.special:
                     return finished(op, settings, op.direct(a.array), a, None, spec, None)
         elif type(a) is NDARRAY and op.lane == UNARY:
             return op.direct(a)
@@ -257,13 +257,13 @@ def apply(op: "Op", values: list[Any]) -> Any:
         return watched(op, values, settings)
     backend: Backend = NUMPY_BACKEND
     for tensor in tensors:
+        if tensor.extras is not None:
+            tensor.refresh()
         if tensor.special:
             if has_layer(tensors):
                 return through_layers(op, values, tensors, settings)
             if settings.overrides and not op.transparent:
                 return override(op, op, values, tensors)
-        if tensor.extras is not None:
-            tensor.refresh()
         if type(tensor.array) is not NDARRAY and op.lane != OWN:
             backend = common_backend(op, tensors)
     if op.lane == OWN:
@@ -297,8 +297,8 @@ def as_given(op: "Op", arrays: list[Any], given: list[Any]) -> list[Any]:
 
 def watched(op: Any, values: list[Any], settings: Settings) -> Any:
     """Let the innermost watcher make the call, by `op.run`; the others see it then."""
-    set_current(without_innermost_watcher(settings))
     try:
+        set_current(without_innermost_watcher(settings))
         return settings.watchers[-1](op, values)
     finally:
         set_current(settings)

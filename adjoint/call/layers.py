@@ -6,6 +6,8 @@ is the business of the newest level among its arguments; it calls the op on the 
 gives the results its layer. History is kept where a gradient is needed, on either side.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,6 +46,17 @@ class Level:
 
 
 open_levels: Final[ContextVar[tuple[Level, ...]]] = ContextVar("adjoint_levels", default=())
+
+
+@contextmanager
+def opened(level: Level) -> Iterator[None]:
+    """Let a transform be under way; its tensors have no meaning afterwards."""
+    token = open_levels.set((*open_levels.get(), level))
+    try:
+        yield
+    finally:
+        open_levels.reset(token)
+        level.ended = True
 
 
 def newest_level() -> Level | None:
@@ -92,6 +105,10 @@ class Layer:
     def settled(self) -> Tensor:
         """What its tensor is when the level has ended, if it fades."""
         raise NotImplementedError
+
+    def text(self) -> str | None:
+        """Its tensor as text; None to show the values."""
+        return None
 
     def value_refused(self) -> str | None:
         """Why Python can't read the values of its tensor; None if it can."""

@@ -34,6 +34,8 @@ SAME = (
     "distributions.transforms",
     "fft",
     "func",
+    "functorch",
+    "functorch.experimental",
     "library",
     "linalg",
     "nn",
@@ -102,9 +104,8 @@ _ABSENT = (
     "backends.mkldnn backends.mps backends.openmp backends.opt_einsum mps mtia xpu"
 )
 _FUNCTORCH = (
-    "functorch functorch.experimental _functorch _functorch.autograd_function "
-    "_functorch.eager_transforms _functorch.functional_call _functorch.make_functional "
-    "_functorch.vmap _vmap_internals"
+    "_functorch _functorch.apis _functorch.autograd_function _functorch.eager_transforms "
+    "_functorch.functional_call _functorch.vmap _vmap_internals"
 )
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
@@ -121,6 +122,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "autograd.forward_ad": (),
     "autograd.profiler_util": ("adjoint.autograd.profiler_events",),
     "distributions.utils": ("adjoint.distributions.parameters",),
+    "_functorch.make_functional": ("adjoint.functorch",),
     "functional": ("adjoint",),
     "jit.annotations": ("typing",),
     "nn.functional.grad": ("adjoint.nn.grad",),

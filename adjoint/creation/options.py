@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.backends import backend_for
 from adjoint.call.context import is_inference_mode_enabled
+from adjoint.call.layers import newest_level
 from adjoint.device import device, get_default_device
 from adjoint.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import strided
@@ -21,6 +22,9 @@ def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
     if where.type != "cpu":
         array = backend_for(where).from_numpy(array, where)
     result = Tensor(array)
+    level = newest_level()
+    if level is not None:
+        result = level.lift(result)
     if requires_grad:
         result.requires_grad_()
     if is_inference_mode_enabled():

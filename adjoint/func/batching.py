@@ -1,28 +1,16 @@
 """vmap: a function of one element, over a whole batch at once."""
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-from adjoint.call.layers import Level, open_levels
+from adjoint.call.layers import opened
 from adjoint.ops.arranging.shape import cat, expand, movedim
 from adjoint.pytree import TreeSpec, tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, layered, value_at
 
 RANDOMNESS = ("error", "different", "same")
-
-
-@contextmanager
-def opened(level: Level) -> Iterator[None]:
-    """Let a transform be under way; its tensors have no meaning afterwards."""
-    token = open_levels.set((*open_levels.get(), level))
-    try:
-        yield
-    finally:
-        open_levels.reset(token)
-        level.ended = True
 
 
 def vmap(

@@ -5,10 +5,18 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.autograd import entry_points
-from adjoint.autograd.grad_mode import enable_grad
+from adjoint.call.layers import newest_level, opened
 from adjoint.creation.factories import zeros_like
-from adjoint.func.batching import name_of, opened
-from adjoint.func.reverse import Differentiated, basis_of, chosen, jacrev, with_aux
+from adjoint.func.reverse import (
+    Differentiated,
+    basis_of,
+    chosen,
+    jacrev,
+    recording,
+    refuse_complex,
+    tensors_of,
+    with_aux,
+)
 from adjoint.ops.arranging.shape import cat, split
 from adjoint.pytree import tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
@@ -29,17 +37,17 @@ def jvp(
     With `has_aux` func returns a pair, and its second element comes third. If `strict`, an output
     that does not depend on the primals is an error, else its tangent is zeros.
     """
-    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
+    if not isinstance(primals, tuple):
         raise RuntimeError(
-            f"jvp: Expected primals to be a tuple and tangents, too; got "
-            f"{type(primals).__name__} and {type(tangents).__name__}. For a single argument write "
-            "(x,)."
+            f"jvp(f, primals, tangents): Expected primals to be a tuple, got "
+            f"{type(primals).__name__}; for a single argument write (x,)"
         )
-    flat, spec = tree_flatten(list(primals))
-    directions, other = tree_flatten(list(tangents))
+    flat, spec = tree_flatten(primals)
+    directions, other = tree_flatten(tangents)
     if other != spec:
         raise RuntimeError(
-            f"jvp: Expected primals and tangents to have the same structure, got {spec} and {other}"
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
+            f"structure, got {spec} and {other}"
         )
     check_directions(flat, directions)
     level = DualLevel()
@@ -48,35 +56,34 @@ def jvp(
         answer, aux = func(*tree_unflatten(inside, spec)), None
         if has_aux:
             answer, aux = with_aux(answer, "jvp")
-        outputs, form = tree_flatten(answer)
+        outputs, form = tensors_of(answer, "jvp", func)
         found: list[Any] = []
         for i, output in enumerate(outputs):
-            if not isinstance(output, Tensor):
-                raise RuntimeError(
-                    f"jvp: Expected {name_of(func)} to return Tensors, but output {i} is a "
-                    f"{type(output).__name__}"
-                )
+            output.up_to_date()
             tangent = tangent_at(level, output)
             if tangent is None and strict:
                 raise RuntimeError(
                     f"jvp(f, primals, tangents, strict=True): The output of f at index {i} is "
                     "independent of the inputs. This is not allowed with strict=True."
                 )
-            below = primal_at(level, output)
-            found.append(zeros_like(below.detach()) if tangent is None else tangent)
+            found.append(tangent)
         values = [primal_at(level, output) for output in outputs]
         aux = tree_map(lambda leaf: primal_at(level, leaf), aux)
+    found = [zeros_like(v.detach()) if t is None else t for v, t in zip(values, found)]
     pair = tree_unflatten(values, form), tree_unflatten(found, form)
     return (*pair, aux) if has_aux else pair
 
 
 def check_directions(primals: list[Any], tangents: list[Any]) -> None:
     """Refuse a tangent that is not like its primal."""
+    if not primals:
+        raise RuntimeError("jvp(f, primals, tangents): Expected at least one Tensor in primals")
     for i, (primal, tangent) in enumerate(zip(primals, tangents)):
         if not isinstance(primal, Tensor) or not isinstance(tangent, Tensor):
-            raise TypeError(
-                f"jvp: primals and tangents must be Tensors, but element {i} is a "
-                f"{type(tangent if isinstance(primal, Tensor) else primal).__name__}"
+            stranger = tangent if isinstance(primal, Tensor) else primal
+            raise RuntimeError(
+                "jvp(f, primals, tangents): Expected primals and tangents to only contain Tensors, "
+                f"but element {i} is a {type(stranger).__name__}"
             )
         if primal.shape != tangent.shape:
             raise RuntimeError(
@@ -111,6 +118,7 @@ def jacfwd(
         numbers = chosen(argnums, args, "jacfwd")
         inputs, spec = tree_flatten([args[n] for n in numbers])
         check_directions(inputs, inputs)
+        refuse_complex(inputs, "jacfwd", "inputs")
         basis, sizes = basis_of(inputs)
         total = sum(sizes)
         step = total if chunk_size is None else chunk_size
@@ -120,12 +128,12 @@ def jacfwd(
             with opened(level):
                 parts = split(rows, sizes, 1) if len(sizes) > 1 else (rows,)
                 tangents = [
-                    layered(level, part.reshape(-1, *value.shape).to(value.dtype))
+                    layered(level, part.reshape((-1, *value.shape)).to(value.dtype))
                     for part, value in zip(parts, inputs)
                 ]
 
                 def partial(*chosen_ones: Any) -> Any:
-                    given = list(args)
+                    given = [tree_map(taking_part, arg) for arg in args]
                     for number, value in zip(numbers, chosen_ones):
                         given[number] = value
                     return func(*given, **kwargs)
@@ -135,6 +143,7 @@ def jacfwd(
                 answers = jvp(partial, at, moved, has_aux=has_aux)
                 outputs, form = tree_flatten(answers[1])
                 columns: list[Any] = []
+                refuse_complex(outputs, "jacfwd", "outputs")
                 for output in outputs:
                     value, batched = value_at(level, output)
                     columns.append(value if batched else value.expand(level.size, *value.shape))
@@ -151,7 +160,7 @@ def jacfwd(
         for column in joined:  # a row for each element of the inputs, to become the last dimensions
             parts = split(column, sizes, 0) if len(sizes) > 1 else (column,)
             shaped = [
-                part.movedim(0, -1).reshape(*column.shape[1:], *value.shape)
+                part.movedim(0, -1).reshape((*column.shape[1:], *value.shape))
                 for part, value in zip(parts, inputs)
             ]
             by_input = tree_unflatten(shaped, spec)
@@ -162,21 +171,21 @@ def jacfwd(
     return wrapper
 
 
+def taking_part(value: Any) -> Any:
+    """An argument that is not differentiated by, which the function may change in place."""
+    level = newest_level()
+    return level.lift(value) if isinstance(value, Tensor) and level is not None else value
+
+
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """(output, push): func's output, and a linear function from tangents to the output's tangent.
 
     func runs once; push is cheap, and may be called as often as needed.
     """
     work = Differentiated("linearize", list(primals))
-    with enable_grad():
+    with recording():
         answer = func(*work.inputs())
-        outputs, form = tree_flatten(answer)
-        for i, output in enumerate(outputs):
-            if not isinstance(output, Tensor):
-                raise RuntimeError(
-                    f"linearize: Expected {name_of(func)} to return Tensors, but output {i} is a "
-                    f"{type(output).__name__}"
-                )
+        outputs, form = tensors_of(answer, "linearize", func)
         live = [output for output in outputs if output.needs_grad]
         cotangents = [zeros_like(output.detach()).requires_grad_() for output in live]
         pulled: tuple[Any, ...] = ()

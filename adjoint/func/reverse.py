@@ -1,32 +1,47 @@
 """Derivatives of functions by backward: grad, vjp, jacrev."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from adjoint.autograd import entry_points
 from adjoint.autograd.forward_rules import leaf_of
-from adjoint.autograd.grad_mode import enable_grad
 from adjoint.autograd.node import AccumulateGrad, Node
-from adjoint.call.context import is_grad_enabled
-from adjoint.call.layers import Level, needs_below, newest_level
+from adjoint.call.context import change, is_grad_enabled, set_current
+from adjoint.call.layers import Level, needs_below, newest_level, opened
 from adjoint.creation.factories import eye, ones_like, zeros_like
-from adjoint.func.batching import name_of, opened
+from adjoint.func.batching import name_of
 from adjoint.ops.arranging.shape import cat, split
 from adjoint.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, layered, value_at
 
 
+@contextmanager
+def recording() -> Iterator[None]:
+    """Record what is called, whatever the modes outside say."""
+    before = change(grad_enabled=True, inference=False)
+    try:
+        yield
+    finally:
+        set_current(before)
+
+
 def chosen(argnums: Any, args: tuple[Any, ...], name: str) -> tuple[int, ...]:
     """The positions of the arguments to differentiate by, counted from the front."""
     numbers = (argnums,) if isinstance(argnums, int) else argnums
-    if not isinstance(numbers, tuple) or not all(isinstance(n, int) for n in numbers):
+    if not isinstance(numbers, tuple):
         raise RuntimeError(
-            f"{name}: argnums must be an int or a tuple of ints, got {type(argnums).__name__}"
+            f"{name}: argnums must be int or Tuple of ints, got {type(argnums).__name__}"
         )
     if not numbers:
         raise RuntimeError(f"{name}: argnums must be non-empty")
+    for number in numbers:
+        if not isinstance(number, int):
+            raise RuntimeError(
+                f"{name}: each element of argnums must be int, got {type(number).__name__}"
+            )
     for number in numbers:
         if not -len(args) <= number < len(args):
             raise RuntimeError(
@@ -52,16 +67,19 @@ class Differentiated:
     def leaf(self, i: int, value: Any) -> Tensor:
         """An argument to differentiate by."""
         if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{self.name}: expected Tensors to differentiate by, but input {i} is a "
-                f"{type(value).__name__}; pass numbers as arguments that argnums leaves out"
+            raise ValueError(
+                f"{self.name}: Thing passed to transform API must be Tensor, got "
+                f"{type(value).__name__} as input {i}; pass numbers as arguments that argnums "
+                "leaves out"
             )
         if not (value.dtype.is_floating_point or value.dtype.is_complex):
             raise RuntimeError(
                 f"{self.name}: input {i} is {value.dtype.name}, and only Tensors of floating point "
                 "and complex dtype have a derivative; convert it with .to(...) first"
             )
-        return leaf_of(value, self.level)
+        leaf = leaf_of(value, self.level)
+        leaf.inference = False  # it is kept by what is recorded here, and gone with it
+        return leaf
 
     def inputs(self) -> Any:
         """The arguments again, in their structure."""
@@ -146,10 +164,38 @@ def with_aux(answer: Any, name: str) -> tuple[Any, Any]:
     """The (output, aux) that a function with has_aux=True returns."""
     if not (isinstance(answer, tuple) and len(answer) == 2):
         raise RuntimeError(
-            f"{name}: with has_aux=True the function must return a tuple (output, aux), got "
-            f"{type(answer).__name__}"
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True, "
+            f"got {type(answer).__name__}"
         )
+    check_aux(answer[1])
     return answer
+
+
+def tensors_of(answer: Any, name: str, func: Any) -> tuple[list[Tensor], TreeSpec]:
+    """The tensors that a function has returned, and their structure; nothing else is allowed."""
+    outputs, spec = tree_flatten(answer)
+    if answer is None or not outputs:
+        raise RuntimeError(
+            f"{name}(f, ...): Expected f to be a function that has non-empty output, got "
+            f"{answer!r} from {name_of(func)}"
+        )
+    for i, output in enumerate(outputs):
+        if not isinstance(output, Tensor):
+            raise RuntimeError(
+                f"{name}(f, ...): expected f(*primals) to return only tensors, but output {i} of "
+                f"{name_of(func)} is a {type(output).__name__}"
+            )
+    return outputs, spec
+
+
+def check_aux(aux: Any) -> None:
+    """Refuse what can't leave a transform as something besides: only tensors can."""
+    for leaf in tree_flatten(aux)[0]:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(
+                f"Expected tensors, got unsupported type {type(leaf).__name__} in aux; return "
+                "other values by other means, or as tensors"
+            )
 
 
 def grad_and_value(
@@ -169,7 +215,7 @@ def grad_and_value(
         given = list(args)
         for number, value in zip(numbers, work.inputs()):
             given[number] = value
-        with enable_grad():
+        with recording():
             output, aux = func(*given, **kwargs), None
             if has_aux:
                 output, aux = with_aux(output, "grad")
@@ -206,16 +252,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     With `has_aux` func returns a pair, and its second element comes third.
     """
     work = Differentiated("vjp", list(primals))
-    with enable_grad():
+    with recording():
         answer, aux = func(*work.inputs()), None
         if has_aux:
             answer, aux = with_aux(answer, "vjp")
-    outputs, spec = tree_flatten(answer)
-    for output in outputs:
-        if not isinstance(output, Tensor):
-            raise RuntimeError(
-                f"vjp: Expected {name_of(func)} to return Tensors, got {type(output).__name__}"
-            )
+    outputs, spec = tensors_of(answer, "vjp", func)
 
     def pullback(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> Any:
         given, found = tree_flatten(cotangents)
@@ -226,8 +267,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             )
         check_cotangents(outputs, given)
         pulled = work.pullback(outputs, given, last=not retain_graph)
-        answers = tuple(tree_unflatten(pulled, work.spec))
-        return answers[0] if len(primals) == 1 else answers
+        return tuple(tree_unflatten(pulled, work.spec))
 
     shown = tree_unflatten([work.shown(output, outputs) for output in outputs], spec)
     if not has_aux:
@@ -246,6 +286,16 @@ def check_cotangents(outputs: list[Tensor], given: list[Any]) -> None:
             raise RuntimeError(
                 f"vjp: cotangent {i} has shape {list(cotangent.shape)}, and its output "
                 f"{list(output.shape)}"
+            )
+
+
+def refuse_complex(tensors: list[Any], name: str, what: str) -> None:
+    """A Jacobian is one of real numbers."""
+    for i, tensor in enumerate(tensors):
+        if tensor.dtype.is_complex:
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened "
+                f"input idx: {i}; take its real and imaginary parts apart"
             )
 
 
@@ -276,20 +326,16 @@ def jacrev(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         numbers = chosen(argnums, args, "jacrev")
         work = Differentiated("jacrev", [args[n] for n in numbers])
+        refuse_complex(list(work.leaves), "jacrev", "inputs")
         given = list(args)
         for number, value in zip(numbers, work.inputs()):
             given[number] = value
-        with enable_grad():
+        with recording():
             answer, aux = func(*given, **kwargs), None
             if has_aux:
                 answer, aux = with_aux(answer, "jacrev")
-        outputs, spec = tree_flatten(answer)
-        for i, output in enumerate(outputs):
-            if not isinstance(output, Tensor):
-                raise RuntimeError(
-                    f"jacrev: Expected {name_of(func)} to return Tensors, but output {i} is a "
-                    f"{type(output).__name__}"
-                )
+        outputs, spec = tensors_of(answer, "vjp in jacrev", func)
+        refuse_complex(list(outputs), "jacrev", "outputs")
         rows = rows_of(work, outputs, chunk_size)
         single = isinstance(argnums, int)
         blocks = [arranged(work.spec, found, single) for found in rows]
@@ -327,7 +373,7 @@ def rows_of(
     for leaf, column in zip(work.leaves, columns):
         parts = split(column, sizes, 0) if len(sizes) > 1 else (column,)
         for found, output, part in zip(by_output, outputs, parts):
-            found.append(part.reshape(*output.shape, *leaf.shape))
+            found.append(part.reshape((*output.shape, *leaf.shape)))
     return by_output
 
 
@@ -339,7 +385,7 @@ def pulled_rows(
     with opened(level):
         parts = split(basis, sizes, 1) if len(sizes) > 1 else (basis,)
         cotangents = [
-            layered(level, part.reshape(-1, *output.shape).to(output.dtype))
+            layered(level, part.reshape((-1, *output.shape)).to(output.dtype))
             for part, output in zip(parts, outputs)
         ]
         pulled = work.pullback(outputs, cotangents, last)

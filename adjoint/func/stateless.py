@@ -45,15 +45,17 @@ def functional_call(
 def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:
     """The parameters and the buffers of several models of one class, stacked, by their paths."""
     if len(models) == 0:
-        raise RuntimeError("stack_module_state: expected at least one model, got none")
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if len({model.training for model in models}) > 1:
         raise RuntimeError(
-            "stack_module_state: some models are in training mode and some are not; call train() "
-            "or eval() on all of them"
+            "stack_module_state: Expected all models to have the same training/eval mode; call "
+            "train() or eval() on all of them"
         )
     if len({type(model) for model in models}) > 1:
         kinds = ", ".join(sorted({type(model).__name__ for model in models}))
-        raise RuntimeError(f"stack_module_state: models of one class are expected, got {kinds}")
+        raise RuntimeError(
+            f"stack_module_state: Expected models to be of the same class, got {kinds}"
+        )
     return (
         _stacked([dict(model.named_parameters()) for model in models]),
         _stacked([dict(model.named_buffers()) for model in models]),

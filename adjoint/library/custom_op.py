@@ -10,7 +10,7 @@ from adjoint.autograd.function_node import DelayedError
 from adjoint.autograd.node import edge_node
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.call import dispatch
-from adjoint.call.context import change_grad_enabled, current, is_grad_enabled
+from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.record import cut_of
 from adjoint.device import device
@@ -269,16 +269,17 @@ class CustomOpDef(Op):
         changed = self.changed(values)
         for tensor in changed:
             before_change(tensor)
-        recording = change_grad_enabled(False)
+        settings = current()
         try:
+            change_grad_enabled(False)
             result = self.run_kernel(values)
         finally:
-            change_grad_enabled(recording)
+            set_current(settings)
         if not self.view and not self.composite:
             self.refuse_aliases(values, result)
         for tensor in changed:
             tensor.counter().bump()
-            if recording and tensor.requires_grad:
+            if settings.grad_enabled and tensor.requires_grad:
                 self.forget(tensor)
         return result
 

@@ -115,11 +115,12 @@ class Module(CallHooks, State):
             or BACKWARD_PRE
         ):
             return self._call_impl(*args, **kwargs)
-        token = calls.set((ref(self), calls.get()))
-        try:
+        around = calls.get()
+        try:  # from here on: a signal may be heard after each call
+            calls.set((ref(self), around))
             return self.forward(*args, **kwargs)
         finally:
-            calls.reset(token)
+            calls.set(around)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """The call with everything around forward; `__call__` comes here if there are hooks."""

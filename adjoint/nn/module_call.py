@@ -28,14 +28,15 @@ from adjoint.nn.module_hooks import (
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a module's forward, and its hooks before and after it."""
     call = _Call(module, args, kwargs)
-    token = calls.set((ref(module), calls.get()))
+    around = calls.get()
     try:
+        calls.set((ref(module), around))
         return call.run()
     except Exception:
         call.run_always_called()
         raise
     finally:
-        calls.reset(token)
+        calls.set(around)
 
 
 def hooks_of(everyone: Any, own: Any) -> list[Any]:

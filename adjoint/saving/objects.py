@@ -226,7 +226,7 @@ def _kind(tensor: Tensor) -> tuple[str, str]:
 def _identity(tensor: Any) -> Any:
     """Equal for tensors that show the same memory in the same way."""
     if not _addressable(tensor):
-        return id(tensor.current_array())
+        return id(tensor.concrete_array())
     return (*_kind(tensor), tensor.data_ptr(), tuple(tensor.shape), tensor.stride())
 
 

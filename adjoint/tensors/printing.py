@@ -208,6 +208,10 @@ def _notes(self: Tensor) -> list[str]:
 
 def tensor_text(self: Tensor) -> str:
     """tensor([1., 2.], requires_grad=True)."""
+    if self.layer is not None:
+        shown: str | None = self.layer.text()
+        if shown is not None:
+            return shown
     kind = type(self)
     opening = "tensor(" if kind is Tensor else f"{kind.__name__}("
     indent = len(opening)

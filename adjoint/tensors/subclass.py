@@ -5,11 +5,9 @@ Tensor's own, which a subclass inherits, runs the op and makes the results insta
 subclass. A class that sets `__torch_function__ = None` takes part as a plain tensor.
 """
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 
-from adjoint.call.context import change
+from adjoint.call.context import Changed
 from adjoint.ops.arranging.conversion import alias
 from adjoint.tensors.tensor import Tensor
 
@@ -54,14 +52,9 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     return made
 
 
-@contextlib.contextmanager
-def plain() -> Iterator[None]:
+def plain() -> Changed:
     """Inside, in the calling context, instances of subclasses are treated as plain tensors."""
-    before = change(overrides=False)
-    try:
-        yield
-    finally:
-        change(overrides=before.overrides)
+    return Changed({"overrides": False})
 
 
 def _converted(result: Any, kind: Any) -> Any:

@@ -211,6 +211,14 @@ class Tensor(TensorCore):
             self.refresh()
         return self.array
 
+    def concrete_array(self) -> Any:
+        """The array for those who read its values; a transform that has none refuses here."""
+        if self.layer is not None:
+            refusal = self.layer.value_refused()
+            if refusal is not None:
+                raise RuntimeError(refusal)
+        return self.current_array()
+
     def overwrite(self, result: Any, name: str) -> "Tensor":
         """Become the result of a call with out=self."""
         shown: Tensor = upper.sharing.overwrite(self, result, name)
@@ -498,7 +506,7 @@ class Tensor(TensorCore):
 
     def numpy_array(self) -> Any:
         """The elements as a NumPy array, whatever the backend; without a copy on the CPU."""
-        return backend_of(self.array).to_numpy(self.current_array())
+        return backend_of(self.array).to_numpy(self.concrete_array())
 
     def item(self) -> Any:
         """The one element as a Python number."""

@@ -86,6 +86,10 @@ class Operators:
         self.strided_view: Any = None
 
 
+def _no_batches(function: Any, tensors: list[Any]) -> list[Any]:
+    raise NotImplementedError("adjoint.transforms is not loaded")
+
+
 class Upper:
     """All that lies above."""
 
@@ -94,6 +98,8 @@ class Upper:
         self.calls = Calls()
         self.sharing = Sharing()
         self.operators = Operators()
+        # A function of tensors, called once inside a vmap over the first dimension of each.
+        self.over_batch: Callable[[Any, list[Any]], list[Any]] = _no_batches
 
 
 upper: Final[Upper] = Upper()

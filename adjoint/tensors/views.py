@@ -21,7 +21,7 @@ from adjoint.autograd.node import (
 )
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.context import change_grad_enabled, current, is_grad_enabled
+from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.call.errors import complaint
 from adjoint.call.layers import newest
 from adjoint.call.promotion import common_backend, promoted, unwrapped
@@ -66,6 +66,9 @@ def regenerate(view: Tensor, asked: bool) -> None:
     extras = view.extras
     assert extras is not None and extras.base is not None and extras.counter is not None
     base: Any = extras.base
+    if base.layer is not None and (view.layer is None or view.layer.level is not base.layer.level):
+        view.layer = replay(renewed(base), extras.steps).layer  # the base takes part since
+        view.special = True
     immutable = not backend_of(base.array).mutable
     if not asked and not is_grad_enabled():
         if immutable:
@@ -74,11 +77,12 @@ def regenerate(view: Tensor, asked: bool) -> None:
     if base.needs_grad or view.node is not None:  # or else it is a leaf of its own, and stays one
         if extras.creation != DEFAULT_VIEW:
             raise refusal(view, extras.creation, "its base or another view of its base has been")
-        before = change_grad_enabled(True)
+        settings = current()
         try:
+            change_grad_enabled(True)
             fresh = replay(base, extras.steps)
         finally:
-            change_grad_enabled(before)
+            set_current(settings)
         old, old_number = view.node, view.output_number
         view.node, view.output_number = fresh.node, fresh.output_number
         view.needs_grad = fresh.needs_grad
@@ -427,11 +431,12 @@ def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
     recorded = isinstance(piece, TensorCore)
     start: Any = upper.tensor(base.array if isinstance(base, TensorCore) else base)
     start.needs_grad = True
-    before = change_grad_enabled(True)
+    settings = current()
     try:
+        change_grad_enabled(True)
         end = replay(start, steps)
     finally:
-        change_grad_enabled(before)
+        set_current(settings)
     node, number = end.node, end.output_number
     while node is not None and node.edge_count > 0:
         grads = [None] * node.output_count()

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from adjoint.call import dispatch
 from adjoint.call.errors import complaint
-from adjoint.call.layers import Layer, Level, with_layer
+from adjoint.call.layers import Layer, Level, opened, with_layer
 from adjoint.call.op_node import OpNode
 from adjoint.call.promotion import promotion, unwrapped
 from adjoint.call.rule import ALIGN, FRONT, MATRICES
@@ -17,6 +17,7 @@ from adjoint.ops.arranging.shape import expand, reshape, select, stack
 from adjoint.ops.op import Op, rank_of
 from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 # What the array of a batched tensor shows to those who read it all the same: no numbers.
 _NOTHING: Final = b"\xff" * 32
@@ -39,30 +40,29 @@ class BatchLevel(Level):
 class Batch(Layer):
     """A tensor inside vmap: one value for each element of the batch, or one for all."""
 
-    level: BatchLevel
-
     def __init__(self, level: BatchLevel, value: Tensor, batched: bool = True) -> None:
         super().__init__(level)
+        self.batch_level = level
         self.value = value
         self.batched = batched
 
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
-        level = self.level
+        level = self.batch_level
         call = BatchCall(op, level, values)
         return call.layered(call.result())
 
     def adopt(self, name: str, values: list[Any]) -> None:
         """See Layer: a tensor can't get a batch that it does not have."""
-        if value_at(self.level, values[0])[1]:
+        if value_at(self.batch_level, values[0])[1]:
             return
-        if any(value_at(self.level, tensor)[1] for tensor in dispatch.tensors_in(values[1:])):
+        if any(value_at(self.batch_level, tensor)[1] for tensor in dispatch.tensors_in(values[1:])):
             raise RuntimeError(
                 f"vmap: {name}() can't change a tensor that is one for all elements of the batch "
                 "by values that differ from one to the next; use the form that is not in place, "
                 "or give that tensor to the transformed function with an in_dim"
             )
-        if values[0].layer is None or values[0].layer.level is not self.level:
+        if values[0].layer is None or values[0].layer.level is not self.batch_level:
             raise RuntimeError(
                 f"vmap: {name}() would change a tensor from outside {self.level.opened_at()}; "
                 "clone() it first, or return the new value"
@@ -70,26 +70,32 @@ class Batch(Layer):
 
     def store(self, target: Tensor, result: Tensor) -> None:
         """See Layer."""
-        value, batched = value_at(self.level, result)
+        value, batched = value_at(self.batch_level, result)
         own: Any = target.layer.value
         own.copy_(value if batched or not target.layer.batched else value.unsqueeze(0))
 
     def detached(self) -> Layer:
         """See Layer."""
-        return Batch(self.level, self.value.detach(), self.batched)
+        return Batch(self.batch_level, self.value.detach(), self.batched)
 
     def copied(self) -> Layer:
         """See Layer."""
         value: Any = self.value
-        return Batch(self.level, value.clone(), self.batched)
+        return Batch(self.batch_level, value.clone(), self.batched)
 
     def own(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
-        return op.over_batch(self.level, values)
+        return op.over_batch(self.batch_level, values)
 
     def below(self) -> list[Tensor]:
         """See Layer."""
         return [self.value]
+
+    def text(self) -> str | None:
+        """See Layer; as in PyTorch, but that the batch always lies in front."""
+        if not self.batched:
+            return repr(self.value)
+        return f"BatchedTensor(lvl={self.level.number}, bdim=0, value={self.value!r})"
 
     def value_refused(self) -> str | None:
         """See Layer."""
@@ -329,3 +335,17 @@ def value_at(level: Level, tensor: Any) -> tuple[Any, bool]:
     if isinstance(tensor, Tensor) and tensor.layer is not None and tensor.layer.level is level:
         return tensor.layer.value, tensor.layer.batched
     return tensor, False
+
+
+def over_batch(function: Any, tensors: list[Tensor]) -> list[Any]:
+    """See Upper: what the function answers, tensors or None, the batch in front of each."""
+    level = BatchLevel(int(tensors[0].shape[0]), name="is_grads_batched")
+    with opened(level):
+        answers = function(*[layered(level, tensor) for tensor in tensors])
+        found = [value_at(level, answer) for answer in answers]
+        return [
+            None if value is None else batched_value(level, value, flag) for value, flag in found
+        ]
+
+
+upper.over_batch = over_batch

@@ -13,6 +13,7 @@ def state(request, monkeypatch):
     """Both ways to set NumPy's error state."""
     if request.param == "context manager":
         monkeypatch.setattr(error_state, "STATE", error_state._ErrorState())
+        monkeypatch.setattr(error_state, "IGNORE", dict.fromkeys(np.geterr(), "ignore"))
     return error_state
 
 

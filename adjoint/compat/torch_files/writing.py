@@ -72,7 +72,7 @@ class _Storages:
 
     def place(self, tensor: Any) -> tuple[_Stored, int, tuple[int, ...]]:
         """The storage of a tensor, and its offset and strides there."""
-        array = tensor.current_array()
+        array = tensor.concrete_array()
         found = _in_owner(array)
         if found is None:
             alone = _numpy.ascontiguousarray(backend_of(array).to_numpy(array))
@@ -172,7 +172,7 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         """How a parameter is written."""
         data = tensor.detach()
         if type(data) is not Tensor:
-            data = Tensor(tensor.current_array())
+            data = Tensor(tensor.concrete_array())
         arguments: tuple[Any, ...] = (data, tensor.requires_grad, OrderedDict())
         if not state:
             return self.named("torch._utils", "_rebuild_parameter"), arguments

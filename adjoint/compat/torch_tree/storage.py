@@ -14,7 +14,7 @@ from adjoint.tensors.tensor import Tensor
 
 def _memory(tensor: Tensor) -> Tensor:
     """All elements of the memory that a tensor shows a part of, in the order of memory."""
-    array: Any = tensor.current_array()
+    array: Any = tensor.concrete_array()
     base: Any = getattr(array, "base", None)
     while type(base) is type(array):
         array, base = base, base.base

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from adjoint.call.context import change_grad_enabled
+from adjoint.call.context import change_grad_enabled, current, set_current
 from adjoint.dtypes import int32, int64
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import getitem, setitem_
@@ -84,11 +84,12 @@ def shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -
     """Scale down, in place, the rows that will be used and are longer than max_norm."""
     used = unique(indices)
     rows = renorm(getitem(weight.detach(), (used,)), norm_type, 0, max_norm)
-    before = change_grad_enabled(False)
+    settings = current()
     try:
+        change_grad_enabled(False)
         setitem_(weight, (used,), rows)
     finally:
-        change_grad_enabled(before)
+        set_current(settings)
 
 
 def _refuse_sparse(name: str, sparse: bool) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.hooks import add_note
 from adjoint.autograd.saved_tensors import SavedTensor
-from adjoint.call.context import change, current, is_grad_enabled
+from adjoint.call.context import Changed, current, is_grad_enabled
 from adjoint.call.dispatch import OWN, tensors_in
 from adjoint.call.op_node import OpNode
 from adjoint.call.record import inputs_to_keep
@@ -326,14 +326,11 @@ def run_recomputed(
 def _first_run(
     region: Region, context: Any, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
-    before = change(saved_hooks=((region.pack, region.unpack),), hooks_refusal=None)
+    hooks = {"saved_hooks": ((region.pack, region.unpack),), "hooks_refusal": None}
     answered = False
-    try:
-        with context:
-            result = function(*args, **kwargs)
-            answered = True
-    finally:
-        change(saved_hooks=before.saved_hooks, hooks_refusal=before.hooks_refusal)
+    with Changed(hooks), context:
+        result = function(*args, **kwargs)
+        answered = True
     if not answered:
         raise RuntimeError(
             "checkpoint: the forward context of context_fn suppressed an exception of "

@@ -9,10 +9,9 @@ subclasses that see calls for themselves, and tensors changed in place since the
 import weakref
 from typing import Any
 
-from adjoint.autograd.grad_mode import no_grad
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
 from adjoint.call import dispatch
-from adjoint.call.context import change, current
+from adjoint.call.context import Changed, Settings, replaced
 from adjoint.ops.op import Op
 from adjoint.ops.sampling import random
 from adjoint.tensors.tensor import Tensor
@@ -97,6 +96,9 @@ class Recording:
                 self.calls[index] = (op, [])
 
 
+_UNRECORDED = {"saved_hooks": (), "hooks_refusal": None, "watchers": (), "grad_enabled": False}
+
+
 class Replay:
     """Results that one pass has computed again."""
 
@@ -122,16 +124,8 @@ class Replay:
 
     def computed(self, op: Op, values: list[Any]) -> Any:
         """A call made again, outside of any recording."""
-        before = change(saved_hooks=(), hooks_refusal=None, watchers=())
-        try:
-            with no_grad():
-                return op.run([self.argument(value) for value in values])
-        finally:
-            change(
-                saved_hooks=before.saved_hooks,
-                hooks_refusal=before.hooks_refusal,
-                watchers=before.watchers,
-            )
+        with Changed(_UNRECORDED):
+            return op.run([self.argument(value) for value in values])
 
     def argument(self, value: Any) -> Any:
         """A noted argument as the call gets it."""
@@ -193,30 +187,32 @@ class checkpoint_scope(Watcher):
         self.folder: Folder | None = None
         self.recording: Recording | None = None
         self.pairs: tuple[Any, ...] = ()
-        self.hooks: Any = None
         self.known: dict[int, _Known] = {}  # by id; good as long as the array is alive
         self.current = -1  # the call under way, and the arrays it was given
         self.given: list[Any] = []
         self.early: list[tuple[Tensor, Any]] = []  # results that it has saved, and as what
 
-    def __enter__(self) -> Any:
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("watchers", "saved_hooks", "hooks_refusal")
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
         if self.recording is not None:
             raise RuntimeError("this checkpoint_scope is entered already; make another")
-        settings = current()
-        if settings.hooks_refusal is not None:
-            raise RuntimeError(settings.hooks_refusal)
+        if outer.hooks_refusal is not None:
+            raise RuntimeError(outer.hooks_refusal)
         self.recording = Recording()
         self.left = self.budget
-        self.pairs = settings.saved_hooks
-        self.hooks = change(saved_hooks=((self.pack, _unpack),), hooks_refusal=None)
-        return super().__enter__()
+        self.pairs = outer.saved_hooks
+        values = {"saved_hooks": ((self.pack, _unpack),), "hooks_refusal": None}
+        return replaced(super()._inside(outer), values)
 
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
-        assert self.recording is not None and self.hooks is not None
-        change(saved_hooks=self.hooks.saved_hooks, hooks_refusal=self.hooks.hooks_refusal)
+        assert self.recording is not None
         self.recording.prune()
-        self.recording, self.hooks, self.folder = None, None, None
+        self.recording, self.folder = None, None
         self.known = {}
 
     def call(self, op: Any, values: list[Any]) -> Any:

@@ -88,8 +88,8 @@ class Surroundings:
         with fork_rng(enabled=self.random is not None):
             if self.random is not None:
                 set_rng_state(self.random)
-            set_current(self.settings)
             try:
+                set_current(self.settings)
                 change(
                     grad_enabled=True,
                     saved_hooks=hooks,

@@ -1,30 +1,26 @@
 """Watching the calls of a region: a log of them, for the error that says where two runs differ."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from adjoint.autograd.provenance import locate, user_frame
-from adjoint.call.context import change, current
+from adjoint.call.context import Scope, Settings, replaced
 from adjoint.tensors.tensor import Tensor
 
 
-class Watcher:
+class Watcher(Scope):
     """A context manager inside which `call` sees and makes every call of an op.
 
     It may be entered by several threads at once, and again by one that is inside.
     """
 
-    def __init__(self) -> None:
-        self.entries = threading.local()
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("watchers",)
 
-    def __enter__(self) -> Any:
-        outer = self.entries.__dict__.setdefault("outer", [])
-        outer.append(change(watchers=(*current().watchers, self.watching())).watchers)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        change(watchers=self.entries.outer.pop())
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return replaced(outer, {"watchers": (*outer.watchers, self.watching())})
 
     def watching(self) -> Callable[[Any, list[Any]], Any]:
         """What sees the calls of one entry."""

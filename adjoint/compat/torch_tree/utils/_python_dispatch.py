@@ -7,13 +7,13 @@ are called on tensors; gradients without create_graph are computed on arrays, an
 from collections.abc import Mapping
 from typing import Any, Self
 
-from adjoint.call.context import change, current
+from adjoint.call.context import Scope, Settings, current, replaced
 from adjoint.call.dispatch import tensors_in
 from adjoint.compat.torch_tree.ops import overload_of
 from adjoint.tensors.tensor import Tensor
 
 
-class TorchDispatchMode:
+class TorchDispatchMode(Scope):
     """Inside its block, `__torch_dispatch__(func, types, args, kwargs)` answers every call."""
 
     def __torch_dispatch__(
@@ -28,12 +28,13 @@ class TorchDispatchMode:
         kinds = {type(tensor) for tensor in tensors_in(values)} - {Tensor}
         return self.__torch_dispatch__(overload_of(operation), tuple(kinds), args, kwargs)
 
-    def __enter__(self) -> Self:
-        change(watchers=(*current().watchers, self))
-        return self
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("watchers",)
 
-    def __exit__(self, *exc: object) -> None:
-        change(watchers=current().watchers[:-1])
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return replaced(outer, {"watchers": (*outer.watchers, self)})
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Self:

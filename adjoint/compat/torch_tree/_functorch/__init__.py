@@ -1,0 +1,1 @@
+"""torch._functorch: where programs reach for what `func` is made of."""

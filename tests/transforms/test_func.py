@@ -1,0 +1,564 @@
+"""func: transforms of functions, in any nesting, against finite sums, loops and PyTorch."""
+
+import gc
+import math
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint import Tensor, func, nn
+from adjoint.func import (
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+    vmap,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def numbers(*shape: int) -> Tensor:
+    """Doubles that no test changes."""
+    return adjoint.tensor(RNG.normal(size=shape))
+
+
+def close(got: Any, expected: Any) -> None:
+    """Two tensors or arrays, to rounding."""
+    got = got.detach().numpy() if isinstance(got, Tensor) else got
+    expected = expected.detach().numpy() if isinstance(expected, Tensor) else expected
+    np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
+
+
+def cube(x: Any) -> Any:
+    """A function whose derivatives are easy to say."""
+    return (x**3).sum()
+
+
+def mixed(x: Any, w: Any) -> Any:
+    """One of two arguments, with a matrix, a reduction and a bend."""
+    return (w @ x).tanh().sum() + (x * x).mean()
+
+
+class TestGradients:
+    def test_grad(self) -> None:
+        x = numbers(4)
+        close(grad(cube)(x), 3 * x.numpy() ** 2)
+        assert x.grad is None and not x.requires_grad
+
+    def test_the_value_comes_along(self) -> None:
+        x = numbers(4)
+        slope, value = grad_and_value(cube)(x)
+        close(slope, 3 * x.numpy() ** 2)
+        close(value, (x.numpy() ** 3).sum())
+        assert not value.requires_grad and not slope.requires_grad
+
+    @pytest.mark.parametrize("argnums", [0, 1, (0, 1), (1, 0), -1])
+    def test_argnums(self, argnums: Any) -> None:
+        x, w = numbers(3), numbers(2, 3)
+        leaves = (x.clone().requires_grad_(), w.clone().requires_grad_())
+        expected = adjoint.autograd.grad(mixed(*leaves), leaves)
+        found = grad(mixed, argnums)(x, w)
+        if isinstance(argnums, tuple):
+            for number, each in zip(argnums, found, strict=True):
+                close(each, expected[number])
+        else:
+            close(found, expected[argnums])
+
+    def test_structures(self) -> None:
+        x = {"a": numbers(3), "b": [numbers(2), numbers(1)]}
+        found = grad(lambda t: cube(t["a"]) + cube(t["b"][0]))(x)
+        close(found["a"], 3 * x["a"].numpy() ** 2)
+        close(found["b"][0], 3 * x["b"][0].numpy() ** 2)
+        close(found["b"][1], np.zeros(1))
+
+    def test_aux(self) -> None:
+        x = numbers(3)
+        slope, (value, aux) = grad_and_value(lambda t: (cube(t), {"twice": t * 2}), has_aux=True)(x)
+        close(slope, 3 * x.numpy() ** 2)
+        close(value, cube(x))
+        close(aux["twice"], 2 * x.numpy())
+        assert not aux["twice"].requires_grad
+
+    def test_a_hundred_derivatives_of_each_other(self) -> None:
+        """Each of grad, jvp, jacrev, jacfwd of each other, three deep, of x⁴ at a number."""
+
+        def by_jvp(f: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda x: jvp(f, (x,), (adjoint.ones_like(x),))[1]
+
+        def by_vjp(f: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda x: vjp(f, x)[1](adjoint.ones_like(x))[0]
+
+        def by_vmap(f: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda x: vmap(grad(f))(x.expand(2))[0]
+
+        ways = [grad, by_jvp, by_vjp, jacrev, jacfwd, by_vmap]
+        x = adjoint.tensor(1.7, dtype=adjoint.float64)
+        for first in ways:
+            for second in ways:
+                close(second(first(lambda t: t**4))(x), 12 * 1.7**2)
+                for third in ways:
+                    close(third(second(first(lambda t: t**4)))(x), 24 * 1.7)
+
+    def test_outside_parameters_keep_their_gradients(self) -> None:
+        w = numbers(3).requires_grad_()
+        x = numbers(3)
+        slope = grad(lambda t: (t * t * w).sum())(x)
+        slope.sum().backward()
+        close(w.grad, 2 * x.numpy())
+
+    def test_under_backward(self) -> None:
+        x = numbers(3).requires_grad_()
+        grad(cube)(x).sum().backward()
+        close(x.grad, 6 * x.detach().numpy())
+
+    def test_modes_outside(self) -> None:
+        x = numbers(3).requires_grad_()
+        with adjoint.no_grad():
+            slope = grad(cube)(x)
+        close(slope, 3 * x.detach().numpy() ** 2)
+        assert not slope.requires_grad
+        with adjoint.inference_mode():
+            close(grad(cube)(x), 3 * x.detach().numpy() ** 2)
+        assert not adjoint.is_inference_mode_enabled()
+
+    def test_no_grad_inside(self) -> None:
+        def f(x: Any) -> Any:
+            with adjoint.no_grad():
+                constant = (x * x).sum()
+            return constant * x.sum()
+
+        x = numbers(3)
+        close(grad(f)(x), np.full(3, (x.numpy() ** 2).sum()))
+
+    def test_vjp(self) -> None:
+        x, w = numbers(3), numbers(2, 3)
+        output, pull = vjp(lambda a, b: (b @ a).tanh(), x, w)
+        v = numbers(2)
+        dx, dw = pull(v)
+        slope = (1 - output.numpy() ** 2) * v.numpy()
+        close(dx, w.numpy().T @ slope)
+        close(dw, np.outer(slope, x.numpy()))
+        again = pull(v)
+        close(again[0], dx)
+
+    def test_nothing_stays_alive(self) -> None:
+        alive = []
+
+        def f(x: Any) -> Any:
+            y = (x * x).tanh()
+            alive.append(weakref.ref(y))
+            return y.sum()
+
+        gc.disable()
+        try:
+            grad(f)(numbers(3))
+            vmap(grad(f))(numbers(4, 3))
+            jvp(f, (numbers(3),), (numbers(3),))
+            hessian(f)(numbers(3))
+            assert [reference() for reference in alive] == [None] * len(alive)
+        finally:
+            gc.enable()
+
+
+class TestForward:
+    def test_jvp(self) -> None:
+        x, t = numbers(3), numbers(3)
+        value, tangent = jvp(lambda a: (a * a).sin(), (x,), (t,))
+        close(value, np.sin(x.numpy() ** 2))
+        close(tangent, np.cos(x.numpy() ** 2) * 2 * x.numpy() * t.numpy())
+
+    def test_what_does_not_depend(self) -> None:
+        x, y = numbers(3), numbers(2)
+        _, tangent = jvp(lambda a: y, (x,), (x,))
+        close(tangent, np.zeros(2))
+        with pytest.raises(RuntimeError, match="strict"):
+            jvp(lambda a: y, (x,), (x,), strict=True)
+
+    def test_linearize(self) -> None:
+        x, w = numbers(3), numbers(2, 3)
+        calls = []
+
+        def f(a: Any, b: Any) -> Any:
+            calls.append(1)
+            return (b @ a).tanh()
+
+        value, push = linearize(f, x, w)
+        for _ in range(3):
+            tangents = (numbers(3), numbers(2, 3))
+            close(push(*tangents), jvp(f, (x, w), tangents)[1])
+        close(value, np.tanh(w.numpy() @ x.numpy()))
+        assert len(calls) == 1 + 3
+
+    def test_the_primal_is_computed_once(self) -> None:
+        calls = []
+
+        @adjoint.library.custom_op("transforms::counted", mutates_args=())
+        def counted(x: Tensor) -> Tensor:
+            calls.append(x.shape)
+            return x.sin()
+
+        counted.register_autograd(
+            lambda ctx, g: g * ctx.x.cos(),
+            setup_context=lambda ctx, inputs, output: setattr(ctx, "x", inputs[0]),
+        )
+        x, t = numbers(3), numbers(3)
+        close(jvp(counted, (x,), (t,))[1], np.cos(x.numpy()) * t.numpy())
+        assert calls == [(3,)]
+
+
+class TestJacobians:
+    @pytest.mark.parametrize("way", [jacrev, jacfwd])
+    def test_of_a_matrix(self, way: Any) -> None:
+        x, w = numbers(3), numbers(2, 3)
+        jacobian = way(lambda a: (w @ a).tanh())(x)
+        slope = 1 - np.tanh(w.numpy() @ x.numpy()) ** 2
+        close(jacobian, slope[:, None] * w.numpy())
+
+    @pytest.mark.parametrize("way", [jacrev, jacfwd])
+    def test_structures(self, way: Any) -> None:
+        x, y = numbers(3), numbers(2)
+
+        def f(a: Any, b: Any) -> Any:
+            return {"outer": a[:, None] * b, "sum": a.sum()}
+
+        found = way(f, (0, 1))(x, y)
+        close(found["outer"][0], np.einsum("ik,j->ijk", np.eye(3), y.numpy()))
+        close(found["outer"][1], np.einsum("i,jk->ijk", x.numpy(), np.eye(2)))
+        close(found["sum"][0], np.ones(3))
+        close(found["sum"][1], np.zeros(2))
+
+    @pytest.mark.parametrize("chunk_size", [1, 2, 5, 100])
+    @pytest.mark.parametrize("way", [jacrev, jacfwd])
+    def test_chunks(self, way: Any, chunk_size: int) -> None:
+        x = numbers(2, 3)
+        f = lambda a: (a.exp() * a.sum()).reshape(-1)
+        close(way(f, chunk_size=chunk_size)(x), way(f)(x))
+
+    def test_hessian(self) -> None:
+        x, w = numbers(3), numbers(2, 3)
+        found = hessian(mixed)(x, w)
+        slopes = jacrev(jacrev(mixed))(x, w)
+        close(found, slopes)
+        close(found, found.numpy().T)
+
+    def test_vmap_of_hessian(self) -> None:
+        xs, w = numbers(4, 3), numbers(2, 3)
+        found = vmap(hessian(mixed), (0, None))(xs, w)
+        close(found, np.stack([hessian(mixed)(x, w).numpy() for x in xs]))
+
+    def test_complex_numbers_are_refused_by_name(self) -> None:
+        with pytest.raises(RuntimeError, match="jacrev.*real"):
+            jacrev(lambda a: a)(numbers(2).to(adjoint.complex128))
+        with pytest.raises(RuntimeError, match="jacfwd.*outputs.*real"):
+            jacfwd(lambda a: a * 1j)(numbers(2))
+
+
+class TestVmap:
+    def test_dims(self) -> None:
+        x, y = numbers(4, 3), numbers(3, 4)
+        close(vmap(lambda a, b: a * b, (0, 1))(x, y), x.numpy() * y.numpy().T)
+        close(vmap(lambda a: a * 2, 0, 1)(x), 2 * x.numpy().T)
+        close(vmap(lambda a: a * 2, -1, -1)(x), 2 * x.numpy())
+        close(vmap(lambda a, b: a + b, (0, None))(x, y[:, 0]), x.numpy() + y.numpy()[:, 0])
+
+    def test_structures(self) -> None:
+        tree = {"a": numbers(4, 3), "b": (numbers(2, 4), 3)}
+        out = vmap(
+            lambda t: {"sum": t["a"] + t["b"][0].sum() * t["b"][1]}, ({"a": 0, "b": (1, None)},)
+        )(tree)
+        sums = 3 * tree["b"][0].numpy().sum(0)
+        close(out["sum"], tree["a"].numpy() + sums[:, None])
+
+    def test_nested(self) -> None:
+        x, y = numbers(3), numbers(4)
+        close(vmap(lambda a: vmap(lambda b: a * b)(y))(x), np.outer(x.numpy(), y.numpy()))
+
+    @pytest.mark.parametrize("chunk_size", [1, 2, 3, 7])
+    def test_chunks(self, chunk_size: int) -> None:
+        x = numbers(7, 3)
+        seen = []
+
+        def f(a: Any) -> Any:
+            seen.append(1)
+            return a.sum()
+
+        close(vmap(f, chunk_size=chunk_size)(x), x.numpy().sum(1))
+        assert len(seen) == math.ceil(7 / chunk_size)
+
+    def test_results_that_are_the_same_for_all(self) -> None:
+        x, y = numbers(4, 3), numbers(2)
+        close(vmap(lambda a: y)(x), np.stack([y.numpy()] * 4))
+        close(vmap(lambda a: y, out_dims=None)(x), y)
+        with pytest.raises(ValueError, match="out_dim is None"):
+            vmap(lambda a: a, out_dims=None)(x)
+
+    def test_changes_in_place(self) -> None:
+        x, y = numbers(4, 3), numbers(4)
+
+        def f(a: Any, b: Any) -> Any:
+            c = a.clone()
+            c += b
+            c[0] = b
+            c[1:].mul_(2)
+            return c
+
+        expected = np.stack([f(a, b).numpy() for a, b in zip(x, y)])
+        close(vmap(f)(x, y), expected)
+
+    def test_a_tensor_for_all_can_not_be_changed_by_each(self) -> None:
+        total = numbers(3)
+        before = total.numpy().copy()
+        with pytest.raises(RuntimeError, match=r"add_\(\).*one for all"):
+            vmap(lambda a: total.add_(a))(numbers(4, 3))
+        close(total, before)
+
+    @pytest.mark.parametrize(
+        ("read", "name"),
+        [(bool, "bool"), (float, "item"), (lambda a: a.item(), "item"), (np.asarray, "read")],
+    )
+    def test_values_can_not_be_read(self, read: Any, name: str) -> None:
+        with pytest.raises(RuntimeError, match="can't be read"):
+            vmap(read)(numbers(4))
+
+    def test_promotion_is_that_of_one_element(self) -> None:
+        x = adjoint.ones(4, 3, dtype=adjoint.float32)
+        factors = adjoint.ones(4, dtype=adjoint.float64)
+        assert vmap(lambda a, b: a * b)(x, factors).dtype is adjoint.float32
+
+    @pytest.mark.parametrize(
+        ("call", "words"),
+        [
+            (lambda x: vmap(adjoint.sin, (0, 0))(x), "in_dims is not compatible"),
+            (lambda x: vmap(adjoint.sin, "0")(x), "expected `in_dims` to be int"),
+            (lambda x: vmap(adjoint.sin, 5)(x), "in_dim=5"),
+            (lambda x: vmap(adjoint.sin, None)(x), "expected `in_dims`"),
+            (lambda x: vmap(adjoint.sin, (None,))(x), "at least one Tensor"),
+            (lambda x: vmap(adjoint.sin)(), "no inputs"),
+            (lambda x: vmap(adjoint.add)(x, x[:2]), "same size"),
+            (lambda x: vmap(adjoint.add)(x, 3.0), "non-Tensor"),
+            (lambda x: vmap(adjoint.sin)(x.sum()), "dimensionality 0"),
+            (lambda x: vmap(lambda a: (a, 3))(x), "must only return Tensors"),
+            (lambda x: vmap(lambda a: (a, a), out_dims=(0, 0, 0))(x), "out_dims is not"),
+            (lambda x: vmap(adjoint.sin, chunk_size=0), "chunk_size"),
+            (lambda x: vmap(adjoint.sin, out_dims=7)(x), "out_dim 7"),
+        ],
+    )
+    def test_bad_arguments_are_named(self, call: Any, words: str) -> None:
+        with pytest.raises((ValueError, IndexError, RuntimeError), match=words):
+            call(numbers(4, 3))
+
+    def test_randomness_must_be_known(self) -> None:
+        with pytest.raises(RuntimeError, match="randomness"):
+            vmap(adjoint.sin, randomness="often")
+
+
+class TestEscape:
+    def test_a_tensor_that_escapes_is_refused_with_its_line(self) -> None:
+        kept = []
+
+        def f(a: Any) -> Any:
+            kept.append(a * 2)  # let out
+            return a
+
+        vmap(f)(numbers(3))
+        with pytest.raises(RuntimeError, match=r"escaped from vmap[\s\S]*# let out"):
+            kept[0] + 1
+        jvp(f, (numbers(3),), (numbers(3),))
+        with pytest.raises(RuntimeError, match=r"escaped from jvp[\s\S]*# let out"):
+            kept[1].sin()
+
+    def test_an_error_inside_closes_the_level(self) -> None:
+        with pytest.raises(ZeroDivisionError):
+            vmap(lambda a: 1 / 0)(numbers(3))
+        close(vmap(lambda a: adjoint.ones(2) * a)(numbers(3)).shape, (3, 2))
+
+
+class TestInside:
+    """Hooks and backward-style code inside transforms."""
+
+    def test_tensor_hooks(self) -> None:
+        x, seen = numbers(4, 3), []
+
+        def f(a: Any) -> Any:
+            b = a * 2
+            b.register_hook(lambda g: seen.append(g.shape) or g * 10)
+            return b.sum()
+
+        close(vmap(grad(f))(x), np.full((4, 3), 20.0))
+        assert seen == [(3,)]
+        close(grad(f)(x[0]), np.full(3, 20.0))
+        close(jvp(grad(lambda a: f(a) + cube(a)), (x[0],), (x[1],))[1], 6 * x[0] * x[1])
+
+    def test_hooks_outside_a_vmap(self) -> None:
+        x = numbers(4, 3)
+        seen = []
+
+        def f(a: Any) -> Any:
+            b = a * 2
+            b.register_hook(lambda g: seen.append(tuple(g.shape)))
+            return b.sum()
+
+        leaf = x.clone().requires_grad_()
+        with pytest.raises(RuntimeError, match="register"):
+            vmap(f)(leaf)
+
+    def test_saved_tensor_hooks(self) -> None:
+        x = numbers(4, 3)
+        packed = []
+
+        def f(a: Any) -> Any:
+            hooks = adjoint.autograd.graph.saved_tensors_hooks(
+                lambda t: packed.append(t.shape) or t * 1, lambda t: t
+            )
+            with hooks:
+                return (a * a * a).sum()
+
+        close(vmap(grad(f))(x), 3 * x.numpy() ** 2)
+        assert packed and all(shape == (3,) for shape in packed)
+
+    def test_checkpoint(self) -> None:
+        from adjoint.utils.checkpoint import checkpoint
+
+        x = numbers(4, 3)
+        f = lambda a: checkpoint(cube, a, use_reentrant=False)
+        close(grad(f)(x[0]), 3 * x[0].numpy() ** 2)
+        close(vmap(grad(f))(x), 3 * x.numpy() ** 2)
+
+    def test_backward_inside(self) -> None:
+        x = numbers(4, 3)
+
+        def f(a: Any) -> Any:
+            leaf = a.detach().requires_grad_()
+            cube(leaf).backward()
+            return leaf.grad
+
+        close(vmap(f)(x), 3 * x.numpy() ** 2)
+
+    def test_backward_to_a_leaf_outside_is_refused(self) -> None:
+        x, w = numbers(4, 3), numbers(3).requires_grad_()
+
+        def f(a: Any) -> Any:
+            (a * w).sum().backward()
+            return a
+
+        with pytest.raises(RuntimeError, match="func.grad"):
+            vmap(f)(x)
+        assert w.grad is None
+
+    def test_module_hooks(self) -> None:
+        model = nn.Linear(3, 2).double()
+        seen = []
+        model.register_forward_hook(lambda module, args, output: seen.append(output.shape))
+        model.register_full_backward_hook(lambda module, g_in, g_out: seen.append(g_out[0].shape))
+        x = numbers(4, 3)
+        found = func.per_sample_grad(model, lambda output: (output**2).sum())(x)
+        assert found["weight"].shape == (4, 2, 3)
+        assert seen[0] == (1, 2) and (1, 2) in seen[1:]
+
+
+class TestBeyond:
+    def test_per_sample_gradients(self) -> None:
+        model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+        xs, ys = numbers(5, 3), numbers(5, 2)
+        found = func.per_sample_grad(model, nn.functional.mse_loss)(xs, ys)
+        for name, parameter in model.named_parameters():
+            for i in range(5):
+                loss = nn.functional.mse_loss(model(xs[i : i + 1]), ys[i : i + 1])
+                close(found[name][i], adjoint.autograd.grad(loss, parameter)[0])
+        frozen = nn.Linear(2, 2).requires_grad_(False)
+        with pytest.raises(ValueError, match="no parameter"):
+            func.per_sample_grad(frozen, nn.functional.mse_loss)
+
+    def test_products_with_hessians(self) -> None:
+        x, w, v = numbers(3), numbers(2, 3), numbers(3)
+        full = hessian(lambda a: mixed(a, w))(x)
+        close(func.hvp(lambda a: mixed(a, w), (x,), (v,)), full @ v)
+        close(func.hessian_diagonal(lambda a: mixed(a, w))(x), np.diag(full.numpy()))
+        close(func.laplacian(lambda a: mixed(a, w))(x), np.trace(full.numpy()))
+
+    def test_laplacian_of_several_outputs_and_a_batch(self) -> None:
+        xs = numbers(4, 3)
+        f = lambda a: adjoint.stack([cube(a), (a**2).sum()])
+        expected = np.stack([6 * xs.numpy().sum(1), np.full(4, 6.0)], 1)
+        close(vmap(func.laplacian(f))(xs), expected)
+
+    def test_taylor(self) -> None:
+        x, v = numbers(3), numbers(3)
+        found = func.taylor(lambda a: (a * 0.5).exp(), x, v, 4)
+        for k, each in enumerate(found):
+            close(each, np.exp(x.numpy() / 2) * (v.numpy() / 2) ** k / math.factorial(k))
+        with pytest.raises(ValueError, match="order"):
+            func.taylor(adjoint.sin, x, v, -1)
+
+    def test_sparse_jacobians(self) -> None:
+        x = numbers(6)
+        passes = []
+
+        def f(a: Any) -> Any:
+            passes.append(a.shape)
+            return a[1:] * a[:-1] ** 2
+
+        pattern = np.eye(5, 6, dtype=bool) | np.eye(5, 6, 1, dtype=bool)
+        found = func.jacobian(f, sparsity=pattern)(x)
+        close(found, jacrev(f)(x))
+        from adjoint.func.sparsity import coloured, places
+
+        rows, columns, shape = places(pattern)
+        assert coloured(rows, columns, shape[1]).max() == 1  # two colours for two diagonals
+        with pytest.raises(ValueError, match="columns"):
+            func.jacobian(f, sparsity=pattern[:, :5])(x)
+        with pytest.raises(ValueError, match="rows"):
+            func.jacobian(f, sparsity=pattern[:4])(x)
+
+    def test_a_pattern_of_scipy(self) -> None:
+        sparse = pytest.importorskip("scipy.sparse")
+        x = numbers(5)
+        found = func.jacobian(lambda a: a.sin(), sparsity=sparse.eye(5, format="csr"))(x)
+        close(found, np.diag(np.cos(x.numpy())))
+
+    def test_the_cheaper_way(self) -> None:
+        x = numbers(4)
+        close(func.jacobian(lambda a: a.exp())(x), np.diag(np.exp(x.numpy())))
+        close(func.jacobian(cube)(x), 3 * x.numpy() ** 2)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("call", "words"),
+        [
+            (lambda x: grad(lambda a: a)(x), "scalar"),
+            (lambda x: grad(lambda a: 3.0)(x), "return a Tensor"),
+            (lambda x: grad(cube)(3.0), "must be Tensor"),
+            (lambda x: grad(cube)(x.to(adjoint.int64)), "int64.*floating"),
+            (lambda x: grad(cube, 1)(x), "argnum=1"),
+            (lambda x: grad(cube, ())(x), "non-empty"),
+            (lambda x: grad(cube, (0, 0))(x), "unique"),
+            (lambda x: grad(cube, "0")(x), "int or Tuple"),
+            (lambda x: grad(lambda a: a.sum(), has_aux=True)(x), "aux"),
+            (lambda x: jvp(cube, x, x), "tuple"),
+            (lambda x: jvp(cube, (x,), (x, x)), "structure"),
+            (lambda x: jvp(cube, (x,), (x[:2],)), "shape"),
+            (lambda x: jvp(cube, (x,), (1.0,)), "only contain Tensors"),
+            (lambda x: jvp(cube, (), ()), "at least one"),
+            (lambda x: jvp(cube, (x.long(),), (x.long(),)), "floating"),
+            (lambda x: vjp(lambda a: a * 2, x)[1](x[:2]), "shape"),
+            (lambda x: vjp(lambda a: (a, a), x)[1](x), "structure"),
+            (lambda x: vjp(lambda a: 3, x), "return only tensors"),
+            (lambda x: jacrev(lambda a: ())(x), "non-empty"),
+            (lambda x: jacrev(cube, chunk_size=0), "chunk_size"),
+            (lambda x: func.functionalize(cube, remove="all"), "remove"),
+            (lambda x: func.debug_unwrap(x), "takes part in none"),
+        ],
+    )
+    def test_the_argument_is_named(self, call: Any, words: str) -> None:
+        with pytest.raises((RuntimeError, ValueError, TypeError), match=words):
+            call(numbers(3))
