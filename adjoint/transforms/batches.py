@@ -273,8 +273,10 @@ class BatchCall(OpNode):
     def of_numbers(self) -> Any:
         """The op on elements without dimensions, which it sees as rows of one."""
         expected = self.tried()
-        values = list(self.inner)
-        values[0] = reshape(values[0], (self.level.size, 1))
+        values = [self.in_front(i) for i in range(len(self.inner))]
+        for i, value in enumerate(values):
+            if isinstance(value, Tensor) and value.array.ndim == 1:
+                values[i] = reshape(value, (self.level.size, 1))
         for parameter, _ in self.op.dims:
             dims = values[parameter]
             several = isinstance(dims, (tuple, list))

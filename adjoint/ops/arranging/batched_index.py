@@ -3,11 +3,9 @@
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.dtypes import int64
 from adjoint.ops.arranging.index_parts import as_index, consumed, divided, is_whole
 from adjoint.ops.arranging.shape import basic_index, permute, reshape
 from adjoint.ops.batch_rules import of_rank, refusal
-from adjoint.tensors.tensor import Tensor
 
 
 class EachIndex:
@@ -48,7 +46,7 @@ class EachIndex:
             if not self.given:
                 moved = [first, *range(first)] if together else []
             else:
-                self.picks = (_numbers(own, self.size, depth), *self.picks)
+                self.picks = (_numbers(self.size, depth), *self.picks)
                 if together and first:
                     moved = [0, *range(depth + 1, depth + 1 + first), *range(1, depth + 1)]
         if moved:
@@ -101,7 +99,6 @@ def _depth(part: Any, batched: bool) -> int:
     return depth
 
 
-def _numbers(picks: Any, size: int, depth: int) -> Any:
+def _numbers(size: int, depth: int) -> Any:
     """The number of each element, to pick along with batched parts of an index."""
-    like: Any = next(part for part in picks if isinstance(part, Tensor))
-    return reshape(like.new_tensor(list(range(size)), dtype=int64), (size, *(1,) * depth))
+    return numpy_backend.xp.arange(size).reshape(size, *(1,) * depth)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.indexing import (
     as_scalar,
@@ -439,6 +440,7 @@ def _zero_memory(xp: Any, array: Any) -> None:
     inplace="function",
     constant=True,
     home="Tensor",
+    batching=FRONT,
 )
 def zero(xp: Any, input: Array) -> Array:
     """A tensor like input with zeros everywhere."""
@@ -500,6 +502,7 @@ def slice_scatter(
         grad, zero(diagonal(grad, offset, dim1, dim2)), offset, dim1, dim2
     ),
     src=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2),
+    batching=FRONT,
 )
 def diagonal_scatter(
     xp: Any, input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
