@@ -185,7 +185,7 @@ def _masked_each(input: Any, rank: int, mask: Any, value: Any, value_batched: bo
     return choose(reshape(mask, (*mask.shape, *(1,) * rest)), value, input)
 
 
-def _set_each(
+def set_each(
     input: Any,
     input_batched: bool,
     input_shape: Any,
@@ -211,7 +211,7 @@ def _set_each(
 @general(
     input=lambda grad, index: setitem(grad, index, 0),
     value=lambda grad, index, value_shape: of_value(getitem(grad, index), value_shape),
-    vmap=_set_each,
+    vmap=set_each,
     mutate=_write,
     node_name="IndexPutBackward0",
     home=None,
@@ -279,7 +279,7 @@ def _accumulate_or_write(
         _write(xp, array, _by_dimension(indices), values)
 
 
-def _put_each(
+def put_each(
     input: Any,
     input_batched: bool,
     input_shape: Any,
@@ -311,7 +311,7 @@ def _put_each(
     values=lambda grad, indices, values_shape: of_value(
         getitem(grad, _by_dimension(indices)), values_shape
     ),
-    vmap=_put_each,
+    vmap=put_each,
     mutate=_accumulate_or_write,
     inplace="function",
 )

@@ -90,12 +90,8 @@ def _product_each(input: Any, input_batched: bool, other: Any, other_batched: bo
         raise RuntimeError("matmul: both operands must have at least one dimension")
     if (not other_batched and right < 3) or (not input_batched and left == 1 < right):
         return matmul(input, other)  # the batch is one more dimension of rows
-    if not input_batched and right == 1:
-        return (
-            matmul(other, mT(input) if left == 2 else input)
-            if left < 3
-            else squeeze(matmul(input, of_rank(unsqueeze(other, -1), True, left)), -1)
-        )
+    if not input_batched and right == 1 and left < 3:
+        return matmul(other, mT(input) if left == 2 else input)
     first = unsqueeze(input, -2) if left == 1 else input
     second = unsqueeze(other, -1) if right == 1 else other
     rank = max(left, right, 2)
