@@ -194,6 +194,7 @@ class Scope:
             del entered[get_ident()]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Changed(Scope):
     """A scope in which settings have fixed values."""
 
