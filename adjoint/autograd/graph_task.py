@@ -76,19 +76,27 @@ class GraphTask:
             change_grad_enabled(self.create_graph)
 
 
-under_way: Final[contextvars.ContextVar[GraphTask | None]] = contextvars.ContextVar(
+class Presence:
+    """What a context knows of a pass; once that has ended nothing, in copies of the context too."""
+
+    def __init__(self, task: GraphTask) -> None:
+        self.task: GraphTask | None = task
+
+
+under_way: Final[contextvars.ContextVar[Presence | None]] = contextvars.ContextVar(
     "adjoint_graph_task", default=None
 )
 
 
 def current_task() -> GraphTask | None:
     """The pass under way in this context."""
-    return under_way.get()
+    presence = under_way.get()
+    return None if presence is None else presence.task
 
 
 def queue_callback(callback: Callable[[], object]) -> None:
     """Call back when the pass under way ends."""
-    task = under_way.get()
+    task = current_task()
     if task is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
     task.callbacks.append(callback)

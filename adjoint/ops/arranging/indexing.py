@@ -36,6 +36,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
             part is None
             or part is Ellipsis
             or isinstance(part, (slice, list, tuple, range, Tensor))
+            or (is_array(part) and hasattr(part, "__len__"))  # an array, and no number of NumPy's
             for part in index
         )
     ):
@@ -148,8 +149,11 @@ def _as_array(xp: Any, part: Any) -> Any:
     return array.astype(bool) if array.dtype == "uint8" else array
 
 
-def _divide(xp: Any, ndim: int, index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _divide(
+    xp: Any, shape: Sequence[int], index: tuple[Any, ...]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """A plain index as a view, and what picks from that view."""
+    ndim = len(shape)
     parts = [part if _is_simple(part) else _as_array(xp, part) for part in index]
     taken = sum(_consumed(part) for part in parts)
     if taken > ndim:
@@ -169,9 +173,20 @@ def _divide(xp: Any, ndim: int, index: tuple[Any, ...]) -> tuple[tuple[Any, ...]
         elif isinstance(part, int):
             basic.append(part)
         else:
+            if part.dtype.kind == "b" and part.size == 0:
+                _check_empty_mask(part.shape, shape, sum(map(_consumed, basic)))
             basic.extend([whole] * _consumed(part))
             picks.append(part)
     return tuple(basic), tuple(picks)
+
+
+def _check_empty_mask(mask: Sequence[int], shape: Sequence[int], dim: int) -> None:
+    """Refuse a mask without elements for dimensions of another size, which NumPy lets pass."""
+    masked = tuple(shape[dim : dim + len(mask)])
+    if tuple(mask) != masked:
+        raise IndexError(
+            f"a mask of shape {list(mask)} does not match dimensions of size {list(masked)}"
+        )
 
 
 def _is_whole(basic: tuple[Any, ...]) -> bool:
@@ -210,7 +225,7 @@ def _nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
 )
 def pick(xp: Any, input: Array, index: Any) -> Array:
     """A copy of what a plain index with arrays, masks or lists names."""
-    basic, picks = _divide(xp, input.ndim, index)
+    basic, picks = _divide(xp, input.shape, index)
     return (input if _is_whole(basic) else xp.indexed(input, basic))[picks]
 
 
@@ -237,7 +252,7 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
 )
 def place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
     """Zeros of `shape` with input added where a plain index names: the gradient of pick."""
-    basic, picks = _divide(xp, len(shape), index)
+    basic, picks = _divide(xp, shape, index)
     zeros = xp.zeros(tuple(shape), input.dtype)
     if _is_whole(basic):
         return _added(xp, zeros, picks, input)
@@ -283,7 +298,7 @@ def of_value(grad: Value, shape: Any) -> Value:
 
 def _write(xp: Any, array: Any, index: Any, value: Any) -> None:
     """The in-place form of setitem for arrays that can be changed."""
-    basic, picks = _divide(xp, array.ndim, index)
+    basic, picks = _divide(xp, array.shape, index)
     shown = array[(*basic, Ellipsis)]
     shown[picks or ...] = _fitted(as_value(xp, value, array.dtype))
 
@@ -297,7 +312,7 @@ def _write(xp: Any, array: Any, index: Any, value: Any) -> None:
 )
 def setitem(xp: Any, input: Array, index: Any, value: Operand) -> Array:
     """A copy of input with value at a plain index."""
-    basic, picks = _divide(xp, input.ndim, index)
+    basic, picks = _divide(xp, input.shape, index)
     value = _fitted(as_value(xp, value, input.dtype))
     if all(isinstance(part, slice) for part in picks):
         return xp.updated(input, basic, value)
@@ -375,7 +390,7 @@ def index_put(
     same_dtype("values", input, values)
     if not accumulate:
         return setitem.forward(xp, input, _by_dimension(indices), values)
-    picks = _divide(xp, input.ndim, _by_dimension(indices))[1]
+    picks = _divide(xp, input.shape, _by_dimension(indices))[1]
     return _added(xp, input, picks, values)
 
 
