@@ -3,10 +3,11 @@
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril, triu
-from adjoint.ops.arranging.shape import cat, narrow, unsqueeze
+from adjoint.ops.arranging.shape import cat, expand, narrow, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.selection import choose
@@ -16,6 +17,7 @@ from adjoint.ops.matrices.linalg import (
     check_matrices,
     identity_like,
     linalg_solve_triangular,
+    matrices_each,
     solve_matrix,
 )
 from adjoint.ops.matrices.matmul import matmul, mH
@@ -72,6 +74,7 @@ def _cholesky_tangent(A_tangent: Value, L: Any) -> Value:
     saved_as={"result": "L"},
     home=None,
     autocast="float32",
+    batching=MATRICES,
     jvp=lambda A_tangent, result: _cholesky_tangent(A_tangent, result),
 )
 def cholesky_lower(xp: Any, A: Array) -> Array:
@@ -112,6 +115,7 @@ def _failing_order(xp: Any, matrix: Any) -> int:
     node_name="LinalgCholeskyExBackward0",
     home=None,
     autocast="float32",
+    batching=MATRICES,
     jvp=lambda A_tangent, result0: (_cholesky_tangent(A_tangent, result0), None),
 )
 def cholesky_lower_ex(xp: Any, A: Array, check_errors: bool = False) -> tuple[Array, Array]:
@@ -176,10 +180,16 @@ def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any
     return cat([inner, Q @ grad_later], -1)
 
 
+def _qr_each(A: Any, A_batched: bool, A_shape: Any, mode: str) -> Any:
+    Q, R = linalg_qr(*matrices_each(A, A_batched, A_shape), mode)
+    return (expand(Q, (A.shape[0], 0)) if mode == "r" else Q), R
+
+
 @general(
     A=lambda grad0, grad1, result0, result1, A, mode: _qr_rule(
         grad0, grad1, result0, result1, A, mode
     ),
+    vmap=_qr_each,
     returns="Q R",
     home="linalg",
     autocast="float32",
@@ -259,7 +269,7 @@ def _lu_rule(grad: Value, packed: Any, pivots: Any) -> Value:
     return permutation(pivots, packed) @ inner
 
 
-@general(home=None)
+@general(home=None, batching=FRONT)
 def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
     """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
     rows = packed.shape[-2]
@@ -281,6 +291,7 @@ def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
     returns="LU pivots",
     node_name="LinalgLuFactorExBackward0",
     home="linalg",
+    batching=MATRICES,
 )
 def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
     """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
@@ -375,6 +386,7 @@ def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -
     home="linalg",
     numpy=True,
     autocast="float32",
+    batching=MATRICES,
     jvp=lambda A_tangent, result0, result1: _eigh_tangent(A_tangent, result0, result1),
 )
 def linalg_eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
@@ -401,6 +413,7 @@ def _eigvalsh_rule(grad: Value, A: Value, UPLO: str) -> Value:
     home="linalg",
     numpy=True,
     autocast="float32",
+    batching=MATRICES,
     jvp=lambda A, A_tangent, UPLO: _eigh_tangent(A_tangent, *linalg_eigh(A, UPLO))[0],
 )
 def linalg_eigvalsh(xp: Any, A: Array, UPLO: str = "L") -> Array:
@@ -431,6 +444,7 @@ def _eig_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) ->
     returns="eigenvalues eigenvectors",
     home="linalg",
     autocast="float32",
+    batching=MATRICES,
 )
 def linalg_eig(xp: Any, A: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of square matrices, complex even for real ones."""
@@ -445,7 +459,9 @@ def _eigvals_rule(grad: Value, A: Value) -> Value:
     return solve_matrix(adjoint, unsqueeze(grad, -1) * adjoint)
 
 
-@general(A=lambda grad, A: _eigvals_rule(grad, A), home="linalg", autocast="float32")
+@general(
+    A=lambda grad, A: _eigvals_rule(grad, A), home="linalg", autocast="float32", batching=MATRICES
+)
 def linalg_eigvals(xp: Any, A: Array) -> Array:
     """Eigenvalues of square matrices, complex even for real ones."""
     check_matrices(A)
@@ -491,6 +507,7 @@ def _svd_rule(grad_u: Any, grad_s: Any, grad_vh: Any, U: Any, S: Any, Vh: Any) -
     returns="U S Vh",
     home="linalg",
     autocast="float32",
+    batching=MATRICES,
 )
 def linalg_svd(
     xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None
@@ -517,6 +534,7 @@ def _svdvals_rule(grad: Value, A: Value) -> Value:
     home="linalg",
     numpy=True,
     autocast="float32",
+    batching=MATRICES,
     jvp=_svdvals_tangent,
 )
 def linalg_svdvals(xp: Any, A: Array, *, driver: str | None = None) -> Array:

@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj
+from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import (
@@ -16,6 +17,7 @@ from adjoint.ops.arranging.shape import (
     unsqueeze,
 )
 from adjoint.ops.arranging.strided import diagonal
+from adjoint.ops.batch_rules import of_rank, size_of, with_batch
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import log
 from adjoint.ops.elementwise.selection import choose
@@ -73,6 +75,7 @@ def _inverse_rule(grad: Value, inverse: Any) -> Value:
     home="linalg",
     numpy=True,
     autocast="float32",
+    batching=MATRICES,
     jvp=lambda A_tangent, result: -(result @ A_tangent @ result),
 )
 def linalg_inv(xp: Any, A: Array) -> Array:
@@ -93,6 +96,7 @@ def inverse(input: Value) -> Value:
     returns="inverse info",
     home="linalg",
     autocast="float32",
+    batching=MATRICES,
     jvp=lambda A_tangent, result0: (-(result0 @ A_tangent @ result0), None),
 )
 def linalg_inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
@@ -138,8 +142,35 @@ def _pseudo_inverse_rule(grad: Value, A: Value, result: Value) -> Value:
     )
 
 
+def matrices_each(A: Any, A_batched: bool, A_shape: Any, *bounds: tuple[Any, bool]) -> list[Any]:
+    """Matrices and tolerances, with the batch in front of the matrices."""
+    if len(A_shape) < 2:
+        raise RuntimeError(f"expected at least 2 dimensions, got shape {tuple(A_shape)}")
+    size = size_of((A, A_batched), *bounds)
+    rank = len(A_shape) - 2
+    return [
+        with_batch(A, A_batched, size),
+        *[of_rank(bound, batched, rank) for bound, batched in bounds],
+    ]
+
+
+def _pseudo_inverse_each(
+    A: Any,
+    A_batched: bool,
+    A_shape: Any,
+    atol: Any,
+    atol_batched: bool,
+    rtol: Any,
+    rtol_batched: bool,
+    hermitian: bool,
+) -> Any:
+    bounds = ((atol, atol_batched), (rtol, rtol_batched))
+    return pseudo_inverse(*matrices_each(A, A_batched, A_shape, *bounds), hermitian)
+
+
 @general(
     A=lambda grad, A, result: _pseudo_inverse_rule(grad, A, result),
+    vmap=_pseudo_inverse_each,
     node_name="LinalgPinvBackward0",
     home=None,
     jvp=_pseudo_inverse_tangent,
@@ -193,7 +224,7 @@ def _cofactors_rule(grad: Value, A: Value, result: Value) -> Value:
     return weight * cofactors - cofactors @ mT(grad) @ back
 
 
-@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), home=None)
+@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), home=None, batching=MATRICES)
 def cofactors(xp: Any, A: Array) -> Array:
     """The matrix of cofactors, from singular values: it exists for singular matrices too."""
     left, values, right = xp.linalg.svd(A, full_matrices=False)
@@ -207,6 +238,7 @@ def cofactors(xp: Any, A: Array) -> Array:
     A=lambda grad, A: unsqueeze(unsqueeze(grad, -1), -1) * conj(cofactors(A)),
     home="linalg",
     numpy=True,
+    batching=MATRICES,
     jvp=lambda A, A_tangent: sum(A_tangent * cofactors(A), (-2, -1)),
 )
 def linalg_det(xp: Any, A: Array) -> Array:
@@ -238,6 +270,7 @@ def _slogdet_rule(grad0: Value, grad1: Value, result0: Value, A: Value) -> Value
     returns="sign logabsdet",
     home="linalg",
     numpy=True,
+    batching=MATRICES,
     jvp=_slogdet_tangent,
 )
 def linalg_slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
@@ -286,6 +319,7 @@ def _solve_rule(
     node_name="LinalgSolveExBackward0",
     home=None,
     autocast="float32",
+    batching=MATRICES,
     jvp=lambda A, A_tangent, B_tangent, result, left: solve_matrix(
         A, _right_side(A_tangent, B_tangent, result, left), left
     ),
@@ -337,7 +371,7 @@ class SolveEx(NamedTuple):
     info: Any
 
 
-@general(home=None)
+@general(home=None, batching=MATRICES)
 def singular_info(xp: Any, A: Array) -> Array:
     """1 for each singular matrix, 0 for the others."""
     check_matrices(A)
@@ -401,6 +435,7 @@ def _triangular_rule(
     promotes="A B",
     home="linalg",
     jvp=_triangular_tangent,
+    batching=MATRICES,
 )
 def linalg_solve_triangular(
     xp: Any, A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
@@ -418,7 +453,13 @@ def linalg_solve_triangular(
     return X if left else xp.swapaxes(X, -2, -1)
 
 
-@general(home=None, autocast="float32")
+@general(
+    vmap=lambda A, A_batched, A_shape, rcond, rcond_batched: lstsq_facts(
+        *matrices_each(A, A_batched, A_shape, (rcond, rcond_batched))
+    ),
+    home=None,
+    autocast="float32",
+)
 def lstsq_facts(xp: Any, A: Array, rcond: Any = None) -> tuple[Array, Array]:
     """Rank and singular values of the left side of a least-squares problem."""
     check_matrices(A, square=False)
@@ -514,7 +555,7 @@ def linalg_tensorsolve(A: Value, B: Value, dims: Any = None) -> Value:
 # ---- functions of matrices ----
 
 
-@general(input=lambda grad: zero_of(grad), home=None)
+@general(input=lambda grad: zero_of(grad), home=None, batching=MATRICES)
 def identity_like(xp: Any, input: Array) -> Array:
     """Matrices in the shape of input, with 1 on the diagonal and 0 elsewhere."""
     rows, columns = input.shape[-2:]
@@ -571,6 +612,7 @@ def _exponential_rule(grad: Value, A: Value) -> Value:
     A=lambda grad, A: _exponential_rule(grad, A),
     home="linalg",
     jvp=lambda A, A_tangent: _exponential_rule(A_tangent, mH(A)),
+    batching=MATRICES,
 )
 def linalg_matrix_exp(xp: Any, A: Array) -> Array:
     """The exponential of square matrices: a Padé approximant, scaled down and squared up."""

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from adjoint.call.half_precision import is_half
+from adjoint.call.rule import LEAD
 from adjoint.dtypes import float32
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.conversion import finfo
@@ -141,6 +142,7 @@ def _standardizer(name: str, node_name: str) -> Op:
 
     @general(
         joint=("input weight bias", _standard_rule),
+        batching=LEAD,
         jvp=_standard_tangent,
         name=name,
         node_name=node_name,
@@ -172,6 +174,7 @@ def _root_rule(
 
 @general(
     joint=("input weight", _root_rule),
+    batching=LEAD,
     returns="output power",
     node_name="FusedRmsNormBackward0",
     wide="rules",

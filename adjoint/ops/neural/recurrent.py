@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.shape import cat, chunk
 from adjoint.ops.elementwise.activation import relu, sigmoid
@@ -69,6 +70,7 @@ def _lstm_tangent(
     hides=True,
     wide=True,
     node_name="ThnnFusedLstmCellBackward0",
+    batching=FRONT,
     home=None,
     jvp=_lstm_tangent,
 )
@@ -139,6 +141,7 @@ def _gru_tangent(
     hides=True,
     wide=True,
     node_name="ThnnFusedGruCellBackward0",
+    batching=FRONT,
     home=None,
     jvp=_gru_tangent,
 )

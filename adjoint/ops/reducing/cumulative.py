@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import flip
@@ -45,13 +46,14 @@ def open_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
         grad, index, dim, input_shape[dim] if input_shape else 1, False
     ),
     home=None,
+    batching=FRONT,
 )
 def pick_along(xp: Any, input: Array, index: Array, dim: int) -> Array:
     """The elements at `index` along dim."""
     return xp.take_along_axis(input, index, normal_dim(dim, input.ndim)) if input.ndim else input
 
 
-@linear(input=lambda grad, index, dim: pick_along(grad, index, dim), home=None)
+@linear(input=lambda grad, index, dim: pick_along(grad, index, dim), home=None, batching=FRONT)
 def place_along(
     xp: Any, input: Array, index: Array, dim: int, size: int, distinct: bool = True
 ) -> Array:
@@ -85,6 +87,7 @@ def moved_along(xp: Any, array: Any, dim: int, step: int, fill: Any = 0) -> Any:
     input=lambda grad, dim, step: moved(grad, dim, -step),
     home=None,
     jvp=lambda input_tangent, dim, step: moved(input_tangent, dim, step),
+    batching=FRONT,
 )
 def moved(xp: Any, input: Array, dim: int, step: int, fill: Any = 0) -> Array:
     """The elements `step` places further along dim, and `fill` where none came."""
@@ -111,6 +114,7 @@ def _recurrence_tangent(
     wide=True,
     home=None,
     jvp=_recurrence_tangent,
+    batching=FRONT,
 )
 def recurrence(xp: Any, input: Array, factor: Array, dim: int, step: int) -> Array:
     """y[i] = input[i] + factor[i] * y[i - step] along dim, for a step of 1 or -1."""
@@ -141,7 +145,7 @@ def _in_place(op: Any, input: Any, dim: int, dtype: Any) -> Any:
     return apply_inplace(op, [input, dim, dtype])
 
 
-@linear(input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)))
+@linear(input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)), batching=FRONT)
 def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Sums of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -174,6 +178,7 @@ def _cumprod_rule(grad: Value, input: Value, result: Value, dim: int) -> Value:
         if input.ndim
         else input_tangent
     ),
+    batching=FRONT,
 )
 def cumprod(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Products of all prefixes along dim."""
@@ -220,6 +225,7 @@ def _logcumsumexp_tangent(input: Value, input_tangent: Value, result: Value, dim
     wide="rules",
     exact_out=True,
     jvp=_logcumsumexp_tangent,
+    batching=FRONT,
 )
 def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
     """Logarithms of the sums of the exponentials of all prefixes along dim."""
@@ -263,6 +269,7 @@ def _cumulative_rule(grad0: Value, result1: Value, input_shape: Any, dim: int) -
     returns="values indices",
     exact_out=True,
     jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
+    batching=FRONT,
 )
 def cummax(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     """The largest element so far along dim, and its index."""
@@ -274,6 +281,7 @@ def cummax(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     returns="values indices",
     exact_out=True,
     jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
+    batching=FRONT,
 )
 def cummin(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     """The smallest element so far along dim, and its index."""

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import squeeze
+from adjoint.ops.batch_rules import reduced
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.comparison import isnan, logical_and, logical_or
 from adjoint.ops.elementwise.selection import maximum, minimum
@@ -59,6 +61,7 @@ def shared_by_equals(grad: Value, input: Value, result: Value) -> Value:
 
 @general(
     input=_shared,
+    vmap=lambda input, input_shape, dim, keepdim: reduced(amax, input_shape, [input, dim, keepdim]),
     exact_out=True,
     numpy="max",
     jvp=_shared_tangent,
@@ -72,6 +75,7 @@ def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
 
 @general(
     input=_shared,
+    vmap=lambda input, input_shape, dim, keepdim: reduced(amin, input_shape, [input, dim, keepdim]),
     exact_out=True,
     numpy="min",
     jvp=_shared_tangent,
@@ -86,6 +90,9 @@ def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
 @general(
     input=lambda grad0, grad1, input, result0, result1, dim, keepdim: (
         _shared(grad0, input, result0, dim, keepdim) + _shared(grad1, input, result1, dim, keepdim)
+    ),
+    vmap=lambda input, input_shape, dim, keepdim: reduced(
+        aminmax, input_shape, [input, dim, keepdim]
     ),
     returns="min max",
     exact_out=True,
@@ -144,6 +151,7 @@ def _extreme(xp: Any, input: Any, dim: int, keepdim: bool, find_index: Any) -> t
 
 @general(
     input=shared_by_equals,
+    vmap=lambda input, input_shape: reduced(amax, input_shape, [input, None, False]),
     node_name="MaxBackward1",
     home=None,
     jvp=tangent_of_equals,
@@ -157,6 +165,7 @@ def max_all(xp: Any, input: Array) -> Array:
 
 @general(
     input=shared_by_equals,
+    vmap=lambda input, input_shape: reduced(amin, input_shape, [input, None, False]),
     node_name="MinBackward1",
     home=None,
     jvp=tangent_of_equals,
@@ -174,6 +183,7 @@ def min_all(xp: Any, input: Array) -> Array:
     node_name="MaxBackward0",
     exact_out=True,
     home=None,
+    batching=FRONT,
     jvp=selected_tangent,
 )
 def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
@@ -187,6 +197,7 @@ def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Arr
     node_name="MinBackward0",
     exact_out=True,
     home=None,
+    batching=FRONT,
     jvp=selected_tangent,
 )
 def min_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
@@ -252,13 +263,25 @@ def _place_of(xp: Any, input: Any, dim: Any, keepdim: bool, find_index: Any) -> 
     return find_index(input, axis=dim, keepdims=keepdim)
 
 
-@general(exact_out=True, numpy=True)
+@general(
+    vmap=lambda input, input_shape, dim, keepdim: reduced(
+        argmax, input_shape, [input, dim, keepdim]
+    ),
+    exact_out=True,
+    numpy=True,
+)
 def argmax(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the largest element is: along dim, or in the flattened tensor."""
     return _place_of(xp, input, dim, keepdim, xp.argmax)
 
 
-@general(exact_out=True, numpy=True)
+@general(
+    vmap=lambda input, input_shape, dim, keepdim: reduced(
+        argmin, input_shape, [input, dim, keepdim]
+    ),
+    exact_out=True,
+    numpy=True,
+)
 def argmin(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the smallest element is: along dim, or in the flattened tensor."""
     return _place_of(xp, input, dim, keepdim, xp.argmin)

@@ -8,6 +8,7 @@ from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dt
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.writing import fill
+from adjoint.ops.batch_rules import reduced
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.arithmetic import abs as absolute, sgn
@@ -52,6 +53,9 @@ def _norm_tangent(
 
 @general(
     input=_norm_rule,
+    vmap=lambda input, input_shape, p, dim, keepdim: reduced(
+        p_norm, input_shape, [input, p, dim, keepdim]
+    ),
     wide="rules",
     node_name="LinalgVectorNormBackward0",
     saved_as={"p": "ord"},
