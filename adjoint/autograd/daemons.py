@@ -5,6 +5,10 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 
+class Halted(BaseException):
+    """Ends a pass on a thread of its own, because the thread that waits for it was interrupted."""
+
+
 class Daemon:
     """A daemon thread that calls one function.
 

@@ -180,9 +180,11 @@ def recorded(leaf: TensorCore, grad: Any) -> Any:
 
 
 def is_layered(leaf: TensorCore, grad: Any) -> bool:
-    """Whether a gradient takes part in a transform; then its leaf must, too."""
+    """Whether a gradient, or the one before, takes part in a transform; then its leaf must, too."""
     if not isinstance(grad, TensorCore) or grad.layer is None:
-        return False
+        return leaf.gradient is not None and leaf.gradient.layer is not None
+    if grad.layer.level.fades:
+        return True
     if leaf.layer is None or leaf.layer.level.number < grad.layer.level.number:
         raise RuntimeError(
             f"backward inside {grad.layer.level.opened_at()} has reached a leaf of shape "

@@ -12,6 +12,18 @@ def concrete(tensor: Tensor) -> Any:
     return tensor.concrete_array()
 
 
+def lying(tensor: Tensor) -> Any:
+    """An array that lies in memory as the tensor does: in a batch, as one of its elements."""
+    bottom: Any = tensor
+    while bottom.layer is not None:
+        bottom = bottom.layer.below()[0]
+    array = bottom.current_array()
+    while array.ndim > tensor.array.ndim:
+        xp: Any = backend_of(array).xp
+        array = array[0, ...] if array.shape[0] else xp.zeros(array.shape[1:], array.dtype)
+    return array
+
+
 def memory_of(tensor: Tensor) -> Memory:
     """Where a tensor lies; in a library that hides it, in order and alone."""
     array = concrete(tensor)

@@ -1,5 +1,6 @@
 """Backward work on a device with a thread of its own, proved on a device that NumPy stands for."""
 
+import contextlib
 import contextvars
 import os
 import threading
@@ -12,6 +13,7 @@ import pytest
 from adjoint import Tensor, backends
 from adjoint.autograd import backward, grad, no_grad
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
+from adjoint.autograd.workers import thread_of
 from adjoint.backends.numpy import NumpyBackend, NumpyNamespace
 from adjoint.call.context import is_grad_enabled
 from adjoint.device import device
@@ -265,6 +267,36 @@ def test_a_forked_child_starts_threads_of_its_own() -> None:
     x = leaf(First)
     backward((x * 7.0).sum())
     np.testing.assert_array_equal(np.asarray(x.grad.array), np.full(3, 7.0))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("locked", [False, True], ids=["at work", "holding its lock"])
+@pytest.mark.filterwarnings("ignore:.*fork.*:RuntimeWarning")
+def test_a_child_that_is_forked_while_the_device_works(locked: bool) -> None:
+    started, leave = threading.Event(), threading.Event()
+    x = leaf(First)
+    y = x * 2.0
+    waiting = thread_of("made-up:0").lock
+
+    def stay(_: Any) -> None:
+        with waiting if locked else contextlib.nullcontext():
+            started.set()
+            leave.wait()
+
+    y.register_hook(stay)
+    caller = threading.Thread(target=lambda: backward(y.sum()))
+    caller.start()
+    started.wait()
+    child = os.fork()
+    if child == 0:
+        z = leaf(First)
+        backward((z * 5.0).sum())
+        os._exit(0 if np.all(np.asarray(z.grad.array) == 5.0) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    leave.set()
+    caller.join()
+    np.testing.assert_array_equal(np.asarray(x.grad.array), np.full(3, 2.0))
 
 
 @pytest.mark.parametrize("kind", [np.ndarray, First])
