@@ -334,6 +334,7 @@ def _padded_each(input: Any, input_shape: Any, pad: Any, value: Any) -> Any:
 @general(
     input=lambda grad, pad: constant_pad_nd(grad, _cropping(pad)),
     vmap=_padded_each,
+    jvp=lambda input_tangent, pad: constant_pad_nd(input_tangent, pad),
 )
 def constant_pad_nd(xp: Any, input: Array, pad: Any, value: Any = 0) -> Array:
     """input with value around it; pad goes from the last dimension on, and may be negative."""

@@ -31,7 +31,7 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.batch_rules import of_rank, size_of, with_batch
 from adjoint.ops.dims import normal_dim, product
-from adjoint.ops.op import composite, general, linear
+from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import concrete, lying, memory_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
@@ -145,7 +145,7 @@ def _copied_each(
     return copy(with_batch(input, input_batched, size), src)
 
 
-@general(
+@linear(
     input=lambda grad: zeros_of(grad),
     src=lambda grad: grad,
     vmap=_copied_each,

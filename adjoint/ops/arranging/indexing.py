@@ -27,7 +27,7 @@ from adjoint.ops.arranging.shape import basic_index, basic_place, expand, flatte
 from adjoint.ops.batch_rules import of_rank, refusal, size_of, with_batch
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.elementwise.selection import choose
-from adjoint.ops.op import composite, general, linear
+from adjoint.ops.op import composite, linear
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
@@ -208,7 +208,7 @@ def set_each(
     return written if is_whole(each.view) else setitem(input, each.basic(), written)
 
 
-@general(
+@linear(
     input=lambda grad, index: setitem(grad, index, 0),
     value=lambda grad, index, value_shape: of_value(getitem(grad, index), value_shape),
     vmap=set_each,
@@ -304,7 +304,7 @@ def put_each(
     return index_put(input, names, each.to_place(values, values_batched), accumulate)
 
 
-@general(
+@linear(
     input=lambda grad, indices, accumulate: (
         grad if accumulate else setitem(grad, _by_dimension(indices), 0)
     ),
@@ -577,7 +577,7 @@ def _filled_each(
     return choose(mask, to(of_rank(value, True, rank), input.dtype), input)
 
 
-@general(
+@linear(
     input=lambda grad, mask: masked_fill(grad, mask, 0),
     value=lambda grad, mask: masked_fill(grad, ~mask, 0),
     vmap=_filled_each,

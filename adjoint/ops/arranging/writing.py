@@ -408,7 +408,7 @@ def index_add(
     )
 
 
-@general(
+@linear(
     input=lambda grad, dim, index: index_fill(grad, dim, index, 0),
     source=lambda grad, dim, index, source_shape: reshape(_slices(grad, dim, index), source_shape),
     vmap=_written_slices_each,
@@ -422,7 +422,7 @@ def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> 
     return xp.updated(whole, along(axis, lifted(index)), lifted(source)).reshape(input.shape)
 
 
-@general(
+@linear(
     input=lambda grad, dim, index: index_fill(grad, dim, index, 0),
     value=lambda grad, dim, index: _slices(grad, dim, index),
     vmap=_filled_slices_each,
@@ -650,7 +650,7 @@ def _filled_each(
     return copy(whole, of_rank(value, True, len(input_shape)))
 
 
-@general(
+@linear(
     input=lambda grad: fill(grad, 0),
     vmap=_filled_each,
     value=lambda grad: grad,
@@ -705,7 +705,7 @@ def _diagonal_filled_each(
     return reshape(filled, (size, *input_shape))
 
 
-@general(
+@linear(
     input=lambda grad, wrap: fill_diagonal(grad, 0, wrap),
     vmap=_diagonal_filled_each,
     fill_value=lambda grad, wrap: _on_diagonal(grad, wrap),

@@ -9,6 +9,7 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import cat, expand, narrow, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
+from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.linalg import (
     LinAlgError,
@@ -60,6 +61,13 @@ def _cholesky_rule(grad: Value, L: Any) -> Value:
     return linalg_solve_triangular(L, inner, upper=False, left=False)
 
 
+def _cholesky_tangent(A_tangent: Value, L: Any) -> Value:
+    moved = (A_tangent + mH(A_tangent)) / 2
+    inner = linalg_solve_triangular(L, moved, upper=False)
+    inner = linalg_solve_triangular(mH(L), inner, upper=True, left=False)
+    return L @ (tril(inner, -1) + diag_embed(_main_diagonal(inner)) / 2)
+
+
 @general(
     A=lambda grad, result: _cholesky_rule(grad, result),
     node_name="LinalgCholeskyExBackward0",
@@ -67,6 +75,7 @@ def _cholesky_rule(grad: Value, L: Any) -> Value:
     home=None,
     autocast="float32",
     batching=MATRICES,
+    jvp=lambda A_tangent, result: _cholesky_tangent(A_tangent, result),
 )
 def cholesky_lower(xp: Any, A: Array) -> Array:
     """The lower triangular L with L @ L^H = A."""
@@ -107,6 +116,7 @@ def _failing_order(xp: Any, matrix: Any) -> int:
     home=None,
     autocast="float32",
     batching=MATRICES,
+    jvp=lambda A_tangent, result0: (_cholesky_tangent(A_tangent, result0), None),
 )
 def cholesky_lower_ex(xp: Any, A: Array, check_errors: bool = False) -> tuple[Array, Array]:
     """The lower factor, and the order of the first minor that forbids it; 0 if none does."""
@@ -357,6 +367,13 @@ def linalg_lu_solve(
 # ---- eigenvalues ----
 
 
+def _eigh_tangent(A_tangent: Value, values: Any, vectors: Any) -> tuple[Any, Any]:
+    """With C = V^H dA V: its diagonal, and V (C over the differences of eigenvalues)."""
+    inner = mH(vectors) @ ((A_tangent + mH(A_tangent)) / 2) @ vectors
+    moved = _main_diagonal(inner)
+    return real(moved), vectors @ _quotient(inner, _differences(values))
+
+
 def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -> Any:
     inner = _quotient(mH(vectors) @ grad_vectors, _differences(values))
     inner = (inner + mH(inner)) / 2 + diag_embed(grad_values)
@@ -370,6 +387,7 @@ def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -
     numpy=True,
     autocast="float32",
     batching=MATRICES,
+    jvp=lambda A_tangent, result0, result1: _eigh_tangent(A_tangent, result0, result1),
 )
 def linalg_eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """Eigenvalues in ascending order and eigenvectors of Hermitian matrices."""
@@ -396,6 +414,7 @@ def _eigvalsh_rule(grad: Value, A: Value, UPLO: str) -> Value:
     numpy=True,
     autocast="float32",
     batching=MATRICES,
+    jvp=lambda A, A_tangent, UPLO: _eigh_tangent(A_tangent, *linalg_eigh(A, UPLO))[0],
 )
 def linalg_eigvalsh(xp: Any, A: Array, UPLO: str = "L") -> Array:
     """Eigenvalues of Hermitian matrices in ascending order."""
@@ -500,6 +519,11 @@ def linalg_svd(
     return U, S, Vh
 
 
+def _svdvals_tangent(A: Value, A_tangent: Value) -> Value:
+    U, _, Vh = linalg_svd(A, False)
+    return real(_main_diagonal(mH(U) @ A_tangent @ mH(Vh)))
+
+
 def _svdvals_rule(grad: Value, A: Value) -> Value:
     U, _, Vh = linalg_svd(A, False)
     return (U * unsqueeze(grad, -2)) @ Vh
@@ -511,6 +535,7 @@ def _svdvals_rule(grad: Value, A: Value) -> Value:
     numpy=True,
     autocast="float32",
     batching=MATRICES,
+    jvp=_svdvals_tangent,
 )
 def linalg_svdvals(xp: Any, A: Array, *, driver: str | None = None) -> Array:
     """Singular values in descending order."""

@@ -76,6 +76,7 @@ def _inverse_rule(grad: Value, inverse: Any) -> Value:
     numpy=True,
     autocast="float32",
     batching=MATRICES,
+    jvp=lambda A_tangent, result: -(result @ A_tangent @ result),
 )
 def linalg_inv(xp: Any, A: Array) -> Array:
     """The inverse of square matrices."""
@@ -96,6 +97,7 @@ def inverse(input: Value) -> Value:
     home="linalg",
     autocast="float32",
     batching=MATRICES,
+    jvp=lambda A_tangent, result0: (-(result0 @ A_tangent @ result0), None),
 )
 def linalg_inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
     """The inverse, and 0 for each matrix that has one; the others become NaN."""
@@ -116,6 +118,16 @@ def tolerance(xp: Any, largest: Any, A: Any, atol: Any, rtol: Any) -> Any:
         rtol = default if atol is None else xp.where(xp.asarray(atol) > 0, 0.0, default)
     bound = xp.asarray(rtol, dtype=largest.dtype) * largest
     return xp.maximum(bound, xp.asarray(0.0 if atol is None else atol, dtype=largest.dtype))
+
+
+def _pseudo_inverse_tangent(A: Value, A_tangent: Value, result: Value) -> Value:
+    back = mH(A_tangent)
+    rows, columns = result @ mH(result) @ back, back @ mH(result) @ result
+    return (
+        (rows - rows @ A @ result)
+        + (columns - result @ (A @ columns))
+        - result @ A_tangent @ result
+    )
 
 
 def _pseudo_inverse_rule(grad: Value, A: Value, result: Value) -> Value:
@@ -161,6 +173,7 @@ def _pseudo_inverse_each(
     vmap=_pseudo_inverse_each,
     node_name="LinalgPinvBackward0",
     home=None,
+    jvp=_pseudo_inverse_tangent,
 )
 def pseudo_inverse(
     xp: Any, A: Array, atol: Any = None, rtol: Any = None, hermitian: bool = False
@@ -226,6 +239,7 @@ def cofactors(xp: Any, A: Array) -> Array:
     home="linalg",
     numpy=True,
     batching=MATRICES,
+    jvp=lambda A, A_tangent: sum(A_tangent * cofactors(A), (-2, -1)),
 )
 def linalg_det(xp: Any, A: Array) -> Array:
     """The determinant of square matrices."""
@@ -237,6 +251,11 @@ def linalg_det(xp: Any, A: Array) -> Array:
 def det(input: Value) -> Value:
     """The determinant of square matrices."""
     return linalg_det(input)
+
+
+def _slogdet_tangent(A: Value, A_tangent: Value, result0: Value) -> tuple[Any, Any]:
+    trace = sum(mT(linalg_inv(A)) * A_tangent, (-2, -1))
+    return result0 * (trace - conj(trace)) / 2, real(trace)
 
 
 def _slogdet_rule(grad0: Value, grad1: Value, result0: Value, A: Value) -> Value:
@@ -252,6 +271,7 @@ def _slogdet_rule(grad0: Value, grad1: Value, result0: Value, A: Value) -> Value
     home="linalg",
     numpy=True,
     batching=MATRICES,
+    jvp=_slogdet_tangent,
 )
 def linalg_slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute value of the determinant."""
@@ -276,6 +296,14 @@ def logdet(input: Value) -> Value:
 # ---- solvers ----
 
 
+def _right_side(A_tangent: Any, B_tangent: Any, result: Value, left: bool) -> Any:
+    """dB - dA X, or dB - X dA: A dX is that."""
+    if A_tangent is None:
+        return B_tangent
+    moved = A_tangent @ result if left else result @ A_tangent
+    return -moved if B_tangent is None else B_tangent - moved
+
+
 def _solve_rule(
     grad: Value, A: Value, result: Value, left: bool, needs: tuple[bool, bool]
 ) -> tuple[Any, Any]:
@@ -292,6 +320,9 @@ def _solve_rule(
     home=None,
     autocast="float32",
     batching=MATRICES,
+    jvp=lambda A, A_tangent, B_tangent, result, left: solve_matrix(
+        A, _right_side(A_tangent, B_tangent, result, left), left
+    ),
 )
 def solve_matrix(xp: Any, A: Array, B: Array, left: bool = True) -> Array:
     """X with A @ X = B, or X @ A = B; both sides are matrices."""
@@ -367,6 +398,20 @@ def _triangle(value: Any, upper: bool, unitriangular: bool) -> Any:
     return tril(value, -1 if unitriangular else 0)
 
 
+def _triangular_tangent(
+    A: Value,
+    A_tangent: Any,
+    B_tangent: Any,
+    result: Value,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+) -> Value:
+    moved = None if A_tangent is None else _triangle(A_tangent, upper, unitriangular)
+    side = _right_side(moved, B_tangent, result, left)
+    return linalg_solve_triangular(A, side, upper=upper, left=left, unitriangular=unitriangular)
+
+
 def _triangular_rule(
     grad: Value,
     A: Value,
@@ -385,7 +430,13 @@ def _triangular_rule(
     return -_triangle(outer, upper, unitriangular), back
 
 
-@general(joint=("A B", _triangular_rule), promotes="A B", home="linalg", batching=MATRICES)
+@general(
+    joint=("A B", _triangular_rule),
+    promotes="A B",
+    home="linalg",
+    jvp=_triangular_tangent,
+    batching=MATRICES,
+)
 def linalg_solve_triangular(
     xp: Any, A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
@@ -557,7 +608,12 @@ def _exponential_rule(grad: Value, A: Value) -> Value:
     return narrow(narrow(both, -2, 0, size), -1, size, size)
 
 
-@general(A=lambda grad, A: _exponential_rule(grad, A), home="linalg", batching=MATRICES)
+@general(
+    A=lambda grad, A: _exponential_rule(grad, A),
+    home="linalg",
+    jvp=lambda A, A_tangent: _exponential_rule(A_tangent, mH(A)),
+    batching=MATRICES,
+)
 def linalg_matrix_exp(xp: Any, A: Array) -> Array:
     """The exponential of square matrices: a Padé approximant, scaled down and squared up."""
     check_matrices(A)

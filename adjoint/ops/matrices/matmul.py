@@ -247,6 +247,20 @@ def _scaled_back(grad: Value, factor: Any) -> Value:
     return grad if factor == 1 else grad * conj(factor)
 
 
+def _added_tangent(
+    product: Any, result: Any, sources: Any, tangents: Any, beta: Any, alpha: Any
+) -> Any:
+    """beta * dinput + alpha * (dfirst second + first dsecond), without what has no tangent."""
+    first, second = sources
+    shift, on_first, on_second = tangents
+    total = None if shift is None else expand(_scaled(shift, beta), result.shape)
+    for on, pair in ((on_first, (on_first, second)), (on_second, (first, on_second))):
+        if on is not None:
+            term = _scaled(product(*pair), alpha)
+            total = term if total is None else total + term
+    return total
+
+
 def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * product in the product's shape; beta 0 drops whatever input is."""
     same_dtype(input, product)
@@ -332,6 +346,16 @@ def _addmm_each(
     inplace=True,
     exact_out=True,
     autocast="narrow",
+    jvp=lambda result, mat1, mat2, beta, alpha, input_tangent, mat1_tangent, mat2_tangent: (
+        _added_tangent(
+            matmul,
+            result,
+            (mat1, mat2),
+            (input_tangent, mat1_tangent, mat2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addmm(
     xp: Any, input: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -362,6 +386,16 @@ def _addmv_each(
     vec=lambda grad, mat, alpha: _scaled_back(mH(mat) @ grad, alpha),
     vmap=_addmv_each,
     inplace="function",
+    jvp=lambda result, mat, vec, beta, alpha, input_tangent, mat_tangent, vec_tangent: (
+        _added_tangent(
+            matmul,
+            result,
+            (mat, vec),
+            (input_tangent, mat_tangent, vec_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addmv(xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """beta * input + alpha * (mat @ vec)."""
@@ -392,6 +426,16 @@ def _baddbmm_each(
     vmap=_baddbmm_each,
     inplace=True,
     autocast="narrow",
+    jvp=lambda result, batch1, batch2, beta, alpha, input_tangent, batch1_tangent, batch2_tangent: (
+        _added_tangent(
+            matmul,
+            result,
+            (batch1, batch2),
+            (input_tangent, batch1_tangent, batch2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def baddbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -421,6 +465,16 @@ def _addbmm_each(
     vmap=_addbmm_each,
     inplace=True,
     autocast="narrow",
+    jvp=lambda result, batch1, batch2, beta, alpha, input_tangent, batch1_tangent, batch2_tangent: (
+        _added_tangent(
+            lambda a, b: sum(matmul(a, b), 0),
+            result,
+            (batch1, batch2),
+            (input_tangent, batch1_tangent, batch2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -459,6 +513,16 @@ def _addr_each(
     vmap=_addr_each,
     promotes="input vec1 vec2",
     inplace=True,
+    jvp=lambda result, vec1, vec2, beta, alpha, input_tangent, vec1_tangent, vec2_tangent: (
+        _added_tangent(
+            lambda a, b: unsqueeze(a, -1) * b,
+            result,
+            (vec1, vec2),
+            (input_tangent, vec1_tangent, vec2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addr(
     xp: Any, input: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from adjoint.call.rule import ALIGN, LEAD
 from adjoint.dtypes import BOOL, bool_ as boolean, category_of, float32
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.arrange import repeat_interleave
+from adjoint.ops.arranging.shape import expand
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.matrices.matmul import matmul, mT
@@ -48,12 +50,39 @@ def _score_rule(
     )
 
 
-@general(joint=("slope value mean weights", _score_rule), home=None)
+@general(joint=("slope value mean weights", _score_rule), batching=LEAD, home=None)
 def score_slope(xp: Any, slope: Any, value: Any, mean: Any, weights: Any) -> Any:
     """The gradient of scores, from that of their softmax's mean of values."""
     out = xp.matmul(slope, mT(value))
     out = xp.into(xp.subtract, out, out, (slope * mean).sum(axis=-1, keepdims=True))
     return xp.into(xp.multiply, out, out, weights)
+
+
+def _attend_tangent(
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    scale: float,
+    causal: bool,
+    query_tangent: Any,
+    key_tangent: Any,
+    value_tangent: Any,
+    mask_tangent: Any,
+) -> Any:
+    """W dV + (W * (dS - sum of W * dS)) V, with dS the tangents of the scores."""
+    weights = _matches(query, key, mask, scale, causal)
+    scores = mask_tangent
+    for pair in ((query_tangent, key), (query, key_tangent)):
+        if pair[0] is not None and pair[1] is not None:
+            term = matmul(pair[0] * scale, mT(pair[1]))
+            scores = term if scores is None else scores + term
+    total = None if value_tangent is None else matmul(weights, value_tangent)
+    if scores is None:
+        return total
+    weighted = weights * scores
+    turned = matmul(weighted - weights * sum(weighted, -1, True), value)
+    return turned if total is None else total + turned
 
 
 def _attend_rule(
@@ -89,8 +118,10 @@ def _attend_rule(
     hides=True,
     wide="rules",
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
+    batching=ALIGN,
     home=None,
     autocast="narrow",
+    jvp=_attend_tangent,
 )
 def attend(
     xp: Any, query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
@@ -117,7 +148,12 @@ def attend(
     return narrowed(xp.matmul(weights, widened(value)), kind), weights
 
 
-@general(home=None)
+@general(
+    vmap=lambda like, rows, columns: expand(
+        lower_mask(like, rows, columns), (like.shape[0], rows, columns)
+    ),
+    home=None,
+)
 def lower_mask(xp: Any, like: Array, rows: int, columns: int) -> Array:
     """A lower triangle of True on the device of `like`."""
     return xp.tril(xp.ones((rows, columns), "bool"))

@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.arranging.shape import unsqueeze
+from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.dims import broadcast_shape
 from adjoint.ops.elementwise.activation import logsigmoid, sigmoid, softplus
 from adjoint.ops.elementwise.arithmetic import abs, div, sgn
@@ -89,17 +89,36 @@ def squared_error(xp: Any, input: Array, target: Array) -> Array:
     return xp.multiply(difference, difference)
 
 
+def _mean_error_tangent(
+    input: Value, target: Value, input_tangent: Any, target_tangent: Any
+) -> Value:
+    moved = -target_tangent if input_tangent is None else input_tangent
+    if input_tangent is not None and target_tangent is not None:
+        moved = moved - target_tangent
+    return sum((input - target) * moved) * (2 / max(math.prod(input.shape), 1))
+
+
 def _mean_error_rule(grad: Value, input: Value, target: Value, needs: Any) -> tuple[Any, Any]:
     slope = (input - target) * (grad * (2 / max(math.prod(input.shape), 1)))
     return slope if needs[0] else None, -slope if needs[1] else None
 
 
+def _mean_error_over_batch(input: Any, target: Any, input_shape: Any) -> Any:
+    """Of nothing the mean is NaN, and the derivative 0."""
+    count = math.prod(input_shape)
+    errors = squared_error(input, target)
+    total = sum(reshape(errors, (errors.shape[0], count)), 1)
+    return total / count if count else total + math.nan
+
+
 @general(
     joint=("input target", _mean_error_rule),
+    vmap=_mean_error_over_batch,
     promotes="input target",
     node_name="MseLossBackward0",
     home=None,
     autocast="float32",
+    jvp=_mean_error_tangent,
 )
 def mean_squared_error(xp: Any, input: Array, target: Array) -> Array:
     """The mean of the squares of the differences of two tensors of one shape, in one step."""

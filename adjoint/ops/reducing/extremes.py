@@ -5,12 +5,13 @@ from typing import Any
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.shape import squeeze
 from adjoint.ops.batch_rules import reduced
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.comparison import isnan, logical_and, logical_or
 from adjoint.ops.elementwise.selection import maximum, minimum
 from adjoint.ops.op import composite, general
-from adjoint.ops.reducing.cumulative import place_along
+from adjoint.ops.reducing.cumulative import pick_along, place_along
 from adjoint.ops.reducing.reduction import kept, sum
 from adjoint.tensors.tensor import Tensor
 
@@ -38,6 +39,20 @@ def _shared(grad: Value, input: Value, result: Value, dim: Any, keepdim: bool) -
     return attained * (kept(grad, input.shape, dim, keepdim) / sum(attained, dim, True))
 
 
+def _shared_tangent(
+    input: Value, input_tangent: Value, result: Value, dim: Any, keepdim: bool
+) -> Value:
+    """The mean of the tangents of the elements that attain an extreme."""
+    attained = input == kept(result, input.shape, dim, keepdim)
+    return sum(attained * input_tangent, dim, keepdim) / sum(attained, dim, keepdim)
+
+
+def tangent_of_equals(input: Value, input_tangent: Value, result: Value) -> Value:
+    """The mean of the tangents of all elements equal to a chosen one; NaNs are equal."""
+    chosen = logical_or(input == result, logical_and(isnan(input), isnan(result)))
+    return sum(chosen * input_tangent) / sum(chosen)
+
+
 def shared_by_equals(grad: Value, input: Value, result: Value) -> Value:
     """The gradient of one chosen element, in equal parts for all equal to it; NaNs are equal."""
     chosen = logical_or(input == result, logical_and(isnan(input), isnan(result)))
@@ -49,6 +64,7 @@ def shared_by_equals(grad: Value, input: Value, result: Value) -> Value:
     vmap=lambda input, input_shape, dim, keepdim: reduced(amax, input_shape, [input, dim, keepdim]),
     exact_out=True,
     numpy="max",
+    jvp=_shared_tangent,
 )
 def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """The largest element over dim; equal ones share the gradient."""
@@ -62,6 +78,7 @@ def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     vmap=lambda input, input_shape, dim, keepdim: reduced(amin, input_shape, [input, dim, keepdim]),
     exact_out=True,
     numpy="min",
+    jvp=_shared_tangent,
 )
 def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """The smallest element over dim; equal ones share the gradient."""
@@ -79,6 +96,10 @@ def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     ),
     returns="min max",
     exact_out=True,
+    jvp=lambda input, input_tangent, result0, result1, dim, keepdim: (
+        _shared_tangent(input, input_tangent, result0, dim, keepdim),
+        _shared_tangent(input, input_tangent, result1, dim, keepdim),
+    ),
 )
 def aminmax(
     xp: Any, input: Array, *, dim: int | None = None, keepdim: bool = False
@@ -100,6 +121,15 @@ def selected(grad0: Value, result1: Value, input_shape: Any, dim: int, keepdim: 
         return grad0
     grad = kept(grad0, input_shape, dim, keepdim)
     return place_along(grad, kept(result1, input_shape, dim, keepdim), dim, input_shape[dim])
+
+
+def selected_tangent(input_tangent: Value, result1: Value, dim: int, keepdim: bool) -> Any:
+    """The tangents of values chosen along dim; their places have none."""
+    if not input_tangent.ndim:
+        return input_tangent, None
+    places = kept(result1, input_tangent.shape, dim, keepdim)
+    values = pick_along(input_tangent, places, dim)
+    return (values if keepdim else squeeze(values, dim)), None
 
 
 def chosen_along(xp: Any, input: Any, index: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
@@ -124,6 +154,7 @@ def _extreme(xp: Any, input: Any, dim: int, keepdim: bool, find_index: Any) -> t
     vmap=lambda input, input_shape: reduced(amax, input_shape, [input, None, False]),
     node_name="MaxBackward1",
     home=None,
+    jvp=tangent_of_equals,
 )
 def max_all(xp: Any, input: Array) -> Array:
     """The largest element of all."""
@@ -137,6 +168,7 @@ def max_all(xp: Any, input: Array) -> Array:
     vmap=lambda input, input_shape: reduced(amin, input_shape, [input, None, False]),
     node_name="MinBackward1",
     home=None,
+    jvp=tangent_of_equals,
 )
 def min_all(xp: Any, input: Array) -> Array:
     """The smallest element of all."""
@@ -152,6 +184,7 @@ def min_all(xp: Any, input: Array) -> Array:
     exact_out=True,
     home=None,
     batching=FRONT,
+    jvp=selected_tangent,
 )
 def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The largest elements along dim, and where they are."""
@@ -165,6 +198,7 @@ def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Arr
     exact_out=True,
     home=None,
     batching=FRONT,
+    jvp=selected_tangent,
 )
 def min_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The smallest elements along dim, and where they are."""

@@ -5,7 +5,7 @@ import math
 import warnings
 from typing import Any
 
-from adjoint.call.dispatch import conj
+from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype, int64
@@ -17,6 +17,7 @@ from adjoint.ops.batch_rules import reduced
 from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
 from adjoint.ops.elementwise.arithmetic import abs as absolute
 from adjoint.ops.elementwise.comparison import isnan, logical_not
+from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import exp
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, general, linear
@@ -133,13 +134,21 @@ def _prod_rule(grad: Value, input: Value, dim: Any, keepdim: bool) -> Value:
     return kept(grad, input.shape, dim, keepdim) * conj(product_of_others(input, dim))
 
 
+def _prod_tangent(input: Value, input_tangent: Value, dim: Any, keepdim: bool) -> Value:
+    if dim is None or input.ndim == 0:
+        others = reshape(product_of_others(reshape(input, -1), 0), tuple(input.shape))
+        return sum(input_tangent * others, None, keepdim)
+    return sum(input_tangent * product_of_others(input, dim), dim, keepdim)
+
+
 @general(
     input=_prod_rule,
+    numpy=True,
+    autocast="float32",
+    jvp=_prod_tangent,
     vmap=lambda input, input_shape, dim, keepdim, dtype: reduced(
         prod, input_shape, [input, dim, keepdim, dtype]
     ),
-    numpy=True,
-    autocast="float32",
 )
 def prod(
     xp: Any, input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
@@ -163,6 +172,9 @@ def prod(
         nansum, input_shape, [input, dim, keepdim, dtype]
     ),
     numpy=True,
+    jvp=lambda input, input_tangent, dim, keepdim: sum(
+        input_tangent * logical_not(isnan(input)), dim, keepdim
+    ),
 )
 def nansum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -331,6 +343,33 @@ def _variance_rule(grad: Value, input: Value, dim: Any, correction: Any) -> Valu
     return grad * math.inf * absolute(centred)
 
 
+def _var_tangent(
+    input: Value, input_tangent: Value, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> Value:
+    dim, correction = _correction(dim, unbiased, correction)
+    slope = _variance_rule(1.0, input, dim, correction)
+    moved = sum(conj(slope) * input_tangent, dim, keepdim)
+    return real(moved) if holds_complex(moved) else moved
+
+
+def _std_tangent(
+    input: Value,
+    input_tangent: Value,
+    result: Value,
+    dim: Any,
+    unbiased: Any,
+    keepdim: bool,
+    correction: Any,
+) -> Value:
+    moved = _var_tangent(input, input_tangent, dim, unbiased, keepdim, correction)
+    still = result == 0
+    return where(still, 0.0, moved / (2 * where(still, 1.0, result)))
+
+
+def _mean_tangent(input_tangent: Value, dim: Any, unbiased: Any, keepdim: bool) -> Value:
+    return mean(input_tangent, _correction(dim, unbiased, None)[0], keepdim)
+
+
 def _var_rule(
     grad: Value, input: Value, dim: Any, unbiased: Any, keepdim: bool, correction: Any
 ) -> Value:
@@ -343,6 +382,7 @@ def _var_rule(
     vmap=lambda input, input_shape, dim, unbiased, keepdim, correction: _moments_each(
         var, input, input_shape, dim, unbiased, keepdim, correction
     ),
+    jvp=_var_tangent,
 )
 def var(
     xp: Any,
@@ -380,6 +420,7 @@ def _std_rule(
     vmap=lambda input, input_shape, dim, unbiased, keepdim, correction: _moments_each(
         std, input, input_shape, dim, unbiased, keepdim, correction
     ),
+    jvp=_std_tangent,
 )
 def std(
     xp: Any,
@@ -421,6 +462,10 @@ def _var_mean_rule(
         var_mean, input, input_shape, dim, unbiased, keepdim, correction
     ),
     method=False,
+    jvp=lambda input, input_tangent, dim, unbiased, keepdim, correction: (
+        _var_tangent(input, input_tangent, dim, unbiased, keepdim, correction),
+        _mean_tangent(input_tangent, dim, unbiased, keepdim),
+    ),
 )
 def var_mean(
     xp: Any,
@@ -457,6 +502,10 @@ def _std_mean_rule(
         std_mean, input, input_shape, dim, unbiased, keepdim, correction
     ),
     method=False,
+    jvp=lambda input, input_tangent, result0, dim, unbiased, keepdim, correction: (
+        _std_tangent(input, input_tangent, result0, dim, unbiased, keepdim, correction),
+        _mean_tangent(input_tangent, dim, unbiased, keepdim),
+    ),
 )
 def std_mean(
     xp: Any,
@@ -488,6 +537,9 @@ def std_mean(
     promotes="input",
     wide="rules",
     also="special",
+    jvp=lambda input, input_tangent, result, dim, keepdim: sum(
+        input_tangent * exp(input - kept(result, input.shape, dim, keepdim)), dim, keepdim
+    ),
 )
 def logsumexp(xp: Any, input: Array, dim: Any, keepdim: bool = False) -> Array:
     """Logarithm of the sum of exponentials over dim."""
@@ -518,6 +570,9 @@ def _floating(input: Any, dtype: Any) -> Any:
     wide="rules",
     exact_out=True,
     also="special",
+    jvp=lambda input_tangent, result, dim: (
+        result * (input_tangent - sum(input_tangent * result, dim, True))
+    ),
 )
 def softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     """Exponentials along dim, scaled to sum 1."""
@@ -537,6 +592,9 @@ def softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     wide="rules",
     exact_out=True,
     also="special",
+    jvp=lambda input_tangent, result, dim: (
+        input_tangent - sum(exp(result) * input_tangent, dim, True)
+    ),
 )
 def log_softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     """The logarithm of softmax, without its underflow."""

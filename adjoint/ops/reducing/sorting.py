@@ -27,7 +27,9 @@ from adjoint.ops.reducing.extremes import (
     refuse_complex,
     refuse_empty,
     selected,
+    selected_tangent,
     shared_by_equals,
+    tangent_of_equals,
 )
 from adjoint.ops.reducing.reduction import all, any, sum
 from adjoint.ops.shared_rules import refused_derivative
@@ -53,7 +55,13 @@ def _ordered(grad0: Value, result1: Value, input_shape: Any, dim: int) -> Value:
     return place_along(grad0, result1, dim, input_shape[dim]) if input_shape else grad0
 
 
-@general(input=_ordered, returns="values indices", exact_out=True, batching=FRONT)
+@general(
+    input=_ordered,
+    returns="values indices",
+    exact_out=True,
+    jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
+    batching=FRONT,
+)
 def sort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None
 ) -> tuple[Array, Array]:
@@ -81,7 +89,13 @@ def msort(input: Value) -> Value:
     return sort(input, 0)[0]
 
 
-@general(input=_ordered, returns="values indices", exact_out=True, batching=FRONT)
+@general(
+    input=_ordered,
+    returns="values indices",
+    exact_out=True,
+    jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
+    batching=FRONT,
+)
 def topk(
     xp: Any, input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Array, Array]:
@@ -126,7 +140,13 @@ def _element(xp: Any, input: Any, axis: int, rank: Any, keepdim: bool) -> tuple[
     return chosen_along(xp, input, index, axis, keepdim)
 
 
-@general(input=selected, returns="values indices", exact_out=True, batching=FRONT)
+@general(
+    input=selected,
+    returns="values indices",
+    exact_out=True,
+    jvp=selected_tangent,
+    batching=FRONT,
+)
 def kthvalue(
     xp: Any, input: Array, k: int, dim: int = -1, keepdim: bool = False
 ) -> tuple[Array, Array]:
@@ -182,9 +202,10 @@ def _median_each(along: Any, input: Any, shape: Any) -> Any:
 
 @general(
     input=shared_by_equals,
-    vmap=lambda input, input_shape: _median_each(median_dim, input, input_shape),
     node_name="MedianBackward0",
     home=None,
+    jvp=tangent_of_equals,
+    vmap=lambda input, input_shape: _median_each(median_dim, input, input_shape),
 )
 def median_all(xp: Any, input: Array) -> Array:
     """The lower median of all elements."""
@@ -199,6 +220,7 @@ def median_all(xp: Any, input: Array) -> Array:
     exact_out=True,
     home=None,
     batching=FRONT,
+    jvp=selected_tangent,
 )
 def median_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim, and its index."""
@@ -210,6 +232,7 @@ def median_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[
     vmap=lambda input, input_shape: _median_each(nanmedian_dim, input, input_shape),
     node_name="NanmedianBackward0",
     home=None,
+    jvp=tangent_of_equals,
 )
 def nanmedian_all(xp: Any, input: Array) -> Array:
     """The lower median of all elements that are not NaN."""
@@ -224,6 +247,7 @@ def nanmedian_all(xp: Any, input: Array) -> Array:
     exact_out=True,
     home=None,
     batching=FRONT,
+    jvp=selected_tangent,
 )
 def nanmedian_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim of what is not NaN, and its index."""
@@ -250,7 +274,13 @@ def nanmedian(
     return nanmedian_dim(input, dim, keepdim, **options)
 
 
-@general(input=selected, returns="values indices", exact_out=True, batching=FRONT)
+@general(
+    input=selected,
+    returns="values indices",
+    exact_out=True,
+    jvp=selected_tangent,
+    batching=FRONT,
+)
 def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The most frequent element along dim, of several the smallest, and its last index."""
     refuse_complex(input)
