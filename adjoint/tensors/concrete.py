@@ -12,6 +12,23 @@ def concrete(tensor: Tensor) -> Any:
     return tensor.concrete_array()
 
 
+def has_values(tensor: Tensor) -> bool:
+    """Whether Python can read a tensor's values; those of a batch it can't."""
+    return tensor.layer is None or tensor.layer.value_refused() is None
+
+
+def lying(tensor: Tensor) -> Any:
+    """An array that lies in memory as the tensor does: in a batch, as one of its elements."""
+    bottom: Any = tensor
+    while bottom.layer is not None:
+        bottom = bottom.layer.below()[0]
+    array = bottom.current_array()
+    while array.ndim > tensor.array.ndim:
+        xp: Any = backend_of(array).xp
+        array = array[0, ...] if array.shape[0] else xp.zeros(array.shape[1:], array.dtype)
+    return array
+
+
 def memory_of(tensor: Tensor) -> Memory:
     """Where a tensor lies; in a library that hides it, in order and alone."""
     array = concrete(tensor)
@@ -30,8 +47,7 @@ def known_integer(value: Any) -> int | None:
 
     Nor has a batched one, which holds several.
     """
-    if isinstance(value, Tensor) and value.layer is not None:
-        if value.layer.value_refused() is not None:
-            return None
+    if isinstance(value, Tensor) and not has_values(value):
+        return None
     array = concrete(value) if isinstance(value, Tensor) else value
     return int(array) if backend_of(array).xp.readable(waiting=True) else None

@@ -375,6 +375,10 @@ class BatchCall(OpNode):
     def one_by_one(self) -> Any:
         """The op on each element of the batch by itself, for those that know no better."""
         warn_of_loop(self.op)
+        if not self.level.size:
+            raise RuntimeError(
+                f"vmap: {self.op.name} is called once for each element, and the batch has none"
+            )
         rows = [self.op.run(self.element(k)) for k in range(self.level.size)]
         if not isinstance(rows[0], (tuple, list)):
             return stack(rows)

@@ -32,7 +32,7 @@ from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.batch_rules import of_rank, size_of, with_batch
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, linear
-from adjoint.tensors.concrete import concrete, memory_of
+from adjoint.tensors.concrete import concrete, lying, memory_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace
@@ -333,9 +333,7 @@ def cuda(
 
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of their indices."""
-    if self.layer is not None:  # laid out as what it holds is
-        return is_contiguous(self.layer.below()[0], memory_format)
-    array = concrete(self)
+    array = lying(self)
     xp: Any = backend_of(array).xp
     if memory_format is contiguous_format:
         return bool(xp.is_contiguous(array))
@@ -361,7 +359,7 @@ def ravel(input: Value) -> Value:
 
 def stride(self: Tensor, dim: Any = None) -> Any:
     """The distance in memory of neighbours along dim, or along each dimension, in elements."""
-    array = concrete(self)
+    array = lying(self)
     strides: tuple[int, ...] = backend_of(array).xp.strides_of(array)
     return strides if dim is None else strides[_checked_dim(self, dim)]
 

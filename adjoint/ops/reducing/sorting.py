@@ -3,10 +3,11 @@
 from typing import Any
 
 from adjoint.call.rule import FRONT
-from adjoint.dtypes import COMPLEX, FLOAT, category_of, float32, float64, int32
+from adjoint.dtypes import COMPLEX, FLOAT, category_of, float32, float64
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.arranging.indexing import gather
+from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.shape import basic_index, expand, permute, reshape, unsqueeze
+from adjoint.ops.arranging.writing import fill
 from adjoint.ops.batch_rules import refused, size_of, with_batch
 from adjoint.ops.dims import along, check_positions, normal_dim, product
 from adjoint.ops.elementwise.comparison import isnan
@@ -32,6 +33,7 @@ from adjoint.ops.reducing.extremes import (
 )
 from adjoint.ops.reducing.reduction import all, any, sum
 from adjoint.ops.shared_rules import refused_derivative
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.tensor import Tensor
 
 # ---- sorting ----
@@ -327,7 +329,7 @@ def _check_quantile(name: str, input: Any, q: Any, interpolation: str) -> None:
             raise RuntimeError(f"{name}: q must be a number or a 1-d tensor, got {q.ndim} dims")
         if q.dtype is not input.dtype:
             raise RuntimeError(f"{name}: q must have the input's type {input.dtype}, not {q.dtype}")
-        inside = bool(all((q >= 0) & (q <= 1)))
+        inside = not has_values(q) or bool(all((q >= 0) & (q <= 1)))
     if not inside:
         raise RuntimeError(f"{name}: q must be in the range [0, 1], but is {q}")
 
@@ -518,11 +520,11 @@ def _searched_each(
     size = size_of(*flags)
     rows = with_batch(rows, sorted_sequence_batched, size)
     order = None if sorter is None else with_batch(sorter, sorter_batched, size)
-    if not isinstance(input, Tensor):  # one number: how many of each row come before it
-        rows = rows if order is None else gather(rows, -1, order)
-        before = rows <= input if right or side == "right" else rows < input
-        return sum(before, -1, dtype=int32 if out_int32 else None)
-    values = with_batch(input, input_batched, size)
+    if isinstance(input, Tensor):
+        values = with_batch(input, input_batched, size)
+    else:
+        kind = float64 if isinstance(input, float) else rows.dtype
+        values = fill(to(sum(rows, -1), kind), input)
     if rank == 1:  # any shape of values
         values = reshape(values, (size, product(input_shape)))
     found = searchsorted(rows, values, **options, sorter=order)
