@@ -167,7 +167,6 @@ class FunctionOp(Op):
             set_current(settings)
         return _Call(node, tensors, output, executable, made).finish()
 
-
     # ---- inside vmap ----
 
     def over_batch(self, level: Any, values: list[Any]) -> Any:

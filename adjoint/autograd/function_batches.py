@@ -1,11 +1,10 @@
 """Functions and custom operators over a batch: their own rule is called below the level of vmap."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from adjoint.call.layers import Below
 from adjoint.ops.arranging.shape import movedim
-from adjoint.pytree import tree_flatten, tree_map, tree_unflatten
+from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, layered, value_at
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int64
 from adjoint.ops.annotations import Array, Operand, Value, Values
 from adjoint.ops.arranging.indexing import index_select
@@ -232,7 +233,7 @@ def roll(xp: Any, input: Array, shifts: Any, dims: Any = ()) -> Array:
     return xp.roll(input, steps, tuple(normal_dim(d, input.ndim) for d in axes))
 
 
-@linear(input=lambda grad, k, dims: rot90(grad, -k, dims))
+@linear(input=lambda grad, k, dims: rot90(grad, -k, dims), batching=FRONT)
 def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
     """A copy turned k times by a right angle, from the first of dims towards the second."""
     if len(dims) != 2 or input.ndim < 2:
@@ -266,13 +267,25 @@ def _diagonal_in(input: Any, diagonal: int) -> int:
     return int(max(-rows, min(diagonal, columns)))
 
 
-@linear(input=lambda grad, diagonal: tril(grad, diagonal), inplace=True, exact_out=True, numpy=True)
+@linear(
+    input=lambda grad, diagonal: tril(grad, diagonal),
+    inplace=True,
+    exact_out=True,
+    numpy=True,
+    batching=MATRICES,
+)
 def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """A copy with zeros above a diagonal."""
     return xp.tril(input, _diagonal_in(input, diagonal))
 
 
-@linear(input=lambda grad, diagonal: triu(grad, diagonal), inplace=True, exact_out=True, numpy=True)
+@linear(
+    input=lambda grad, diagonal: triu(grad, diagonal),
+    inplace=True,
+    exact_out=True,
+    numpy=True,
+    batching=MATRICES,
+)
 def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """A copy with zeros below a diagonal."""
     return xp.triu(input, _diagonal_in(input, diagonal))

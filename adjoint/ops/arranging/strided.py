@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.dims import normal_dim
@@ -25,6 +26,7 @@ def _diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
         grad, input_shape, offset, dim1, dim2
     ),
     view=True,
+    batching=FRONT,
 )
 def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A view of a diagonal of dim1 and dim2, as the last dimension."""
@@ -56,6 +58,7 @@ def diagonal_place(xp: Any, input: Array, shape: Any, offset: int, dim1: int, di
     ),
     method=False,
     node_name="DiagonalBackward0_copy",
+    batching=FRONT,
 )
 def diagonal_copy(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A copy of a diagonal of dim1 and dim2, as the last dimension."""

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import select
 from adjoint.ops.elementwise.arithmetic import mul
@@ -37,13 +38,13 @@ def resolve_neg(input: Value) -> Value:
     return input
 
 
-@linear(input=lambda grad: grad, view=True, method=False, numpy=True)
+@linear(input=lambda grad: grad, view=True, method=False, numpy=True, batching=FRONT)
 def real(xp: Any, input: Array) -> Array:
     """The real parts, as a view."""
     return xp.real(input)
 
 
-@linear(input=lambda grad: grad * 1j, view=True, method=False, numpy=True)
+@linear(input=lambda grad: grad * 1j, view=True, method=False, numpy=True, batching=FRONT)
 def imag(xp: Any, input: Array) -> Array:
     """The imaginary parts, as a view."""
     if input.dtype.kind != "c":
@@ -60,7 +61,7 @@ def _joined(grad: Value) -> Value:
     return complex_(select(grad, -1, 0), select(grad, -1, 1))
 
 
-@linear(input=_joined, view=True, method=False)
+@linear(input=_joined, view=True, method=False, batching=FRONT)
 def view_as_real(xp: Any, input: Array) -> Array:
     """A view of complex numbers as pairs of reals in a new last dimension."""
     if input.dtype.kind != "c":

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril, triu
@@ -64,6 +65,7 @@ def _cholesky_rule(grad: Value, L: Any) -> Value:
     saved_as={"result": "L"},
     home=None,
     autocast="float32",
+    batching=MATRICES,
 )
 def cholesky_lower(xp: Any, A: Array) -> Array:
     """The lower triangular L with L @ L^H = A."""
@@ -103,6 +105,7 @@ def _failing_order(xp: Any, matrix: Any) -> int:
     node_name="LinalgCholeskyExBackward0",
     home=None,
     autocast="float32",
+    batching=MATRICES,
 )
 def cholesky_lower_ex(xp: Any, A: Array, check_errors: bool = False) -> tuple[Array, Array]:
     """The lower factor, and the order of the first minor that forbids it; 0 if none does."""
@@ -249,7 +252,7 @@ def _lu_rule(grad: Value, packed: Any, pivots: Any) -> Value:
     return permutation(pivots, packed) @ inner
 
 
-@general(home=None)
+@general(home=None, batching=FRONT)
 def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
     """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
     rows = packed.shape[-2]
@@ -271,6 +274,7 @@ def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
     returns="LU pivots",
     node_name="LinalgLuFactorExBackward0",
     home="linalg",
+    batching=MATRICES,
 )
 def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
     """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
@@ -358,6 +362,7 @@ def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -
     home="linalg",
     numpy=True,
     autocast="float32",
+    batching=MATRICES,
 )
 def linalg_eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """Eigenvalues in ascending order and eigenvectors of Hermitian matrices."""
@@ -383,6 +388,7 @@ def _eigvalsh_rule(grad: Value, A: Value, UPLO: str) -> Value:
     home="linalg",
     numpy=True,
     autocast="float32",
+    batching=MATRICES,
 )
 def linalg_eigvalsh(xp: Any, A: Array, UPLO: str = "L") -> Array:
     """Eigenvalues of Hermitian matrices in ascending order."""
@@ -412,6 +418,7 @@ def _eig_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) ->
     returns="eigenvalues eigenvectors",
     home="linalg",
     autocast="float32",
+    batching=MATRICES,
 )
 def linalg_eig(xp: Any, A: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of square matrices, complex even for real ones."""
@@ -426,7 +433,9 @@ def _eigvals_rule(grad: Value, A: Value) -> Value:
     return solve_matrix(adjoint, unsqueeze(grad, -1) * adjoint)
 
 
-@general(A=lambda grad, A: _eigvals_rule(grad, A), home="linalg", autocast="float32")
+@general(
+    A=lambda grad, A: _eigvals_rule(grad, A), home="linalg", autocast="float32", batching=MATRICES
+)
 def linalg_eigvals(xp: Any, A: Array) -> Array:
     """Eigenvalues of square matrices, complex even for real ones."""
     check_matrices(A)
@@ -472,6 +481,7 @@ def _svd_rule(grad_u: Any, grad_s: Any, grad_vh: Any, U: Any, S: Any, Vh: Any) -
     returns="U S Vh",
     home="linalg",
     autocast="float32",
+    batching=MATRICES,
 )
 def linalg_svd(
     xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None
@@ -488,7 +498,13 @@ def _svdvals_rule(grad: Value, A: Value) -> Value:
     return (U * unsqueeze(grad, -2)) @ Vh
 
 
-@general(A=lambda grad, A: _svdvals_rule(grad, A), home="linalg", numpy=True, autocast="float32")
+@general(
+    A=lambda grad, A: _svdvals_rule(grad, A),
+    home="linalg",
+    numpy=True,
+    autocast="float32",
+    batching=MATRICES,
+)
 def linalg_svdvals(xp: Any, A: Array, *, driver: str | None = None) -> Array:
     """Singular values in descending order."""
     check_matrices(A, square=False)

@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj
+from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import (
@@ -73,6 +74,7 @@ def _inverse_rule(grad: Value, inverse: Any) -> Value:
     home="linalg",
     numpy=True,
     autocast="float32",
+    batching=MATRICES,
 )
 def linalg_inv(xp: Any, A: Array) -> Array:
     """The inverse of square matrices."""
@@ -92,6 +94,7 @@ def inverse(input: Value) -> Value:
     returns="inverse info",
     home="linalg",
     autocast="float32",
+    batching=MATRICES,
 )
 def linalg_inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
     """The inverse, and 0 for each matrix that has one; the others become NaN."""
@@ -180,7 +183,7 @@ def _cofactors_rule(grad: Value, A: Value, result: Value) -> Value:
     return weight * cofactors - cofactors @ mT(grad) @ back
 
 
-@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), home=None)
+@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), home=None, batching=MATRICES)
 def cofactors(xp: Any, A: Array) -> Array:
     """The matrix of cofactors, from singular values: it exists for singular matrices too."""
     left, values, right = xp.linalg.svd(A, full_matrices=False)
@@ -194,6 +197,7 @@ def cofactors(xp: Any, A: Array) -> Array:
     A=lambda grad, A: unsqueeze(unsqueeze(grad, -1), -1) * conj(cofactors(A)),
     home="linalg",
     numpy=True,
+    batching=MATRICES,
 )
 def linalg_det(xp: Any, A: Array) -> Array:
     """The determinant of square matrices."""
@@ -219,6 +223,7 @@ def _slogdet_rule(grad0: Value, grad1: Value, result0: Value, A: Value) -> Value
     returns="sign logabsdet",
     home="linalg",
     numpy=True,
+    batching=MATRICES,
 )
 def linalg_slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute value of the determinant."""
@@ -254,7 +259,11 @@ def _solve_rule(
 
 
 @general(
-    joint=("A B", _solve_rule), node_name="LinalgSolveExBackward0", home=None, autocast="float32"
+    joint=("A B", _solve_rule),
+    node_name="LinalgSolveExBackward0",
+    home=None,
+    autocast="float32",
+    batching=MATRICES,
 )
 def solve_matrix(xp: Any, A: Array, B: Array, left: bool = True) -> Array:
     """X with A @ X = B, or X @ A = B; both sides are matrices."""
@@ -303,7 +312,7 @@ class SolveEx(NamedTuple):
     info: Any
 
 
-@general(home=None)
+@general(home=None, batching=MATRICES)
 def singular_info(xp: Any, A: Array) -> Array:
     """1 for each singular matrix, 0 for the others."""
     check_matrices(A)
@@ -348,7 +357,7 @@ def _triangular_rule(
     return -_triangle(outer, upper, unitriangular), back
 
 
-@general(joint=("A B", _triangular_rule), promotes="A B", home="linalg")
+@general(joint=("A B", _triangular_rule), promotes="A B", home="linalg", batching=MATRICES)
 def linalg_solve_triangular(
     xp: Any, A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
@@ -461,7 +470,7 @@ def linalg_tensorsolve(A: Value, B: Value, dims: Any = None) -> Value:
 # ---- functions of matrices ----
 
 
-@general(input=lambda grad: zero_of(grad), home=None)
+@general(input=lambda grad: zero_of(grad), home=None, batching=MATRICES)
 def identity_like(xp: Any, input: Array) -> Array:
     """Matrices in the shape of input, with 1 on the diagonal and 0 elsewhere."""
     rows, columns = input.shape[-2:]
@@ -514,7 +523,7 @@ def _exponential_rule(grad: Value, A: Value) -> Value:
     return narrow(narrow(both, -2, 0, size), -1, size, size)
 
 
-@general(A=lambda grad, A: _exponential_rule(grad, A), home="linalg")
+@general(A=lambda grad, A: _exponential_rule(grad, A), home="linalg", batching=MATRICES)
 def linalg_matrix_exp(xp: Any, A: Array) -> Array:
     """The exponential of square matrices: a Padé approximant, scaled down and squared up."""
     check_matrices(A)

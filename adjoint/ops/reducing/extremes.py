@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.batch_rules import reduced
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.comparison import isnan, logical_and, logical_or
 from adjoint.ops.elementwise.selection import maximum, minimum
@@ -42,7 +44,12 @@ def shared_by_equals(grad: Value, input: Value, result: Value) -> Value:
     return chosen * (grad / sum(chosen))
 
 
-@general(input=_shared, exact_out=True, numpy="max")
+@general(
+    input=_shared,
+    vmap=lambda input, input_shape, dim, keepdim: reduced(amax, input_shape, [input, dim, keepdim]),
+    exact_out=True,
+    numpy="max",
+)
 def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """The largest element over dim; equal ones share the gradient."""
     refuse_complex(input)
@@ -50,7 +57,12 @@ def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     return input.max(axis=normal_dims(dim, input.ndim), keepdims=keepdim)
 
 
-@general(input=_shared, exact_out=True, numpy="min")
+@general(
+    input=_shared,
+    vmap=lambda input, input_shape, dim, keepdim: reduced(amin, input_shape, [input, dim, keepdim]),
+    exact_out=True,
+    numpy="min",
+)
 def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """The smallest element over dim; equal ones share the gradient."""
     refuse_complex(input)
@@ -61,6 +73,9 @@ def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
 @general(
     input=lambda grad0, grad1, input, result0, result1, dim, keepdim: (
         _shared(grad0, input, result0, dim, keepdim) + _shared(grad1, input, result1, dim, keepdim)
+    ),
+    vmap=lambda input, input_shape, dim, keepdim: reduced(
+        aminmax, input_shape, [input, dim, keepdim]
     ),
     returns="min max",
     exact_out=True,
@@ -104,7 +119,12 @@ def _extreme(xp: Any, input: Any, dim: int, keepdim: bool, find_index: Any) -> t
     return chosen_along(xp, input, find_index(input, axis=axis, keepdims=True), axis, keepdim)
 
 
-@general(input=shared_by_equals, node_name="MaxBackward1", home=None)
+@general(
+    input=shared_by_equals,
+    vmap=lambda input, input_shape: reduced(amax, input_shape, [input, None, False]),
+    node_name="MaxBackward1",
+    home=None,
+)
 def max_all(xp: Any, input: Array) -> Array:
     """The largest element of all."""
     refuse_complex(input)
@@ -112,7 +132,12 @@ def max_all(xp: Any, input: Array) -> Array:
     return input.max()
 
 
-@general(input=shared_by_equals, node_name="MinBackward1", home=None)
+@general(
+    input=shared_by_equals,
+    vmap=lambda input, input_shape: reduced(amin, input_shape, [input, None, False]),
+    node_name="MinBackward1",
+    home=None,
+)
 def min_all(xp: Any, input: Array) -> Array:
     """The smallest element of all."""
     refuse_complex(input)
@@ -121,7 +146,12 @@ def min_all(xp: Any, input: Array) -> Array:
 
 
 @general(
-    input=selected, returns="values indices", node_name="MaxBackward0", exact_out=True, home=None
+    input=selected,
+    returns="values indices",
+    node_name="MaxBackward0",
+    exact_out=True,
+    home=None,
+    batching=FRONT,
 )
 def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The largest elements along dim, and where they are."""
@@ -129,7 +159,12 @@ def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Arr
 
 
 @general(
-    input=selected, returns="values indices", node_name="MinBackward0", exact_out=True, home=None
+    input=selected,
+    returns="values indices",
+    node_name="MinBackward0",
+    exact_out=True,
+    home=None,
+    batching=FRONT,
 )
 def min_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The smallest elements along dim, and where they are."""
@@ -194,13 +229,25 @@ def _place_of(xp: Any, input: Any, dim: Any, keepdim: bool, find_index: Any) -> 
     return find_index(input, axis=dim, keepdims=keepdim)
 
 
-@general(exact_out=True, numpy=True)
+@general(
+    vmap=lambda input, input_shape, dim, keepdim: reduced(
+        argmax, input_shape, [input, dim, keepdim]
+    ),
+    exact_out=True,
+    numpy=True,
+)
 def argmax(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the largest element is: along dim, or in the flattened tensor."""
     return _place_of(xp, input, dim, keepdim, xp.argmax)
 
 
-@general(exact_out=True, numpy=True)
+@general(
+    vmap=lambda input, input_shape, dim, keepdim: reduced(
+        argmin, input_shape, [input, dim, keepdim]
+    ),
+    exact_out=True,
+    numpy=True,
+)
 def argmin(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the smallest element is: along dim, or in the flattened tensor."""
     return _place_of(xp, input, dim, keepdim, xp.argmin)

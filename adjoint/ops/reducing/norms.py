@@ -7,6 +7,7 @@ from adjoint.call.dispatch import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.batch_rules import reduced
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.arithmetic import abs as absolute, sgn
@@ -39,6 +40,9 @@ def _norm_rule(grad: Value, input: Value, result: Value, p: Any, dim: Any, keepd
 
 @general(
     input=_norm_rule,
+    vmap=lambda input, input_shape, p, dim, keepdim: reduced(
+        p_norm, input_shape, [input, p, dim, keepdim]
+    ),
     wide="rules",
     node_name="LinalgVectorNormBackward0",
     saved_as={"p": "ord"},

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, category_of, float32, float64
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import permute, reshape
@@ -47,7 +48,7 @@ def _ordered(grad0: Value, result1: Value, input_shape: Any, dim: int) -> Value:
     return place_along(grad0, result1, dim, input_shape[dim]) if input_shape else grad0
 
 
-@general(input=_ordered, returns="values indices", exact_out=True)
+@general(input=_ordered, returns="values indices", exact_out=True, batching=FRONT)
 def sort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None
 ) -> tuple[Array, Array]:
@@ -59,7 +60,7 @@ def sort(
     return chosen_along(xp, input, order_along(xp, input, axis, descending), axis, True)
 
 
-@general(numpy=True)
+@general(numpy=True, batching=FRONT)
 def argsort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Array:
@@ -75,7 +76,7 @@ def msort(input: Value) -> Value:
     return sort(input, 0)[0]
 
 
-@general(input=_ordered, returns="values indices", exact_out=True)
+@general(input=_ordered, returns="values indices", exact_out=True, batching=FRONT)
 def topk(
     xp: Any, input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Array, Array]:
@@ -120,7 +121,7 @@ def _element(xp: Any, input: Any, axis: int, rank: Any, keepdim: bool) -> tuple[
     return chosen_along(xp, input, index, axis, keepdim)
 
 
-@general(input=selected, returns="values indices", exact_out=True)
+@general(input=selected, returns="values indices", exact_out=True, batching=FRONT)
 def kthvalue(
     xp: Any, input: Array, k: int, dim: int = -1, keepdim: bool = False
 ) -> tuple[Array, Array]:
@@ -174,6 +175,7 @@ def median_all(xp: Any, input: Array) -> Array:
     node_name="MedianBackward1",
     exact_out=True,
     home=None,
+    batching=FRONT,
 )
 def median_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim, and its index."""
@@ -193,6 +195,7 @@ def nanmedian_all(xp: Any, input: Array) -> Array:
     node_name="NanmedianBackward1",
     exact_out=True,
     home=None,
+    batching=FRONT,
 )
 def nanmedian_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim of what is not NaN, and its index."""
@@ -219,7 +222,7 @@ def nanmedian(
     return nanmedian_dim(input, dim, keepdim, **options)
 
 
-@general(input=selected, returns="values indices", exact_out=True)
+@general(input=selected, returns="values indices", exact_out=True, batching=FRONT)
 def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The most frequent element along dim, of several the smallest, and its last index."""
     refuse_complex(input)
@@ -242,7 +245,7 @@ def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[A
 # ---- quantiles ----
 
 
-@general(home=None)
+@general(home=None, batching=FRONT)
 def as_index(xp: Any, input: Array) -> Array:
     """Whole numbers as indices."""
     return input.astype("int64")
