@@ -12,6 +12,11 @@ def concrete(tensor: Tensor) -> Any:
     return tensor.concrete_array()
 
 
+def can_be_read(tensor: Tensor) -> bool:
+    """Whether values may be looked at, to check them: a batch of them may not."""
+    return tensor.layer is None or tensor.layer.value_refused() is None
+
+
 def memory_of(tensor: Tensor) -> Memory:
     """Where a tensor lies; in a library that hides it, in order and alone."""
     array = concrete(tensor)

@@ -32,7 +32,7 @@ from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.batch_rules import of_rank, size_of, with_batch
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, general, linear
-from adjoint.tensors.concrete import concrete, memory_of
+from adjoint.tensors.concrete import can_be_read, concrete, memory_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace
@@ -333,6 +333,8 @@ def cuda(
 
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of their indices."""
+    if not can_be_read(self) and memory_format is contiguous_format:
+        return all(is_contiguous(below) for below in self.layer.below())
     array = concrete(self)
     xp: Any = backend_of(array).xp
     if memory_format is contiguous_format:

@@ -27,6 +27,7 @@ from adjoint.ops.reducing.extremes import (
 )
 from adjoint.ops.reducing.reduction import all, sum
 from adjoint.ops.shared_rules import refused_derivative
+from adjoint.tensors.concrete import can_be_read
 from adjoint.tensors.tensor import Tensor
 
 # ---- sorting ----
@@ -271,7 +272,7 @@ def _check_quantile(name: str, input: Any, q: Any, interpolation: str) -> None:
             raise RuntimeError(f"{name}: q must be a number or a 1-d tensor, got {q.ndim} dims")
         if q.dtype is not input.dtype:
             raise RuntimeError(f"{name}: q must have the input's type {input.dtype}, not {q.dtype}")
-        inside = bool(all((q >= 0) & (q <= 1)))
+        inside = not can_be_read(q) or bool(all((q >= 0) & (q <= 1)))
     if not inside:
         raise RuntimeError(f"{name}: q must be in the range [0, 1], but is {q}")
 

@@ -17,6 +17,7 @@ from adjoint.ops.matrices.matmul import matmul
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.reduction import any, mean, sum
+from adjoint.tensors.concrete import can_be_read
 
 # ---- counts ----
 
@@ -77,7 +78,7 @@ def _check_weights(name: str, weights: Any, count: int, floating: bool) -> None:
     if (category_of(weights.dtype) >= FLOAT) != floating:
         wanted = "a floating" if floating else "an integer"
         raise RuntimeError(f"cov: {name} must have {wanted} data type, not {weights.dtype}")
-    if bool(any(weights < 0)):
+    if can_be_read(weights) and bool(any(weights < 0)):
         raise RuntimeError(f"cov: {name} can't be negative")
 
 

@@ -12,6 +12,7 @@ from adjoint.ops.arranging.strided import folded, unfold
 from adjoint.ops.elementwise.complex_numbers import view_as_real
 from adjoint.ops.op import composite
 from adjoint.ops.signals.fft import fft_fft, fft_ifft, fft_irfft, fft_rfft
+from adjoint.tensors.concrete import can_be_read
 
 
 def _lengths(
@@ -159,7 +160,7 @@ def _overlapped(pieces: Any, window: Any, hop: int, center: bool, length: int | 
     weights = expand(unsqueeze(window * window, 0), count, n_fft)
     added = folded(pieces * window, (batch, total), 1, n_fft, hop)
     envelope = narrow(folded(weights, (total,), 0, n_fft, hop), 0, start, kept)
-    if kept and bool((envelope.detach().abs() < 1e-11).any()):
+    if kept and can_be_read(envelope) and bool((envelope.detach().abs() < 1e-11).any()):
         raise RuntimeError(
             "istft(): the windows leave samples of the signal uncovered (window overlap add min is "
             "0); choose another window or a shorter hop_length"
