@@ -175,8 +175,8 @@ class FunctionOp(Op):
         self.check_batching(values)
         node = function._backward_cls()  # noqa: SLF001  # one idea in two classes
         tensors = node.connect(values)
-        executable = is_grad_enabled() and any(node.context["needs_input_grad"])
-        output = self.batched_output(level, values)
+        executable = is_grad_enabled() and any(tensor.needs_grad for tensor in tensors)
+        output = _as_given(self.batched_output(level, values), tensors)
         if not executable:
             return output
         made = Intermediates([tensor for tensor in tensors if tensor.needs_grad])
@@ -192,13 +192,14 @@ class FunctionOp(Op):
         """What the Function's rule for batches answers, or the one that is made for it."""
         count = len(values) - len(self.names)
         keywords = dict(zip(self.names, values[count:]))
-        rule: Any = self.generated if self.function.generate_vmap_rule else self.function.vmap
+        made = self.function.generate_vmap_rule
+        rule: Any = self.generated if made else self.function.vmap
 
         def once(inner: list[Any]) -> Any:
             return dispatch.apply(self, [*inner, *keywords.values()])
 
         rule = functools.partial(rule, **keywords) if keywords else rule
-        return by_rule(self.name, rule, level, values[:count], once)
+        return by_rule(self.name, rule, level, values[:count], once, in_front=made)
 
     def generated(self, info: VmapInfo, in_dims: Any, *args: Any, **keywords: Any) -> Any:
         """The rule for batches of a Function made of ops, which vmap follows into it."""
@@ -372,6 +373,17 @@ class BatchedFunction(Function):
                 for tangent in (answer if several else (answer,))
             ]
         return tuple(found) if several else found[0]
+
+
+def _as_given(output: Any, tensors: list[Tensor]) -> Any:
+    """Outputs over a batch, the arguments themselves where those were returned."""
+    leaves, spec = tree_flatten(output)
+    given = {id(tensor.layer.value): tensor for tensor in tensors if tensor.layer is not None}
+    found = [
+        given.get(id(leaf.layer.value), leaf) if isinstance(leaf, Tensor) else leaf
+        for leaf in leaves
+    ]
+    return tree_unflatten(found, spec)
 
 
 def _backward_of(function: type[Function]) -> Any:

@@ -249,7 +249,9 @@ class CustomOpDef(Op):
             return dispatch.apply(self, [*inner, *keywords.values()])
 
         rule = functools.partial(rule, **keywords) if keywords else rule
-        return self.recorded(values, by_rule(self.name, rule, level, positional, once))
+        output = by_rule(self.name, rule, level, positional, once)
+        needed = any(tensor.needs_grad for tensor in tensors_in(values))
+        return self.recorded(values, output) if needed else output
 
     def one_by_one(self, info: Any, in_dims: Any, *args: Any, **keywords: Any) -> Any:
         """The rule for batches of an op that was given none."""

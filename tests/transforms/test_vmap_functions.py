@@ -40,8 +40,12 @@ def cube(module: Any, kind: str) -> Any:
             @staticmethod
             def vmap(info: Any, in_dims: Any, x: Any, w: Any) -> Any:
                 size = info.batch_size
-                first = x.movedim(in_dims[0], 0) if in_dims[0] is not None else x.expand(size, 3)
-                other = w.movedim(in_dims[1], 0) if in_dims[1] is not None else w.expand(size, 3)
+                first = (
+                    x.movedim(in_dims[0], 0) if in_dims[0] is not None else x.expand(size, *x.shape)
+                )
+                other = (
+                    w.movedim(in_dims[1], 0) if in_dims[1] is not None else w.expand(size, *w.shape)
+                )
                 return Cube.apply(first, other), (0, 0)
 
     return Cube

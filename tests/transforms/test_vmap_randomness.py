@@ -1,4 +1,4 @@
-"""Chance inside vmap: refused, one sample for all, or one for each, in every function that draws."""
+"""Chance inside vmap: refused, one sample for all, or one for each, in all that draws."""
 
 from collections.abc import Callable
 from typing import Any
@@ -87,17 +87,17 @@ def test_probabilities_of_a_batch(name: str) -> None:
     assert distinct(vmap(draw, (0, None), randomness="different")(x, one)) == SIZE
 
 
-def test_the_numbers_are_those_of_a_whole() -> None:
+@pytest.mark.parametrize("draw", [adjoint.rand, adjoint.randn])
+def test_the_numbers_are_those_of_a_whole(draw: Any) -> None:
     """A sample for each element is that of a tensor with the batch in front."""
-    for draw in (lambda shape: adjoint.randn(shape), lambda shape: adjoint.rand(shape)):
-        adjoint.manual_seed(3)
-        found = vmap(lambda x: draw((2, 3)), randomness="different")(adjoint.ones(4))
-        adjoint.manual_seed(3)
-        assert found.tolist() == draw((4, 2, 3)).tolist()
-        adjoint.manual_seed(3)
-        once = vmap(lambda x: draw((2, 3)), randomness="same")(adjoint.ones(4))
-        adjoint.manual_seed(3)
-        assert once[2].tolist() == draw((2, 3)).tolist()
+    adjoint.manual_seed(3)
+    found = vmap(lambda x: draw((2, 3)), randomness="different")(adjoint.ones(4))
+    adjoint.manual_seed(3)
+    assert found.tolist() == draw((4, 2, 3)).tolist()
+    adjoint.manual_seed(3)
+    once = vmap(lambda x: draw((2, 3)), randomness="same")(adjoint.ones(4))
+    adjoint.manual_seed(3)
+    assert once[2].tolist() == draw((2, 3)).tolist()
 
 
 def test_a_tensor_without_a_batch_in_place() -> None:
