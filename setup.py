@@ -1,12 +1,18 @@
 """Build the wheel: the core compiled by mypyc where a C compiler is present, pure otherwise."""
 
+import functools
 import os
-import shutil
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 from setuptools import Extension, setup
+
+# setuptools brings distutils, and finds compilers by it: Visual C++ too, which is on no path.
+from distutils.ccompiler import new_compiler  # isort: skip
+from distutils.errors import CCompilerError, DistutilsError  # isort: skip
+from distutils.sysconfig import customize_compiler  # isort: skip
 
 # Only these are compiled; the op tables stay interpreted, because rules are read by signature.
 COMPILED = [
@@ -49,12 +55,31 @@ LENIENT = ["--config-file=", "--follow-imports=silent", "--ignore-missing-import
 
 
 def can_compile() -> bool:
-    """Whether there is a C compiler, Python's headers, and no ADJOINT_PURE=1."""
+    """Whether there is a C compiler, Python's headers, a lock of the interpreter, and no veto."""
     if os.environ.get("ADJOINT_PURE") == "1":
         return False
-    command = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
-    header = Path(sysconfig.get_path("include"), "Python.h")
-    return shutil.which(command) is not None and header.exists()
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):  # compiled code counts on that lock
+        return False
+    problem = compiler_problem()
+    if problem:
+        print(f"adjoint: {problem}; without it the package is pure", file=sys.stderr)
+    return not problem
+
+
+@functools.cache
+def compiler_problem() -> str:
+    """Why the compiler that setuptools finds can't compile a module of Python's; "" if it can."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "empty.c")
+        source.write_text("#include <Python.h>\n", encoding="utf-8")
+        try:
+            compiler = new_compiler()
+            customize_compiler(compiler)
+            compiler.add_include_dir(sysconfig.get_path("include"))
+            compiler.compile([str(source)], output_dir=folder)
+        except (CCompilerError, DistutilsError, OSError) as error:
+            return f"no C compiler that finds Python.h ({error})"
+    return ""
 
 
 def extensions() -> list[Extension]:

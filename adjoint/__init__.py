@@ -1,6 +1,7 @@
 """PyTorch's autograd in Python you can read, on NumPy, CuPy or JAX."""
 
 import importlib
+import sys
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
@@ -202,9 +203,20 @@ if TYPE_CHECKING:
     from adjoint.saving.serialization import load as load, save as save
 
 
+def _loaded(name: str) -> Any:
+    """A package, with what an interrupted import of it has loaded already as its attributes."""
+    package = importlib.import_module(name)
+    for loaded in [key for key in sys.modules if key.startswith(f"{name}.")]:
+        above, _, child = loaded.rpartition(".")
+        parent = sys.modules.get(above)
+        if parent is not None and not hasattr(parent, child):
+            setattr(parent, child, sys.modules[loaded])
+    return package
+
+
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return importlib.import_module(f"adjoint.{name}")
+        return _loaded(f"adjoint.{name}")
     if name in _HOMES:
         return getattr(importlib.import_module(f"adjoint.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'adjoint' has no attribute {name!r}")

@@ -1,8 +1,9 @@
-"""What all modules stand on: bases of compiled classes that must be interpreted, and forks."""
+"""What all modules stand on: bases of compiled classes that must be interpreted, threads, forks."""
 
 import os
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 try:
     from mypy_extensions import mypyc_attr as mypyc_attr
@@ -26,3 +27,39 @@ def after_fork(renew: Callable[[], None]) -> None:
     """Call `renew` in each process forked from this one; where none can be, there is no need."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=renew)
+
+
+class _Moments:
+    """The lock that interpreted code holds for a moment, to look at an attribute and set it.
+
+    Nothing is made or called under it, so nobody waits for it while they hold another. Compiled
+    code needs none: between two instructions of its own no other thread runs.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+
+
+moments: Final[_Moments] = _Moments()
+
+
+def _after_fork() -> None:
+    moments.lock = threading.RLock()  # a thread that there is no more may hold the other
+
+
+after_fork(_after_fork)
+
+
+def exchange(holder: Any, name: str, old: Any, new: Any) -> bool:
+    """Set an attribute if no other thread has set it since it was `old`; whether it was set."""
+    with moments.lock:
+        if getattr(holder, name) is not old:
+            return False
+        setattr(holder, name, new)
+        return True
+
+
+def advance(holder: Any, name: str) -> None:
+    """Add one to an attribute, in one piece."""
+    with moments.lock:
+        setattr(holder, name, getattr(holder, name) + 1)

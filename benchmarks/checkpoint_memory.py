@@ -65,6 +65,7 @@ def on_disk(x: Any, up: Any, down: Any) -> Any:
 
 
 FORMS = [plain, checkpointed, reentrant, selective, scoped, on_disk]
+PARTS = (0.1, 0.3, 0.5)  # of what everything takes, as a budget for one scope around all blocks
 
 
 @contextlib.contextmanager
@@ -77,15 +78,20 @@ def traced() -> Iterator[None]:
         tracemalloc.stop()
 
 
-def step(form: Callable[..., Any], weights: list[Any], x: Any) -> None:
-    """Forward through all blocks, and backward."""
-    for up, down in weights:
-        x = form(x, up, down)
+def step(form: Callable[..., Any], weights: list[Any], x: Any, budget: int | None) -> None:
+    """Forward through all blocks, in one scope if there is a budget, and backward."""
+    with contextlib.nullcontext() if budget is None else checkpoint_scope(budget):
+        for up, down in weights:
+            x = form(x, up, down)
     (x * x).mean().backward()
 
 
 def measure(
-    form: Callable[..., Any], blocks: int = BLOCKS, width: int = WIDTH, batch: int = BATCH
+    form: Callable[..., Any],
+    blocks: int = BLOCKS,
+    width: int = WIDTH,
+    batch: int = BATCH,
+    budget: int | None = None,
 ) -> tuple[int, float, list[Any]]:
     """Peak bytes and seconds of a step, and the gradients."""
     adjoint.manual_seed(0)
@@ -101,12 +107,17 @@ def measure(
         up.grad, down.grad = adjoint.zeros_like(up), adjoint.zeros_like(down)
     with traced():
         before, _ = tracemalloc.get_traced_memory()
-        step(form, weights, x)
+        step(form, weights, x, budget)
         _, peak = tracemalloc.get_traced_memory()
     gradients = [w.grad.clone() for pair in weights for w in pair]
     start = time.perf_counter()
-    step(form, weights, x)
+    step(form, weights, x, budget)
     return peak - before, time.perf_counter() - start, gradients
+
+
+def show(name: str, peak: int, base: int, seconds: float) -> None:
+    """Print one line."""
+    print(f"{name:14} {peak / 1e6:8.1f} MB {peak / base:6.1%} {seconds * 1e3:8.1f} ms")
 
 
 def main() -> None:
@@ -115,11 +126,16 @@ def main() -> None:
     for name, size in (("blocks", BLOCKS), ("width", WIDTH), ("batch", BATCH)):
         parser.add_argument(f"--{name}", type=int, default=size)
     sizes = parser.parse_args()
+    measure(plain, 1)  # what is allocated once for all is not the first form's
     base = 0
     for form in FORMS:
         peak, seconds, _ = measure(form, sizes.blocks, sizes.width, sizes.batch)
         base = base or peak
-        print(f"{form.__name__:14} {peak / 1e6:8.1f} MB {peak / base:6.1%} {seconds * 1e3:8.1f} ms")
+        show(form.__name__, peak, base, seconds)
+    for part in PARTS:
+        budget = int(part * base)
+        peak, seconds, _ = measure(plain, sizes.blocks, sizes.width, sizes.batch, budget)
+        show(f"budget {part:.0%}", peak, base, seconds)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 import adjoint
 from adjoint import Tensor, library
 from adjoint.library import legacy
-from adjoint.library.schema import parse
+from adjoint.library.schema_text import parse
 
 HERE = __file__
 

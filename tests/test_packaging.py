@@ -48,7 +48,7 @@ def test_compiled_says_how_the_core_was_loaded():
 def test_wheel_holds_sources_and_compiled_modules():
     files = {str(file) for file in importlib.metadata.files("adjoint")}
     for kind in ("*.py", "*.pyi"):
-        sources = {str(path.relative_to(ROOT)) for path in (ROOT / "adjoint").rglob(kind)}
+        sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "adjoint").rglob(kind)}
         assert sources and sources <= files
     assert "adjoint/py.typed" in files
     if adjoint.__compiled__:
@@ -100,10 +100,11 @@ def test_adjoint_pure_forces_a_pure_build(monkeypatch):
     assert script.extensions() == []
 
 
-def test_a_missing_compiler_makes_a_pure_build(monkeypatch):
+def test_a_missing_compiler_makes_a_pure_build(monkeypatch, capfd):
     monkeypatch.delenv("ADJOINT_PURE", raising=False)
     monkeypatch.setenv("CC", "no-such-compiler --flag")
     assert not build_script().can_compile()
+    assert "adjoint: no C compiler that finds Python.h" in capfd.readouterr().err
 
 
 def test_import_loads_no_optional_library(tmp_path):

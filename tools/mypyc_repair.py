@@ -46,7 +46,7 @@ class Text:
     def __init__(self, path: Path) -> None:
         self.path = path
         # mypyc indents by hundreds of spaces; without them a passage can be told by its text alone.
-        self.text = "\n".join(line.lstrip() for line in path.read_text().split("\n"))
+        self.text = "\n".join(line.lstrip() for line in path.read_text("utf-8").split("\n"))
 
     def replace(self, owner: str, old: str, new: str, times: int = 1) -> None:
         """Put new for old, which must be there so many times."""
@@ -83,7 +83,7 @@ def repair(source: Path, modules: Iterable[Path]) -> list[CompiledClass]:
     text.expect("all classes", r"^\w+_traverse\(.*\)$", sum(c.collected for c in classes))
     text.expect("all classes", r"self \+ sizeof\(PyObject \*\) \+ sizeof", 0)
     repair_frames(text, modules)
-    source.write_text(text.text)
+    source.write_text(text.text, encoding="utf-8")
     return classes
 
 
@@ -146,7 +146,7 @@ def repair_frames(text: Text, modules: Iterable[Path]) -> None:
     reads = [
         node.attr
         for module in modules
-        for node in ast.walk(ast.parse(module.read_text()))
+        for node in ast.walk(ast.parse(module.read_text("utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in FRAME_READERS
     ]
     text.text, count = LOOK_UP.subn(frame_reader, text.text)

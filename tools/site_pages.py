@@ -30,6 +30,7 @@ NAVIGATION = {
         "from_scratch.md",
         "adding_an_op.md",
         "coming_from_torch.md",
+        "reliability.md",
         "benchmarks.md",
         "*",
     ],

@@ -6,7 +6,10 @@ from typing import Any
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends import is_available
 from adjoint.device import device as as_device
+from adjoint.optim.programs import Spare
+from adjoint.optim.writes import Writes
 from adjoint.pytree import tree_map
+from adjoint.tensors.core import F32, F64, backend_of
 from adjoint.tensors.tensor import Tensor
 
 
@@ -60,11 +63,25 @@ class GradScaler:
             raise RuntimeError(
                 "unscale_() has already been called on this optimizer since the last update()"
             )
-        grads = _grads(optimizer)
+        factor = 1.0 / self._scale
+        writes = Writes(Spare())
+        overflowed = False
         with no_grad():
-            for grad in grads:
-                grad.mul_(1.0 / self._scale)
-        self._overflowed[optimizer] = not all(bool(grad.isfinite().all()) for grad in grads)
+            for grad in _grads(optimizer):
+                scaled = grad * factor
+                overflowed = overflowed or not bool(scaled.isfinite().all())
+                if grad.special or not backend_of(grad.array).mutable:
+                    writes.late.append((grad, scaled, False))
+                    continue
+                writes.changed.append(grad)
+                if scaled.array.dtype in (F32, F64):  # so that not all of them are kept at a time
+                    multiply = backend_of(grad.array).xp.multiply
+                    writes.calls.append((multiply, grad.array, factor, grad.array))
+                else:
+                    writes.put(grad.array, ..., scaled.array)
+        # From a dict: the optimizer is then not asked for its hash between other writes.
+        writes.calls.append((self._overflowed.update, {optimizer: overflowed}))
+        writes.run()
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Take an optimizer's step, unless a gradient overflowed."""
@@ -82,17 +99,18 @@ class GradScaler:
             return
         if not self._overflowed and new_scale is None:
             raise AssertionError("update(): no gradients were unscaled since the last update()")
+        scale, tracker = self._scale, self._growth_tracker
         if new_scale is not None:
-            self._scale = float(new_scale)
+            scale = float(new_scale)
         elif any(self._overflowed.values()):
-            self._scale *= self._backoff_factor
-            self._growth_tracker = 0
+            scale *= self._backoff_factor
+            tracker = 0
         else:
-            self._growth_tracker += 1
-            if self._growth_tracker == self._growth_interval:
-                self._scale *= self._growth_factor
-                self._growth_tracker = 0
-        self._overflowed.clear()
+            tracker += 1
+            if tracker == self._growth_interval:
+                scale *= self._growth_factor
+                tracker = 0
+        vars(self).update(_scale=scale, _growth_tracker=tracker, _overflowed={})  # all at once
 
     def is_enabled(self) -> bool:
         """Whether anything is scaled."""

@@ -19,11 +19,20 @@ _HOMES = {
     "set_detect_anomaly": "anomaly_mode",
     "gradgradcheck": "gradcheck",
 }
-_MODULES = {"anomaly_mode", "function", "functional", "gradcheck", "graph", "profiler"}
+_MODULES = {
+    "anomaly_mode",
+    "forward_ad",
+    "function",
+    "functional",
+    "gradcheck",
+    "graph",
+    "profiler",
+}
 
 if TYPE_CHECKING:
     from adjoint.autograd import (
         anomaly_mode as anomaly_mode,
+        forward_ad as forward_ad,
         function as function,
         functional as functional,
         graph as graph,

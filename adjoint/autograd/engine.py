@@ -12,11 +12,12 @@ import logging
 from heapq import heappop, heappush
 from typing import Any, Final
 
-from adjoint.autograd.daemons import Daemon
+from adjoint.autograd.daemons import Daemon, Halted
 from adjoint.autograd.graph_task import (
     GraphTask,
     Halt,
-    Halted,
+    Presence,
+    current_task,
     under_way,
 )
 from adjoint.autograd.hooks import (
@@ -467,7 +468,7 @@ def run_pass(
 
     Inside transforms gradients stay Tensors, as they do to be recorded: then it is `layered`.
     """
-    parent = under_way.get()
+    parent = current_task()
     task = GraphTask(keep_graph, create_graph, parent)
     if layered and not create_graph:
         task.tensors, task.short = True, False
@@ -507,8 +508,11 @@ def on_fresh_stack(
         daemon.wait()
     except BaseException:
         detached.halt.ask()
-        if not daemon.cancel():
-            daemon.outlast()
+        try:
+            if not daemon.cancel():
+                daemon.outlast()
+        finally:
+            detached.let_go()
         raise
     detached.end()
 
@@ -532,10 +536,14 @@ class Detached:
         except BaseException as error:
             self.failed = error
 
+    def let_go(self) -> None:
+        """Drop the pass, and what it has raised, whose frames refer to this."""
+        self.failed = self.arguments = None
+
     def end(self) -> None:
         """Raise what the pass has raised; nothing is kept alive by that."""
         failed = self.failed
-        self.failed = self.arguments = None
+        self.let_go()
         if failed is not None:
             try:
                 raise failed
@@ -551,9 +559,11 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
     settings = current()
     outer = under_way.get()
     warnings = error_state()
+    presence = Presence(task)
     try:
-        perform(task, roots, numbers, grads)
+        perform(task, presence, roots, numbers, grads)
     finally:
+        presence.task = None
         try:
             under_way.set(outer)
         finally:
@@ -563,11 +573,17 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
                 set_current(settings)
 
 
-def perform(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]) -> None:
+def perform(
+    task: GraphTask,
+    presence: Presence,
+    roots: list[Node],
+    numbers: list[int],
+    grads: list[Any],
+) -> None:
     """Deliver the roots' gradients, evaluate until nothing is ready, and write the leaves."""
     workers = task.workers
     try:
-        under_way.set(task)
+        under_way.set(presence)
         if workers is not None or (task.tensors and is_grad_enabled() != task.create_graph):
             task.enter_user_code()  # before a worker copies this context
         set_error_state(IGNORE)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from adjoint.autograd.engine import run_pass
 from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
-from adjoint.call.layers import needs_below
+from adjoint.call.layers import needs_below, newest
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
 from adjoint.tensors.size import Size
@@ -81,6 +81,8 @@ def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
                 f"edge of a tensor of shape {list(spec.shape)}; give its gradient"
             )
         return Tensor(backend_of(spec.array_type).xp.ones(spec.shape, spec.dtype))
+    if not isinstance(given, Tensor):
+        raise TypeError(_no_gradient(i, given))
     if given.array.shape != spec.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "
@@ -92,6 +94,10 @@ def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
             f"grad_output[{i}] is {given.dtype.name}, output[{i}] is {spec.dtype}."
         )
     return given
+
+
+def _no_gradient(i: int, given: Any) -> str:
+    return f"gradients can be either Tensors or None, but element {i} is a {type(given).__name__}"
 
 
 def _checked(i: int, tensor: Tensor, given: Any) -> Any:
@@ -110,9 +116,7 @@ def _checked(i: int, tensor: Tensor, given: Any) -> Any:
             )
         return one_like(array)
     if not isinstance(given, Tensor):
-        raise TypeError(
-            f"gradients can be either Tensors or None, but element {i} is a {type(given).__name__}"
-        )
+        raise TypeError(_no_gradient(i, given))
     if given.array.shape != array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and "
@@ -148,10 +152,7 @@ def one_like(array: Any) -> Any:
 
 def _is_layered(tensors: Sequence[Any], grads: Sequence[Any]) -> bool:
     """Whether a pass starts inside a transform."""
-    for tensor in (*tensors, *grads):
-        if isinstance(tensor, Tensor) and tensor.layer is not None:
-            return True
-    return False
+    return newest([t for t in (*tensors, *grads) if isinstance(t, Tensor)]) is not None
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:

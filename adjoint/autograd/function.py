@@ -22,7 +22,7 @@ from adjoint.autograd.function_node import (
 from adjoint.autograd.intermediates import Intermediates
 from adjoint.call import dispatch
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
-from adjoint.call.layers import opened
+from adjoint.call.layers import lies_in, opened
 from adjoint.call.record import settle
 from adjoint.ops.arranging.conversion import alias
 from adjoint.ops.arranging.shape import expand, movedim
@@ -33,6 +33,7 @@ from adjoint.tensors import views
 from adjoint.tensors.core import CUSTOM_VIEW, DEFAULT_VIEW, MULTI_OUTPUT_VIEW, is_floating
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, batched_value, value_at
+from adjoint.transforms.duals import dual, primal_at, take_part, tangent_at, zeros_like
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
@@ -146,6 +147,28 @@ class FunctionOp(Op):
 
     def evaluated(self, values: list[Any]) -> Any:
         """See Op: forward, its outputs hung on a new node if there's something to record."""
+        return self.called(values).finish()
+
+    def pushed(self, level: Any, values: list[Any]) -> Any:
+        """See Op: forward without tangents, and those of its outputs by jvp.
+
+        The call is recorded where it is made, and as the level below sees it.
+        """
+        before, level.paused = level.paused, True
+        try:
+            call = self.called(values)
+        finally:
+            level.paused = before
+        if level.is_idle():
+            return call.finish()
+        below = call.seen_below(level, values)
+        results = below.finished()
+        tangents = Tangents(level, values, below, call.saved_for_forward)
+        call.outputs = tangents.duals(call.outputs, results)
+        return call.finish()
+
+    def called(self, values: list[Any]) -> "_Call":
+        """A call whose forward has run."""
         function = self.function
         node = function._backward_cls()  # noqa: SLF001  # one idea in two classes
         ctx = FunctionCtx(node)
@@ -165,7 +188,7 @@ class FunctionOp(Op):
                     output = function.forward(ctx, *values[:count], **keywords)
         finally:
             set_current(settings)
-        return _Call(node, tensors, output, executable, made).finish()
+        return _Call(node, tensors, output, executable, made)
 
     # ---- inside vmap ----
 
@@ -176,7 +199,7 @@ class FunctionOp(Op):
         node = function._backward_cls()  # noqa: SLF001  # one idea in two classes
         tensors = node.connect(values)
         executable = is_grad_enabled() and any(tensor.needs_grad for tensor in tensors)
-        output = _as_given(self.batched_output(level, values), tensors)
+        output = _as_given(level, self.batched_output(level, values), tensors)
         if not executable:
             return output
         made = Intermediates([tensor for tensor in tensors if tensor.needs_grad])
@@ -279,9 +302,9 @@ class OverBatch:
             ctx.set_materialize_grads(state.pop("materialize_grads"))
         ctx.kept, self.kept_dims = self.outside(level, state)
 
-    def context(self, ctx: Any, level: BatchLevel, saved: str) -> FunctionCtx:
+    def context(self, ctx: Any, level: BatchLevel, saved: str) -> Any:
         """The ctx for one of the Function's methods."""
-        inner = FunctionCtx()
+        inner: Any = FunctionCtx()
         inner.needs_input_grad = ctx.needs_input_grad[:-1]
         kept = put_above(self.function.__name__, level, ctx.kept, self.kept_dims)
         for name, value in kept.items():
@@ -326,7 +349,8 @@ class BatchedFunction(Function):
         """Its setup_context, inside a vmap; what that keeps is kept as it is below."""
         *given, call = inputs
         ctx.call = call
-        level, inner = call.new_level(), FunctionCtx()
+        level = call.new_level()
+        inner: Any = FunctionCtx()
         inner.needs_input_grad = ctx.needs_input_grad[:-1]
         with opened(level):
             arguments = call.arguments(level, given)
@@ -375,14 +399,11 @@ class BatchedFunction(Function):
         return tuple(found) if several else found[0]
 
 
-def _as_given(output: Any, tensors: list[Tensor]) -> Any:
+def _as_given(level: BatchLevel, output: Any, tensors: list[Tensor]) -> Any:
     """Outputs over a batch, the arguments themselves where those were returned."""
     leaves, spec = tree_flatten(output)
-    given = {id(tensor.layer.value): tensor for tensor in tensors if tensor.layer is not None}
-    found = [
-        given.get(id(leaf.layer.value), leaf) if isinstance(leaf, Tensor) else leaf
-        for leaf in leaves
-    ]
+    given = {id(value_at(level, tensor)[0]): tensor for tensor in tensors}
+    found = [given.get(id(value_at(level, leaf)[0]), leaf) for leaf in leaves]
     return tree_unflatten(found, spec)
 
 
@@ -444,6 +465,7 @@ class _Call:
         self.executable = executable
         context = node.context
         self.to_save: tuple[Any, ...] = context.pop("to_save", None) or ()
+        self.saved_for_forward: tuple[Any, ...] = context.pop("saved_for_forward", None) or ()
         self.dirty = self.marked("dirty_tensors", "mark_dirty")
         self.constant = self.marked("non_differentiable", "mark_non_differentiable")
         self.pure_view = bool(context.get("_is_pure_view", False))
@@ -460,7 +482,29 @@ class _Call:
             found[id(tensor)] = tensor
         return found
 
+    def seen_below(self, level: Any, values: list[Any]) -> "_Call":
+        """The same call on what lies below a level of forward mode."""
+        node = self.node.function._backward_cls()  # noqa: SLF001  # one idea in two classes
+        tensors = node.connect([primal_at(level, value) for value in values])
+        own = node.context["needs_input_grad"]
+        seen = {name: primal_at(level, value) for name, value in self.node.context.items()}
+        node.context.update(seen, needs_input_grad=own)
+        executable = is_grad_enabled() and any(own)
+        outputs = tuple(primal_at(level, out) for out in self.outputs)
+        below = _Call(node, tensors, outputs, executable, self.made)
+        below.to_save = tuple(primal_at(level, tensor) for tensor in self.to_save)
+        for mine, theirs in ((self.dirty, below.dirty), (self.constant, below.constant)):
+            for tensor in mine.values():
+                primal = primal_at(level, tensor)
+                theirs[id(primal)] = primal
+        return below
+
     def finish(self) -> Any:
+        """The outputs as the user gets them: one, or a tuple."""
+        results = self.finished()
+        return results[0] if self.single else tuple(results)
+
+    def finished(self) -> list[Any]:
         """The outputs on their node, and what backward needs saved."""
         self.check_saved()
         self.check_dirty()
@@ -478,7 +522,7 @@ class _Call:
             self.node.differentiable = flags
             self.save()
             settle(self.node, current())
-        return results[0] if self.single else tuple(results)
+        return results
 
     # ---- checks, before anything is changed ----
 
@@ -619,6 +663,127 @@ class _Call:
             return False
         own_leaf = tensor.needs_grad and not _is_view(tensor)
         return tensor.node is None and not own_leaf and self.made.holds(tensor)
+
+
+class Tangents:
+    """The tangents of one call of a Function: those of its inputs, and what jvp makes of them."""
+
+    def __init__(self, level: Any, values: list[Any], below: _Call, saved: tuple[Any, ...]) -> None:
+        self.level = level
+        self.values = values
+        self.call = below
+        self.name = below.name
+        self.saved = tuple(primal_at(level, tensor) for tensor in saved)
+        zeros = below.node.context.get("materialize_grads", True)
+        self.given = [tangent_at(level, value) for value in values]
+        self.inputs = [
+            zeros_like(primal_at(level, value))
+            if tangent is None and zeros and isinstance(value, Tensor) and is_floating(value.array)
+            else tangent
+            for value, tangent in zip(values, self.given)
+        ]
+
+    def duals(self, outputs: list[Any], results: list[Any]) -> list[Any]:
+        """The outputs with their tangents, from those that lie below the level."""
+        found = self.pushed()
+        if len(found) != len(outputs):
+            raise RuntimeError(
+                f"{self.name}.jvp returned {len(found)} tangents, but forward has {len(outputs)} "
+                "outputs; return None for those without one"
+            )
+        return [
+            self.output(i, out, result, tangent)
+            for i, (out, result, tangent) in enumerate(zip(outputs, results, found))
+        ]
+
+    def pushed(self) -> tuple[Any, ...]:
+        """What jvp answers."""
+        node = self.call.node
+        node.pushing = self.saved
+        try:
+            answer = node.function.jvp(FunctionCtx(node), *self.inputs)
+        finally:
+            node.pushing = None
+        return answer if isinstance(answer, tuple) else (answer,)
+
+    def output(self, i: int, out: Any, result: Any, tangent: Any) -> Any:
+        """One output at the level."""
+        differentiable = isinstance(out, Tensor) and is_floating(out.array)
+        if not differentiable or id(primal_at(self.level, out)) in self.call.constant:
+            if tangent is not None:
+                raise RuntimeError(
+                    f"{self.name}.jvp returned a tangent for output {i}, which is not "
+                    "differentiable. You should return None at that position instead."
+                )
+            return out if not isinstance(out, Tensor) or lies_in(out, self.level) else result
+        if tangent is not None:
+            self.check(i, result, tangent)
+        source = next((j for j, value in enumerate(self.values) if value is out), -1)
+        if source < 0:
+            if tangent is None and self.level.fades:
+                return result
+            return dual(self.level, result, tangent)
+        if id(primal_at(self.level, out)) in self.call.dirty:
+            self.change(out, source, tangent)
+        elif tangent is not None:
+            self.check_view(tangent, [source])
+        return out
+
+    def change(self, out: Any, source: int, tangent: Any) -> None:
+        """An input that forward changed in place: so must jvp its tangent."""
+        if self.given[source] is None:
+            if tangent is None:
+                return
+            if not lies_in(out, self.level):
+                take_part(self.level, out)
+            out.layer.tangent = tangent
+        elif tangent is not self.given[source]:
+            raise RuntimeError(
+                f"{self.name}: An inplace custom Function is not modifying the forward mode "
+                "gradients inplace. Where forward changes an input in place, jvp must change its "
+                "tangent in place, and return it."
+            )
+
+    def check(self, i: int, result: Any, tangent: Any) -> None:
+        """Refuse a tangent that is none for an output."""
+        if not isinstance(tangent, Tensor):
+            raise RuntimeError(
+                f"{self.name}.jvp: expected a Tensor or None as tangent of output {i}, got "
+                f"{type(tangent).__name__}"
+            )
+        if tangent.shape != result.shape:
+            raise RuntimeError(
+                f"{self.name}.jvp returned a tangent of shape {list(tangent.shape)} for output "
+                f"{i}, which has shape {list(result.shape)}"
+            )
+        if _is_view(result) and id(result) not in self.call.dirty:
+            shown = [
+                j
+                for j, value in enumerate(self.values)
+                if isinstance(value, Tensor)
+                and _root(primal_at(self.level, value)) is _root(result)
+            ]
+            if shown:
+                self.check_view(tangent, shown)
+
+    def check_view(self, tangent: Any, sources: list[int]) -> None:
+        """What shows the memory of an input must have a tangent that shows that of its tangent."""
+        complaint = (
+            f"{self.name}: A custom Function's forward is returning a view (or an input as-is) but "
+            "the jvp is not returning a view"
+        )
+        if not _is_view(tangent):
+            raise RuntimeError(f"{complaint}; return x.view_as(x) for a tangent x as it is")
+        if not any(_root(self.inputs[j]) is _root(tangent) for j in sources):
+            raise RuntimeError(
+                f"{complaint} of the given tangent: the jvp is not returning a view of the "
+                "same base"
+            )
+
+
+def _root(tensor: Any) -> Any:
+    """The tensor whose memory a view shows; itself if it is none."""
+    return tensor.extras.base if _is_view(tensor) else tensor
 
 
 def once_differentiable(fn: Any) -> Any:

@@ -174,6 +174,7 @@ class FunctionNode(Node):
         self.is_output: list[bool] = []  # for each output whether it is a tensor
         self.saved: tuple[Saved, ...] = ()
         self.spent = False
+        self.pushing: tuple[Any, ...] | None = None  # what jvp finds saved, while it runs
 
     def __getattr__(self, name: str) -> Any:
         context = self.__dict__.get("context")
@@ -213,7 +214,10 @@ class FunctionNode(Node):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to save_for_backward, each as it was."""
+        """The tensors given to save_for_backward, each as it was; in jvp, to save_for_forward."""
+        if self.pushing is not None:
+            return self.pushing
+        kept = self.saved
         if self.released:
             raise freed(self.name())
         if self.spent:
@@ -221,8 +225,8 @@ class FunctionNode(Node):
                 f"{self.name()}: saved_tensors can only be accessed once, because "
                 f"{self.function.__name__} sets clear_saved_tensors_on_access"
             )
-        found = tuple(saved.unpack(self, i) for i, saved in enumerate(self.saved))
-        if self.saved and self.function.clear_saved_tensors_on_access:
+        found = tuple(saved.unpack(self, i) for i, saved in enumerate(kept))
+        if kept and self.function.clear_saved_tensors_on_access:
             self.spent, self.saved = True, ()
         return found
 
@@ -233,8 +237,8 @@ class FunctionNode(Node):
         return self.saved
 
     def release(self) -> None:
+        self.released = True  # first: another thread may be reading them
         self.saved = ()
-        self.released = True
 
     def lost_history(self, number: int, tensor: Tensor) -> Node:
         """Where the gradient of a saved intermediate would go, if anyone asked for it."""

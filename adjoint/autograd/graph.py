@@ -89,7 +89,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
             )
     for element in changed:
         if not element.inference:  # what can't be saved need not be watched
-            element.counter().value += 1
+            element.counter().count()
 
 
 # ---- hooks on saving ----

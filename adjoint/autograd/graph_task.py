@@ -1,6 +1,7 @@
 """One backward pass: what it knows, and how it is found from inside."""
 
 import contextvars
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,16 +12,7 @@ if TYPE_CHECKING:
     from adjoint.autograd.node import AccumulateGrad, Node
 
 
-class _TaskCounter:
-    def __init__(self) -> None:
-        self.next = 0
-
-
-_task_ids: Final[_TaskCounter] = _TaskCounter()
-
-
-class Halted(BaseException):
-    """Ends a pass on a thread of its own, because the thread that waits for it was interrupted."""
+next_id: Final[Any] = itertools.count().__next__  # in one step, so that no two threads get the same
 
 
 class Halt:
@@ -45,8 +37,7 @@ class GraphTask:
     """One backward pass: what waits, what is ready, what was asked for."""
 
     def __init__(self, keep_graph: bool, create_graph: bool, parent: "GraphTask | None") -> None:
-        self.id = _task_ids.next
-        _task_ids.next += 1
+        self.id: int = next_id()
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.tensors = create_graph  # gradients are Tensors throughout, not arrays
@@ -85,19 +76,27 @@ class GraphTask:
             change_grad_enabled(self.create_graph)
 
 
-under_way: Final[contextvars.ContextVar[GraphTask | None]] = contextvars.ContextVar(
+class Presence:
+    """What a context knows of a pass; once that has ended nothing, in copies of the context too."""
+
+    def __init__(self, task: GraphTask) -> None:
+        self.task: GraphTask | None = task
+
+
+under_way: Final[contextvars.ContextVar[Presence | None]] = contextvars.ContextVar(
     "adjoint_graph_task", default=None
 )
 
 
 def current_task() -> GraphTask | None:
     """The pass under way in this context."""
-    return under_way.get()
+    presence = under_way.get()
+    return None if presence is None else presence.task
 
 
 def queue_callback(callback: Callable[[], object]) -> None:
     """Call back when the pass under way ends."""
-    task = under_way.get()
+    task = current_task()
     if task is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
     task.callbacks.append(callback)

@@ -5,12 +5,14 @@ of registration over a snapshot, so a hook may add or remove hooks.
 """
 
 import contextlib
+import itertools
 import warnings
 import weakref
 from typing import Any, Final
 
-from adjoint._base import HookTable, WeakBase, mypyc_attr
-from adjoint.tensors.core import TensorCore
+from adjoint._base import HookTable, WeakBase, exchange, moments, mypyc_attr
+from adjoint.autograd.provenance import INTERPRETED
+from adjoint.tensors.core import TensorCore, backend_of
 from adjoint.tensors.upper import upper
 
 # The kinds of hook, in the words of messages and records.
@@ -74,8 +76,16 @@ class HookContext:
 
 
 class _HandleIds:
+    """Ids of hooks, each drawn in one step, so that no two threads get the same."""
+
     def __init__(self) -> None:
-        self.next = 0
+        self.draw: Any = itertools.count().__next__
+
+    def pass_over(self, id: int) -> None:
+        """Give only later ones from now on."""
+        with moments.lock:
+            if self.draw() <= id:  # behind a gap: other threads may have found the old one just now
+                self.draw = itertools.count(id + 1000).__next__
 
 
 _ids: Final[_HandleIds] = _HandleIds()
@@ -89,8 +99,7 @@ class RemovableHandle(WeakBase):
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref: Any = weakref.ref(hooks_dict)
-        self.id: int = _ids.next
-        _ids.next += 1
+        self.id: int = _ids.draw()
         if extra_dict is None:
             return
         extras = extra_dict if isinstance(extra_dict, list) else [extra_dict]
@@ -110,7 +119,7 @@ class RemovableHandle(WeakBase):
         table, self.id, extras = state
         self.hooks_dict_ref = weakref.ref(HookTable() if table is None else table)
         self.extra_dict_ref = tuple(weakref.ref(HookTable() if d is None else d) for d in extras)
-        _ids.next = max(_ids.next, self.id + 1)
+        _ids.pass_over(self.id)
 
     def __enter__(self) -> "RemovableHandle":
         return self
@@ -161,15 +170,27 @@ def attach_region_hooks(node: Any, pairs: tuple[Any, ...]) -> None:
 def pre_table(hooks: NodeHooks) -> HookTable:
     """The table of pre-hooks, made if there is none."""
     if hooks.pre is None:
-        hooks.pre = HookTable()
-    return hooks.pre
+        made = HookTable()
+        if INTERPRETED:
+            exchange(hooks, "pre", None, made)
+        elif hooks.pre is None:  # still: memory for it may have let another thread run
+            hooks.pre = made
+    found = hooks.pre
+    assert found is not None
+    return found
 
 
 def post_table(hooks: NodeHooks) -> HookTable:
     """The table of post-hooks, made if there is none."""
     if hooks.post is None:
-        hooks.post = HookTable()
-    return hooks.post
+        made = HookTable()
+        if INTERPRETED:
+            exchange(hooks, "post", None, made)
+        elif hooks.post is None:
+            hooks.post = made
+    found = hooks.post
+    assert found is not None
+    return found
 
 
 # ---- naming ----
@@ -382,6 +403,13 @@ def _checked(hook: Any, old: Any, new: Any) -> Any:
         raise RuntimeError(
             f"hook '{name_of(hook)}' has changed the type of value: the gradient is "
             f"{old.array.dtype}, it returned {new.array.dtype}"
+        )
+    if type(new.array) is not type(old.array) and backend_of(new.array) is not backend_of(
+        old.array
+    ):
+        raise RuntimeError(
+            f"hook '{name_of(hook)}' has changed the device of value: the gradient is on "
+            f"{backend_of(old.array).name}, it returned one on {backend_of(new.array).name}"
         )
     return new
 

@@ -3,10 +3,11 @@
 A node never refers to the Tensor it produced, so a graph has no cycles and is freed at once.
 """
 
+import itertools
 import weakref
 from typing import Any, Final, NamedTuple
 
-from adjoint._base import WeakBase, mypyc_attr
+from adjoint._base import WeakBase, exchange, mypyc_attr
 from adjoint.autograd.hooks import (
     POST,
     PRE,
@@ -32,6 +33,7 @@ from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import (
     F32,
     OWN_DTYPE,
+    Extras,
     Spec,
     TensorCore,
     VersionCounter,
@@ -72,17 +74,21 @@ class SavedItem(NamedTuple):
 
 
 class SequenceCounter:
-    """The number of the next node."""
+    """The number of the next node, in compiled code: no other thread runs between its steps."""
 
     def __init__(self) -> None:
         self.next = 0
 
 
 sequence: Final[SequenceCounter] = SequenceCounter()
+draw: Final[Any] = itertools.count().__next__  # the same where others may run
 
 
 def next_sequence_number() -> int:
     """Nodes are numbered in the order of their making."""
+    if INTERPRETED:
+        drawn: int = draw()
+        return drawn
     number = sequence.next
     sequence.next = number + 1
     return number
@@ -239,8 +245,14 @@ class Node(WeakBase):
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for the user's own notes."""
         if self.notes is None:
-            self.notes = {}
-        return self.notes
+            made: dict[Any, Any] = {}
+            if INTERPRETED:
+                exchange(self, "notes", None, made)
+            elif self.notes is None:
+                self.notes = made
+        found = self.notes
+        assert found is not None
+        return found
 
     def source(self) -> Source | None:
         """The line of the user's program that made it; None if lines were not noted."""
@@ -298,8 +310,14 @@ class Node(WeakBase):
     def any_hooks(self) -> NodeHooks:
         """The record of hooks, made if there is none."""
         if self.hooks is None:
-            self.hooks = NodeHooks()
-        return self.hooks
+            made = NodeHooks()
+            if INTERPRETED:
+                exchange(self, "hooks", None, made)
+            elif self.hooks is None:  # still: memory for it may have let another thread run
+                self.hooks = made
+        found = self.hooks
+        assert found is not None
+        return found
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -315,13 +333,15 @@ class AccumulateGrad(Node):
         self.variable = variable
         self.spec = variable.spec()
         extras = variable.extras
-        if extras is not None:
-            if extras.hooks is not None:
-                self.any_hooks().tensor[0] = extras.hooks
-            if extras.post_accumulate is not None:
-                self.any_hooks()  # it then runs as a step of its own
-            if extras.grad_dtype is not OWN_DTYPE:
-                self.spec = gradient_spec(variable)
+        if extras is not None and extras.grad_dtype is not OWN_DTYPE:
+            self.spec = gradient_spec(variable)
+
+    def take_hooks(self, extras: Extras) -> None:
+        """Run the hooks that the leaf has."""
+        if extras.hooks is not None:
+            self.any_hooks().tensor[0] = extras.hooks
+        if extras.post_accumulate is not None:
+            self.any_hooks()  # it then runs as a step of its own
 
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
@@ -340,8 +360,9 @@ def edge_node(tensor: TensorCore) -> Node | None:
 def accumulator_of(leaf: TensorCore) -> AccumulateGrad:
     """The leaf's accumulator; one as long as anything refers to it."""
     extras = leaf.rare()
-    if extras.accumulator is not None:
-        found = extras.accumulator()
+    before = extras.accumulator
+    if before is not None:
+        found = before()
         if found is not None:
             node: AccumulateGrad = found
             spec, now = node.spec, leaf.spec()
@@ -354,7 +375,15 @@ def accumulator_of(leaf: TensorCore) -> AccumulateGrad:
                     if spec.loose == now.loose:
                         return node
     made = AccumulateGrad(leaf)
-    extras.accumulator = weakref.ref(made)
+    reference = weakref.ref(made)
+    if INTERPRETED:
+        if not exchange(extras, "accumulator", before, reference):
+            return accumulator_of(leaf)  # another thread has made it meanwhile
+    elif extras.accumulator is not before:
+        return accumulator_of(leaf)
+    else:
+        extras.accumulator = reference
+    made.take_hooks(extras)  # now: a hook that comes later finds this accumulator
     return made
 
 
@@ -394,6 +423,8 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
         dtype = raw(grad).dtype
     if isinstance(grad, TensorCore):
         array = grad.array
+        if type(array) is not array_type:
+            _check_device(node, array, array_type)
         if array.shape == shape and array.dtype == dtype:
             return grad
         if array.shape != shape:
@@ -402,14 +433,7 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
             grad = grad.sum_to_size(shape)  # type: ignore[attr-defined]  # Tensor has it
         return _cast_tensor(grad, dtype)
     if type(grad) is not array_type:
-        ours = backend_of(grad)
-        theirs = backend_of(array_type)
-        if ours is not theirs:
-            raise RuntimeError(
-                f"{node.name()}: a gradient on {ours.name} reached a tensor on {theirs.name}; "
-                "return gradients on the device of the input"
-            )
-        grad = ours.asarray(grad)
+        grad = _check_device(node, grad, array_type).asarray(grad)
     if grad.shape != shape:
         if not broadcasts_to(shape, grad.shape):
             raise RuntimeError(_misfit(node, output_number, shape, grad.shape))
@@ -419,6 +443,18 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
             grad = grad.real
         grad = grad.astype(dtype)
     return grad
+
+
+def _check_device(node: Node, array: Any, array_type: Any) -> Any:
+    """The backend of a gradient, which must be that of what it is for."""
+    ours = backend_of(array)
+    theirs = backend_of(array_type)
+    if ours is not theirs:
+        raise RuntimeError(
+            f"{node.name()}: a gradient on {ours.name} reached a tensor on {theirs.name}; "
+            "return gradients on the device of the input"
+        )
+    return ours
 
 
 def _cast_tensor(grad: Any, dtype: Any) -> Any:

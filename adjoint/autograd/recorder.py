@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint import backends
-from adjoint.autograd.node import LEAF, Node, sequence
+from adjoint.autograd.node import LEAF, Node, next_sequence_number
 from adjoint.autograd.profiler_events import EventList, FunctionEvent
 from adjoint.autograd.provenance import Source, locate, user_frame
 from adjoint.tensors.core import NDARRAY, TensorCore, backend_of
@@ -65,7 +65,8 @@ class Recorder:
         """An op is about to run on these arguments."""
         running = self.begin(op_name, "op")
         event = running.event
-        event.sequence_nr = sequence.next  # if it is recorded, its node is made after it has run
+        # If it is recorded, its node is made after it has run, and has the number after this one.
+        event.sequence_nr = next_sequence_number() + 1
         if self.module_path is not None:
             event.module = self.module_path()
         if self.with_stack:

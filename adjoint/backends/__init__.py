@@ -23,6 +23,7 @@ class Backend:
     name: str
     device_type: str
     array_type: Any
+    libraries: tuple[str, ...] = ()  # the packages whose functions it calls
     mutable: bool = True  # False: an in-place change makes a new array (JAX)
     xp: Any
 
@@ -102,6 +103,11 @@ def lookup(kind: Any) -> Backend | None:
                 return found
         found = _by_type.get(kind)
     return found
+
+
+def libraries() -> set[str]:
+    """The packages whose code runs where a forward does."""
+    return {"adjoint", *(name for b in _by_type.values() for name in b.libraries)}
 
 
 def is_array(value: Any) -> bool:

@@ -233,6 +233,7 @@ class CupyBackend(Backend):
     """Arrays on GPUs."""
 
     name = "cupy"
+    libraries = ("cupy", "cupy_backends", "cupyx")
     device_type = "cuda"
     array_type = cupy.ndarray
     xp = CupyNamespace(cupy, np)

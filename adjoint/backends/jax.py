@@ -208,6 +208,7 @@ class JaxBackend(Backend):
     """Arrays of XLA: CPUs, GPUs or TPUs, whichever JAX was installed for."""
 
     name = "jax"
+    libraries = ("jax", "jaxlib")
     device_type = "xla"
     array_type = type(jnp.zeros(()))
     mutable = False

@@ -378,6 +378,7 @@ class NumpyBackend(Backend):
     """Arrays in main memory."""
 
     name = "numpy"
+    libraries = ("numpy",)
     device_type = "cpu"
     array_type = np.ndarray
     xp = NumpyNamespace(np)

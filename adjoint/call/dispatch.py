@@ -18,7 +18,7 @@ from adjoint.call.context import (
     without_innermost_watcher,
 )
 from adjoint.call.errors import complaint
-from adjoint.call.layers import Level, lies_in, newest, note_line, open_levels, unseen_by
+from adjoint.call.layers import Level, newest, note_line, open_levels, recorded_at, unseen_by
 from adjoint.call.promotion import as_array, common_backend, narrowed, promoted, unwrapped
 from adjoint.call.record import (
     cut_of,
@@ -219,7 +219,8 @@ def write_out(name: str, result: Any, out: Any, exact: bool = False) -> Any:
         return type(result)(*out) if hasattr(result, "_fields") else out
     if has_layer([result, out]):
         raise RuntimeError(
-            f"{name}(): out= can't be used inside a transform; use what the function returns"
+            f"{name}(): it is an out= function, which can't be used inside a transform; use what "
+            "the function returns"
         )
     if result.needs_grad or (out.needs_grad and current().grad_enabled):
         raise RuntimeError(
@@ -395,10 +396,12 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
     out = top.call(op, values)
     several = isinstance(out, tuple)
     results: list[Tensor] = list(out) if several else [out]
+    if not has_layer(results):  # it is a call of the level below
+        return out
     recorded = False
     if settings.grad_enabled and op.inputs:
         for tensor in tensors:
-            if tensor.needs_grad and lies_in(tensor, top.level):
+            if tensor.needs_grad and recorded_at(tensor, top.level):
                 recorded = True
     keep_history(op, values, results, several, None, recorded, settings)
     for result in results:

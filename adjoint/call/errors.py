@@ -1,6 +1,11 @@
 """Errors of array libraries as PyTorch's types, naming the op and what it was given."""
 
+import signal
+import sys
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
+
+from adjoint.backends import libraries
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -12,7 +17,7 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
     It is raised by itself, without "from": a new error does not show what it translates, and one
     that is passed on keeps its own cause.
     """
-    if isinstance(error, (NotImplementedError, ImportError)):
+    if isinstance(error, (NotImplementedError, ImportError)) or not _is_of_kernel(op, error):
         return error
     given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
     kind: type[Exception] = RuntimeError
@@ -35,6 +40,33 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
     made = kind(f"{op.name}({given}): {text}")
     made.__suppress_context__ = True  # what "from None" would do, if mypyc did not drop it
     return made
+
+
+def _is_of_kernel(op: "Op", error: Exception) -> bool:
+    """Whether a kernel raised this, and not code that came between, such as a signal's handler."""
+    own = _package(getattr(op.forward, "__module__", None))
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        package = _package(frame.f_globals.get("__name__"))
+        if package == own != "adjoint":
+            if frame.f_code in _handlers():
+                return False
+        elif package not in libraries() and package not in sys.stdlib_module_names:
+            return False
+        trace = trace.tb_next
+    return True
+
+
+def _package(module: Any) -> str:
+    return str(module).partition(".")[0]
+
+
+def _handlers() -> set[Any]:
+    """The code of all functions that handle signals."""
+    found = [signal.getsignal(number) for number in signal.valid_signals()]
+    functions = [f.__func__ if isinstance(f, MethodType) else f for f in found]
+    return {f.__code__ for f in functions if isinstance(f, FunctionType)}
 
 
 def described(value: Any) -> str:

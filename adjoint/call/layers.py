@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint._base import mypyc_attr
-from adjoint.autograd.node import edge_node
 from adjoint.autograd.provenance import locate, trail, user_frame
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
@@ -119,11 +118,15 @@ class Layer:
         """Let the first argument take part, which is to be changed in place by the others."""
         raise NotImplementedError
 
+    def bare(self, values: list[Any]) -> list[Any] | None:
+        """The arguments of a call that is the affair of the levels below; None if it is not."""
+        return None
+
     def store(self, target: Tensor, result: Tensor) -> None:
         """Put a result of this level where the values of a tensor are."""
         raise NotImplementedError
 
-    def detached(self) -> "Layer":
+    def detached(self) -> "Layer | None":
         """The same layer on what it holds without history, and without what depends on others."""
         raise NotImplementedError
 
@@ -153,6 +156,10 @@ class Layer:
     def text(self) -> str | None:
         """Its tensor as text; None to show the values."""
         return None
+
+    def notes(self) -> list[str]:
+        """What is printed of it after the values."""
+        return []
 
     def value_refused(self) -> str | None:
         """Why Python can't read the values of its tensor; None if it can."""
@@ -202,9 +209,6 @@ def fade(tensor: Tensor) -> None:
         tensor.layer = below.layer
         tensor.special = below.special
         tensor.array = below.array
-        if tensor.node is None:
-            tensor.needs_grad = below.needs_grad
-            tensor.node, tensor.output_number = edge_node(below), below.output_number
 
 
 def escaped(layer: Layer) -> RuntimeError:
@@ -218,9 +222,17 @@ def escaped(layer: Layer) -> RuntimeError:
 
 
 def lies_in(tensor: TensorCore, level: Level) -> bool:
-    """Whether a tensor has a layer of this very level, as its newest."""
+    """Whether a tensor takes part in a level, as its newest."""
     layer: Layer | None = tensor.layer
     return layer is not None and layer.level is level
+
+
+def recorded_at(tensor: TensorCore, level: Level) -> bool:
+    """Whether the history of a tensor is kept at a level.
+
+    It is that of its newest layer. On a level that fades there is but one, as outside.
+    """
+    return level.fades or lies_in(tensor, level)
 
 
 def needs_below(tensor: Any) -> bool:

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint._base import mypyc_attr
-from adjoint.autograd.node import USER, Node, SavedItem, sequence
+from adjoint._base import exchange, mypyc_attr
+from adjoint.autograd.node import USER, Node, SavedItem, draw, sequence
+from adjoint.autograd.provenance import INTERPRETED
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, unpack_arrays
 from adjoint.call.half_precision import half_type, wide
 from adjoint.call.rule import (
@@ -22,7 +23,7 @@ from adjoint.call.rule import (
     TANGENT,
     VALUE,
 )
-from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating
+from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating, raw
 from adjoint.tensors.upper import renewed, upper
 
 if TYPE_CHECKING:
@@ -79,9 +80,13 @@ class OpNode(Node):
     packed: bool = False  # result went through hooks on saving, which look after its version
 
     def __init__(self, op: "Op") -> None:
-        number = sequence.next
-        sequence.next = number + 1
-        self.sequence_number = number  # not through super(): it would be a third of the cost
+        # Not through super(), and not by a call: each would be a third of the cost.
+        if INTERPRETED:
+            self.sequence_number = draw()
+        else:
+            number = sequence.next
+            sequence.next = number + 1
+            self.sequence_number = number
         self.op = op
 
     def name(self) -> str:
@@ -98,7 +103,8 @@ class OpNode(Node):
             kind = _kinds.get(self.op.node_name)
             if kind is None:
                 members = {"__slots__": (), "__module__": "adjoint.autograd.graph"}
-                kind = _kinds[self.op.node_name] = type(self.op.node_name, (OpNode,), members)
+                made = type(self.op.node_name, (OpNode,), members)
+                kind = _kinds.setdefault(self.op.node_name, made)  # one, whoever asks first
             self.__class__ = kind
         return self
 
@@ -118,8 +124,9 @@ class OpNode(Node):
             if form == OF_GRAD:
                 return rule.function(grad)
             if form == OF_RESULT:
+                result = self.result
                 self.check_result(0)
-                return rule.function(grad, self.result)
+                return rule.function(grad, result)
             if form == OF_FIRST:
                 return rule.function(grad, self.raw(self.first, self.first_version, 0))
             if form == OF_SECOND:
@@ -182,6 +189,8 @@ class OpNode(Node):
                 args.append(self.is_batched(index))
             else:
                 args.append(self.hidden())
+        if self.released:  # meanwhile, by a pass of another thread
+            raise freed(self.name())
         if rule.wide >= 0 and half_type(args[rule.wide]) is not None:
             args = [wide(value) for value in args]
         return rule.function(*args)
@@ -253,6 +262,8 @@ class OpNode(Node):
     def value(self, parameter: int, recorded: bool) -> Any:
         """A kept argument as a rule sees it: raw, unless the work is recorded."""
         kept = self.kept(parameter)
+        if self.released:  # looked at after the value, as in raw
+            raise freed(self.name())
         return self.unpacked(kept, self.version_of(parameter), parameter, recorded)
 
     def unpacked(self, kept: Any, version: Any, parameter: int, recorded: bool) -> Any:
@@ -279,6 +290,8 @@ class OpNode(Node):
 
     def raw(self, kept: Any, version: int, parameter: int) -> Any:
         """A kept argument as a raw value, unless it was changed since."""
+        if self.released:  # a pass of another thread says so before it lets go of values
+            raise freed(self.name())
         if isinstance(kept, TensorCore):
             extras = kept.extras
             if extras is not None and extras.counter is not None:
@@ -294,17 +307,19 @@ class OpNode(Node):
 
     def shape(self, parameter: int) -> Any:
         """The shape of an argument; an input's own is known where its gradient goes."""
-        if self.rest is not None and self.rest.shapes is not None:
-            return self.rest.shapes[parameter]
+        rest = self.rest
+        if rest is not None and rest.shapes is not None:
+            return rest.shapes[parameter]
         node, number = (self.next0, self.nr0) if parameter == 0 else (self.next1, self.nr1)
         assert node is not None
         return node.spec_of(number).shape
 
     def width(self, parameter: int) -> int:
         """How many edges a parameter has: -1 for a single tensor, else the length of its list."""
-        if self.rest is None or not self.rest.lists:
+        rest = self.rest
+        if rest is None or not rest.lists:
             return -1
-        shapes = self.rest.shapes
+        shapes = rest.shapes
         shape = None if shapes is None else shapes.get(parameter)
         return len(shape) if isinstance(shape, list) else -1
 
@@ -318,21 +333,23 @@ class OpNode(Node):
 
     def hidden(self) -> Any:
         """What forward computed for the rules alone."""
-        if self.rest is None:
+        rest = self.rest
+        if rest is None:
             return None
-        hidden = self.rest.hidden
+        hidden = rest.hidden
         return unpack_arrays(hidden) if self.lane == USER else hidden
 
     def result_value(self, index: int, recorded: bool) -> Any:
         """A kept result, unless it was changed since; as a Tensor of this node if recorded."""
+        result = self.result
         self.check_result(index)
-        kept = self.result[index] if self.outputs is not None else self.result
+        kept = result[index] if self.outputs is not None else result
         if isinstance(kept, SavedTensor):
             kept = kept.unpack()
             if kept.layer is None:
                 kept = kept.array
         if not recorded:
-            return kept
+            return raw(kept)
         # A new tensor: what hooks returned must not lead back here.
         tensor = renewed(kept) if isinstance(kept, TensorCore) else upper.tensor(kept)
         if is_floating(tensor.array):
@@ -341,23 +358,30 @@ class OpNode(Node):
         return tensor
 
     def check_result(self, index: int) -> None:
-        """Refuse if a kept result was changed since."""
+        """Refuse if a kept result was changed since, or let go of."""
+        if self.released:
+            raise freed(self.name())
         if self.result_counters is not None and not self.packed:
             counter = self.result_counters.get(index)
             check_version(self, "result", self.result_version, counter)
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
-        if self.result_counters is None:
-            self.result_counters = {}
-        self.result_counters[output_number] = counter
+        self.counters()[output_number] = counter
 
     def output_counter(self, output_number: int) -> VersionCounter:
         """See Node; the kept result counts along."""
+        return self.counters().setdefault(output_number, VersionCounter())
+
+    def counters(self) -> dict[int, VersionCounter]:
+        """The counters of results that can be changed in place, by output."""
         if self.result_counters is None:
-            self.result_counters = {}
-        found = self.result_counters.get(output_number)
-        if found is None:
-            found = self.result_counters[output_number] = VersionCounter()
+            made: dict[int, VersionCounter] = {}
+            if INTERPRETED:
+                exchange(self, "result_counters", None, made)
+            elif self.result_counters is None:
+                self.result_counters = made
+        found = self.result_counters
+        assert found is not None
         return found
 
     def saved_items(self) -> list[SavedItem]:
@@ -379,11 +403,11 @@ class OpNode(Node):
     def release(self) -> None:
         """Let go of kept values; a node that had none can run again."""
         if self.holds:
+            self.released = True  # first: another thread may be reading the values
             self.first = None
             self.second = None
             self.result = None
             self.rest = None
-            self.released = True
 
 
 def items_of(name: str, value: Any, version: Any) -> list[SavedItem]:

@@ -268,7 +268,7 @@ def record(
         node.holds = True
     if several:
         attach_several(node, results)
-    elif op.joint is None and not rest.lists:
+    elif op.joint is None and not rest.lists and results[0].layer is None:
         node.lane = EDGEWISE
     return node
 

@@ -17,7 +17,8 @@ from adjoint.call.dispatch import tensors_in
 from adjoint.call.record import cut_of
 from adjoint.device import device
 from adjoint.library.formula import Call, OpFunction, Registered, registration_site
-from adjoint.library.schema import Argument, Kind, Schema, accepted, from_hints, parse
+from adjoint.library.schema import Argument, Kind, Schema, accepted, from_hints, named_arguments
+from adjoint.library.schema_text import parse
 from adjoint.ops.arranging.shape import select, stack
 from adjoint.ops.op import MISSING, Op
 from adjoint.pytree import tree_flatten, tree_unflatten
@@ -447,6 +448,9 @@ REGISTRY: dict[str, CustomOpDef] = {}
 
 def split_name(qualname: str) -> tuple[str, str]:
     """Namespace and name of `namespace::name`."""
+    if not isinstance(qualname, str):
+        kind = type(qualname).__name__
+        raise TypeError(f"the name of a custom op must be a str 'namespace::name', got a {kind}")
     namespace, separator, name = qualname.partition("::")
     if not separator or not namespace.isidentifier() or not name.replace(".", "_").isidentifier():
         raise ValueError(
@@ -526,7 +530,7 @@ def custom_op(
             found = from_hints(function, mutates_args, qualname)
         else:
             found = dataclasses.replace(parse(schema), name=qualname)
-            if set(found.mutated) != set(mutates_args):
+            if set(found.mutated) != named_arguments(mutates_args):
                 raise ValueError(
                     f"{qualname}: the schema {schema} says that the op changes {found.mutated}, "
                     f"mutates_args says {list(mutates_args)}; make them agree"

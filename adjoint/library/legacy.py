@@ -6,6 +6,7 @@ each tensor-like input to its gradient.
 """
 
 import dataclasses
+import keyword
 from collections import namedtuple
 from typing import Any
 
@@ -19,10 +20,12 @@ from adjoint.library.custom_op import (
 )
 from adjoint.library.formula import Call, registration_site, wrong
 from adjoint.library.registration import RECORDING
-from adjoint.library.schema import Schema, from_hints, parse
+from adjoint.library.schema import Schema, from_hints
+from adjoint.library.schema_text import parse
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 
+_NO_FIELDS = frozenset({"self", *keyword.kwlist})  # inputs are a named tuple
 RESERVED = frozenset({"aten", "at", "prim", "prims", "pytorch", "torch"})  # PyTorch's own
 
 
@@ -79,11 +82,12 @@ def _lacks(schema: Schema) -> str:
 def _check(schema: Schema) -> None:
     """The two-part interface knows only ops that change nothing and answer something."""
     lacks = _lacks(schema)
-    if lacks or any(argument.name == "self" for argument in schema.arguments):
+    unfit = [a.name for a in schema.arguments if a.name in _NO_FIELDS or a.name[0] == "_"]
+    if lacks or unfit:
         raise ValueError(
             "this interface only supports functional ops that return something, none of whose "
-            f"arguments is called self; got {schema}: {lacks or 'rename self'}. Use "
-            "library.custom_op for others."
+            "arguments is called self, begins with _ or is a word of Python's own; got "
+            f"{schema}: {lacks or f'rename {unfit[0]}'}. Use library.custom_op for others."
         )
 
 

@@ -14,7 +14,7 @@ from adjoint.library.custom_op import (
     split_name,
 )
 from adjoint.library.formula import registration_site
-from adjoint.library.schema import parse
+from adjoint.library.schema_text import checked, parse
 
 # PyTorch's names for where a kernel runs, and ours; None: wherever there is no other.
 KEYS: dict[str, str | None] = {
@@ -41,7 +41,7 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> Cu
 
     Until it has an autograd formula, its kernels are recorded op by op.
     """
-    if not schema.lstrip().startswith("("):
+    if not checked(schema).lstrip().startswith("("):
         raise ValueError(
             f"define({qualname!r}, ...): expected schema to look like (Tensor x) -> Tensor, "
             f"without a name, got {schema!r}"
@@ -148,7 +148,7 @@ class Library:
         """Make an op from `name(arguments) -> results`; its name is returned."""
         if self.kind == "IMPL":
             raise RuntimeError("a Library of kind IMPL holds kernels only; define ops in a DEF")
-        name, _, rest = schema.partition("(")
+        name, _, rest = checked(schema).partition("(")
         define(f"{self.ns}::{name.strip()}", f"({rest}", lib=self, tags=tags)
         return name.strip()
 

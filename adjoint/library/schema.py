@@ -1,4 +1,4 @@
-"""The signature of a custom op: read from type hints or from text.
+"""The signature of a custom op: read from type hints, or from text (schema_text.py).
 
 `foo(Tensor x, Tensor(a1!) out, int[] dims=[0], *, float? eps=None) -> (Tensor, Tensor[])`: a type
 may be a list, optional, or both; `!` marks an argument that the op changes in place.
@@ -7,9 +7,9 @@ may be a list, optional, or both; `!` marks an argument that the op changes in p
 import collections.abc
 import functools
 import inspect
+import keyword
 import numbers
 import operator
-import re
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.device import device
-from adjoint.dtypes import bool_, by_name, dtype
+from adjoint.dtypes import bool_, dtype
 from adjoint.ops.arranging.conversion import layout, memory_format
 from adjoint.ops.op import MISSING
 from adjoint.tensors.tensor import Tensor
@@ -77,8 +77,9 @@ class Argument:
         """The same as Python's own tools show it."""
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         default = inspect.Parameter.empty if self.default is MISSING else self.default
+        name = f"{self.name}_" if keyword.iskeyword(self.name) else self.name
         return inspect.Parameter(
-            self.name, kinds[self.keyword_only], default=default, annotation=str(self.kind)
+            name, kinds[self.keyword_only], default=default, annotation=str(self.kind)
         )
 
     def __str__(self) -> str:
@@ -124,9 +125,12 @@ class Schema:
 
 def _written(value: Any) -> str:
     """A default as it stands in a schema."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
     if isinstance(value, (str, device)):
-        return f'"{value}"'
-    if isinstance(value, dtype):
+        plain = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{plain}"'
+    if isinstance(value, (dtype, layout, memory_format)):
         return value.name
     return str(value)
 
@@ -148,6 +152,8 @@ def infer_schema(
 
 def from_hints(function: Any, mutates_args: str | Iterable[str], name: str) -> Schema:
     """The schema of a function, from its type hints."""
+    if not callable(function):
+        raise TypeError(f"infer_schema(func): func is no function but a {type(function).__name__}")
     signature = inspect.signature(function)
 
     def error(what: str) -> ValueError:
@@ -161,7 +167,7 @@ def from_hints(function: Any, mutates_args: str | Iterable[str], name: str) -> S
             )
         changed = None
     else:
-        changed = set(mutates_args)
+        changed = named_arguments(mutates_args)
         absent = sorted(changed - set(signature.parameters))
         if absent:
             raise error(f"{absent} in mutates_args were not found among its parameters.")
@@ -171,6 +177,18 @@ def from_hints(function: Any, mutates_args: str | Iterable[str], name: str) -> S
     ]
     returns, single = _returns(_resolved(signature.return_annotation, function, error), error)
     return Schema(name, tuple(arguments), returns, single)
+
+
+def named_arguments(mutates_args: Any) -> set[str]:
+    """The names that mutates_args lists."""
+    if not isinstance(mutates_args, collections.abc.Iterable):
+        kind = type(mutates_args).__name__
+        raise TypeError(f"mutates_args must be a sequence of names, got a {kind}")
+    names = list(mutates_args)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"mutates_args has names of arguments, but {name!r} is no str")
+    return set(names)
 
 
 def _argument(
@@ -198,7 +216,8 @@ def _argument(
         )
     default = MISSING if parameter.default is parameter.empty else parameter.default
     if default is not MISSING and default is not None:
-        if not isinstance(default, (int, float, bool, str, dtype, device)):
+        plain = isinstance(default, (int, float, bool, str, dtype, device))
+        if not plain or accepted(kind, default) is MISSING:
             raise error(f"Parameter {name} has an unsupported default value {default!r}.")
     return Argument(name, kind, default, parameter.kind is parameter.KEYWORD_ONLY)
 
@@ -223,8 +242,9 @@ def _resolved(hint: Any, function: Any, error: Any) -> Any:
 
 def kind_of(hint: Any) -> Kind | None:
     """The type that a hint stands for; None if there is none."""
-    if hint in BASES:
-        return Kind(BASES[hint])
+    base = _base(hint)
+    if base is not None:
+        return Kind(base)
     inner = _optional(hint)
     if inner is not None:
         kind = kind_of(inner)
@@ -232,13 +252,20 @@ def kind_of(hint: Any) -> Kind | None:
             return None
         return Kind(kind.base, kind.is_list, True)
     if typing.get_origin(hint) in (list, collections.abc.Sequence):
-        (element,) = typing.get_args(hint)
-        kind = kind_of(element)
+        elements = typing.get_args(hint)
+        kind = kind_of(elements[0]) if len(elements) == 1 else None
         allowed = kind is not None and not kind.is_list and (kind.is_tensor or not kind.optional)
         if kind is None or not allowed or kind.base in ("str", "ScalarType", "Device"):
             return None
         return Kind(kind.base, True, False, kind.optional)
     return None
+
+
+def _base(hint: Any) -> str | None:
+    try:
+        return BASES.get(hint)
+    except TypeError:  # it is not hashable, and so no type
+        return None
 
 
 def _optional(hint: Any) -> Any:
@@ -267,133 +294,6 @@ def _returns(hint: Any, error: Any) -> tuple[tuple[Kind, ...], bool]:
             f"Return has unsupported type {hint}; return Tensors, lists of them or numbers."
         )
     return tuple(found), not several
-
-
-# ---- from text ----
-
-_TOKEN = re.compile(r'\s*(->|"[^"]*"|[\w.:+-]+|[()\[\]?,*=!|])')
-
-
-class _Reader:
-    """The tokens of a schema, one after another."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-
-    def peek(self) -> str:
-        found = _TOKEN.match(self.text, self.at)
-        return found.group(1) if found else ""
-
-    def take(self, expected: str = "") -> str:
-        found = _TOKEN.match(self.text, self.at)
-        token = found.group(1) if found else ""
-        if not token or (expected and token != expected):
-            raise RuntimeError(
-                f"schema {self.text!r}: expected {expected or 'more'} but found "
-                f"{token or 'nothing'!r} at position {self.at}"
-            )
-        assert found is not None
-        self.at = found.end()
-        return token
-
-    def takes(self, token: str) -> bool:
-        """Take this token if it comes next."""
-        if self.peek() != token:
-            return False
-        self.take()
-        return True
-
-
-def parse(text: str) -> Schema:
-    """A schema from its text; the name may be left out."""
-    reader = _Reader(text)
-    name = "" if reader.peek() == "(" else reader.take()
-    reader.take("(")
-    arguments: list[Argument] = []
-    keyword_only = False
-    while not reader.takes(")"):
-        if arguments or keyword_only:
-            reader.take(",")
-        if reader.takes("*"):
-            keyword_only = True
-            if reader.peek() == ",":
-                continue
-        arguments.append(_read_argument(reader, keyword_only))
-    reader.take("->")
-    returns, single = _read_returns(reader)
-    if reader.at != len(text.rstrip()):
-        reader.take("the end")
-    return Schema(name, tuple(arguments), tuple(returns), single)
-
-
-def _read_argument(reader: _Reader, keyword_only: bool) -> Argument:
-    kind = _read_kind(reader)
-    name = reader.take()
-    default = _read_default(reader, kind) if reader.takes("=") else MISSING
-    return Argument(name, kind, default, keyword_only)
-
-
-def _read_kind(reader: _Reader) -> Kind:
-    word = reader.take()
-    if word not in NAMES:
-        raise RuntimeError(
-            f"schema {reader.text!r}: unknown type specifier {word!r}; the types are "
-            + ", ".join(NAMES)
-        )
-    alias = ""
-    if reader.takes("("):
-        while not reader.takes(")"):
-            alias += reader.take()
-    optional = reader.takes("?")
-    is_list = reader.takes("[")
-    if is_list:
-        if reader.peek() != "]":
-            reader.take()  # a length, as in int[2]
-        reader.take("]")
-        return Kind(NAMES[word], True, reader.takes("?"), optional, "!" in alias, alias)
-    return Kind(NAMES[word], False, optional, False, "!" in alias, alias)
-
-
-def _read_returns(reader: _Reader) -> tuple[list[Kind], bool]:
-    if not reader.takes("("):
-        kind = _read_kind(reader)
-        if reader.peek():
-            reader.take()  # the result's name
-        return [kind], True
-    nested = reader.takes("(")
-    returns: list[Kind] = []
-    while not reader.takes(")"):
-        if returns:
-            reader.take(",")
-        returns.append(_read_kind(reader))
-        if reader.peek() not in (",", ")"):
-            reader.take()  # the result's name
-    if nested:
-        reader.take(")")
-    return returns, False
-
-
-CONSTANTS = {"None": None, "True": True, "False": False}
-
-
-def _read_default(reader: _Reader, kind: Kind) -> Any:
-    if reader.takes("["):
-        values: list[Any] = []
-        while not reader.takes("]"):
-            if values:
-                reader.take(",")
-            values.append(_read_default(reader, Kind(kind.base)))
-        return values
-    word = reader.take()
-    if word in CONSTANTS:
-        return CONSTANTS[word]
-    if word.startswith('"'):
-        return device(word[1:-1]) if kind.base == "Device" else word[1:-1]
-    if kind.base == "ScalarType":
-        return by_name(word)
-    number = float(word)
-    return number if kind.base == "float" or not number.is_integer() else int(number)
 
 
 # ---- values ----

@@ -1,10 +1,12 @@
 """Networks: modules, their hooks, and the functions they are made of."""
 
-import adjoint.nn.attention  # which makes it an attribute
-import adjoint.nn.functional
-import adjoint.nn.grad
-import adjoint.nn.init
-import adjoint.nn.utils  # noqa: F401
+from adjoint.nn import (
+    attention as attention,
+    functional as functional,
+    grad as grad,
+    init as init,
+    utils as utils,
+)
 from adjoint.nn.containers import (
     ModuleDict as ModuleDict,
     ModuleList as ModuleList,

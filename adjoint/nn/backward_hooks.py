@@ -240,3 +240,8 @@ def check(hook: Any, old: list[Any], new: list[Any]) -> None:
                 f"backward hook '{name_of(hook)}' has changed the type of value: a gradient is "
                 f"{was.dtype}, it returned {now.dtype}"
             )
+        if now.array_type is not was.array_type and before.device != after.device:
+            raise RuntimeError(
+                f"backward hook '{name_of(hook)}' has changed the device of value: a gradient is "
+                f"on {before.device}, it returned one on {after.device}"
+            )

@@ -10,7 +10,7 @@ parameter, an input as it came), because others may use those too.
 
 from typing import Any
 
-from adjoint.autograd.node import USER, Node, edge_node, next_sequence_number, sequence
+from adjoint.autograd.node import USER, Node, edge_node, next_sequence_number
 from adjoint.nn.backward_hooks import Arguments, BackwardHooks, Side, zeros
 from adjoint.nn.nests import NestedArguments
 from adjoint.pytree import container_of, tree_flatten
@@ -123,7 +123,7 @@ class Passage:
 
     def __init__(self, hooks: BackwardHooks) -> None:
         self.hooks = hooks
-        self.started = sequence.next
+        self.started = next_sequence_number()
         self.gate: Gate | None = None
         self.tensors: list[Tensor] = []  # of the caller, which forward gets stand-ins for
         self.stand_ins: list[Tensor] = []

@@ -260,7 +260,7 @@ class State:
             unexpected_keys.append(extra)
         if strict:
             for key in state_dict:
-                if key.startswith(prefix) and key != extra:
+                if _begins(key, prefix) and key != extra:
                     first, dot, _ = key[len(prefix) :].partition(".")
                     if first not in (self._modules if dot else own):
                         unexpected_keys.append(key)
@@ -306,6 +306,16 @@ def _functions(table: HookTable) -> list[Any]:
     return list(table.values())
 
 
+def _begins(key: Any, prefix: str) -> bool:
+    """Whether a key of a state dict is within a module."""
+    if not isinstance(key, str):
+        raise TypeError(
+            f"load_state_dict: the keys of a state dict must be names, but {key!r} is a "
+            f"{type(key).__name__}"
+        )
+    return key.startswith(prefix)
+
+
 class _Loading:
     """One load_state_dict: what is loaded, and what was wrong with it."""
 
@@ -319,9 +329,22 @@ class _Loading:
         self.keys = _IncompatibleKeys([], [])
         self.problems: list[str] = []
 
+    def about(self, path: str) -> dict[str, Any]:
+        """What the state dict says of the module at a path: the version of its layout."""
+        if self.metadata is None:
+            return {}
+        whole = isinstance(self.metadata, Mapping)
+        said = self.metadata.get(path, {}) if whole else self.metadata
+        if not isinstance(said, Mapping):
+            raise TypeError(
+                "load_state_dict: _metadata of the state dict must be a dict of dicts, one a "
+                f"module; for '{path}' it has a {type(said).__name__}"
+            )
+        return dict(said)
+
     def load(self, module: Any, state_dict: Any, prefix: str) -> None:
         """Load a module and those within it, each from the part that is its own."""
-        local = {} if self.metadata is None else dict(self.metadata.get(prefix[:-1], {}))
+        local = self.about(prefix[:-1])
         if self.assign:
             local["assign_to_params_buffers"] = True
         module._load_from_state_dict(
@@ -336,7 +359,7 @@ class _Loading:
         for name, child in module._modules.items():
             if child is not None:
                 inner = f"{prefix}{name}."
-                part = {key: value for key, value in state_dict.items() if key.startswith(inner)}
+                part = {key: value for key, value in state_dict.items() if _begins(key, inner)}
                 self.load(child, part, inner)
         for hook in _functions(module._load_state_dict_post_hooks):
             if hook(module, self.keys) is not None:

@@ -185,7 +185,7 @@ class Op(Described):
         """What to keep when the inputs of the mask need gradients."""
         found = self.plans.get(mask)
         if found is None:
-            found = self.plans[mask] = self.planned(mask)
+            found = self.plans.setdefault(mask, self.planned(mask))
         return found
 
     def planned(self, mask: int) -> Plan:

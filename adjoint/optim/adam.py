@@ -14,10 +14,10 @@ from adjoint.optim.optimizer import (
 from adjoint.tensors.tensor import Tensor
 
 
-def mixed(mean: Any, value: Any, keep: Any) -> Any:
-    """A running mean that keeps so much of what it was."""
+def mixed(mean: Any, value: Any, keep: Any, rest: Any) -> Any:
+    """A running mean that keeps so much of what it was; the rest is new."""
     mean *= keep
-    mean += value * (1 - keep)
+    mean += value * rest
     return mean
 
 
@@ -93,7 +93,9 @@ class Adam(_Moments):
         return {
             **self.decay(group, lr),
             "beta1": beta1,
+            "rest1": 1 - beta1,
             "beta2": beta2,
+            "rest2": 1 - beta2,
             "step_size": lr / (1 - beta1**step),
             "correction": (1 - beta2**step) ** 0.5,
             "eps": group["eps"],
@@ -110,7 +112,9 @@ class Adam(_Moments):
         shrink: Any,
         weight_decay: Any,
         beta1: Any,
+        rest1: Any,
         beta2: Any,
+        rest2: Any,
         step_size: Any,
         correction: Any,
         eps: float,
@@ -118,8 +122,8 @@ class Adam(_Moments):
     ) -> Any:
         """A step along the mean gradient, over the root of the mean square."""
         param, grad = decayed(param, grad, shrink, weight_decay)
-        mean = state["exp_avg"] = mixed(state["exp_avg"], grad, beta1)
-        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], grad * grad, beta2)
+        mean = state["exp_avg"] = mixed(state["exp_avg"], grad, beta1, rest1)
+        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], grad * grad, beta2, rest2)
         if amsgrad:
             square = state["max_exp_avg_sq"] = xp.maximum(state["max_exp_avg_sq"], square)
         param -= mean / (xp.sqrt(square) / correction + eps) * step_size
@@ -233,7 +237,9 @@ class NAdam(_Moments):
         return {
             **self.decay(group, lr),
             "beta1": beta1,
+            "rest1": 1 - beta1,
             "beta2": beta2,
+            "rest2": 1 - beta2,
             "grad_size": lr * (1.0 - mu) / (1.0 - product),
             "mean_size": lr * mu_next / (1.0 - product * mu_next),
             "correction": 1 - beta2**step,
@@ -250,7 +256,9 @@ class NAdam(_Moments):
         shrink: Any,
         weight_decay: Any,
         beta1: Any,
+        rest1: Any,
         beta2: Any,
+        rest2: Any,
         grad_size: Any,
         mean_size: Any,
         correction: Any,
@@ -258,8 +266,8 @@ class NAdam(_Moments):
     ) -> Any:
         """A step along the gradient and the mean that it leads to."""
         param, grad = decayed(param, grad, shrink, weight_decay)
-        mean = state["exp_avg"] = mixed(state["exp_avg"], grad, beta1)
-        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], grad * grad, beta2)
+        mean = state["exp_avg"] = mixed(state["exp_avg"], grad, beta1, rest1)
+        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], grad * grad, beta2, rest2)
         param -= (grad * grad_size + mean * mean_size) / (xp.sqrt(square / correction) + eps)
         return param
 
@@ -313,7 +321,9 @@ class RAdam(_Moments):
         return {
             **self.decay(group, lr),
             "beta1": beta1,
+            "rest1": 1 - beta1,
             "beta2": beta2,
+            "rest2": 1 - beta2,
             "step_size": lr / (1 - beta1**step),
             "reliable": reliable,
             "scale": scale,
@@ -330,7 +340,9 @@ class RAdam(_Moments):
         shrink: Any,
         weight_decay: Any,
         beta1: Any,
+        rest1: Any,
         beta2: Any,
+        rest2: Any,
         step_size: Any,
         reliable: Any,
         scale: Any,
@@ -338,8 +350,8 @@ class RAdam(_Moments):
     ) -> Any:
         """A step along the mean gradient, scaled once the mean square is reliable."""
         param, grad = decayed(param, grad, shrink, weight_decay)
-        mean = state["exp_avg"] = mixed(state["exp_avg"], grad, beta1)
-        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], grad * grad, beta2)
+        mean = state["exp_avg"] = mixed(state["exp_avg"], grad, beta1, rest1)
+        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], grad * grad, beta2, rest2)
         param -= mean * step_size * choose(xp, reliable, scale / (xp.sqrt(square) + eps), 1.0)
         return param
 
@@ -384,6 +396,7 @@ class Adamax(ElementwiseOptimizer):
         return {
             "weight_decay": group["weight_decay"],
             "beta1": beta1,
+            "rest1": 1 - beta1,
             "beta2": beta2,
             "step_size": self.value(group, group["lr"]) / (1 - beta1**step),
             "eps": group["eps"],
@@ -398,13 +411,14 @@ class Adamax(ElementwiseOptimizer):
         *,
         weight_decay: float,
         beta1: float,
+        rest1: float,
         beta2: float,
         step_size: Any,
         eps: float,
     ) -> Any:
         """A step along the mean gradient, over the greatest one in memory."""
         param, grad = decayed(param, grad, None, weight_decay)
-        mean = state["exp_avg"] = mixed(state["exp_avg"], grad, beta1)
+        mean = state["exp_avg"] = mixed(state["exp_avg"], grad, beta1, rest1)
         peak = state["exp_inf"] = xp.maximum(state["exp_inf"] * beta2, xp.abs(grad) + eps)
         param -= mean / peak * step_size
         return param

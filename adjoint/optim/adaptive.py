@@ -5,6 +5,7 @@ from typing import Any
 from adjoint.optim.adam import decayed, mixed
 from adjoint.optim.elementwise import ElementwiseOptimizer, State
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
+from adjoint.optim.writes import Writes
 from adjoint.tensors.tensor import Tensor
 
 
@@ -45,9 +46,11 @@ class Adagrad(ElementwiseOptimizer):
         }
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
+        writes = Writes(self._spare)
         for group in self.param_groups:
             for param in group["params"]:
-                self._prepared(param, group)
+                self._prepared(param, group, writes)
+        writes.run()
 
     def arrays(self, group: Group) -> State:
         return {"sum": self.defaults["initial_accumulator_value"]}
@@ -121,6 +124,7 @@ class Adadelta(ElementwiseOptimizer):
             "weight_decay": group["weight_decay"],
             "lr": self.value(group, group["lr"]),
             "rho": group["rho"],
+            "rest": 1 - group["rho"],
             "eps": group["eps"],
         }
 
@@ -134,14 +138,15 @@ class Adadelta(ElementwiseOptimizer):
         weight_decay: float,
         lr: Any,
         rho: float,
+        rest: float,
         eps: float,
     ) -> Any:
         """A step in units of the steps before."""
         param, grad = decayed(param, grad, None, weight_decay)
-        square = state["square_avg"] = mixed(state["square_avg"], grad * grad, rho)
+        square = state["square_avg"] = mixed(state["square_avg"], grad * grad, rho, rest)
         steps = state["acc_delta"]
         delta = xp.sqrt(steps + eps) / xp.sqrt(square + eps) * grad
-        state["acc_delta"] = mixed(steps, delta * delta, rho)
+        state["acc_delta"] = mixed(steps, delta * delta, rho, rest)
         param -= delta * lr
         return param
 
@@ -194,6 +199,7 @@ class RMSprop(ElementwiseOptimizer):
             "weight_decay": group["weight_decay"],
             "lr": self.value(group, group["lr"]),
             "alpha": group["alpha"],
+            "rest": 1 - group["alpha"],
             "momentum": group["momentum"],
             "centered": group["centered"],
             "eps": group["eps"],
@@ -209,15 +215,16 @@ class RMSprop(ElementwiseOptimizer):
         weight_decay: float,
         lr: Any,
         alpha: float,
+        rest: float,
         momentum: float,
         centered: bool,
         eps: float,
     ) -> Any:
         """A step along the gradient, or its momentum, over the root of the mean square."""
         param, grad = decayed(param, grad, None, weight_decay)
-        square = state["square_avg"] = mixed(state["square_avg"], grad * grad, alpha)
+        square = state["square_avg"] = mixed(state["square_avg"], grad * grad, alpha, rest)
         if centered:
-            mean = state["grad_avg"] = mixed(state["grad_avg"], grad, alpha)
+            mean = state["grad_avg"] = mixed(state["grad_avg"], grad, alpha, rest)
             square = square - mean * mean
         direction = grad / (xp.sqrt(square) + eps)
         if momentum > 0:

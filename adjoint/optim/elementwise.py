@@ -8,13 +8,13 @@ parameters.
 """
 
 from collections.abc import Callable
-from operator import is_
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from adjoint.autograd.grad_mode import enable_grad, no_grad
+from adjoint.autograd.grad_mode import enable_grad
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
-from adjoint.dtypes import COMPLEX, category_of, float32
+from adjoint.dtypes import COMPLEX, category_of, complex128, float32
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.elementwise.arithmetic import abs, sign
@@ -22,12 +22,15 @@ from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_rea
 from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp, maximum, where
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
-from adjoint.tensors.core import F32, F64, backend_of, count_changes
+from adjoint.optim.programs import Program, Spare, Tape, likeness, named
+from adjoint.optim.writes import Writes
+from adjoint.tensors.core import F32, F64, NDARRAY, backend_of, same, show
 from adjoint.tensors.tensor import Tensor
 
 State = dict[str, Any]
 
-BLOCK = 65536  # elements of a piece: few enough for the cache, many enough for a call
+is_writable = attrgetter("flags.writeable")
+
 SMALL = 8192  # up to here a parameter is worth a copy that saves calls
 
 
@@ -52,42 +55,51 @@ def choose(xp: Any, condition: Any, chosen: Any, other: Any) -> Any:
 class Counters:
     """Numbers that go along with parameters, such as how many steps they have made.
 
-    They are read as one number and written to all parameters that share a step.
+    They are read as one number, and written, when the step is, to all parameters that share it.
     """
 
     def __init__(self, arrays: State) -> None:
         self.arrays = arrays
+        self.new: State = {}
 
     def __getitem__(self, name: str) -> Any:
-        return self.arrays[name].item(0)
+        new = self.new.get(name)
+        return self.arrays[name].item(0) if new is None else new.item()
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self.arrays[name][...] = value
+        self.new[name] = self.arrays[name].dtype.type(value)
 
-    def scale(self, name: str, factor: float) -> None:
+    def scale(self, name: str, factor: Any) -> None:
         """Multiply in the counters' own precision."""
-        self.arrays[name] *= factor
+        self[name] = self.arrays[name].dtype.type(self[name]) * factor
 
-    def agree(self) -> bool:
-        """Whether all parameters have the same numbers."""
-        return all(bool((array == array[0]).all()) for array in self.arrays.values())
+    def commit(self, writes: Writes) -> None:
+        """Have the new numbers written."""
+        for name, value in self.new.items():
+            writes.put(self.arrays[name], ..., value)
 
 
 class DeviceCounters(Counters):
     """Counters that stay arrays on the device: a step never waits for their values."""
 
     def __init__(self, state: dict[str, Tensor]) -> None:
+        super().__init__({})
         self.state = state
 
     def __getitem__(self, name: str) -> Any:
-        return self.state[name].array
+        new = self.new.get(name)
+        return self.state[name].array if new is None else new
 
     def __setitem__(self, name: str, value: Any) -> None:
-        tensor = self.state[name]
-        tensor.array = backend_of(tensor.array).asarray(value, tensor.array.dtype)
+        array = self.state[name].array
+        self.new[name] = backend_of(array).asarray(value, array.dtype)
 
     def scale(self, name: str, factor: Any) -> None:
         self[name] = self[name] * factor
+
+    def commit(self, writes: Writes) -> None:
+        for name, array in self.new.items():
+            writes.set(self.state[name], "array", array)
 
 
 class RecordedCounters(Counters):
@@ -96,84 +108,94 @@ class RecordedCounters(Counters):
     def __init__(self, state: dict[str, Tensor], names: Any) -> None:
         super().__init__({name: state[name].array for name in names})
         self.state = state
+        self.recorded: dict[str, Tensor] = {}
 
     def __getitem__(self, name: str) -> Any:
-        tensor = self.state[name]
+        tensor = self.recorded.get(name, self.state[name])
         return reshape(tensor, ()) if tensor.requires_grad else super().__getitem__(name)
 
     def scale(self, name: str, factor: Any) -> None:
         if self.state[name].requires_grad:
-            self.state[name] = self.state[name] * factor
+            self.recorded[name] = self.state[name] * factor
         else:
             super().scale(name, factor)
+
+
+class Prepared(NamedTuple):
+    """The state of a parameter for a step: what it has, what is missing, and where it belongs."""
+
+    values: State
+    home: State | None  # None: the optimizer has no state
+    fresh: bool  # whether any of the arrays is new
 
 
 class Batch:
     """Small parameters of one kind at one step, whose state lies in one array for each name."""
 
     def __init__(
-        self, params: list[Any], states: list[Any], names: list[str], counters: list[str]
+        self, params: list[Any], states: list[Prepared], names: list[str], counters: list[str]
     ) -> None:
         self.params = params
-        self.states = states
+        self.arrays = [param.array for param in params]  # a plan is made anew if one is replaced
+        self.homes = [state.home for state in states]
+        self.fresh = states[0].fresh  # the same for all of a batch
         self.names = names
         self.backend = backend_of(params[0].array)
         xp = self.backend.xp
-        self.grad = xp.concatenate([param.array for param in params], axis=None)
+        self.grad = xp.concatenate(self.arrays, axis=None)
         self.param = xp.empty_like(self.grad)
         self.parts = self._views(self.param)
         self.joined: list[Any] = []
-        self.state_parts: dict[str, list[Any]] = {}
+        self.counts: State = {}
+        self.tensors: dict[str, list[Tensor]] = {}  # each a part of a joined array
         for name in names:
-            flat = xp.concatenate([state[name].array for state in states], axis=None)
+            flat = xp.concatenate([state.values[name].array for state in states], axis=None)
             self.joined.append(flat)
-            self._adopt(name, self._views(flat))
-        counts: State = {}
+            self.tensors[name] = [Tensor(part) for part in self._views(flat)]
         for name in counters:
-            counts[name] = numpy_backend.xp.stack([state[name].array for state in states])
-            self._adopt(name, [counts[name][place, ...] for place in range(len(states))])
-        self.counters = Counters(counts)
+            counts = numpy_backend.xp.stack([state.values[name].array for state in states])
+            self.counts[name] = counts
+            self.tensors[name] = [Tensor(counts[place, ...]) for place in range(len(states))]
+        self.state_parts = {name: [t.array for t in own] for name, own in self.tensors.items()}
 
     def _views(self, flat: Any) -> list[Any]:
         """The part of each parameter in a long array, in its shape."""
         views, start = [], 0
-        for param in self.params:
-            array = param.array
+        for array in self.arrays:
             views.append(flat[start : start + array.size].reshape(array.shape))
             start += array.size
         return views
 
-    def _adopt(self, name: str, parts: list[Any]) -> None:
-        """Let the state of each parameter be its part of the long array."""
-        self.state_parts[name] = parts
-        for state, part in zip(self.states, parts):
-            state[name] = Tensor(part)
+    def adopt(self, writes: Writes) -> None:
+        """Let the state of each parameter be its part of the long arrays."""
+        for name, tensors in self.tensors.items():
+            for home, tensor in zip(self.homes, tensors):
+                writes.put(home, name, tensor)
 
     def intact(self, states: list[Any]) -> bool:
         """Whether nobody has replaced a state since the last step, or set a counter apart."""
-        if not all(map(is_, states, self.states)):
+        if not same(states, self.homes):
             return False
-        for name, parts in self.state_parts.items():
-            tensors = [state.get(name) for state in states]
-            if not all(map(is_, [getattr(tensor, "array", None) for tensor in tensors], parts)):
+        for name, tensors in self.tensors.items():
+            if not same([state.get(name) for state in states], tensors):
                 return False
-        return self.counters.agree()
+            if not show(tensors, self.state_parts[name]):
+                return False
+        return all(bool((array == array[0]).all()) for array in self.counts.values())
 
     def gather(self) -> list[Any]:
         """The joined parameters, gradients and states; the first two as they are now."""
         join = self.backend.xp.concatenate
-        join([param.array for param in self.params], axis=None, out=self.param)
+        join(self.arrays, axis=None, out=self.param)
         join([param.gradient.array for param in self.params], axis=None, out=self.grad)
         return [self.param, self.grad, *self.joined]
 
-    def spread(self, results: list[Any]) -> None:
-        """Give each parameter its part of the results."""
-        for flat, result in zip([self.param, *self.joined], results):
-            if result is not flat:
-                flat[...] = result
-        for param, part in zip(self.params, self.parts):
-            param.array[...] = part
-        count_changes(self.params)
+    def spread(self, writes: Writes) -> None:
+        """Have each parameter get its part of the result."""
+        check_writable(self.arrays)
+        writes.targets += self.arrays
+        writes.sources += self.parts
+        writes.changed += self.params
 
 
 class Plan:
@@ -183,18 +205,15 @@ class Plan:
         self.params = params
         self.names = names
         self.arrays = [param.array for param in params]
+        self.repeated = len(set(map(id, params))) != len(params)
         self.batches: list[Batch] = []
         self.singles: list[Any] = []
 
     def fits(self, params: list[Any], names: list[str], state: Any) -> bool:
         """Whether these are the parameters and states it was made for, in the same memory."""
-        if names != self.names or len(params) != len(self.params):
+        if names != self.names or not same(params, self.params) or not show(params, self.arrays):
             return False
-        if not all(map(is_, params, self.params)):
-            return False
-        if not all(map(is_, [param.array for param in params], self.arrays)):
-            return False
-        return all(batch.intact([state.get(p) for p in batch.params]) for batch in self.batches)
+        return all(batch.intact(list(map(state.get, batch.params))) for batch in self.batches)
 
 
 def penalty(param: Any, weight_decay: Any) -> Any:
@@ -215,11 +234,15 @@ class ElementwiseOptimizer(Optimizer):
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self._plans: dict[int, Plan] = {}
+        self._programs: dict[Any, Program] = {}
+        self._spare = Spare()
         super().__init__(params, defaults)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._plans = {}
+        self._programs = {}
+        self._spare = Spare()
         for group in self.param_groups:
             counts = self.counts(group)
             for param in group["params"]:
@@ -227,6 +250,18 @@ class ElementwiseOptimizer(Optimizer):
                 for name in counts.keys() & own.keys():
                     if not _counts_here(own[name], group):
                         own[name] = _counter(param, group, own[name])
+
+    def check_state(self) -> None:
+        """See Optimizer."""
+        for group in self.param_groups:
+            arrays, counts = self.arrays(group), self.counts(group)
+            for param in group["params"]:
+                own = self.state.get(param, {})
+                for name in arrays.keys() & own.keys():
+                    if own[name] is not None or counts:  # None: not needed so far, as in SGD
+                        _check_shape(name, own[name], param.shape)
+                for name in counts.keys() & own.keys():
+                    _check_shape(name, own[name], ())
 
     # ---- what an optimizer states ----
 
@@ -242,27 +277,31 @@ class ElementwiseOptimizer(Optimizer):
         """Advance the counters, and answer the keyword arguments of `update` for this step."""
         raise NotImplementedError
 
-    def shortcut(self, params: list[Any], group: Group) -> list[Any]:
-        """Step those parameters for which there is a quicker way; the others are returned."""
+    def shortcut(self, params: list[Any], group: Group, writes: Writes) -> list[Any]:
+        """Prepare the step of parameters with a quicker way; the others are returned."""
         return params
 
     # ---- the step ----
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Change the parameters once; closure, if given, computes the loss and its gradients."""
+        """Change the parameters once; closure, if given, computes the loss and its gradients.
+
+        It changes all of them and their state, or, if it fails or is interrupted, none.
+        """
         loss = evaluated(closure)
+        writes = Writes(self._spare)
         for number, group in enumerate(self.param_groups):
             params = [param for param in group["params"] if param.gradient is not None]
             if group["differentiable"]:
                 for param in params:
-                    self._record(param, group)
+                    self._record(param, group, writes)
                 continue
-            params = self.shortcut(params, group)
+            params = self.shortcut(params, group, writes)
             if len(params) > 1 and group["foreach"] is not False and not group.get("capturable"):
-                self._step_together(number, params, group)
+                self._step_together(number, params, group, writes)
                 continue
-            for param in params:
-                self._step_alone(param, group)
+            self._step_each(params, group, writes)
+        writes.run()
         return loss
 
     def value(self, group: Group, setting: Any) -> Any:
@@ -275,24 +314,33 @@ class ElementwiseOptimizer(Optimizer):
             return setting.array.reshape(())
         return setting.numpy_array().reshape(-1)[0]  # in the precision it was given in
 
-    def _prepared(self, param: Any, group: Group) -> tuple[State, bool]:
-        """The state of a parameter, with what it lacks; and whether any of it is new."""
-        if not self.counts(group) and not self.arrays(group):
-            return {}, False
-        state = self.state[param]
-        fresh = False
-        for name, first in self.counts(group).items():
-            if name not in state:
-                state[name] = _counter(param, group, first)
-        for name, first in self.arrays(group).items():
-            if state.get(name) is None:
-                state[name] = _filled(param, first)
-                fresh = True
-        return state, fresh
+    def _prepared(self, param: Any, group: Group, writes: Writes) -> Prepared:
+        """The state of a parameter, with what it lacks; that is kept when the step succeeds."""
+        counts, arrays = self.counts(group), self.arrays(group)
+        if not counts and not arrays:
+            return Prepared({}, None, False)
+        home = self.state.get(param)
+        values = {} if home is None else home
+        new: State = {}
+        for name, first in counts.items():
+            if name not in values:
+                new[name] = _counter(param, group, first)
+        lacking = len(new)
+        for name, first in arrays.items():
+            if values.get(name) is None:
+                new[name] = _filled(param, first)
+        if home is None:
+            home = {}
+            # From a dict: Tensors are then not asked for their hashes, which is Python's work.
+            writes.calls.append((self.state.update, {param: home}))
+        if new:
+            values = {**values, **new}
+            writes.calls.append((home.update, new))
+        return Prepared(values, home, len(new) > lacking)
 
-    def _record(self, param: Any, group: Group) -> None:
+    def _record(self, param: Any, group: Group, writes: Writes) -> None:
         """A step that is part of the graph: the rule runs on copies, which autograd follows."""
-        state, fresh = self._prepared(param, group)
+        state, home, fresh = self._prepared(param, group, writes)
         counters = RecordedCounters(state, self.counts(group))
         names = list(self.arrays(group))
         paired = category_of(param.array.dtype) == COMPLEX
@@ -304,61 +352,80 @@ class ElementwiseOptimizer(Optimizer):
             results = _applied(self.update, TensorFunctions, work, names, numbers, maximize)
             if paired:
                 results = [view_as_complex(each) for each in results]
-            param.copy_(results[0])
-            state.update(zip(names, results[1:]))
+        counters.commit(writes)
+        writes.late.append((param, results[0], True))
+        for name, value in (*counters.recorded.items(), *zip(names, results[1:])):
+            writes.put(home, name, value)
 
-    def _step_alone(self, param: Any, group: Group) -> None:
+    def _step_each(self, params: list[Any], group: Group, writes: Writes) -> None:
+        """The steps of parameters one by one; what is listed twice makes two, each for itself."""
+        if len(set(map(id, params))) == len(params):
+            for param in params:
+                self._step_alone(param, group, writes)
+            return
+        for param in params:
+            own = Writes(self._spare)
+            self._step_alone(param, group, own)
+            own.run()
+
+    def _step_alone(self, param: Any, group: Group, writes: Writes) -> None:
         """The step of one parameter, whatever its array is."""
-        state, fresh = self._prepared(param, group)
+        state, _, fresh = self._prepared(param, group, writes)
         array = param.current_array()
         backend = backend_of(array)
-        xp = backend.xp
         names = list(self.arrays(group))
         arrays = [array, param.gradient.array, *(state[name].array for name in names)]
+        check_shapes(arrays, names)
         if group.get("capturable"):
-            numbers = self.numbers(xp, group, DeviceCounters(state), fresh)
+            counters: Counters = DeviceCounters(state)
+            numbers = self.numbers(backend.xp, group, counters, fresh)
         else:
             counters = Counters({name: state[name].array for name in self.counts(group)})
-            numbers = _floats(self.numbers(xp, group, counters, fresh))
-        work = [_widened(xp, each) for each in arrays]
-        results = self._run(backend, work, names, numbers, group["maximize"])
-        for name, before, result in zip(names, arrays[2:], results[1:]):
-            if result is before:
-                continue
-            if backend.mutable:
-                before[...] = _narrowed(result, before)
-            else:
-                state[name].array = _narrowed(result, before)
-        if results[0] is array and backend.mutable and not (param.special or param.inference):
-            count_changes([param])
+            numbers = _floats(self.numbers(backend.xp, group, counters, fresh))
+        counters.commit(writes)
+        maximize = group["maximize"]
+        if backend.mutable and not (param.special or param.inference):
+            check_writable([array, *arrays[2:]])
+            program = self._program(backend, arrays, names, numbers, maximize)
+            writes.apply(program, arrays, numbers)
+            writes.changed.append(param)
             return
-        with no_grad():
-            param.copy_(Tensor(_narrowed(results[0], array)))
+        work = [_widened(backend.xp, each) for each in arrays]
+        with quiet():
+            results = _applied(self.update, backend.xp, work, names, numbers, maximize)
+        for name, before, result in zip(names, arrays[2:], results[1:]):
+            new = _narrowed(result, before)
+            if backend.mutable:
+                writes.put(before, ..., new)
+            else:
+                writes.set(state[name], "array", new)
+        writes.late.append((param, Tensor(_narrowed(results[0], array)), False))
 
-    def _step_together(self, number: int, params: list[Any], group: Group) -> None:
+    def _step_together(self, number: int, params: list[Any], group: Group, writes: Writes) -> None:
         """The step of several parameters: small ones of a kind at once, the others singly."""
         plan = self._plans.get(number)
         names = list(self.arrays(group))
-        fresh: list[Batch] = []
-        if plan is None or not plan.fits(params, names, self.state):
-            plan = self._plans[number] = Plan(params, names)
-            fresh = self._fill(plan, group)
+        new = plan is None or not plan.fits(params, names, self.state)
+        if plan is None or new:
+            plan = Plan(params, names)
+            self._fill(plan, group, writes)
+            writes.put(self._plans, number, plan)
         for batch in plan.batches:
-            numbers = self.numbers(batch.backend.xp, group, batch.counters, batch in fresh)
+            backend, counters = batch.backend, Counters(batch.counts)
+            numbers = _floats(self.numbers(backend.xp, group, counters, new and batch.fresh))
+            counters.commit(writes)
             arrays = batch.gather()
-            batch.spread(
-                self._run(batch.backend, arrays, batch.names, _floats(numbers), group["maximize"])
-            )
-        for param in plan.singles:
-            self._step_alone(param, group)
+            program = self._program(backend, arrays, names, numbers, group["maximize"])
+            writes.apply(program, arrays, numbers)
+            batch.spread(writes)
+        self._step_each(plan.singles, group, writes)
 
-    def _fill(self, plan: Plan, group: Group) -> list[Batch]:
-        """Sort a plan's parameters into batches; those whose state is new are returned."""
+    def _fill(self, plan: Plan, group: Group, writes: Writes) -> None:
+        """Sort a plan's parameters into batches."""
         names, counts = plan.names, self.counts(group)
         kinds: dict[Any, list[Any]] = {}
-        distinct = len({id(param) for param in plan.params}) == len(plan.params)
         for param in plan.params:
-            if not distinct or not _joins(param):
+            if plan.repeated or not _joins(param):
                 plan.singles.append(param)
                 continue
             state = self.state.get(param, {})
@@ -366,35 +433,34 @@ class ElementwiseOptimizer(Optimizer):
             stands = tuple(float(state.get(name, first)) for name, first in counts.items())
             where = backend_of(param.array).device(param.array)
             kinds.setdefault((param.array.dtype, str(where), known, stands), []).append(param)
-        fresh = []
-        for (_, _, known, _), members in kinds.items():
+        for members in kinds.values():
             if len(members) == 1:
                 plan.singles += members
                 continue
-            for param in members:
-                self._prepared(param, group)
-            states = [self.state.get(param) for param in members]
+            states = [self._prepared(param, group, writes) for param in members]
+            for param, own in zip(members, states):
+                check_shapes([param.array, *(own.values[name].array for name in names)], names)
             plan.batches.append(Batch(members, states, names, list(counts)))
-            if not known:
-                fresh.append(plan.batches[-1])
-        return fresh
+            plan.batches[-1].adopt(writes)
 
-    def _run(
+    def _program(
         self, backend: Any, arrays: list[Any], names: list[str], numbers: Any, maximize: bool
-    ) -> list[Any]:
-        """The rule on a parameter, its gradient and state; on large arrays piece by piece."""
-        xp = backend.xp
-        with quiet():
-            if arrays[0].size <= BLOCK or not backend.mutable or not all(map(_dense, arrays)):
-                return _applied(self.update, xp, arrays, names, numbers, maximize)
-            flat = [array.reshape(-1) for array in arrays]
-            for start in range(0, flat[0].size, BLOCK):
-                pieces = [array[start : start + BLOCK] for array in flat]
-                results = _applied(self.update, xp, pieces, names, numbers, maximize)
-                for piece, result in zip([pieces[0], *pieces[2:]], results):
-                    if result is not piece:
-                        piece[...] = result
-        return [arrays[0], *arrays[2:]]
+    ) -> Program:
+        """The rule for this step as a list of calls; the one of another step that is alike."""
+        kinds = [_kind(array.dtype) for array in arrays]
+        alike = likeness(numbers)
+        key = (backend.name, maximize, *[kind.char for kind in kinds], alike)
+        program = None if alike is None else self._programs.get(key)
+        if program is None:
+            tape = Tape(backend.xp, kinds)
+            known = {name: named(name, value) for name, value in numbers.items()}
+            results = _applied(self.update, tape, tape.operands(), names, known, maximize)
+            for place, result in zip((0, *range(2, len(arrays))), results):
+                tape.keep(place, result)
+            program = tape.finished()
+            if alike is not None:
+                self._programs[key] = program
+        return program
 
 
 def _applied(
@@ -412,9 +478,26 @@ def _applied(
     return [param, *(state[name] for name in names)]
 
 
-def _dense(array: Any) -> bool:
-    contiguous: bool = array.flags.c_contiguous
-    return contiguous
+def _kind(dtype: Any) -> Any:
+    """The data type in which a rule treats an array of this one."""
+    return F64 if dtype == F64 or dtype == complex128.numpy_dtype else F32
+
+
+def check_shapes(arrays: list[Any], names: list[str]) -> None:
+    """Refuse a gradient or a state in another shape than its parameter's."""
+    shape = arrays[0].shape
+    for array, name in zip(arrays[::-1], [*names[::-1], ".grad"]):
+        if array.shape != shape:
+            raise RuntimeError(
+                f"a parameter of shape {tuple(shape)} has a {name} of shape {tuple(array.shape)}: "
+                "was its data replaced, or the state of another loaded?"
+            )
+
+
+def check_writable(arrays: list[Any]) -> None:
+    """Refuse memory that is read-only, before anything is written."""
+    if type(arrays[0]) is NDARRAY and not all(map(is_writable, arrays)):
+        raise RuntimeError("a parameter or its state lies in memory that is read-only; clone() it")
 
 
 def _joins(param: Any) -> bool:
@@ -466,8 +549,25 @@ def _counts_here(counter: Any, group: Group) -> bool:
     return bool(group.get("capturable")) or backend_of(counter.array) is numpy_backend
 
 
+def _check_shape(name: str, value: Any, shape: Any) -> None:
+    """Refuse a part of a loaded state that does not fit its parameter."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"load_state_dict: '{name}' must be a Tensor, got {type(value).__name__}")
+    if value.shape != shape and not (shape == () and value.array.size == 1):
+        raise ValueError(
+            f"load_state_dict: '{name}' of a parameter's state has shape {list(value.shape)}, "
+            f"expected {list(shape)}"
+        )
+
+
 def _counter(param: Any, group: Group, value: Any) -> Tensor:
     """A new counter, in main memory unless its value may not be looked at."""
+    if isinstance(value, Tensor) and value.array.size == 1:
+        value = value.item()
+    if not isinstance(value, int | float):
+        raise TypeError(
+            f"load_state_dict: a count of steps must be a number, got a {type(value).__name__}"
+        )
     backend = backend_of(param.array) if group.get("capturable") else numpy_backend
     kind = float32 if group.get("fused") else scalar_dtype()
     return Tensor(backend.asarray(float(value), kind.numpy_dtype))

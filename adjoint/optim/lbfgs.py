@@ -9,6 +9,7 @@ from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import cat, reshape
 from adjoint.ops.elementwise.complex_numbers import view_as_real
 from adjoint.optim.optimizer import Closure, Optimizer, Params, check_non_negative
+from adjoint.optim.writes import Undo
 from adjoint.tensors.tensor import Tensor
 
 Evaluate = Callable[[Any], "Point"]
@@ -87,14 +88,32 @@ class LBFGS(Optimizer):
 
     @no_grad()
     def step(self, closure: Closure) -> Any:  # type: ignore[override]  # it needs one
-        """Iterate until nothing is left to gain, or max_iter or max_eval is reached."""
-        group = self.param_groups[0]
-        search = group["line_search_fn"]
+        """Iterate until nothing is left to gain, or max_iter or max_eval is reached.
+
+        If it fails or is interrupted, parameters and state are as they were before.
+        """
+        search = self.param_groups[0]["line_search_fn"]
         if search not in (None, "strong_wolfe"):
             raise RuntimeError(
                 f"only 'strong_wolfe' is supported as line_search_fn, got {search!r}"
             )
-        evaluate = enable_grad()(closure)
+        undo = Undo()
+        for param in self._params:
+            undo.tensor(param)
+        undo.mapping(self.state)
+        for state in self.state.values():
+            undo.mapping(state)
+            for value in state.values():
+                if isinstance(value, list):
+                    undo.sequence(value)
+        try:
+            return self._iterate(enable_grad()(closure), search)
+        except BaseException:
+            undo.run()
+            raise
+
+    def _iterate(self, evaluate: Closure, search: str | None) -> Any:
+        group = self.param_groups[0]
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
@@ -152,11 +171,11 @@ class LBFGS(Optimizer):
         """Find the next direction, from what the last step has shown of the curvature."""
         if state["n_iter"] == 1:
             state.update(d=-grad, old_dirs=[], old_stps=[], ro=[], H_diag=1)
-            state["prev_flat_grad"] = grad.clone()
+            state["prev_flat_grad"] = grad
             return
         self._learn(state, grad)
         state["d"] = _newton(state, grad, self.param_groups[0]["history_size"])
-        state["prev_flat_grad"].copy_(grad)
+        state["prev_flat_grad"] = grad
 
     def _learn(self, state: dict[str, Any], grad: Any) -> None:
         """Keep the last step and the change of gradient it brought, if that is a curve."""

@@ -4,7 +4,7 @@ import copy
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import chain
 from typing import Any
 
@@ -278,10 +278,11 @@ class Optimizer:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that state_dict() returned, here or in PyTorch; tensors are copied."""
-        state_dict = state_dict.copy()
+        state_dict = _dict_of("state dict", state_dict).copy()
         for hook in list(self._load_state_dict_pre_hooks.values()):
             answer = hook(self, state_dict)
             state_dict = state_dict if answer is None else answer
+        _check_structure(state_dict)
         groups = [_own(group) for group in state_dict["param_groups"]]
         self._check_sizes(groups)
         own_params = chain(*(group["params"] for group in self.param_groups))
@@ -295,16 +296,31 @@ class Optimizer:
         for key, value in state_dict["state"].items():
             if key in places:
                 param, group = places[key]
-                state[param] = _loaded(value, param, group)
+                state[param] = _loaded(_dict_of(f"state of {key!r}", value), param, group)
             else:
                 state[key] = value
         for group, own in zip(groups, self.param_groups):
             group["params"] = own["params"]
             if "param_names" in own:
                 group.setdefault("param_names", own["param_names"])
-        self.__setstate__({"state": state, "param_groups": groups})
+        self._take_over({"state": state, "param_groups": groups})
         for hook in list(self._load_state_dict_post_hooks.values()):
             hook(self)
+
+    def _take_over(self, loaded: dict[str, Any]) -> None:
+        """Use a loaded state, unless there is something wrong with it."""
+        before = {"state": self.state, "param_groups": self.param_groups}
+        try:
+            self.__setstate__(loaded)
+            self.check_state()
+        except BaseException as error:
+            self.__dict__.update(before)
+            if not isinstance(error, KeyError):
+                raise
+            raise ValueError(f"load_state_dict: a param group has no setting {error}") from error
+
+    def check_state(self) -> None:
+        """Refuse a loaded state that no step could go on with; for subclasses to define."""
 
     def _check_sizes(self, groups: list[Group]) -> None:
         """Refuse groups that don't match the optimizer's."""
@@ -410,12 +426,46 @@ def _separated(params: Any) -> tuple[list[Any], list[str]]:
     return [entry[1] if isinstance(entry, tuple) else entry for entry in entries], names
 
 
+def _dict_of(what: str, value: Any) -> dict[Any, Any]:
+    """A part of a state dict that must be a dict."""
+    if not isinstance(value, dict):
+        raise TypeError(f"load_state_dict: the {what} must be a dict, got {type(value).__name__}")
+    return value
+
+
+def _check_structure(state_dict: Any) -> None:
+    """Refuse what is no state dict of an optimizer, before anything is changed."""
+    known = _dict_of("state dict", state_dict)
+    for key in ("state", "param_groups"):
+        if key not in known:
+            raise ValueError(f"load_state_dict: the state dict has no '{key}', only {list(known)}")
+    _dict_of("entry 'state'", known["state"])
+    if not isinstance(known["param_groups"], list | tuple):
+        kind = type(known["param_groups"]).__name__
+        raise TypeError(f"load_state_dict: the entry 'param_groups' must be a list, got {kind}")
+    for number, group in enumerate(known["param_groups"]):
+        params = _dict_of(f"param group {number}", group).get("params")
+        if not isinstance(params, list | tuple):
+            raise TypeError(
+                f"load_state_dict: 'params' of param group {number} must be a list of the numbers "
+                f"of its parameters, got {type(params).__name__}"
+            )
+        for param in params:
+            if not isinstance(param, Hashable):
+                raise TypeError(
+                    f"load_state_dict: 'params' of param group {number} holds {param!r}, which "
+                    "can't be the number of a parameter"
+                )
+
+
 def _own(value: Any) -> Any:
     """A deep copy in which other libraries' tensors have become ours."""
     if isinstance(value, dict):
         return {key: _own(item) for key, item in value.items()}
     if not isinstance(value, Tensor) and hasattr(value, "__dlpack__"):
         return clone(from_dlpack(value))
+    if isinstance(value, Tensor) and not value.is_leaf:
+        return clone(value.detach())  # how it was computed is no part of a state
     return copy.deepcopy(value)
 
 

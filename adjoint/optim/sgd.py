@@ -3,14 +3,22 @@
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
-from adjoint.optim.elementwise import ElementwiseOptimizer, State, penalty
+from adjoint.optim.elementwise import (
+    ElementwiseOptimizer,
+    State,
+    check_shapes,
+    check_writable,
+    penalty,
+)
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
-from adjoint.tensors.core import NDARRAY, count_changes
+from adjoint.optim.programs import BLOCK
+from adjoint.optim.writes import Writes
+from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import Tensor
 
 MANY = 16  # from here on a step over joined parameters is quicker
 
-_add_scaled = numpy_backend.xp.add_scaled
+_add, _multiply = numpy_backend.xp.add, numpy_backend.xp.multiply
 
 
 class SGD(ElementwiseOptimizer):
@@ -87,21 +95,23 @@ class SGD(ElementwiseOptimizer):
         param -= grad * lr
         return param
 
-    def shortcut(self, params: list[Any], group: Group) -> list[Any]:
+    def shortcut(self, params: list[Any], group: Group, writes: Writes) -> list[Any]:
         if group["momentum"] != 0 or group["weight_decay"] != 0 or len(params) > MANY:
             return params
         lr = group["lr"]
         factor = float(lr) if group["maximize"] else -float(lr)
         others = []
-        changed = []
         for param in params:
-            array = param.array
-            if type(array) is not NDARRAY or (param.special or param.inference):
+            array, grad = param.array, param.gradient.array
+            plain = type(array) is NDARRAY and array.size <= BLOCK and array.dtype is grad.dtype
+            if not plain or (param.special or param.inference):
                 others.append(param)
                 continue
-            _add_scaled(array, param.gradient.array, factor)
-            changed.append(param)
-        count_changes(changed)
+            if grad.shape != array.shape or not array.flags.writeable:
+                check_shapes([array, grad], [])
+                check_writable([array])
+            writes.calls.append((_add, array, _multiply(grad, factor), array))
+            writes.changed.append(param)
         return others
 
 
@@ -152,6 +162,7 @@ class ASGD(ElementwiseOptimizer):
         return {
             "eta": eta,
             "mu": mu,
+            "keep": 1 - mu,
             "decay": 1 - group["lambd"] * eta,
             "weight_decay": group["weight_decay"],
         }
@@ -165,6 +176,7 @@ class ASGD(ElementwiseOptimizer):
         *,
         eta: Any,
         mu: Any,
+        keep: Any,
         decay: Any,
         weight_decay: float,
     ) -> Any:
@@ -174,7 +186,7 @@ class ASGD(ElementwiseOptimizer):
         param *= decay
         param -= grad * eta
         mean = state["ax"]
-        mean *= 1 - mu
+        mean *= keep
         mean += param * mu
         state["ax"] = mean
         return param

@@ -4,11 +4,12 @@ Nodes, hooks and the engine work on `TensorCore`; `Tensor` itself, with its hund
 lies above them and is made through `upper.tensor`.
 """
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint import backends
-from adjoint._base import HookTable, WeakBase, mypyc_attr
-from adjoint.autograd.provenance import Source, locate, user_frame
+from adjoint._base import HookTable, WeakBase, advance, exchange, mypyc_attr
+from adjoint.autograd.provenance import INTERPRETED, Source, locate, user_frame
 from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import FLOAT, category_of, float32, float64
 
@@ -21,6 +22,7 @@ NDARRAY: Final[Any] = backends.NDARRAY
 F32: Final[Any] = float32.numpy_dtype
 F64: Final[Any] = float64.numpy_dtype
 NUMPY_BACKEND: Final[Any] = numpy_backend
+set_attribute: Final[Any] = object.__setattr__
 
 
 def backend_of(array: Any) -> Any:
@@ -61,8 +63,15 @@ class VersionCounter:
 
     def bump(self) -> None:
         """Count a change, and note the line of the user's program that made it."""
-        self.value += 1
+        self.count()
         self.note()
+
+    def count(self) -> None:
+        """Count a change; those of several threads are all counted."""
+        if INTERPRETED:
+            advance(self, "value")
+        else:
+            self.value += 1
 
     def note(self) -> None:
         """Note the line of the user's program that makes a change."""
@@ -148,18 +157,28 @@ class TensorCore(WeakBase):
     def rare(self) -> Extras:
         """The record of rare state, made if there is none."""
         if self.extras is None:
-            self.extras = Extras()
-        return self.extras
+            made = Extras()
+            if INTERPRETED:
+                exchange(self, "extras", None, made)
+            elif self.extras is None:  # still: memory for it may have let another thread run
+                self.extras = made
+        found = self.extras
+        assert found is not None
+        return found
 
     def counter(self) -> VersionCounter:
         """The version counter, made if there is none; a saved result learns of it."""
         extras = self.rare()
         if extras.counter is None:
             node = self.node
-            extras.counter = (
-                VersionCounter() if node is None else node.output_counter(self.output_number)
-            )
-        return extras.counter
+            made = VersionCounter() if node is None else node.output_counter(self.output_number)
+            if INTERPRETED:
+                exchange(extras, "counter", None, made)
+            elif extras.counter is None:
+                extras.counter = made
+        found = extras.counter
+        assert found is not None
+        return found
 
     def version(self) -> int:
         """How often the memory was changed in place."""
@@ -169,15 +188,47 @@ class TensorCore(WeakBase):
         return extras.counter.value
 
 
-def count_changes(tensors: list[Any]) -> None:
-    """Count a change of each tensor by one line of the user's program, which is looked for once."""
+def same(some: list[Any], others: list[Any]) -> bool:
+    """Whether two lists have the same objects."""
+    if len(some) != len(others):
+        return False
+    for one, other in zip(some, others):
+        if one is not other:
+            return False
+    return True
+
+
+def show(tensors: list[Any], arrays: list[Any]) -> bool:
+    """Whether these are the arrays of tensors."""
+    for each, array in zip(tensors, arrays):
+        tensor: TensorCore = each
+        if tensor.array is not array:
+            return False
+    return True
+
+
+def _count_up(counters: list[VersionCounter]) -> None:
+    for counter in counters:
+        counter.value += 1
+
+
+def counted(tensors: list[Any]) -> Any:
+    """What counts a change of each tensor when it is iterated over, and runs no bytecode then.
+
+    The line of the user's program that makes the changes is noted at once, and looked for once.
+    """
     frame = user_frame(2)
+    counters: list[VersionCounter] = []
     for tensor in tensors:
         counter: VersionCounter = tensor.counter()
-        counter.value += 1
         if frame is not None:
             counter.code = frame.f_code
             counter.instruction = frame.f_lasti
+        counters.append(counter)
+    if not INTERPRETED:
+        return map(_count_up, [counters])
+    values = [counter.value + 1 for counter in counters]
+    return map(set_attribute, counters, repeat("value"), values)
 
 
 def raw(grad: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.layers import newest
 from adjoint.dtypes import bool_, default_complex, get_default_dtype, int64
 from adjoint.tensors.tensor import Tensor
 
@@ -203,7 +204,8 @@ def _notes(self: Tensor) -> list[str]:
         notes.append(f"grad_fn=<{node.name()}>")
     elif self.requires_grad:
         notes.append("requires_grad=True")
-    return notes
+    layer = newest([self])
+    return notes if layer is None else [*notes, *layer.notes()]
 
 
 def tensor_text(self: Tensor) -> str:

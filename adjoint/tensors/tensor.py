@@ -5,9 +5,10 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from adjoint._base import HookTable, mypyc_attr
+from adjoint._base import HookTable, exchange, mypyc_attr
 from adjoint.autograd.hooks import ACCUMULATE, TENSOR, RemovableHandle, register
 from adjoint.autograd.node import Node, accumulator_of, expect_dtype, gradient_spec
+from adjoint.autograd.provenance import INTERPRETED
 from adjoint.backends import lookup
 from adjoint.call.context import is_inference_mode_enabled
 from adjoint.device import device
@@ -97,7 +98,7 @@ class Tensor(TensorCore):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients are computed for it."""
-        if self.layer is not None and not self.needs_grad:
+        if self.layer is not None and not self.needs_grad and not self.layer.level.fades:
             return any(tensor.requires_grad for tensor in self.layer.below())
         if self.needs_grad or self.extras is None or self.extras.base is None:
             return self.needs_grad
@@ -161,6 +162,11 @@ class Tensor(TensorCore):
                     "assigned grad has data of a different type: attempting to assign a gradient "
                     f"with dtype {value.dtype.name} to a tensor with grad_dtype "
                     f"{from_numpy_dtype(spec.dtype).name}; convert it, or set grad_dtype"
+                )
+            if type(value.array) is not type(self.array) and value.device != self.device:
+                raise RuntimeError(
+                    f"assigned grad is on {value.device}, the tensor on {self.device}; move it "
+                    "there first"
                 )
         self.gradient = value
 
@@ -239,6 +245,7 @@ class Tensor(TensorCore):
             plain.cut = CUT_BY_DETACH
         if self.layer is not None:
             plain.layer = self.layer.detached()
+            plain.special = plain.layer is not None
         elif self.special:
             plain = upper.operators.as_subclass(plain, type(self))
         return plain
@@ -253,6 +260,9 @@ class Tensor(TensorCore):
         self.output_number = 0
         self.cut = CUT_BY_DETACH
         self.needs_grad = False
+        if self.layer is not None:
+            self.layer = self.layer.detached()
+            self.special = self.layer is not None
         return self
 
     @property
@@ -264,6 +274,11 @@ class Tensor(TensorCore):
     def data(self, value: Any) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"data must be set to a Tensor, got {type(value).__name__}")
+        if self.layer is not None:
+            raise RuntimeError(
+                f"data can't be set inside {self.layer.level.opened_at()}: use copy_() to change "
+                "the values, or assign the new tensor to the name"
+            )
         if category_of(value.array.dtype) < FLOAT and self.needs_grad:
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point"
@@ -281,16 +296,27 @@ class Tensor(TensorCore):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.node
         if node is None:
-            extras = self.rare()
-            if extras.hooks is None:
-                extras.hooks = HookTable()
-                accumulator_of(self).any_hooks().tensor[0] = extras.hooks
-            return register(extras.hooks, hook, TENSOR, name, once, context)
-        tables = node.any_hooks().tensor
-        number = self.output_number
-        if number not in tables:
-            tables[number] = HookTable()
-        return register(tables[number], hook, TENSOR, name, once, context)
+            table = self.leaf_hooks()
+        else:
+            tables = node.any_hooks().tensor
+            found = tables.get(self.output_number)
+            table = tables.setdefault(self.output_number, HookTable()) if found is None else found
+        return register(table, hook, TENSOR, name, once, context)
+
+    def leaf_hooks(self) -> HookTable:
+        """The table of a leaf's hooks, made if there is none."""
+        extras = self.rare()
+        if INTERPRETED or extras.hooks is None:  # who has made it may not have come further yet
+            accumulator = accumulator_of(self)
+            made = HookTable() if extras.hooks is None else extras.hooks
+            if INTERPRETED:
+                exchange(extras, "hooks", None, made)
+            elif extras.hooks is None:
+                extras.hooks = made
+            accumulator.take_hooks(extras)
+        found = extras.hooks
+        assert found is not None
+        return found
 
     def register_post_accumulate_grad_hook(
         self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
@@ -303,10 +329,16 @@ class Tensor(TensorCore):
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
         extras = self.rare()
-        if extras.post_accumulate is None:
-            extras.post_accumulate = HookTable()
-            accumulator_of(self).any_hooks()
+        if INTERPRETED or extras.post_accumulate is None:  # as in leaf_hooks
+            accumulator = accumulator_of(self)
+            made = HookTable() if extras.post_accumulate is None else extras.post_accumulate
+            if INTERPRETED:
+                exchange(extras, "post_accumulate", None, made)
+            elif extras.post_accumulate is None:
+                extras.post_accumulate = made
+            accumulator.take_hooks(extras)
         table = extras.post_accumulate
+        assert table is not None
         return register(table, hook, ACCUMULATE, name, once, context)
 
     def retain_grad(self) -> None:

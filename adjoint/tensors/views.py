@@ -66,9 +66,8 @@ def regenerate(view: Tensor, asked: bool) -> None:
     extras = view.extras
     assert extras is not None and extras.base is not None and extras.counter is not None
     base: Any = extras.base
-    if base.layer is not None and (view.layer is None or view.layer.level is not base.layer.level):
-        view.layer = replay(renewed(base), extras.steps).layer  # the base takes part since
-        view.special = True
+    if base.layer is not None and not base.layer.level.ended:
+        follow(view, base)
     immutable = not backend_of(base.array).mutable
     if not asked and not is_grad_enabled():
         if immutable:
@@ -92,6 +91,17 @@ def regenerate(view: Tensor, asked: bool) -> None:
     elif immutable:
         view.replace_array(replay(base.array, extras.steps))
     extras.view_version = extras.counter.value
+
+
+def follow(view: Tensor, base: Tensor) -> None:
+    """The base was changed inside a transform: what it holds now, the view shows."""
+    extras = view.extras
+    assert extras is not None and base.layer is not None
+    if view.layer is None or view.layer.level.number <= base.layer.level.number:
+        layer = replay(renewed(base), extras.steps).layer
+        if layer is not None:
+            view.layer = layer
+            view.special = True
 
 
 def refusal(view: Tensor, creation: int, what: str) -> RuntimeError:
@@ -200,14 +210,14 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
         return dispatch.watched(function or op.changer, values, settings)
     tensors = dispatch.tensors_in(values)
     for tensor in tensors:
+        if tensor.extras is not None:
+            tensor.refresh()
         if tensor.special:
             top = newest(tensors)
             if top is not None:
                 return change_in_layer(op, values, top)
             if tensor.special and settings.overrides:
                 return dispatch.override(op, function or op.changer, values, tensors)
-        if tensor.extras is not None:
-            tensor.refresh()
     if op.view:
         return become_view(op, values, target)
     given = values
@@ -245,6 +255,14 @@ def change_in_layer(op: "Op", values: list[Any], top: Any) -> Tensor:
     Each level below notices the change by itself, since it is one to a tensor of its own.
     """
     target: Tensor = values[0]
+    bare = top.bare(values)
+    if bare is not None:
+        below: Tensor = apply_inplace(op, bare)
+        if below is not target:
+            target.replace_array(below.array)
+            if target.counter() is not below.counter():
+                target.counter().bump()
+        return target
     name = op.name + "_"
     recording = is_grad_enabled() and any(needs(v) for v in values)
     if recording:

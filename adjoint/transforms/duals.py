@@ -4,15 +4,28 @@ A dual tensor holds a primal and its tangent, a tensor like the primal. What an 
 primals is computed once; its tangent follows from the op's family or rules (`forward_rules`).
 """
 
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
 from adjoint.autograd.forward_rules import pushed
 from adjoint.autograd.node import edge_node
 from adjoint.call import dispatch
-from adjoint.call.layers import Layer, Level, with_layer
+from adjoint.call.context import current
+from adjoint.call.layers import Layer, Level, lies_in, newest_level, with_layer
 from adjoint.ops.op import Op
+from adjoint.tensors.core import backend_of, is_floating
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import replay
+
+# Whether calls on dual tensors have tangents in the calling context.
+tracking: Final[ContextVar[bool]] = ContextVar("adjoint_tangents", default=True)
+
+
+def change_tracking(mode: bool) -> bool:
+    """Let calls on dual tensors have tangents or not; what it was is returned."""
+    before = tracking.get()
+    tracking.set(mode)
+    return before
 
 
 class DualLevel(Level):
@@ -21,73 +34,118 @@ class DualLevel(Level):
     def __init__(self, name: str = "jvp", fades: bool = False) -> None:
         super().__init__(name)
         self.fades = fades
+        self.outer = newest_level()
+        self.paused = False  # while it is, calls are made on the primals alone
 
     def lift(self, tensor: Tensor) -> Tensor:
-        """See Level."""
-        return dual(self, tensor, None)
+        """See Level; if it fades, what has no tangent need not take part."""
+        if not self.fades:
+            return dual(self, tensor, None)
+        return tensor.shared() if self.outer is None else self.outer.lift(tensor)
+
+    def is_idle(self) -> bool:
+        """Whether tangents are left alone: PyTorch's are in inference mode."""
+        return self.paused or not tracking.get() or (self.fades and current().inference)
 
 
 class Dual(Layer):
     """A tensor with a tangent; None if it has none but takes part."""
 
-    def __init__(self, level: Level, primal: Tensor, tangent: Tensor | None) -> None:
+    def __init__(self, level: DualLevel, primal: Tensor, tangent: Tensor | None) -> None:
         super().__init__(level)
+        self.dual_level = level
         self.primal = primal
         self.tangent = tangent
 
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
-        level = self.level
-        primals = [primal_at(level, value) for value in values]
-        tangents = [tangent_at(level, value) for value in values]
-        if all(tangent is None for tangent in tangents):
-            result, pushed_on = op.run(primals), None
-        else:
+        level = self.dual_level
+        primals: list[Any] = []
+        tangents: list[Any] = []
+        moves = False
+        for value in values:
+            tangent = None
+            if isinstance(value, Tensor):
+                layer = value.layer
+                if layer is not None and layer.level is level:
+                    value, tangent = layer.primal, layer.tangent
+            elif isinstance(value, (list, tuple)):
+                value, tangent = primal_at(level, value), tangent_at(level, value)
+            moves = moves or tangent is not None
+            primals.append(value)
+            tangents.append(tangent)
+        if level.is_idle():
+            return op.run(primals)
+        if moves:
             result, pushed_on = pushed(op, primals, tangents)
+        else:
+            result, pushed_on = op.run(primals), None
         if not isinstance(result, (tuple, list)):
-            return dual(level, result, pushed_on)
+            return self.wrapped(result, pushed_on)
         if pushed_on is None:
             pushed_on = [None] * len(result)
-        results = [dual(level, r, t) for r, t in zip(result, pushed_on)]
+        results = [self.wrapped(r, t) for r, t in zip(result, pushed_on)]
         return tuple(results) if op.outputs is None else op.outputs(*results)
 
+    def wrapped(self, result: Tensor, tangent: Tensor | None) -> Tensor:
+        """A result at this level; if it fades, one without a tangent need not take part."""
+        if tangent is not None and not is_floating(result.array):
+            tangent = None
+        if tangent is None and self.dual_level.fades:
+            return result
+        return dual(self.dual_level, result, tangent)
+
     def adopt(self, name: str, values: list[Any]) -> None:
-        """See Layer."""
+        """See Layer; a base takes part with its view, and has a tangent as soon as that has."""
         target: Tensor = values[0]
-        base = None if target.extras is None else target.extras.base
-        if base is not None and (base.layer is None or base.layer.level is not self.level):
-            take_part(self.level, base)
-            base.layer.tangent = zeros_like(base.layer.primal)
-        if target.layer is None or target.layer.level is not self.level:
-            take_part(self.level, target)
-            if base is not None and target.extras is not None:
-                target.layer.tangent = replay(base.layer.tangent, target.extras.steps)
+        base: Any = None if target.extras is None else target.extras.base
+        if base is not None:
+            if not lies_in(base, self.dual_level):
+                take_part(self.dual_level, base)
+            if base.layer.tangent is None and is_floating(base.array):
+                others = dispatch.tensors_in([tangent_at(self.dual_level, v) for v in values[1:]])
+                base.layer.tangent = zeros_beside(base.layer.primal, others)
+                target.layer = None
+        if not lies_in(target, self.dual_level):
+            take_part(self.dual_level, target)
+
+    def bare(self, values: list[Any]) -> list[Any] | None:
+        """See Layer."""
+        if not self.dual_level.is_idle():
+            return None
+        return [primal_at(self.dual_level, value) for value in values]
 
     def store(self, target: Tensor, result: Tensor) -> None:
         """See Layer."""
         layer: Dual = target.layer
         own: Any = layer.primal
-        own.copy_(primal_at(self.level, result))
-        tangent = tangent_at(self.level, result)
+        own.copy_(primal_at(self.dual_level, result))
+        if not backend_of(own.array).mutable:
+            target.replace_array(own.array)
+        tangent = tangent_at(self.dual_level, result)
         held: Any = layer.tangent
         if held is not None:
             held.copy_(zeros_like(held) if tangent is None else tangent)
         elif tangent is not None:
-            fresh: Any = zeros_like(layer.primal)
-            layer.tangent = fresh.copy_(tangent)
+            layer.tangent = zeros_beside(layer.primal, [tangent]).copy_(tangent)
 
-    def detached(self) -> Layer:
+    def detached(self) -> Layer | None:
         """See Layer: a tangent is history, too."""
-        return Dual(self.level, self.primal.detach(), None)
+        below = self.primal.detach()
+        if not self.dual_level.fades:
+            return Dual(self.dual_level, below, None)
+        layer: Layer | None = below.layer
+        return layer
 
     def copied(self) -> Layer:
         """See Layer."""
         primal: Any = self.primal
-        return Dual(self.level, primal.clone(), self.tangent)
+        tangent: Any = self.tangent
+        return Dual(self.dual_level, primal.clone(), None if tangent is None else tangent.clone())
 
     def own(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
-        return op.pushed(self.level, values)
+        return op.pushed(self.dual_level, values)
 
     def below(self) -> list[Tensor]:
         """See Layer."""
@@ -101,13 +159,17 @@ class Dual(Layer):
         """See Layer."""
         return self.primal
 
+    def notes(self) -> list[str]:
+        """See Layer."""
+        return [] if self.tangent is None else [f"tangent={self.tangent}"]
+
     def value_refused(self) -> str | None:
         """See Layer: the values are those of the primal."""
         layer: Layer | None = self.primal.layer
         return None if layer is None else layer.value_refused()
 
 
-def dual(level: Level, primal: Tensor, tangent: Tensor | None) -> Tensor:
+def dual(level: DualLevel, primal: Tensor, tangent: Tensor | None) -> Tensor:
     """A tensor of a level of forward mode."""
     return with_layer(primal.array, Dual(level, primal, tangent))
 
@@ -138,14 +200,31 @@ def zeros_like(tensor: Any) -> Any:
     return tensor.detach().clone().zero_()
 
 
-def take_part(level: Level, tensor: Any) -> None:
-    """Give a tensor from below a layer, in which it has no tangent yet."""
-    below = Tensor(tensor.array)
-    below.layer, below.special = tensor.layer, tensor.special
-    below.extras = tensor.extras
-    below.needs_grad = tensor.needs_grad
-    below.node, below.output_number = edge_node(tensor), tensor.output_number
-    tensor.layer = Dual(level, below, None)
+def zeros_beside(primal: Any, tangents: list[Any]) -> Any:
+    """Zeros into which a tangent of a primal can be put; for each element of its batch."""
+    zeros = zeros_like(primal)
+    for tangent in tangents:
+        if tangent.layer is not None:
+            zeros = zeros + zeros_like(tangent.sum())
+    return zeros
+
+
+def take_part(level: DualLevel, tensor: Any) -> None:
+    """Give a tensor from below a layer: that of its base, or one in which it has no tangent yet.
+
+    Where history is kept below, the tensor from there takes it along.
+    """
+    extras = tensor.extras
+    if extras is not None and extras.base is not None and lies_in(extras.base, level):
+        base = extras.base.layer
+        tangent = None if base.tangent is None else replay(base.tangent, extras.steps)
+        tensor.layer = Dual(level, replay(base.primal, extras.steps), tangent)
+    else:
+        below = tensor.shared()
+        below.needs_grad = tensor.needs_grad
+        below.node, below.output_number = edge_node(tensor), tensor.output_number
+        tensor.layer = Dual(level, below, None)
     tensor.special = True
-    tensor.needs_grad = False
-    tensor.node, tensor.output_number = None, 0
+    if not level.fades:
+        tensor.needs_grad = False
+        tensor.node, tensor.output_number = None, 0

@@ -1,39 +1,25 @@
 """A signal that is heard anywhere leaves everything as it was, or as it would have become."""
 
-import contextlib
+import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import adjoint
-from adjoint.autograd import grad_mode
-
-MAIN = threading.main_thread()
-
-
-class Heard(BaseException):
-    """What the signal's handler raises."""
-
-
-@contextlib.contextmanager
-def handling(error=Heard):
-    """Inside, a signal raises this."""
-
-    def handler(number, frame):
-        raise error
-
-    before = signal.signal(signal.SIGUSR1, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGUSR1, before)
-
-
-def send():
-    signal.pthread_kill(MAIN.ident, signal.SIGUSR1)
+from adjoint import amp
+from adjoint.autograd import graph, hooks, profiler
+from adjoint.autograd.graph_task import GraphTask, current_task
+from adjoint.autograd.node import next_sequence_number
+from adjoint.backends.error_state import quiet
+from adjoint.call.context import Scope, current, set_current
+from adjoint.tensors.subclass import plain
+from adjoint.utils import checkpoint
+from tests.signals import Heard, handling, heard_at, send
 
 
 def leaf(*values):
@@ -128,3 +114,246 @@ class TestNested:
         after = list(ran)
         time.sleep(0.05)
         assert ran == after
+
+
+def same(tensor):
+    return tensor
+
+
+MANAGERS = {
+    "no_grad": adjoint.no_grad,
+    "enable_grad": adjoint.enable_grad,
+    "inference_mode": adjoint.inference_mode,
+    "saved_tensors_hooks": lambda: graph.saved_tensors_hooks(same, same),
+    "save_on_cpu": graph.save_on_cpu,
+    "disable_saved_tensors_hooks": lambda: graph.disable_saved_tensors_hooks("no"),
+    "allow_mutation_on_saved_tensors": graph.allow_mutation_on_saved_tensors,
+    "node_hooks": lambda: graph.node_hooks(pre=lambda node, grads: None),
+    "profile": profiler.profile,
+    "autocast": lambda: amp.autocast("cpu"),
+    "plain": plain,
+    "checkpoint_scope": checkpoint.checkpoint_scope,
+    "quiet": quiet,
+}
+
+
+def settings():
+    return (current(), np.geterr())
+
+
+@pytest.fixture
+def restored():
+    """Whatever a test finds, the next starts as it did."""
+    before, errors = current(), np.geterr()
+    yield
+    set_current(before)
+    np.seterr(**errors)
+
+
+@pytest.mark.usefixtures("restored")
+class TestSettings:
+    @pytest.mark.parametrize("name", MANAGERS)
+    def test_a_signal_anywhere_in_a_context_manager(self, name):
+        """But at the start of an `__exit__` in Python, which no such class can do anything about.
+
+        Compiled, all classes of settings leave by Scope's, which is no such function.
+        """
+        before = settings()
+        exits = {"__exit__"} if "__code__" in dir(Scope.__exit__) or name == "quiet" else set()
+
+        def block(manager):
+            with manager:
+                pass
+
+        place = 0
+        while heard_at(place, block, MANAGERS[name](), except_in=exits):
+            assert settings() == before
+            place += 1
+        assert settings() == before
+        assert place or not exits
+
+    @pytest.mark.parametrize("mode", [False, True])
+    def test_a_setting_that_is_entered_later(self, mode):
+        before = settings()
+
+        def block(manager):
+            with manager:
+                pass
+
+        place = 0
+        while True:
+            manager = adjoint.set_grad_enabled(mode)
+            heard = heard_at(place, block, manager, except_in={"__exit__", "__enter__"})
+            if not heard:
+                break
+            adjoint.set_grad_enabled(True)
+            place += 1
+        assert settings() == before
+
+    @pytest.mark.parametrize("create_graph", [False, True])
+    def test_a_signal_anywhere_in_a_pass(self, create_graph):
+        before = settings()
+        place = 0
+        while True:
+            x = leaf(1.0, 2.0)
+            loss = (x * x).sum()
+            if not heard_at(place, lambda loss=loss: loss.backward(create_graph=create_graph)):
+                break
+            assert settings() == before
+            assert current_task() is None
+            grad = x.grad
+            assert grad is None or grad.tolist() == [2.0, 4.0]
+            place += 1
+        assert settings() == before
+
+    def test_a_function_and_a_module(self):
+        class Square(adjoint.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 2 * ctx.saved_tensors[0]
+
+        model = adjoint.nn.Linear(2, 2)
+
+        def run():
+            Square.apply(model(leaf(1.0, 2.0))).sum()
+
+        before = settings()
+        place = 0
+        while heard_at(place, run):
+            assert settings() == before
+            assert adjoint.autograd.provenance.calls.get() is None
+            place += 1
+        assert not place or place > 10
+
+    def test_one_instance_in_several_threads(self):
+        shared = adjoint.no_grad()
+        seen = []
+        inside, go = threading.Event(), threading.Event()
+
+        def other():
+            with adjoint.no_grad(), shared:
+                inside.set()
+                go.wait(5)
+            seen.append(adjoint.is_grad_enabled())
+
+        thread = threading.Thread(target=other)
+        with shared:
+            thread.start()
+            assert inside.wait(5)
+        seen.append(adjoint.is_grad_enabled())
+        go.set()
+        thread.join(5)
+        assert seen == [True, True]
+
+
+FIRST_USE = """
+import os, sys
+import adjoint
+place = int(sys.argv[1])
+def on_line(frame, event, argument):
+    global place
+    place -= 1
+    if place < 0:
+        sys.settrace(None)
+        raise KeyboardInterrupt
+    return on_line
+def on_call(frame, event, argument):
+    return on_line if os.sep + "adjoint" + os.sep in frame.f_code.co_filename else None
+def use():
+    adjoint.nn.functional.relu(adjoint.ones(1))
+    adjoint.nn.utils.parametrize.cached
+    adjoint.nn.parameter.Parameter, adjoint.nn.init.zeros_
+    adjoint.nn.Linear(2, 2)(adjoint.ones(2)).sum().backward()
+for start in range(place, 6000, 397):
+    child = os.fork()
+    if child == 0:
+        place = start
+        sys.settrace(on_call)
+        try:
+            use()
+        except KeyboardInterrupt:
+            pass
+        sys.settrace(None)
+        use()
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        sys.exit(f"interrupted at line {start}: {status}")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_an_interrupt_during_the_first_use_of_nn():
+    run = subprocess.run(
+        [sys.executable, "-P", "-W", "ignore", "-c", FIRST_USE, "3"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+
+
+class TestKernels:
+    """What a signal's handler raises while a kernel runs comes out as it is."""
+
+    @pytest.mark.parametrize("error", [TimeoutError("late"), ValueError("x"), RuntimeError("y")])
+    def test_as_it_is(self, error):
+        x = adjoint.ones(3, 4)
+
+        with handling(error), pytest.raises(type(error)) as caught:
+            adjoint.cumsum(x, Index())
+        assert caught.value is error
+
+    def test_in_the_library_itself(self, monkeypatch):
+        error = TimeoutError("late")
+
+        def slow(*args, **kwargs):
+            signal.raise_signal(signal.SIGUSR1)
+
+        monkeypatch.setattr(adjoint.backends.numpy.numpy_backend.xp, "cumsum", slow)
+        with handling(error), pytest.raises(TimeoutError) as caught:
+            adjoint.cumsum(adjoint.ones(3), 0)
+        assert caught.value is error
+
+    def test_what_the_kernel_raises_is_reworded(self):
+        with pytest.raises(RuntimeError, match="add"):
+            adjoint.ones(2) + adjoint.ones(3)
+
+
+class Index:
+    """A dimension whose look-up is interrupted."""
+
+    def __index__(self):
+        signal.raise_signal(signal.SIGUSR1)
+        return 0
+
+
+def test_no_two_threads_draw_the_same_number():
+    draws = {
+        "hook": lambda: hooks.RemovableHandle(hooks.HookTable()).id,
+        "node": next_sequence_number,
+        "pass": lambda: GraphTask(False, False, None).id,
+    }
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for name, draw in draws.items():
+            drawn = []
+
+            def body(draw=draw, drawn=drawn):
+                mine = [draw() for _ in range(5000)]
+                drawn.extend(mine)
+
+            pool = [threading.Thread(target=body) for _ in range(4)]
+            for thread in pool:
+                thread.start()
+            for thread in pool:
+                thread.join()
+            assert len(set(drawn)) == len(drawn) == 20000, name
+    finally:
+        sys.setswitchinterval(interval)

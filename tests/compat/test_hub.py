@@ -1,6 +1,7 @@
 """torch.hub: files by their addresses, and models of folders."""
 
 import hashlib
+import pickle
 
 import pytest
 
@@ -44,6 +45,20 @@ def test_a_file_is_fetched_once(home, tmp_path):
     assert (home / "hub" / "checkpoints" / "weights.pt").exists()
     again = compat.utils.model_zoo.load_url(path.as_uri())
     assert again["weight"].tolist() == [0, 1, 2]
+
+
+class Program:
+    """Runs when it is unpickled."""
+
+    def __reduce__(self):
+        return (pytest.fail, ("the file has run a program",))
+
+
+def test_a_program_is_not_run_where_weights_alone_are_asked_for(home, tmp_path):
+    path = tmp_path / "program.pt"
+    compat.save({"weight": Program()}, path)
+    with pytest.raises(pickle.UnpicklingError):
+        hub.load_state_dict_from_url(path.as_uri(), weights_only=True)
 
 
 def test_a_wrong_hash_leaves_no_file(home, tmp_path):

@@ -13,6 +13,7 @@ from adjoint import optim
 from adjoint.backends.numpy import numpy_backend
 from adjoint.optim.elementwise import SMALL
 from adjoint.optim.optimizer import required
+from adjoint.optim.programs import Program
 
 NAMES = [
     *("SGD", "ASGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax"),
@@ -73,13 +74,13 @@ def test_a_step_of_many_parameters_takes_few_calls(
 ) -> None:
     """The rule runs once for all small parameters, however many they are."""
     calls = []
-    rule = getattr(optim, name).update
+    run = Program.on
 
-    def counted(*args: Any, **kwargs: Any) -> Any:
-        calls.append(args[1].size)
-        return rule(*args, **kwargs)
+    def counted(program: Any, operands: list[Any], *rest: Any) -> Any:
+        calls.append(operands[0].size)
+        return run(program, operands, *rest)
 
-    monkeypatch.setattr(getattr(optim, name), "update", staticmethod(counted))
+    monkeypatch.setattr(Program, "on", counted)
     params = [*parameters(40, 8), *parameters(1, SMALL + 1)]
     steps(getattr(optim, name)(params), params, 1)
     assert sorted(calls) == [40 * 8, SMALL + 1]

@@ -35,6 +35,7 @@ MOST = 4  # samples of a composite that are looked at
 
 # What they answer follows from memory, from chance, or has a shape that values decide.
 LEFT_OUT = {
+    "argwhere", "nonzero", "nonzero_static", "repeat_interleave", "unique", "unique_consecutive",
     "as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter", "bernoulli", "binomial",
     "dropout", "dropout_", "masked_select", "segment_reduce",
 }  # fmt: skip

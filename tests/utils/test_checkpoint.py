@@ -815,6 +815,26 @@ def test_memory_of_a_residual_network():
             assert adjoint.allclose(ours, theirs, atol=1e-6)
 
 
+@pytest.mark.parametrize("part", [0.1, 0.3, 0.5])
+def test_budget_bounds_the_peak(part):
+    """One scope around 24 blocks: the peak is that of the budget and of a few blocks."""
+    sizes = {"blocks": 24, "width": 64, "batch": 256}
+    base, _, expected = checkpoint_memory.measure(checkpoint_memory.plain, **sizes)
+    peak, _, gradients = checkpoint_memory.measure(
+        checkpoint_memory.plain, **sizes, budget=int(part * base)
+    )
+    assert peak < (part + 0.3) * base
+    for ours, theirs in zip(gradients, expected, strict=True):
+        assert adjoint.allclose(ours, theirs, atol=1e-6)
+
+
+def test_a_scope_without_budget_takes_no_more_than_is_saved():
+    sizes = {"blocks": 24, "width": 64, "batch": 256}
+    base, _, _ = checkpoint_memory.measure(checkpoint_memory.plain, **sizes)
+    peak, _, _ = checkpoint_memory.measure(checkpoint_memory.plain, **sizes, budget=0)
+    assert peak < 1.1 * base
+
+
 class Calls(Watcher):
     """The names of the ops that are called inside."""
 

@@ -21,6 +21,7 @@ from adjoint.ops.arranging.shape import (
 )
 from adjoint.ops.arranging.strided import diag_embed
 from adjoint.ops.arranging.writing import fill
+from adjoint.ops.batch_rules import of_rank, refused
 from adjoint.ops.dims import along, distinct_dims, normal_dim, product
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.reduction import sum
@@ -137,16 +138,26 @@ def _unrepeated(grad: Value, shape: Any, repeats: Any) -> Value:
     return reshape(summed, tuple(shape))
 
 
+def _check_repeats(repeats: Any, ndim: int) -> None:
+    if len(repeats) < ndim:
+        raise RuntimeError(f"{len(repeats)} repeats are too few for {ndim} dimensions")
+    if any(n < 0 for n in repeats):
+        raise RuntimeError(f"repeats must not be negative, got {list(repeats)}")
+
+
+def _repeated_each(input: Any, input_shape: Any, repeats: Any) -> Any:
+    _check_repeats(repeats, len(input_shape))
+    return repeat(of_rank(input, True, len(repeats)), (1, *repeats))
+
+
 @linear(
     input=lambda grad, input_shape, repeats: _unrepeated(grad, input_shape, repeats),
+    vmap=_repeated_each,
     home="Tensor",
 )
 def repeat(xp: Any, input: Array, *repeats: Any) -> Array:
     """A copy in which each dimension comes several times, one after the other."""
-    if len(repeats) < input.ndim:
-        raise RuntimeError(f"{len(repeats)} repeats are too few for {input.ndim} dimensions")
-    if any(n < 0 for n in repeats):
-        raise RuntimeError(f"repeats must not be negative, got {list(repeats)}")
+    _check_repeats(repeats, input.ndim)
     return xp.tile(input, tuple(repeats)) if repeats else xp.array(input)
 
 
@@ -157,7 +168,9 @@ def tile(input: Value, *dims: Any) -> Value:
     return repeat(input, (1,) * (input.ndim - len(counts)) + tuple(counts))
 
 
-@general(home=None)
+@general(
+    vmap=refused("repeat_interleave()", "give repeats that are one for all elements"), home=None
+)
 def repeated_index(xp: Any, repeats: Array, size: Any = None) -> Array:
     """0, 1, 2, …, each as often as repeats says; one number of repeats holds for `size` of them."""
     if repeats.dtype.kind not in "iu":
@@ -216,7 +229,16 @@ def _negative(shifts: Any) -> Any:
     return tuple(-n for n in shifts) if isinstance(shifts, (tuple, list)) else -shifts
 
 
-@linear(input=lambda grad, shifts, dims: roll(grad, _negative(shifts), dims))
+def _rolled_each(input: Any, input_shape: Any, shifts: Any, dims: Any) -> Any:
+    if dims is not None and dims != () and dims != []:
+        if not input_shape:
+            raise IndexError("a 0-d tensor has no dimension to roll along")
+        return roll(input, shifts, dims)
+    flat = reshape(input, (input.shape[0], product(input_shape)))
+    return reshape(roll(flat, shifts, -1), (input.shape[0], *input_shape))
+
+
+@linear(input=lambda grad, shifts, dims: roll(grad, _negative(shifts), dims), vmap=_rolled_each)
 def roll(xp: Any, input: Array, shifts: Any, dims: Any = ()) -> Array:
     """A copy in which elements move along dims, or as if flattened, and come back at the start."""
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
@@ -304,8 +326,14 @@ def _cropping(pad: Any) -> tuple[int, ...]:
     return tuple(-n for n in pad)
 
 
+def _padded_each(input: Any, input_shape: Any, pad: Any, value: Any) -> Any:
+    _check_padding(pad, len(input_shape))
+    return constant_pad_nd(input, pad, value)
+
+
 @general(
     input=lambda grad, pad: constant_pad_nd(grad, _cropping(pad)),
+    vmap=_padded_each,
 )
 def constant_pad_nd(xp: Any, input: Array, pad: Any, value: Any = 0) -> Array:
     """input with value around it; pad goes from the last dimension on, and may be negative."""

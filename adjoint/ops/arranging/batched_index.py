@@ -23,7 +23,7 @@ class EachIndex:
         xp = numpy_backend.xp
         parts = [as_index(xp, part) if isinstance(part, list) else part for part in index]
         self.size, self.shape, self.given = size, shape, given
-        self.view, picks = divided(len(shape), parts)
+        self.view, picks = divided(shape, parts)
         places = [i for i, part in enumerate(picks) if not isinstance(part, slice)]
         depth = max([_depth(picks[i], id(picks[i]) in marked) for i in places], default=0)
         taken = sum(consumed(picks[i]) for i in places)

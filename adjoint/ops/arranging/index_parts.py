@@ -2,6 +2,7 @@
 
 import operator
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from adjoint.backends import is_array
@@ -22,6 +23,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
             part is None
             or part is Ellipsis
             or isinstance(part, (slice, list, tuple, range, Tensor))
+            or (is_array(part) and hasattr(part, "__len__"))  # an array, and no number of NumPy's
             for part in index
         )
     ):
@@ -134,13 +136,16 @@ def as_index(xp: Any, part: Any) -> Any:
     return array.astype(bool) if array.dtype == "uint8" else array
 
 
-def divide(xp: Any, ndim: int, index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def divide(
+    xp: Any, shape: Sequence[int], index: tuple[Any, ...]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """A plain index as a view, and what picks from that view."""
-    return divided(ndim, [part if _is_simple(part) else as_index(xp, part) for part in index])
+    return divided(shape, [part if _is_simple(part) else as_index(xp, part) for part in index])
 
 
-def divided(ndim: int, parts: list[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def divided(shape: Sequence[int], parts: list[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The same, of an index whose lists have become arrays or Tensors."""
+    ndim = len(shape)
     taken = sum(consumed(part) for part in parts)
     if taken > ndim:
         raise IndexError(f"too many indices for a tensor of dimension {ndim}")
@@ -159,9 +164,20 @@ def divided(ndim: int, parts: list[Any]) -> tuple[tuple[Any, ...], tuple[Any, ..
         elif isinstance(part, int):
             basic.append(part)
         else:
+            if part.dtype.kind == "b" and 0 in part.shape:
+                _check_empty_mask(part.shape, shape, sum(map(consumed, basic)))
             basic.extend([whole] * consumed(part))
             picks.append(part)
     return tuple(basic), tuple(picks)
+
+
+def _check_empty_mask(mask: Sequence[int], shape: Sequence[int], dim: int) -> None:
+    """Refuse a mask without elements for dimensions of another size, which NumPy lets pass."""
+    masked = tuple(shape[dim : dim + len(mask)])
+    if tuple(mask) != masked:
+        raise IndexError(
+            f"a mask of shape {list(mask)} does not match dimensions of size {list(masked)}"
+        )
 
 
 def is_whole(basic: tuple[Any, ...]) -> bool:

@@ -73,7 +73,7 @@ def _picked_each(
 )
 def pick(xp: Any, input: Array, index: Any) -> Array:
     """A copy of what a plain index with arrays, masks or lists names."""
-    basic, picks = divide(xp, input.ndim, index)
+    basic, picks = divide(xp, input.shape, index)
     return (input if is_whole(basic) else xp.indexed(input, basic))[picks]
 
 
@@ -112,7 +112,7 @@ def _placed_each(
 )
 def place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
     """Zeros of `shape` with input added where a plain index names: the gradient of pick."""
-    basic, picks = divide(xp, len(shape), index)
+    basic, picks = divide(xp, shape, index)
     zeros = xp.zeros(tuple(shape), input.dtype)
     if is_whole(basic):
         return _added(xp, zeros, picks, input)
@@ -158,7 +158,7 @@ def of_value(grad: Value, shape: Any) -> Value:
 
 def _write(xp: Any, array: Any, index: Any, value: Any) -> None:
     """The in-place form of setitem for arrays that can be changed."""
-    basic, picks = divide(xp, array.ndim, index)
+    basic, picks = divide(xp, array.shape, index)
     shown = array[(*basic, Ellipsis)]
     shown[picks or ...] = _fitted(as_value(xp, value, array.dtype))
 
@@ -218,7 +218,7 @@ def set_each(
 )
 def setitem(xp: Any, input: Array, index: Any, value: Operand) -> Array:
     """A copy of input with value at a plain index."""
-    basic, picks = divide(xp, input.ndim, index)
+    basic, picks = divide(xp, input.shape, index)
     value = _fitted(as_value(xp, value, input.dtype))
     if all(isinstance(part, slice) for part in picks):
         return xp.updated(input, basic, value)
@@ -322,7 +322,7 @@ def index_put(
     same_dtype("values", input, values)
     if not accumulate:
         return setitem.forward(xp, input, _by_dimension(indices), values)
-    picks = divide(xp, input.ndim, _by_dimension(indices))[1]
+    picks = divide(xp, input.shape, _by_dimension(indices))[1]
     return _added(xp, input, picks, values)
 
 

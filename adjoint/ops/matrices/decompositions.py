@@ -7,7 +7,7 @@ from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril, triu
-from adjoint.ops.arranging.shape import cat, narrow, unsqueeze
+from adjoint.ops.arranging.shape import cat, expand, narrow, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.linalg import (
@@ -16,6 +16,7 @@ from adjoint.ops.matrices.linalg import (
     check_matrices,
     identity_like,
     linalg_solve_triangular,
+    matrices_each,
     solve_matrix,
 )
 from adjoint.ops.matrices.matmul import matmul, mH
@@ -169,10 +170,16 @@ def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any
     return cat([inner, Q @ grad_later], -1)
 
 
+def _qr_each(A: Any, A_batched: bool, A_shape: Any, mode: str) -> Any:
+    Q, R = linalg_qr(*matrices_each(A, A_batched, A_shape), mode)
+    return (expand(Q, (A.shape[0], 0)) if mode == "r" else Q), R
+
+
 @general(
     A=lambda grad0, grad1, result0, result1, A, mode: _qr_rule(
         grad0, grad1, result0, result1, A, mode
     ),
+    vmap=_qr_each,
     returns="Q R",
     home="linalg",
     autocast="float32",

@@ -17,6 +17,7 @@ from adjoint.ops.arranging.shape import (
     unsqueeze,
 )
 from adjoint.ops.arranging.strided import diagonal
+from adjoint.ops.batch_rules import of_rank, size_of, with_batch
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import log
 from adjoint.ops.elementwise.selection import choose
@@ -129,8 +130,35 @@ def _pseudo_inverse_rule(grad: Value, A: Value, result: Value) -> Value:
     )
 
 
+def matrices_each(A: Any, A_batched: bool, A_shape: Any, *bounds: tuple[Any, bool]) -> list[Any]:
+    """Matrices and tolerances, with the batch in front of the matrices."""
+    if len(A_shape) < 2:
+        raise RuntimeError(f"expected at least 2 dimensions, got shape {tuple(A_shape)}")
+    size = size_of((A, A_batched), *bounds)
+    rank = len(A_shape) - 2
+    return [
+        with_batch(A, A_batched, size),
+        *[of_rank(bound, batched, rank) for bound, batched in bounds],
+    ]
+
+
+def _pseudo_inverse_each(
+    A: Any,
+    A_batched: bool,
+    A_shape: Any,
+    atol: Any,
+    atol_batched: bool,
+    rtol: Any,
+    rtol_batched: bool,
+    hermitian: bool,
+) -> Any:
+    bounds = ((atol, atol_batched), (rtol, rtol_batched))
+    return pseudo_inverse(*matrices_each(A, A_batched, A_shape, *bounds), hermitian)
+
+
 @general(
     A=lambda grad, A, result: _pseudo_inverse_rule(grad, A, result),
+    vmap=_pseudo_inverse_each,
     node_name="LinalgPinvBackward0",
     home=None,
 )
@@ -374,7 +402,13 @@ def linalg_solve_triangular(
     return X if left else xp.swapaxes(X, -2, -1)
 
 
-@general(home=None, autocast="float32")
+@general(
+    vmap=lambda A, A_batched, A_shape, rcond, rcond_batched: lstsq_facts(
+        *matrices_each(A, A_batched, A_shape, (rcond, rcond_batched))
+    ),
+    home=None,
+    autocast="float32",
+)
 def lstsq_facts(xp: Any, A: Array, rcond: Any = None) -> tuple[Array, Array]:
     """Rank and singular values of the left side of a least-squares problem."""
     check_matrices(A, square=False)

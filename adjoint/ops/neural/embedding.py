@@ -18,7 +18,7 @@ from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.extremes import max_dim
 from adjoint.ops.reducing.norms import renorm
 from adjoint.ops.reducing.reduction import sum
-from adjoint.ops.reducing.sorting import as_index, unique
+from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
 
 # ---- one row each ----
@@ -130,7 +130,7 @@ def _check_padding(name: str, padding_idx: int | None, count: int) -> int:
 
 def shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale down, in place, the rows that will be used and are longer than max_norm."""
-    used = unique(indices)
+    used = reshape(indices, (-1,))  # a row that is named twice is written twice, the same
     rows = renorm(getitem(weight.detach(), (used,)), norm_type, 0, max_norm)
     settings = current()
     try:

@@ -5,14 +5,17 @@ import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+from adjoint.autograd.provenance import warn
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import reshape
 from adjoint.optim.optimizer import Optimizer
+from adjoint.optim.writes import Undo
 from adjoint.tensors.tensor import Tensor
 
 Rates = list[Any]
+Step = TypeVar("Step", bound=Callable[..., None])
 
 EPOCH_GIVEN = (
     "the epoch parameter of scheduler.step() is deprecated: step() without it goes on by one. With "
@@ -22,7 +25,7 @@ EPOCH_GIVEN = (
 
 def warn_of_epoch() -> None:
     """Say that step(epoch) is on its way out."""
-    warnings.warn(EPOCH_GIVEN, UserWarning, stacklevel=3)
+    warn(EPOCH_GIVEN)
 
 
 def checked(optimizer: Any) -> Optimizer:
@@ -72,6 +75,34 @@ def functions_state(functions: Iterable[Any]) -> list[Any]:
     ]
 
 
+def _remembered(scheduler: Any, undo: Undo) -> None:
+    """Note what a step of a schedule may change: its own attributes, and its optimizer's groups."""
+    undo.mapping(vars(scheduler))
+    for inner in getattr(scheduler, "_schedulers", ()):
+        _remembered(inner, undo)
+    for group in scheduler.optimizer.param_groups:
+        undo.mapping(group)
+        for value in group.values():
+            if isinstance(value, Tensor):
+                undo.tensor(value)
+
+
+def _all_or_nothing(step: Step) -> Step:
+    """step() that leaves everything as it was if it fails or is interrupted."""
+
+    @functools.wraps(step)
+    def wrapper(self: "LRScheduler", *args: Any, **kwargs: Any) -> None:
+        undo = Undo()
+        _remembered(self, undo)
+        try:
+            step(self, *args, **kwargs)
+        except BaseException:
+            undo.run()
+            raise
+
+    return wrapper  # type: ignore[return-value]  # it takes what step takes
+
+
 class LRScheduler:
     """The base of all schedules: it sets the learning rates of an optimizer at each step.
 
@@ -82,6 +113,11 @@ class LRScheduler:
     _get_lr_called_within_step: bool = False
     _is_initial: bool = False
     _get_closed_form_lr: Callable[[], Rates] | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _all_or_nothing(cls.__dict__["step"])  # type: ignore[method-assign]  # whatever it takes
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = checked(optimizer)
@@ -138,6 +174,7 @@ class LRScheduler:
         """The present rates times a factor."""
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
+    @_all_or_nothing
     def step(self, epoch: int | None = None) -> None:
         """Set the next learning rates; call it after the optimizer's step."""
         if self._step_count == 1:
@@ -188,16 +225,12 @@ def _warn_of_order(optimizer: Optimizer) -> None:
     """Warn if the schedule goes on before the optimizer has made its first step."""
     step = vars(optimizer).get("step")
     if step is not None and not hasattr(step, "counts_steps"):
-        warnings.warn(
+        warn(
             "optimizer.step() has been overridden after learning rate scheduler initialization: "
             "make sure that it is called before lr_scheduler.step()",
-            UserWarning,
-            stacklevel=3,
         )
     elif not optimizer.has_stepped:
-        warnings.warn(
+        warn(
             "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the first value of "
             "the learning rate schedule is skipped; call them the other way round",
-            UserWarning,
-            stacklevel=3,
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
+from adjoint._base import after_fork
 from adjoint.autograd.graph_task import current_task
 
 Value = TypeVar("Value")
@@ -45,6 +46,23 @@ class GraphExecGroup:
 _group: ContextVar[GraphExecGroup | None] = ContextVar("adjoint_exec_group", default=None)
 
 
+class _Locks:
+    """One lock for all tables, which a process that is forked meanwhile can renew."""
+
+    def __init__(self) -> None:
+        self.marks = threading.Lock()
+
+
+locks = _Locks()
+
+
+def _after_fork() -> None:
+    locks.marks = threading.Lock()
+
+
+after_fork(_after_fork)
+
+
 class PerPass(Generic[Value]):
     """One value for each pass under way, until that pass ends or this table goes."""
 
@@ -53,7 +71,6 @@ class PerPass(Generic[Value]):
             weakref.WeakValueDictionary()
         )
         self.values: weakref.WeakKeyDictionary[_Mark, Value] = weakref.WeakKeyDictionary()
-        self.lock = threading.Lock()
 
     def get(self, make: Callable[[], Value]) -> Value:
         """The value of the pass under way, made if there is none; outside a pass, a new one."""
@@ -65,7 +82,7 @@ class PerPass(Generic[Value]):
             key, holder = ("pass", task.id), task.callbacks
         else:
             return make()
-        with self.lock:
+        with locks.marks:
             mark = self.marks.get(key)
             if mark is None:
                 mark = self.marks[key] = _Mark()

@@ -76,10 +76,11 @@ class CheckpointFunctionBackward(Node):
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
     ) -> list[Any]:
         """See Node: run the region again, and backward on it."""
+        kept = self.kept
         if self.released:
             raise freed(self.name())
         _refuse_unfit_pass(create_graph)
-        inputs = detach_variable(tuple(restored(value) for value in self.kept))
+        inputs = detach_variable(tuple(restored(value) for value in kept))
         with self.surroundings.again():
             outputs = self.function(*inputs)
         given = [outputs] if isinstance(outputs, Tensor) else list(outputs)
@@ -100,8 +101,8 @@ class CheckpointFunctionBackward(Node):
 
     def release(self) -> None:
         """Let go of the arguments."""
+        self.released = True  # first: another thread may be reading them
         self.kept = []
-        self.released = True
 
 
 def _refuse_unfit_pass(create_graph: bool) -> None:

@@ -7,6 +7,8 @@ subclasses that see calls for themselves, and tensors changed in place since the
 """
 
 import weakref
+from collections import Counter
+from sys import getrefcount
 from typing import Any
 
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
@@ -20,6 +22,15 @@ from adjoint.utils.checkpoint.spill import Folder, Spilled
 from adjoint.utils.checkpoint.trace import Watcher
 
 
+def _references_of_one() -> int:
+    """How many references there are to what one variable has."""
+    value = object()
+    return getrefcount(value)
+
+
+ALONE = _references_of_one()
+
+
 class Result:
     """One result of a noted call, as an argument of another."""
 
@@ -30,19 +41,28 @@ class Result:
         self.number = number
 
 
+class Place:
+    """Stands for a result that nodes want; what was computed again for it goes when they do."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Made:
     """Stands in a node for a result; it alone keeps the recording alive."""
 
-    __slots__ = ("__weakref__", "kept", "recording", "result")
+    __slots__ = ("__weakref__", "kept", "place", "recording", "result")
 
     def __init__(self, recording: "Recording", result: Result) -> None:
         self.recording = recording
         self.result = result
-        self.kept: Tensor | None = None  # if it turned out to be no result of that call
+        self.place: Place | None = None
+        self.kept: Any = None  # the values, while the budget has room for them
 
-    def tensor(self) -> Tensor:
-        """The values again."""
-        return self.recording.value(self.result) if self.kept is None else self.kept
+    def tensor(self) -> Any:
+        """The values, or the values again."""
+        if self.kept is None:
+            return self.recording.value(self.result)
+        return self.kept.unpack() if isinstance(self.kept, SavedTensor) else self.kept
 
 
 class Input:
@@ -70,22 +90,40 @@ class Recording:
     def __init__(self) -> None:
         self.calls: list[tuple[Op, list[Any]]] = []
         self.handed: weakref.WeakSet[Made] = weakref.WeakSet()
+        self.places: weakref.WeakValueDictionary[tuple[int, int], Place] = (
+            weakref.WeakValueDictionary()
+        )
+        self.holders: weakref.WeakValueDictionary[tuple[int, int], Made] = (
+            weakref.WeakValueDictionary()
+        )
+        self.marked: dict[tuple[int, int], Tensor] = {}  # from where it can be gone on
         self.replays: PerPass[Replay] = PerPass()
 
     def value(self, wanted: Result) -> Tensor:
         """A result again; what this pass computed before is not computed twice."""
-        return self.replays.get(lambda: Replay(self.calls)).value(wanted)
+        return self.replays.get(lambda: Replay(self)).value(wanted)
 
     def hand_out(self, result: Result) -> Made:
         """What a node gets in place of a saved tensor."""
         made = Made(self, result)
         self.handed.add(made)
+        if result.number >= 0:
+            self.settle(made)
         return made
+
+    def settle(self, made: Made) -> None:
+        """Of a result it is known by now which one it is."""
+        key = (made.result.call, made.result.number)
+        place = self.places.get(key)
+        if place is None:
+            place = self.places[key] = Place()
+        made.place = place
+        self.holders.setdefault(key, made)
 
     def prune(self) -> None:
         """Forget the calls that no saved tensor depends on, and their inputs with them."""
         needed: set[int] = set()
-        pending = [made.result.call for made in self.handed if made.kept is None]
+        pending = [made.result.call for made in self.handed if made.result.number >= 0]
         while pending:
             index = pending.pop()
             if index not in needed:
@@ -100,47 +138,83 @@ _UNRECORDED = {"saved_hooks": (), "hooks_refusal": None, "watchers": (), "grad_e
 
 
 class Replay:
-    """Results that one pass has computed again."""
+    """Results that one pass has computed again, for as long as nodes want them."""
 
-    def __init__(self, calls: list[tuple[Op, list[Any]]]) -> None:
-        self.calls = calls
-        self.results: dict[int, Any] = {}
+    def __init__(self, recording: Recording) -> None:
+        # Not the recording itself, which ends with the nodes that want something of it.
+        self.calls, self.places = recording.calls, recording.places
+        self.holders, self.marked = recording.holders, recording.marked
+        self.results: weakref.WeakKeyDictionary[Place, Tensor] = weakref.WeakKeyDictionary()
 
     def value(self, wanted: Result) -> Tensor:
         """One result; the calls it depends on first."""
-        calls = self.calls
+        known: Tensor | None = self.known(wanted)
+        if known is not None:
+            return known
+        order = self.ordered(wanted)
+        uses = Counter(r.call for index in order for r in _results_in(self.calls[index][1]))
+        made: dict[int, Any] = {}
+        for index in order:
+            op, values = self.calls[index]
+            made[index] = self.computed(op, values, made)
+            self.store(index, made[index])
+            for result in _results_in(values):
+                uses[result.call] -= 1
+                if not uses[result.call] and result.call != wanted.call:
+                    made.pop(result.call, None)
+        found = made[wanted.call]
+        picked: Tensor = found[wanted.number] if isinstance(found, tuple) else found
+        return picked
+
+    def known(self, result: Result) -> Any:
+        """A result that is in memory; or None."""
+        key = (result.call, result.number)
+        place = self.places.get(key)
+        found = None if place is None else self.results.get(place)
+        if found is None:
+            found = self.marked.get(key)
+        holder = self.holders.get(key) if found is None else None
+        return found if holder is None or holder.kept is None else holder.tensor()
+
+    def ordered(self, wanted: Result) -> list[int]:
+        """The calls to make again, each after those it depends on."""
+        order: dict[int, None] = {}
         pending = [wanted.call]
         while pending:
             index = pending[-1]
-            missing = [r.call for r in _results_in(calls[index][1]) if r.call not in self.results]
-            if index in self.results or not missing:
+            found = _results_in(self.calls[index][1])
+            missing = [r.call for r in found if r.call not in order and self.known(r) is None]
+            if index in order or not missing:
                 pending.pop()
-                if index not in self.results:
-                    self.results[index] = self.computed(*calls[index])
+                order.setdefault(index)
             else:
                 pending += missing
-        picked: Tensor = self.picked(wanted)
-        return picked
+        return list(order)
 
-    def computed(self, op: Op, values: list[Any]) -> Any:
+    def store(self, index: int, output: Any) -> None:
+        """Keep what nodes are going to ask for."""
+        for number, tensor in enumerate(output if isinstance(output, tuple) else (output,)):
+            place = self.places.get((index, number))
+            if place is not None:
+                self.results[place] = tensor
+
+    def computed(self, op: Op, values: list[Any], made: dict[int, Any]) -> Any:
         """A call made again, outside of any recording."""
         with Changed(_UNRECORDED):
-            return op.run([self.argument(value) for value in values])
+            return op.run([self.argument(value, made) for value in values])
 
-    def argument(self, value: Any) -> Any:
+    def argument(self, value: Any, made: dict[int, Any]) -> Any:
         """A noted argument as the call gets it."""
         if isinstance(value, Result):
-            return self.picked(value)
+            found = made.get(value.call)
+            if found is None:
+                return self.known(value)
+            return found[value.number] if isinstance(found, tuple) else found
         if isinstance(value, Input):
             return value.tensor()
         if isinstance(value, (list, tuple)):
-            return type(value)([self.argument(element) for element in value])
+            return type(value)([self.argument(element, made) for element in value])
         return value
-
-    def picked(self, wanted: Result) -> Any:
-        """One of the results of a call that was made again."""
-        found = self.results[wanted.call]
-        return found[wanted.number] if isinstance(found, tuple) else found
 
 
 def _results_in(values: list[Any]) -> list[Result]:
@@ -164,11 +238,70 @@ class _Known:
         self.result = result
         self.decision: Any = None
 
+    @property
+    def key(self) -> tuple[int, int]:
+        """Which result it is."""
+        return self.result.call, self.result.number
+
+    def is_held(self, marked: dict[tuple[int, int], Tensor]) -> bool:
+        """Whether it is alive not just because the scope keeps it: later calls may use it."""
+        array = self.array()
+        if array is None:
+            return False
+        own = isinstance(self.decision, Made) and self.decision.kept is not None
+        return getrefcount(array) - ALONE > own + (self.key in marked)
+
+
+class Marks:
+    """Places of a block from which it can be gone on: all that the calls behind them depend on.
+
+    They take up to half of a budget. When there is no more room, every second one goes, and the
+    next come twice as far apart.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self.room = budget // 2
+        self.apart = budget // 16  # bytes of results that are dropped between two marks
+        self.dropped = 0  # since the last one
+        self.least = 0  # the smallest size of a mark that there was a chance for
+        self.taken: list[tuple[dict[tuple[int, int], Tensor], int]] = []
+        self.size = 0
+
+    def drop(self, size: int) -> None:
+        """So many bytes are not kept."""
+        self.dropped += size
+
+    def fits(self, size: int) -> bool:
+        """Whether this is the time for a mark of so many bytes: not when there are better ones."""
+        self.least = min(self.least or size, size)
+        if size > self.room or self.dropped < self.apart:
+            return False
+        return size <= 1.25 * self.least or self.dropped >= 2 * self.room
+
+    def add(self, values: dict[tuple[int, int], Tensor], size: int) -> None:
+        """Take a mark, and make room for it."""
+        while self.taken and self.size + size > self.room:
+            largest = max(taken for _, taken in self.taken)
+            if largest > 2 * self.least:  # taken where there was no better place
+                self.taken = [mark for mark in self.taken if mark[1] < largest]
+            else:
+                self.taken = self.taken[1::2]
+                self.apart *= 2
+            self.size = sum(taken for _, taken in self.taken)
+        self.taken.append((values, size))
+        self.size += size
+        self.dropped = 0
+
+    def values(self) -> dict[tuple[int, int], Tensor]:
+        """All that is kept by them."""
+        return {key: tensor for values, _ in self.taken for key, tensor in values.items()}
+
 
 class checkpoint_scope(Watcher):
     """Inside, tensors saved for backward are dropped, and computed again from the block's inputs.
 
-    The first `memory_budget` bytes are kept. What is beyond them is computed again, or, with
+    Up to `memory_budget` bytes are kept, among them places to go on from, so that backward has to
+    hold one part of the block at a time. What is beyond them is computed again, or, with
     `beyond="disk"`, written to temporary files in `directory`, which go with the graph.
     """
 
@@ -181,7 +314,10 @@ class checkpoint_scope(Watcher):
             raise ValueError(f"memory_budget must be a number of bytes, got {memory_budget}")
         super().__init__()
         self.budget = memory_budget
-        self.left = memory_budget
+        self.marks = Marks(memory_budget)
+        self.kept: list[tuple[Any, int]] = []  # weak: what is kept, and its bytes
+        self.kept_size = 0
+        self.alive: list[_Known] = []  # results that were alive when last looked at
         self.beyond = beyond
         self.directory = directory
         self.folder: Folder | None = None
@@ -203,17 +339,21 @@ class checkpoint_scope(Watcher):
         if outer.hooks_refusal is not None:
             raise RuntimeError(outer.hooks_refusal)
         self.recording = Recording()
-        self.left = self.budget
+        self._after = self.finish
+        self.marks = Marks(self.budget)
+        self.kept, self.kept_size, self.alive = [], 0, []
         self.pairs = outer.saved_hooks
         values = {"saved_hooks": ((self.pack, _unpack),), "hooks_refusal": None}
         return replaced(super()._inside(outer), values)
 
-    def __exit__(self, *exc: object) -> None:
-        super().__exit__(*exc)
+    def finish(self) -> None:
+        """After the block: keep what its calls need."""
         assert self.recording is not None
+        self.recording.marked = self.marks.values()
         self.recording.prune()
-        self.recording, self.folder = None, None
-        self.known = {}
+        self.recording, self.folder, self._after = None, None, None
+        self.known, self.kept, self.alive = {}, [], []
+        self.marks = Marks(self.budget)
 
     def call(self, op: Any, values: list[Any]) -> Any:
         """Note a call, and of what its results are made."""
@@ -221,6 +361,8 @@ class checkpoint_scope(Watcher):
         recording = self.recording
         if recording is None or not _repeatable(op, tensors):
             return op.run(values)
+        if self.budget and self.beyond == "recompute":
+            self.mark()
         self.current = len(recording.calls)
         self.given = [tensor.array for tensor in tensors]
         recording.calls.append((op, [self.noted(value) for value in values]))
@@ -232,15 +374,41 @@ class checkpoint_scope(Watcher):
         for number, tensor in enumerate(output if isinstance(output, tuple) else (output,)):
             known = _Known(tensor, Result(index, number))
             self.known[id(tensor.array)] = known
+            self.alive.append(known)
             for saved, decision in early:
                 if saved.array is tensor.array:
                     known.decision = decision
                     if isinstance(decision, Made):
                         decision.result.number = number
+                        recording.settle(decision)
         for saved, decision in early:
             if isinstance(decision, Made) and decision.result.number < 0:
                 decision.kept = saved
         return output
+
+    def mark(self) -> None:
+        """Before a call: let this be a place to go on from, if it is time for one.
+
+        What later calls depend on is alive now, and little else is.
+        """
+        self.alive = [known for known in self.alive if known.array() is not None]
+        marks = self.marks
+        if not marks.dropped:
+            return
+        before = marks.values()
+        found = [known for known in self.alive if known.is_held(before)]
+        size = sum(_size(known.array()) for known in found)
+        if not marks.fits(size):
+            return
+        tensors = {known.key: Tensor(known.array()) for known in found}
+        marks.add({key: before.get(key, tensor) for key, tensor in tensors.items()}, size)
+        while self.kept and self.kept_size + marks.size > self.budget:
+            reference, released = self.kept.pop()
+            self.kept_size -= released
+            made = reference()
+            if made is not None:
+                made.kept = None
+                marks.drop(released)
 
     def find(self, tensor: Tensor) -> _Known | None:
         """What is known of a tensor's array, if it still has the values it was made with."""
@@ -271,7 +439,7 @@ class checkpoint_scope(Watcher):
             return decision
         if known.decision is None:
             known.decision = self.decided(value, known.result)
-        if isinstance(known.decision, Made):
+        if isinstance(known.decision, Made) and known.decision.kept is None:
             return self.recording.hand_out(known.result)
         return known.decision
 
@@ -279,14 +447,24 @@ class checkpoint_scope(Watcher):
         """Keep a result while the budget lasts, else write it down, or drop it."""
         assert self.recording is not None
         size = int(tensor.array.nbytes)
-        if size <= self.left:
-            self.left -= size
-            return pack(Tensor(tensor.array), self.pairs)
+        if self.kept_size + self.marks.size + size <= self.budget:
+            made = self.recording.hand_out(result)
+            made.kept = pack(Tensor(tensor.array), self.pairs)
+            self.kept.append((weakref.ref(made), size))
+            self.kept_size += size
+            return made
         if self.beyond == "recompute":
+            self.marks.drop(size)
             return self.recording.hand_out(result)
         if self.folder is None:
             self.folder = Folder(self.directory)
         return Spilled(tensor, self.folder)
+
+
+def _size(array: Any) -> int:
+    """The bytes that an array keeps in memory: of a view those of what it shows."""
+    base = getattr(array, "base", None)
+    return int(array.nbytes if base is None or not hasattr(base, "nbytes") else base.nbytes)
 
 
 def _unpack(packed: Any) -> Any:

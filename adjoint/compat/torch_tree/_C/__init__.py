@@ -23,6 +23,7 @@ from adjoint.tensors.core import TensorCore
 from adjoint.tensors.size import Size as Size
 from adjoint.tensors.subclass import plain
 from adjoint.tensors.tensor import Tensor
+from adjoint.transforms.duals import change_tracking, tracking
 
 TensorBase = _TensorBase = TensorCore
 
@@ -35,6 +36,7 @@ _will_engine_execute_node = graph.will_run
 # Modes.
 _AutoDispatchBelowAutograd = no_grad
 _set_grad_enabled = change_grad_enabled
+_is_fwd_grad_enabled, _set_fwd_grad_enabled = tracking.get, change_tracking
 DisableTorchFunction = DisableTorchFunctionSubclass = plain
 
 # What only compilers and tracers would answer otherwise.

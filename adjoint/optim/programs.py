@@ -1,0 +1,300 @@
+"""Rules of optimizers as lists of calls, found without computing anything.
+
+A rule runs on a `Tape` in place of `xp`: what it would compute is noted. The calls can be made
+later, on any arrays, in place, and with little memory for what they make on the way: all of them by
+one call that runs no bytecode (see adjoint.optim.writes).
+"""
+
+from functools import partial
+from operator import itemgetter
+from typing import Any, Final
+
+from adjoint.dtypes import COMPLEX, category_of
+from adjoint.tensors.core import NDARRAY, backend_of
+
+BLOCK: Final = 65536  # elements of a piece: few enough for the cache, many enough for a call
+MASKED: Final = "masked"  # a call that writes where its last operand is true
+BY_NAME: Final = ("maximum", "minimum")  # NumPy wants to be told that the last is the result
+
+
+class Noted:
+    """A value in a rule that is noted: an operand, or what a call is going to leave in a room."""
+
+    __slots__ = ("dtype", "place", "tape")
+    __array_ufunc__ = None  # arrays leave operations with it to the methods below
+
+    def __init__(self, tape: "Tape", place: int, dtype: Any) -> None:
+        self.tape = tape
+        self.place = place
+        self.dtype = dtype
+
+    def __add__(self, other: Any) -> "Noted":
+        return self.tape.note("add", self, other)
+
+    def __sub__(self, other: Any) -> "Noted":
+        return self.tape.note("subtract", self, other)
+
+    def __mul__(self, other: Any) -> "Noted":
+        return self.tape.note("multiply", self, other)
+
+    def __truediv__(self, other: Any) -> "Noted":
+        return self.tape.note("divide", self, other)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: Any) -> "Noted":
+        return self.tape.note("subtract", other, self)
+
+    def __rtruediv__(self, other: Any) -> "Noted":
+        return self.tape.note("divide", other, self)
+
+    def __iadd__(self, other: Any) -> "Noted":
+        return self.tape.change("add", self, other)
+
+    def __isub__(self, other: Any) -> "Noted":
+        return self.tape.change("subtract", self, other)
+
+    def __imul__(self, other: Any) -> "Noted":
+        return self.tape.change("multiply", self, other)
+
+    def __neg__(self) -> "Noted":
+        return self.tape.note("negative", self)
+
+    def __gt__(self, other: Any) -> "Noted":
+        return self.tape.compare("greater", self, other)
+
+    def __lt__(self, other: Any) -> "Noted":
+        return self.tape.compare("less", self, other)
+
+
+class Named(float):
+    """A number of a step, known to programs by its name: the next step has another in its place."""
+
+    __slots__ = ("name",)
+    name: str
+
+    def _refuse(self, other: Any) -> Any:
+        """Leave it to what is noted; a rule may not compute with numbers alone."""
+        if type(other) is Noted:
+            return NotImplemented
+        raise TypeError(f"a rule computes with the number {self.name!r}; do so in numbers()")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __rtruediv__ = _refuse
+    __neg__ = __abs__ = None  # type: ignore[assignment]  # refused likewise
+
+
+def named(name: str, value: Any) -> Any:
+    """A number with its name; other values as they are."""
+    if type(value) is not float and type(value) is not int:
+        return value
+    number = Named(value)
+    number.name = name
+    return number
+
+
+def likeness(numbers: dict[str, Any]) -> Any:
+    """What a rule may decide by: two steps alike in this make the same program.
+
+    None if there are arrays among the numbers.
+    """
+    kinds: list[Any] = []
+    for name, value in numbers.items():
+        if type(value) is float or type(value) is int:
+            kinds += (name, value == 0, value == 1, value > 0)
+        elif value is None or type(value) is bool:
+            kinds += (name, value)
+        else:
+            return None
+    return tuple(kinds)
+
+
+class Tape:
+    """Stands for `xp` in a rule: the calls that the rule would make are noted.
+
+    Operands have the places 0, 1, …, what the calls make those behind them, numbers -1, -2, ….
+    """
+
+    def __init__(self, xp: Any, dtypes: list[Any]) -> None:
+        self.library = xp.library
+        self.dtypes = dtypes  # of the operands
+        self.numbers: list[Any] = []  # a Named by its name
+        self.kinds: list[Any] = []  # the data types of what the calls make
+        self.notes: list[tuple[Any, ...]] = []  # name of the function, where to, where from
+
+    def operands(self) -> list[Noted]:
+        """What the rule begins with; the tape doesn't keep them, for they refer to it."""
+        return [Noted(self, place, dtype) for place, dtype in enumerate(self.dtypes)]
+
+    def _place(self, value: Any) -> int:
+        if type(value) is Noted:
+            return value.place
+        self.numbers.append(value)
+        return -len(self.numbers)
+
+    def _made(self, dtype: Any) -> Noted:
+        self.kinds.append(dtype)
+        return Noted(self, len(self.dtypes) + len(self.kinds) - 1, dtype)
+
+    def _common(self, one: Any, other: Any) -> Any:
+        """The data type of an operation; Python's numbers take on that of what they meet."""
+        kinds = [getattr(value, "dtype", None) for value in (one, other)]
+        if kinds[0] is kinds[1] or kinds[1] is None:
+            return kinds[0]
+        return kinds[1] if kinds[0] is None else self.library.result_type(*kinds)
+
+    def note(self, name: str, *values: Any) -> Noted:
+        """An operation that makes a new value."""
+        places = [self._place(value) for value in values]
+        made = self._made(self._common(values[0], values[-1]))
+        self.notes.append((name, made.place, *places))
+        return made
+
+    def change(self, name: str, target: Noted, other: Any) -> Noted:
+        """An operation on a value in its place."""
+        self.notes.append((name, target.place, target.place, self._place(other)))
+        return target
+
+    def compare(self, name: str, one: Any, other: Any) -> Noted:
+        """An operation whose results are true or false."""
+        places = self._place(one), self._place(other)
+        made = self._made(self.library.dtype(bool))
+        self.notes.append((name, made.place, *places))
+        return made
+
+    def abs(self, value: Any) -> Noted:
+        return self.note("absolute", value)
+
+    def sign(self, value: Any) -> Noted:
+        return self.note("sign", value)
+
+    def sqrt(self, value: Any) -> Noted:
+        return self.note("sqrt", value)
+
+    def maximum(self, one: Any, other: Any) -> Noted:
+        return self.note("maximum", one, other)
+
+    def clip(self, value: Any, least: Any, most: Any) -> Noted:
+        return self.note("minimum", self.note("maximum", value, least), most)
+
+    def where(self, condition: Any, chosen: Any, other: Any) -> Noted:
+        """other, over which what is chosen is then laid."""
+        made = self._made(self._common(chosen, other))
+        self.notes.append(("positive", made.place, self._place(other)))
+        self.notes.append((MASKED, made.place, self._place(chosen), self._place(condition)))
+        return made
+
+    def keep(self, place: int, value: Any) -> None:
+        """Let an operand become what the rule has answered for it."""
+        if not (type(value) is Noted and value.place == place):
+            self.notes.append(("positive", place, self._place(value)))
+
+    def finished(self) -> "Program":
+        """The calls, with as few rooms for what they make as can be."""
+        calls, rooms = arranged(self.notes, self.kinds, len(self.dtypes))
+        return Program(self.library, calls, rooms, self.numbers[::-1])
+
+
+def arranged(
+    notes: list[tuple[Any, ...]], kinds: list[Any], operands: int
+) -> tuple[list[tuple[Any, ...]], list[Any]]:
+    """The same notes with a room in place of each value made, and the data types of the rooms.
+
+    A room is used again when nobody reads what lies in it, by the very call that reads it last.
+    """
+    last = {place: i for i, note in enumerate(notes) for place in note[1:]}
+    rooms: list[Any] = []
+    free: list[int] = []
+    home: dict[int, int] = {}
+    calls = []
+    for i, (name, out, *sources) in enumerate(notes):
+        found = [home.get(place, place) for place in sources]
+        over = [place for place in set(sources) if place in home and last[place] == i]
+        free += [home.pop(place) for place in over]
+        if out >= operands and out not in home:
+            kind = kinds[out - operands]
+            fitting = [room for room in free if rooms[room - operands] == kind]
+            home[out] = fitting[-1] if fitting else operands + len(rooms)
+            if fitting:
+                free.remove(home[out])
+            else:
+                rooms.append(kind)
+        calls.append((name, *found, home.get(out, out)))
+    return calls, rooms
+
+
+class Program:
+    """A rule as a list of calls, to be made on any arrays of one kind, with any numbers."""
+
+    def __init__(self, library: Any, calls: Any, rooms: Any, numbers: list[Any]) -> None:
+        self.calls: list[tuple[str, Any, Any]] = [
+            (name, None if name == MASKED else getattr(library, name), itemgetter(*places))
+            for name, *places in calls
+        ]
+        self.positive = library.positive
+        self.rooms = rooms
+        self.numbers = numbers
+        self.plain = not any(name in BY_NAME or name == MASKED for name, *_ in calls)
+
+    def on(
+        self, operands: list[Any], numbers: dict[str, Any], spare: "Spare"
+    ) -> list[tuple[Any, ...]]:
+        """The calls that run it on these arrays."""
+        like = operands[0]
+        rooms = [spare.room(number, kind, like) for number, kind in enumerate(self.rooms)]
+        own = [numbers[value.name] if type(value) is Named else value for value in self.numbers]
+        places = [*operands, *rooms, *own]
+        if self.plain:
+            return [(function, *get(places)) for _, function, get in self.calls]
+        made: list[tuple[Any, ...]] = []
+        for name, function, get in self.calls:
+            values = list(get(places))
+            if name in BY_NAME:
+                made.append((partial(function, out=values.pop()), *values))
+            elif name == MASKED:
+                made.append((partial(self.positive, where=values.pop(1)), *values))
+            else:
+                made.append((function, *values))
+        return made
+
+
+class Spare:
+    """Memory for what programs make on the way, kept from step to step."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Any, Any] = {}
+        self.shown: dict[Any, Any] = {}  # parts of it, in a shape
+
+    def room(self, number: int, kind: Any, like: Any) -> Any:
+        """Room for a value of this data type in the shape of an array, where that array is."""
+        backend = backend_of(like)
+        shape = like.shape
+        key = (number, kind.char, "" if type(like) is NDARRAY else str(backend.device(like)))
+        shown = self.shown.get(key)
+        if shown is not None and shown.shape == shape:
+            return shown
+        flat = self.kept.get(key)
+        if flat is None or flat.size < like.size:
+            flat = self.kept[key] = backend.xp.empty(like.size, kind)
+        shown = self.shown[key] = flat[: like.size].reshape(shape)
+        return shown
+
+
+def pieces(arrays: list[Any]) -> list[list[Any]]:
+    """Arrays of one shape in parts that fit the cache; complex numbers as two reals."""
+    first = arrays[0]
+    if category_of(first.dtype) == COMPLEX:
+        real, imaginary = [a.real for a in arrays], [a.imag for a in arrays]
+        return pieces(real) + pieces(imaginary)
+    if first.size <= BLOCK:
+        return [arrays]
+    rows = BLOCK
+    if all(array.flags.c_contiguous for array in arrays):
+        arrays = [array.reshape(-1) for array in arrays]
+    else:
+        rows = max(1, BLOCK * len(first) // first.size)
+    return [
+        [array[start : start + rows] for array in arrays]
+        for start in range(0, len(arrays[0]), rows)
+    ]

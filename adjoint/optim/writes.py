@@ -1,0 +1,124 @@
+"""The writes of a step: everything that can fail comes first, then one call makes them all.
+
+A step that is interrupted by an exception or a signal leaves parameters and state as they were, or
+as they should be: Python hears signals between bytecodes, and the one call runs none.
+"""
+
+from collections import deque
+from itertools import chain, repeat, starmap
+from operator import call, setitem
+from typing import Any, Final
+
+from adjoint.autograd.grad_mode import set_grad_enabled
+from adjoint.backends import quiet
+from adjoint.optim.programs import Program, Spare, pieces
+from adjoint.tensors.core import F32, F64, backend_of, counted, set_attribute
+from adjoint.tensors.views import move_retain_grad
+
+exhaust: Final[Any] = deque(maxlen=0).extend
+
+GRAD: Final = 1  # the place of the gradient among the operands of a rule: it is not written
+
+
+class Undo:
+    """How things were, to put them back where a change has failed halfway."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self.histories: list[tuple[Any, Any, int]] = []
+
+    def mapping(self, target: dict[Any, Any]) -> None:
+        """Remember the entries of a dict."""
+        self.calls += [(target.clear,), (target.update, target.copy())]
+
+    def sequence(self, target: list[Any]) -> None:
+        """Remember the entries of a list."""
+        self.calls.append((setitem, target, slice(None), target.copy()))
+
+    def tensor(self, target: Any) -> None:
+        """Remember the values, the version and the history of a tensor, and of its base."""
+        array = target.current_array()
+        backend = backend_of(array)
+        if backend.mutable:
+            self.calls.append((setitem, array, ..., backend.copy(array)))
+        self.calls.append((set_attribute, target, "array", array))
+        for name in ("node", "output_number", "needs_grad"):
+            self.calls.append((set_attribute, target, name, getattr(target, name)))
+        counter = target.counter()
+        self.calls.append((set_attribute, counter, "value", counter.value))
+        self.histories.append((target, target.node, target.output_number))
+        extras = target.rare()
+        if extras.base is not None:
+            self.calls.append((set_attribute, extras, "view_version", extras.view_version))
+            self.tensor(extras.base)
+
+    def run(self) -> None:
+        """Put all of it back."""
+        now = [(target, target.node, target.output_number) for target, *_ in self.histories]
+        exhaust(starmap(call, self.calls))
+        for (target, old, _), (_, node, number) in zip(self.histories, now):
+            if node is not old:
+                move_retain_grad(target, node, number)
+
+
+class Writes:
+    """What a step is going to write, and how it is put back where one call can't write it."""
+
+    def __init__(self, spare: Spare) -> None:
+        self.spare = spare
+        self.calls: list[tuple[Any, ...]] = []  # functions with their arguments
+        self.targets: list[Any] = []  # then, arrays that get the values of others
+        self.sources: list[Any] = []
+        self.changed: list[Any] = []  # tensors whose memory the calls change
+        self.late: list[tuple[Any, Any, bool]] = []  # tensors to copy_ to, what, and if recorded
+
+    def set(self, target: Any, name: str, value: Any) -> None:
+        """Have an attribute set."""
+        self.calls.append((set_attribute, target, name, value))
+
+    def put(self, target: Any, key: Any, value: Any) -> None:
+        """Have an entry of a dict or an array set."""
+        self.calls.append((setitem, target, key, value))
+
+    def apply(self, program: Program, arrays: list[Any], numbers: dict[str, Any]) -> None:
+        """Have a program run on a parameter, its gradient and its state, in place."""
+        for operands in pieces(arrays):
+            wide = [self._widened(number, array) for number, array in enumerate(operands)]
+            self.calls += program.on(wide, numbers, self.spare)
+            for number, (array, room) in enumerate(zip(operands, wide)):
+                if room is not array and number != GRAD:
+                    self.put(array, ..., room)
+
+    def _widened(self, number: int, array: Any) -> Any:
+        """An array that programs can use: of 16-bit floats a copy in 32 bits."""
+        if array.dtype in (F32, F64):
+            return array
+        room = self.spare.room(-1 - number, F32, array)
+        self.put(room, ..., array)
+        return room
+
+    def run(self) -> None:
+        """Write: one call that runs no bytecode, between which a signal could be heard."""
+        if not self.late:
+            self._commit()
+            return
+        undo = Undo()
+        for target, *_ in self.late:
+            undo.tensor(target)
+        done: list[bool] = []
+        try:
+            for target, value, recorded in self.late:
+                with set_grad_enabled(recorded):
+                    target.copy_(value)
+            self.calls.append((done.append, True))
+            self._commit()
+        except BaseException:
+            if not done:
+                undo.run()
+            raise
+
+    def _commit(self) -> None:
+        copies = map(setitem, self.targets, repeat(...), self.sources)
+        everything = chain(starmap(call, self.calls), copies, counted(self.changed))
+        with quiet():
+            exhaust(everything)
