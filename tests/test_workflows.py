@@ -43,7 +43,7 @@ def classified():
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if p.suffix == ".yml"], ids=lambda p: p.name)
-def test_yaml_can_be_read(path):
+def test_yaml_has_values(path):
     assert yaml.safe_load(path.read_text(encoding="utf-8"))
 
 

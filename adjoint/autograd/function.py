@@ -198,8 +198,8 @@ class FunctionOp(Op):
         self.check_batching(values)
         node = function._backward_cls()  # noqa: SLF001  # one idea in two classes
         tensors = node.connect(values)
-        executable = is_grad_enabled() and any(node.context["needs_input_grad"])
-        output = self.batched_output(level, values)
+        executable = is_grad_enabled() and any(tensor.needs_grad for tensor in tensors)
+        output = _as_given(level, self.batched_output(level, values), tensors)
         if not executable:
             return output
         made = Intermediates([tensor for tensor in tensors if tensor.needs_grad])
@@ -215,13 +215,14 @@ class FunctionOp(Op):
         """What the Function's rule for batches answers, or the one that is made for it."""
         count = len(values) - len(self.names)
         keywords = dict(zip(self.names, values[count:]))
-        rule: Any = self.generated if self.function.generate_vmap_rule else self.function.vmap
+        made = self.function.generate_vmap_rule
+        rule: Any = self.generated if made else self.function.vmap
 
         def once(inner: list[Any]) -> Any:
             return dispatch.apply(self, [*inner, *keywords.values()])
 
         rule = functools.partial(rule, **keywords) if keywords else rule
-        return by_rule(self.name, rule, level, values[:count], once)
+        return by_rule(self.name, rule, level, values[:count], once, in_front=made)
 
     def generated(self, info: VmapInfo, in_dims: Any, *args: Any, **keywords: Any) -> Any:
         """The rule for batches of a Function made of ops, which vmap follows into it."""
@@ -396,6 +397,14 @@ class BatchedFunction(Function):
                 for tangent in (answer if several else (answer,))
             ]
         return tuple(found) if several else found[0]
+
+
+def _as_given(level: BatchLevel, output: Any, tensors: list[Tensor]) -> Any:
+    """Outputs over a batch, the arguments themselves where those were returned."""
+    leaves, spec = tree_flatten(output)
+    given = {id(value_at(level, tensor)[0]): tensor for tensor in tensors}
+    found = [given.get(id(value_at(level, leaf)[0]), leaf) for leaf in leaves]
+    return tree_unflatten(found, spec)
 
 
 def _backward_of(function: type[Function]) -> Any:

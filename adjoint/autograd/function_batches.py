@@ -16,17 +16,19 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def taken_below(level: BatchLevel, tree: Any) -> tuple[Any, Any]:
-    """Arguments below a level, and where the batch of each lies, None for those that have none."""
+def taken_below(level: BatchLevel, tree: Any, in_front: bool) -> tuple[Any, Any]:
+    """Arguments below a level, and where the batch of each lies, None for those that have none.
+
+    It lies where it was given to vmap, unless all are wanted with theirs in front.
+    """
     leaves, spec = tree_flatten(tree)
     inner: list[Any] = []
     dims: list[int | None] = []
     for leaf in leaves:
         value, batched = value_at(level, leaf)
-        if batched and leaf.layer.given_dim:
-            value = movedim(value, 0, leaf.layer.given_dim)
-        inner.append(value)
-        dims.append(leaf.layer.given_dim if batched else None)
+        dim = leaf.layer.given_dim if batched and not in_front else 0
+        inner.append(movedim(value, 0, dim) if dim else value)
+        dims.append(dim if batched else None)
     return tree_unflatten(inner, spec), tree_unflatten(dims, spec)
 
 
@@ -67,15 +69,17 @@ def at_level(level: BatchLevel, value: Any, dim: int | None) -> Tensor:
     return layered(level, front)
 
 
-def by_rule(name: str, rule: Any, level: BatchLevel, values: list[Any], named: Any) -> Any:
-    """What a rule of the user's answers over a batch: (output, out_dims), as tensors of the level.
+def by_rule(
+    name: str, rule: Any, level: BatchLevel, values: list[Any], once: Any, in_front: bool = False
+) -> Any:
+    """What a rule, (info, in_dims, *args) → (output, out_dims), answers, as tensors of the level.
 
-    With no batch among the arguments the rule is `None`, and what `named` answers is for all.
+    With no batch among the arguments, what `once` answers is for all.
     """
-    inner, dims = taken_below(level, tuple(values))
+    inner, dims = taken_below(level, tuple(values), in_front)
     with Below(level.number):
         if not has_batch(dims):
-            return put_above(name, level, named(list(inner)), None)
+            return put_above(name, level, once(list(inner)), None)
         answer = rule(VmapInfo(level.size, level.randomness), dims, *inner)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise RuntimeError(

@@ -22,7 +22,7 @@ from adjoint.library.schema import Argument, Kind, Schema, accepted, from_hints,
 from adjoint.library.schema_text import parse
 from adjoint.ops.arranging.shape import select, stack
 from adjoint.ops.op import MISSING, Op
-from adjoint.pytree import tree_map
+from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors import views
 from adjoint.tensors.core import CUT_BY_MODE, CUT_BY_OP, backend_of
 from adjoint.tensors.tensor import Tensor
@@ -270,16 +270,18 @@ class CustomOpDef(Op):
             return self.run_kernel(values)
         rule = self.registered.vmap
         if rule is None:
-            rule = functools.partial(self.one_by_one, level)
+            rule = self.one_by_one
         positional, keywords = self.parted(values)
 
         def once(inner: list[Any]) -> Any:
             return dispatch.apply(self, [*inner, *keywords.values()])
 
         rule = functools.partial(rule, **keywords) if keywords else rule
-        return self.recorded(values, by_rule(self.name, rule, level, positional, once))
+        output = by_rule(self.name, rule, level, positional, once)
+        needed = any(tensor.needs_grad for tensor in tensors_in(values))
+        return self.recorded(values, output) if needed else output
 
-    def one_by_one(self, level: Any, info: Any, in_dims: Any, *args: Any, **keywords: Any) -> Any:
+    def one_by_one(self, info: Any, in_dims: Any, *args: Any, **keywords: Any) -> Any:
         """The rule for batches of an op that was given none."""
         if self.schema.mutated:
             raise RuntimeError(
@@ -287,15 +289,10 @@ class CustomOpDef(Op):
                 "register one with register_vmap"
             )
         warn_of_loop(self)
-        rows = []
-        for place in range(info.batch_size):
-            given = [
-                value
-                if dim is None
-                else tree_map(lambda t, d, at=place: _element(t, d, at), value, dim)
-                for value, dim in zip(args, in_dims)
-            ]
-            rows.append(dispatch.apply(self, [*given, *keywords.values()]))
+        rows = [
+            dispatch.apply(self, [*_element(args, in_dims, place), *keywords.values()])
+            for place in range(info.batch_size)
+        ]
         if isinstance(rows[0], tuple):
             return tuple(_stacked(list(column)) for column in zip(*rows)), 0
         return _stacked(rows), 0
@@ -428,9 +425,14 @@ class CustomOpDef(Op):
             others.append(tensor)
 
 
-def _element(value: Any, dim: int | None, place: int) -> Any:
-    """One element of a batch, or what is the same for all."""
-    return value if dim is None else select(value, dim, place)
+def _element(tree: Any, dims: Any, place: int) -> Any:
+    """One element of a batch of arguments, of which some are the same for all."""
+    leaves, spec = tree_flatten(tree)
+    found = [
+        leaf if dim is None else select(leaf, dim, place)
+        for leaf, dim in zip(leaves, tree_flatten(dims)[0])
+    ]
+    return tree_unflatten(found, spec)
 
 
 def _stacked(rows: list[Any]) -> Any:

@@ -61,7 +61,7 @@ def test_only_weights_are_loaded_unless_asked(capsys):
     assert capsys.readouterr().out == "called\n"
 
 
-def test_files_of_pytorch_can_be_read(torch, tmp_path):
+def test_files_of_pytorch_has_values(torch, tmp_path):
     whole = torch.arange(12.0).reshape(3, 4)
     theirs = OrderedDict(
         view=whole[1:, ::2],

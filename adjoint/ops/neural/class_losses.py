@@ -9,11 +9,12 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import gather, getitem
 from adjoint.ops.arranging.positions import one_hot
 from adjoint.ops.arranging.shape import reshape, unsqueeze
+from adjoint.ops.batch_rules import size_of, with_batch
 from adjoint.ops.elementwise.activation import logsigmoid, relu
 from adjoint.ops.elementwise.arithmetic import div, mul
 from adjoint.ops.elementwise.powers import square
 from adjoint.ops.elementwise.selection import clamp_min, where
-from adjoint.ops.neural.batches import in_front, joined, parted, size_of
+from adjoint.ops.neural.batches import joined, parted
 from adjoint.ops.neural.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.cumulative import cumsum
@@ -69,7 +70,10 @@ def _spread_over_batch(
     ignore_index: int,
 ) -> Any:
     size = size_of((input, input_batched), (target, target_batched))
-    values, classes = in_front(input, input_batched, size), in_front(target, target_batched, size)
+    values, classes = (
+        with_batch(input, input_batched, size),
+        with_batch(target, target_batched, size),
+    )
     whole = (size * shape[0], *shape[1:])
     return parted(spread_losses(joined(values), joined(classes), whole, ignore_index), size)
 
@@ -170,7 +174,10 @@ def _cross_entropy_over_batch(
     input: Any, input_batched: bool, target: Any, target_batched: bool, ignore_index: int
 ) -> Any:
     size = size_of((input, input_batched), (target, target_batched))
-    scores, classes = in_front(input, input_batched, size), in_front(target, target_batched, size)
+    scores, classes = (
+        with_batch(input, input_batched, size),
+        with_batch(target, target_batched, size),
+    )
     logs = log_softmax(joined(scores), 1)
     losses = parted(picked_losses(logs, joined(classes), ignore_index), size)
     return (sum(losses, 1) / _counts(classes, ignore_index)).to(input.dtype)

@@ -10,14 +10,8 @@ from adjoint.backends.convolution import Layout
 from adjoint.call.dispatch import conj
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import permute, reshape
-from adjoint.ops.neural.batches import (
-    in_front,
-    joined,
-    one_after_another,
-    parted,
-    side_by_side,
-    size_of,
-)
+from adjoint.ops.batch_rules import size_of, with_batch
+from adjoint.ops.neural.batches import joined, one_after_another, parted, side_by_side
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import sum
@@ -81,8 +75,8 @@ def _over_batch(
     """All images by one bank of filters, or as many groups of channels as there are banks."""
     size = size_of((images, images_batched), (weight, weight_batched), (bias, bias_batched))
     if weight_batched:
-        channels = side_by_side(in_front(images, images_batched, size))
-        shifts = None if bias is None else joined(in_front(bias, bias_batched, size))
+        channels = side_by_side(with_batch(images, images_batched, size))
+        shifts = None if bias is None else joined(with_batch(bias, bias_batched, size))
         out = convolution(channels, joined(weight), shifts, groups * size)
         return one_after_another(out, size)
     own = None if bias_batched else bias
@@ -112,7 +106,7 @@ def _convolve_over_batch(
 
     if weight_batched and not images_batched and groups == 1:  # one bank, of all their filters
         size = weight.shape[0]
-        shifts = None if bias is None else joined(in_front(bias, bias_batched, size))
+        shifts = None if bias is None else joined(with_batch(bias, bias_batched, size))
         return one_after_another(again(images, joined(weight), shifts, 1), size)
     return _over_batch(
         again, images, images_batched, weight, weight_batched, bias, bias_batched, groups
@@ -158,8 +152,8 @@ def _filters_over_batch(
         return one_after_another(convolve_filters(side_by_side(images), other, *rest, 1), size)
     if groups == 1 and not images_batched:
         return parted(convolve_filters(images, side_by_side(other), *rest, 1), size)
-    channels = side_by_side(in_front(images, images_batched, size))
-    products = side_by_side(in_front(other, other_batched, size))
+    channels = side_by_side(with_batch(images, images_batched, size))
+    products = side_by_side(with_batch(other, other_batched, size))
     return parted(convolve_filters(channels, products, *rest, groups * size), size)
 
 

@@ -17,6 +17,7 @@ from adjoint.ops.neural.losses import check_reduction, reduced
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import mean
 from adjoint.ops.shared_rules import refused_derivative
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.tensor import Tensor
 
 _NEVER = -math.inf
@@ -187,8 +188,10 @@ def padded_targets(xp: Any, targets: Array, lengths: Array, blank: int) -> Array
     return xp.where(columns < lengths[:, None], rows, blank).astype("int64")
 
 
-def _lengths(name: str, value: Any, batch: int, most: int) -> list[int]:
-    """Lengths, given as a tensor or a sequence, checked."""
+def _lengths(name: str, value: Any, batch: int, most: int, like: Any) -> Any:
+    """Lengths, given as a tensor or a sequence, as a tensor; checked, if they can be read."""
+    if isinstance(value, Tensor) and not has_values(value):
+        return reshape(value, (batch,)).long()
     if not isinstance(value, Tensor):
         numbers = [operator.index(n) for n in ([value] if isinstance(value, int) else value)]
     elif category_of(value.dtype) != INTEGER:
@@ -200,7 +203,7 @@ def _lengths(name: str, value: Any, batch: int, most: int) -> list[int]:
     for n in numbers:
         if not 0 <= n <= most:
             raise RuntimeError(f"ctc_loss(): {name} must lie between 0 and {most}, got {n}")
-    return numbers
+    return like.new_tensor(numbers).long()
 
 
 @composite(
@@ -232,18 +235,17 @@ def ctc_loss(
     frames, batch, classes = log_probs.shape
     if not 0 <= blank < classes:
         raise RuntimeError(f"ctc_loss(): blank must be one of {classes} classes, got {blank}")
-    inputs = _lengths("input_lengths", input_lengths, batch, frames)
+    inputs = _lengths("input_lengths", input_lengths, batch, frames, targets)
     most = targets.shape[1] if targets.ndim == 2 else targets.shape[0]
-    outputs = _lengths("target_lengths", target_lengths, batch, most)
-    if targets.ndim == 1 and sum(outputs) != targets.shape[0]:
+    outputs = _lengths("target_lengths", target_lengths, batch, most, targets)
+    if targets.ndim == 1 and has_values(outputs) and int(outputs.sum()) != targets.shape[0]:
         raise RuntimeError(
-            f"ctc_loss(): target_lengths add up to {sum(outputs)}, but there are "
+            f"ctc_loss(): target_lengths add up to {int(outputs.sum())}, but there are "
             f"{targets.shape[0]} targets"
         )
-    known = [targets.new_tensor(numbers).long() for numbers in (inputs, outputs)]
-    labels = padded_targets(targets, known[1], blank)
-    losses = path_losses(log_probs, labels, *known, blank, zero_infinity)
+    labels = padded_targets(targets, outputs, blank)
+    losses = path_losses(log_probs, labels, inputs, outputs, blank, zero_infinity)
     if reduction == "mean":
-        divisors = known[1].clamp_min(1).to(losses.dtype)
+        divisors = outputs.clamp_min(1).to(losses.dtype)
         return mean(div(losses, divisors))
     return reduced(reshape(losses, ()) if single and reduction == "none" else losses, reduction)

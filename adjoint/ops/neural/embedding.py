@@ -9,22 +9,16 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import getitem, setitem_
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.arranging.writing import index_add
+from adjoint.ops.batch_rules import size_of, with_batch
 from adjoint.ops.dims import check_positions
 from adjoint.ops.elementwise.arithmetic import div
 from adjoint.ops.elementwise.selection import clamp_min, where
-from adjoint.ops.neural.batches import (
-    in_front,
-    joined,
-    numbered_apart,
-    parted,
-    size_of,
-    starts_of,
-)
+from adjoint.ops.neural.batches import joined, numbered_apart, parted, starts_of
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.extremes import max_dim
 from adjoint.ops.reducing.norms import renorm
 from adjoint.ops.reducing.reduction import sum
-from adjoint.ops.reducing.sorting import as_index, unique
+from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
 
 # ---- one row each ----
@@ -44,7 +38,7 @@ def _embedded_over_batch(
         return embedded(weight, indices, padding_idx)
     size = size_of((weight, weight_batched), (indices, indices_batched))
     count = weight_shape[0]
-    table = joined(in_front(weight, weight_batched, size))
+    table = joined(with_batch(weight, weight_batched, size))
     numbers = numbered_apart(indices, indices_batched, size, count)
     if not _is_none(padding_idx):
         padding_idx = padding_idx + starts_of(numbers, size, count, numbers.ndim - 1)
@@ -104,7 +98,7 @@ def _rows_over_batch(
 ) -> Any:
     size = size_of((input, input_batched), (indices, indices_batched))
     numbers = numbered_apart(indices, indices_batched, size, count)
-    return parted(summed_rows(in_front(input, input_batched, size), numbers, size * count), size)
+    return parted(summed_rows(with_batch(input, input_batched, size), numbers, size * count), size)
 
 
 @linear(input=lambda grad, indices: embedded(grad, indices), vmap=_rows_over_batch, home=None)
@@ -136,7 +130,7 @@ def _check_padding(name: str, padding_idx: int | None, count: int) -> int:
 
 def shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale down, in place, the rows that will be used and are longer than max_norm."""
-    used = unique(indices)
+    used = reshape(indices, (-1,))  # a row that is named twice is written twice, the same
     rows = renorm(getitem(weight.detach(), (used,)), norm_type, 0, max_norm)
     settings = current()
     try:
@@ -203,7 +197,7 @@ def _places_over_batch(
     """The bags of all elements one after another; places are counted from each one's first."""
     size = size_of((bags, bags_batched), (counted, counted_batched))
     numbers = joined(numbered_apart(bags, bags_batched, size, count))
-    kept = joined(in_front(counted, counted_batched, size))
+    kept = joined(with_batch(counted, counted_batched, size))
     places = parted(bag_places(numbers, kept, size * count), size)
     first = starts_of(places, size, numbers.shape[0] // max(size, 1), 2)
     return where(places < 0, -1, places - first)

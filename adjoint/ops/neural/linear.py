@@ -6,9 +6,10 @@ from typing import Any
 from adjoint.call.dispatch import conj
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, movedim, reshape, unsqueeze
+from adjoint.ops.batch_rules import of_rank, size_of, with_batch
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.matrices.matmul import einsum, matmul, mT, turned_product
-from adjoint.ops.neural.batches import in_front, joined, ranked, size_of
+from adjoint.ops.neural.batches import joined
 from adjoint.ops.op import composite, general, linear as linear_family
 from adjoint.ops.reducing.reduction import sum
 
@@ -79,12 +80,12 @@ def _over_batch(
         out = movedim(reshape(many, (*input_shape[:-1], size, weight_shape[0])), -2, 0)
     else:
         rows = reshape(
-            in_front(input, input_batched, size),
+            with_batch(input, input_batched, size),
             (size, math.prod(input_shape[:-1]), input_shape[-1]),
         )
         matrix = weight if len(weight_shape) == 2 else unsqueeze(weight, 1)
         out = reshape(matmul(rows, mT(matrix)), (size, *out_shape))
-    return out if bias is None else add(out, ranked(bias, bias_batched, len(out_shape)))
+    return out if bias is None else add(out, of_rank(bias, bias_batched, len(out_shape)))
 
 
 @general(

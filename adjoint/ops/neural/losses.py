@@ -17,6 +17,7 @@ from adjoint.ops.op import composite, elementwise, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import mean, sum
 from adjoint.ops.same_dtype import same_kind
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import TensorCore
 
 # ---- what all have in common ----
@@ -399,7 +400,7 @@ def _variances(input: Any, var: Any) -> Any:
                 f"gaussian_nll_loss(): var is of incorrect size {list(sizes)} for input of shape "
                 f"{list(own)}"
             )
-    if bool((spread < 0).any()):
+    if has_values(spread) and bool((spread < 0).any()):
         raise ValueError("gaussian_nll_loss(): var has negative entry/entries")
     return spread
 

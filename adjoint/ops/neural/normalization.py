@@ -15,6 +15,7 @@ from adjoint.ops.neural.pooling import average_windows
 from adjoint.ops.op import Op, composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import mean
+from adjoint.tensors.concrete import has_values
 
 # ---- one step for all of them ----
 
@@ -293,6 +294,18 @@ def group_norm(
     return reshape(group_standardized(grouped, factor, shift, (2, 3), eps)[0], tuple(input.shape))
 
 
+def _check_running(name: str, input: Any, *running: Any) -> None:
+    """Refuse to move statistics that are one for all elements of a batch that vmap makes."""
+    for value in running:
+        if value is not None and not has_values(input) and has_values(value):
+            raise RuntimeError(
+                f"{name}(): inside vmap the input is batched, but running_mean and running_var, "
+                "which training changes in place, are one for all elements; make the module with "
+                "track_running_stats=False, replace it by GroupNorm, call eval(), or give each "
+                "element its own by stack_module_state and functional_call"
+            )
+
+
 def _note(running: Any, value: Any, momentum: float) -> None:
     """Move a running statistic towards what was seen."""
     if running is not None:
@@ -348,6 +361,7 @@ def batch_norm(
                 "batch_norm(): running_mean and running_var must be given unless training"
             )
         return _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
+    _check_running("batch_norm", input, running_mean, running_var)
     axes = (0, *range(2, input.ndim))
     factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
     out, centre, spread = batch_standardized(input, factor, shift, axes, eps)
@@ -387,6 +401,7 @@ def instance_norm(
                 "instance_norm(): running_mean and running_var must be given unless use_input_stats"
             )
         return _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
+    _check_running("instance_norm", input, running_mean, running_var)
     factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
     axes = tuple(range(2, input.ndim))
     out, centre, spread = batch_standardized(input, factor, shift, axes, eps)
