@@ -1,5 +1,6 @@
 # make demo        train a classifier; pictures in demo_output/
 # make test        lint, types, and the suite, which runs the documentation and the examples too
+# make soak        inject 200,000 faults into many graphs, and print what came of it
 # make docs        the site, with a reference of every public name; it begins at site/index.html
 # make benchmark   time the main workloads, against PyTorch if WITH_TORCH=1
 #
@@ -21,7 +22,7 @@ TEST_STAMPS := $(VENV)/.test $(if $(WITH_TORCH),$(VENV)/.torch $(VENV)/.programs
 
 # Compiling changes classes and calls, so the builds can differ in what these look at: autograd,
 # dispatch, views, subclasses, pickles, errors and signatures. Most else is interpreted in both.
-DIFFERING := tests/autograd tests/call tests/nn $(addprefix tests/test_,$(addsuffix .py,build custom_ops dtypes error_chains \
+DIFFERING := tests/autograd tests/call tests/faults tests/nn $(addprefix tests/test_,$(addsuffix .py,build custom_ops dtypes error_chains \
 	elementwise_errors explaining facts interop library ops out packaging pickling printing \
 	reduction_errors reference refusals subclass tiny typing views)) \
 	tests/backends/test_workers.py tests/utils/test_checkpoint.py
@@ -34,7 +35,7 @@ export JAX_PLATFORMS := cpu
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint test-compiled test-pure docs benchmark format clean
+.PHONY: demo test lint test-compiled test-pure soak docs benchmark format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -70,6 +71,13 @@ test-pure: $(TEST_STAMPS)
 	PYTHONPATH=$(CURDIR) $(BIN)/python -c '$(TELL)'
 	$(call pytest,pure,PYTHONPATH=$(CURDIR) ADJOINT_EXPECTED=source,-m "not slow" \
 		$(if $(EVERYTHING),,$(DIFFERING)))
+
+# The installed package, or with SOURCE=1 the sources; LIBRARY=torch: the same faults in PyTorch.
+RUN_SOAK := import runpy, sys; sys.path.append("$(CURDIR)"); runpy.run_module("tests.faults.soak", run_name="__main__")
+
+soak: $(VENV)/.test $(if $(filter torch,$(LIBRARY)),$(VENV)/.torch)
+	$(if $(SOURCE),PYTHONPATH=$(CURDIR)) $(BIN)/python -P -c '$(RUN_SOAK)' \
+		--library $(or $(LIBRARY),adjoint) --processes $(WORKERS) $(ARGS)
 
 # Of the sources, because compiled functions have no signatures. With --quiet, --strict sees no
 # warnings.

@@ -17,14 +17,17 @@ class Daemon:
     """
 
     def __init__(self, name: str, function: Callable[[], None]) -> None:
-        self.function = function
+        self.function: Callable[[], None] | None = function
         self.decided = threading.Lock()  # who has it has decided whether the function is called
         self.ended = False
         self.wake: SimpleQueue[None] = SimpleQueue()
-        self.thread = threading.Thread(target=self.run, daemon=True, name=name)
+        self.thread: threading.Thread | None = threading.Thread(
+            target=self.run, daemon=True, name=name
+        )
 
     def start(self) -> None:
         """Start it. After an error ask `cancel` whether it runs."""
+        assert self.thread is not None
         self.thread.start()
 
     def run(self) -> None:
@@ -32,6 +35,7 @@ class Daemon:
         if not self.decided.acquire(blocking=False):
             return
         try:
+            assert self.function is not None
             self.function()
         finally:
             self.ended = True
@@ -39,21 +43,28 @@ class Daemon:
 
     def cancel(self) -> bool:
         """Keep it from calling the function; False if that is too late."""
-        return self.decided.acquire(blocking=False)
+        if not self.decided.acquire(blocking=False):
+            return False
+        self.thread = self.function = None  # which refer to this, and to the pass
+        return True
 
     def wait(self) -> None:
         """Wait until the function has returned."""
         while not self.ended:
             self.wake.get()
-        self.thread.join()
+        if self.thread is not None:
+            self.thread.join()
 
     def outlast(self) -> None:
         """Wait even if interrupted; the last interrupt is raised then."""
         interrupt: BaseException | None = None
-        while not self.ended:
+        while not self.ended or (self.thread is not None and self.thread.is_alive()):
             try:
                 self.wait()
             except BaseException as error:
                 interrupt = error
         if interrupt is not None:
-            raise interrupt
+            try:
+                raise interrupt
+            finally:
+                interrupt = None  # which refers to this frame

@@ -508,8 +508,11 @@ def on_fresh_stack(
         daemon.wait()
     except BaseException:
         detached.halt.ask()
-        if not daemon.cancel():
-            daemon.outlast()
+        try:
+            if not daemon.cancel():
+                daemon.outlast()
+        finally:
+            detached.let_go()
         raise
     detached.end()
 
@@ -533,10 +536,14 @@ class Detached:
         except BaseException as error:
             self.failed = error
 
+    def let_go(self) -> None:
+        """Drop the pass, and what it has raised, whose frames refer to this."""
+        self.failed = self.arguments = None
+
     def end(self) -> None:
         """Raise what the pass has raised; nothing is kept alive by that."""
         failed = self.failed
-        self.failed = self.arguments = None
+        self.let_go()
         if failed is not None:
             try:
                 raise failed

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.backends import backend_of
 from adjoint.call.context import current
-from adjoint.call.layers import newest, open_levels
+from adjoint.call.layers import lies_in, newest, open_levels
 from adjoint.call.record import record, settle
 from adjoint.creation.factories import zeros
 from adjoint.ops.arranging.conversion import alias
 from adjoint.ops.arranging.strided import as_strided
 from adjoint.tensors.concrete import memory_of
 from adjoint.tensors.tensor import Tensor
-from adjoint.transforms.duals import DualLevel, at_level, dual
+from adjoint.transforms.duals import DualLevel, dual
 
 __all__ = [
     "UnpackedDualTensor",
@@ -121,7 +121,7 @@ def _check_pair(tensor: Any, tangent: Any, level: DualLevel) -> None:
             )
         newest([value])
         value.up_to_date()
-        if at_level(value, level) and value.layer.tangent is not None:
+        if lies_in(value, level) and value.layer.tangent is not None:
             raise RuntimeError(
                 f"make_dual: the {name} has a forward gradient at the same level; use "
                 f"unpack_dual({name}) to get at what it is made of"
@@ -161,6 +161,6 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if own is None or level not in (None, 0):
         return UnpackedDualTensor(tensor, None)
     tensor.up_to_date()
-    if not at_level(tensor, own):
+    if not lies_in(tensor, own):
         return UnpackedDualTensor(alias(tensor), None)
     return UnpackedDualTensor(alias(tensor.layer.primal), tensor.layer.tangent)

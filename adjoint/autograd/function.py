@@ -11,6 +11,7 @@ import inspect
 import warnings
 from typing import Any
 
+from adjoint.autograd.function_batches import VmapInfo, at_level, by_rule, put_above
 from adjoint.autograd.function_node import (
     DelayedError,
     FunctionCtx as FunctionCtx,
@@ -21,20 +22,18 @@ from adjoint.autograd.function_node import (
 from adjoint.autograd.intermediates import Intermediates
 from adjoint.call import dispatch
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
+from adjoint.call.layers import lies_in, opened
 from adjoint.call.record import settle
 from adjoint.ops.arranging.conversion import alias
+from adjoint.ops.arranging.shape import expand, movedim
 from adjoint.ops.op import Op
+from adjoint.ops.reducing.reduction import sum_to_size
+from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors import views
 from adjoint.tensors.core import CUSTOM_VIEW, DEFAULT_VIEW, MULTI_OUTPUT_VIEW, is_floating
 from adjoint.tensors.tensor import Tensor
-from adjoint.transforms.duals import (
-    at_level,
-    dual,
-    primal_at,
-    take_part,
-    tangent_at,
-    zeros_like,
-)
+from adjoint.transforms.batches import BatchLevel, batched_value, value_at
+from adjoint.transforms.duals import dual, primal_at, take_part, tangent_at, zeros_like
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
@@ -190,6 +189,213 @@ class FunctionOp(Op):
         finally:
             set_current(settings)
         return _Call(node, tensors, output, executable, made)
+
+    # ---- inside vmap ----
+
+    def over_batch(self, level: Any, values: list[Any]) -> Any:
+        """See Op: computed below the level, and recorded where a gradient is asked for at it."""
+        function = self.function
+        self.check_batching(values)
+        node = function._backward_cls()  # noqa: SLF001  # one idea in two classes
+        tensors = node.connect(values)
+        executable = is_grad_enabled() and any(node.context["needs_input_grad"])
+        output = self.batched_output(level, values)
+        if not executable:
+            return output
+        made = Intermediates([tensor for tensor in tensors if tensor.needs_grad])
+        settings = current()
+        try:
+            change_grad_enabled(False)
+            function.setup_context(FunctionCtx(node), tuple(values), output)
+        finally:
+            set_current(settings)
+        return _Call(node, tensors, output, executable, made).finish()
+
+    def batched_output(self, level: Any, values: list[Any]) -> Any:
+        """What the Function's rule for batches answers, or the one that is made for it."""
+        count = len(values) - len(self.names)
+        keywords = dict(zip(self.names, values[count:]))
+        rule: Any = self.generated if self.function.generate_vmap_rule else self.function.vmap
+
+        def once(inner: list[Any]) -> Any:
+            return dispatch.apply(self, [*inner, *keywords.values()])
+
+        rule = functools.partial(rule, **keywords) if keywords else rule
+        return by_rule(self.name, rule, level, values[:count], once)
+
+    def generated(self, info: VmapInfo, in_dims: Any, *args: Any, **keywords: Any) -> Any:
+        """The rule for batches of a Function made of ops, which vmap follows into it."""
+        call = OverBatch(self.function, info, in_dims, keywords)
+        output = BatchedFunction.apply(*args, call)
+        return output, call.out_dims
+
+    def check_batching(self, values: list[Any]) -> None:
+        """Refuse a Function that does not say how it takes a batch."""
+        function, name = self.function, self.name
+        own = function.vmap is not Function.vmap
+        if function.setup_context is Function.setup_context:
+            raise RuntimeError(
+                f"{name}: inside vmap and other transforms an autograd.Function must override the "
+                "setup_context staticmethod: write forward without ctx, and keep what backward "
+                "needs in setup_context(ctx, inputs, output)"
+            )
+        if own and function.generate_vmap_rule:
+            raise RuntimeError(
+                f"{name} has both generate_vmap_rule=True and a vmap staticmethod; keep one of them"
+            )
+        if not own and not function.generate_vmap_rule:
+            raise RuntimeError(
+                f"vmap: {name} does not have vmap support; give it a vmap staticmethod, or, if its "
+                "methods are made of adjoint's functions, set generate_vmap_rule = True"
+            )
+        if dispatch.tensors_in(values[len(values) - len(self.names) :]):
+            raise NotImplementedError(
+                f"{name}: kwarg-only Tensor args can't be batched; let them be given by position"
+            )
+
+
+class OverBatch:
+    """One call of a Function over a batch, whose methods run inside a vmap of their own."""
+
+    def __init__(
+        self, function: type[Function], info: VmapInfo, in_dims: Any, keywords: dict[str, Any]
+    ) -> None:
+        self.function = function
+        self.info = info
+        self.in_dims = in_dims
+        self.keywords = keywords
+        self.out_dims: Any = None
+        self.shapes: list[Any] = []  # of each argument, as forward saw it
+        self.flags: dict[str, list[bool]] = {}  # whether each tensor that was saved has a batch
+        self.kept_dims: Any = None  # where batches lie in what setup_context has set besides
+
+    def new_level(self) -> BatchLevel:
+        """A level for one of the methods."""
+        return BatchLevel(*self.info, name=f"vmap of {self.function.__name__}")
+
+    def arguments(self, level: BatchLevel, args: Any) -> Any:
+        """The arguments as the Function's methods see them."""
+        return put_above(self.function.__name__, level, tuple(args), self.in_dims)
+
+    def outside(self, level: BatchLevel, tree: Any) -> tuple[Any, Any]:
+        """Tensors of a level as they are below, the batch in front, and where it lies."""
+        leaves, spec = tree_flatten(tree)
+        pairs = [value_at(level, leaf) for leaf in leaves]
+        dims = [0 if batched else None for _, batched in pairs]
+        return tree_unflatten([v for v, _ in pairs], spec), tree_unflatten(dims, spec)
+
+    def keep(self, ctx: Any, inner: FunctionCtx, level: BatchLevel) -> None:
+        """What setup_context has put into its ctx, in the one of the call below the level."""
+        state = dict(inner.__dict__)
+        state.pop("needs_input_grad")
+        for name, method in (
+            ("to_save", ctx.save_for_backward),
+            ("saved_for_forward", ctx.save_for_forward),
+            ("dirty_tensors", ctx.mark_dirty),
+            ("non_differentiable", ctx.mark_non_differentiable),
+        ):
+            pairs = [value_at(level, tensor) for tensor in state.pop(name, ())]
+            self.flags[name] = [batched for _, batched in pairs]
+            method(*[value for value, _ in pairs])
+        if "materialize_grads" in state:
+            ctx.set_materialize_grads(state.pop("materialize_grads"))
+        ctx.kept, self.kept_dims = self.outside(level, state)
+
+    def context(self, ctx: Any, level: BatchLevel, saved: str) -> Any:
+        """The ctx for one of the Function's methods."""
+        inner: Any = FunctionCtx()
+        inner.needs_input_grad = ctx.needs_input_grad[:-1]
+        kept = put_above(self.function.__name__, level, ctx.kept, self.kept_dims)
+        for name, value in kept.items():
+            setattr(inner, name, value)
+        inner.saved_tensors = tuple(
+            at_level(level, tensor, 0) if batched else tensor
+            for tensor, batched in zip(ctx.saved_tensors, self.flags[saved])
+        )
+        return inner
+
+    def gradient(self, level: BatchLevel, place: int, grad: Any) -> Any:
+        """The gradient of an argument below the level: for one without a batch, the sum of all."""
+        if not isinstance(grad, Tensor):
+            return grad
+        shape = self.shapes[place]
+        if shape is not None and tuple(grad.shape) != shape:
+            grad = sum_to_size(grad, shape)
+        value, batched = value_at(level, grad)
+        if self.in_dims[place] is None:
+            return value.sum(0) if batched else value
+        front = value if batched else expand(value, (level.size, *value.shape))
+        return movedim(front, 0, self.in_dims[place]) if self.in_dims[place] else front
+
+
+class BatchedFunction(Function):
+    """A Function over a batch, by the methods it has for one element."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(*args: Any) -> Any:
+        """Its forward, inside a vmap."""
+        *given, call = args
+        level = call.new_level()
+        with opened(level):
+            output = call.function.forward(*call.arguments(level, given), **call.keywords)
+            found, call.out_dims = call.outside(level, output)
+        return found
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Its setup_context, inside a vmap; what that keeps is kept as it is below."""
+        *given, call = inputs
+        ctx.call = call
+        level = call.new_level()
+        inner: Any = FunctionCtx()
+        inner.needs_input_grad = ctx.needs_input_grad[:-1]
+        with opened(level):
+            arguments = call.arguments(level, given)
+            call.shapes = [tuple(a.shape) if isinstance(a, Tensor) else None for a in arguments]
+            results = put_above(call.function.__name__, level, output, call.out_dims)
+            call.function.setup_context(inner, (*arguments, *call.keywords.values()), results)
+            call.keep(ctx, inner, level)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Its backward, inside a vmap."""
+        call = ctx.call
+        level = call.new_level()
+        dims = tree_flatten(call.out_dims)[0]
+        with opened(level):
+            given = [
+                None if grad is None else at_level(level, grad, dim)
+                for grad, dim in zip(grads, dims)
+            ]
+            inner = call.context(ctx, level, "to_save")
+            rule = _backward_of(call.function)
+            answer = rule(inner, given) if call.function.boxed_grads_call else rule(inner, *given)
+            answers = answer if isinstance(answer, tuple) else (answer,)
+            found = [
+                call.gradient(level, place, grad)
+                for place, grad in enumerate(answers[: len(call.shapes)])
+            ]
+        return (*found, None)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """Its jvp, inside a vmap."""
+        call = ctx.call
+        level = call.new_level()
+        with opened(level):
+            given = [
+                None if tangent is None else at_level(level, tangent, dim)
+                for tangent, dim in zip(tangents[:-1], call.in_dims)
+            ]
+            answer = call.function.jvp(call.context(ctx, level, "saved_for_forward"), *given)
+            several = isinstance(answer, tuple)
+            found = [
+                None if tangent is None else batched_value(level, *value_at(level, tangent))
+                for tangent in (answer if several else (answer,))
+            ]
+        return tuple(found) if several else found[0]
 
 
 def _backward_of(function: type[Function]) -> Any:
@@ -500,7 +706,7 @@ class Tangents:
                     f"{self.name}.jvp returned a tangent for output {i}, which is not "
                     "differentiable. You should return None at that position instead."
                 )
-            return out if not isinstance(out, Tensor) or at_level(out, self.level) else result
+            return out if not isinstance(out, Tensor) or lies_in(out, self.level) else result
         if tangent is not None:
             self.check(i, result, tangent)
         source = next((j for j, value in enumerate(self.values) if value is out), -1)
@@ -519,7 +725,7 @@ class Tangents:
         if self.given[source] is None:
             if tangent is None:
                 return
-            if not at_level(out, self.level):
+            if not lies_in(out, self.level):
                 take_part(self.level, out)
             out.layer.tangent = tangent
         elif tangent is not self.given[source]:

@@ -358,6 +358,11 @@ def roll_back(task: GraphTask) -> None:
 def end_early_writes(task: GraphTask) -> None:
     """The pass has ended, and what it wrote early is settled: the outermost forgets it."""
     if task.journal and (task.parent is None or not task.committed):
-        with _locks.accumulate:
-            close(task)
+        try:
+            with _locks.accumulate:
+                close(task)
+        except BaseException:  # an interrupt while it waits: nothing else would forget it
+            with _locks.accumulate:
+                close(task)
+            raise
     task.journal = {}

@@ -18,7 +18,7 @@ from adjoint.call.context import (
     without_innermost_watcher,
 )
 from adjoint.call.errors import complaint
-from adjoint.call.layers import newest, note_line, recorded_at
+from adjoint.call.layers import Level, newest, note_line, open_levels, recorded_at, unseen_by
 from adjoint.call.promotion import as_array, common_backend, narrowed, promoted, unwrapped
 from adjoint.call.record import (
     cut_of,
@@ -256,6 +256,10 @@ def apply(op: "Op", values: list[Any]) -> Any:
         return apply_raw(op, values)
     if settings.watchers and not op.transparent:
         return watched(op, values, settings)
+    if op.draws and open_levels.get():
+        level = unseen_by(tensors)
+        if level is not None:
+            return apply(op, with_first_in(level, values))
     backend: Backend = NUMPY_BACKEND
     for tensor in tensors:
         if tensor.extras is not None:
@@ -363,6 +367,16 @@ def has_layer(tensors: list[Tensor]) -> bool:
         if tensor.layer is not None:
             return True
     return False
+
+
+def with_first_in(level: Level, values: list[Any]) -> list[Any]:
+    """The arguments, the first tensor among them as one of a level."""
+    lifted = list(values)
+    for i, value in enumerate(values):
+        if isinstance(value, Tensor):
+            lifted[i] = level.lift(value)
+            break
+    return lifted
 
 
 def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings: Settings) -> Any:

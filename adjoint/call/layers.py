@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 class Level:
     """One transform under way; of two, the one opened later has the higher number."""
 
+    samples_apart: bool = False  # its elements may draw by chance each for itself
     fades: bool = False  # when it ends, its tensors are what they were below, not escaped
 
     def __init__(self, name: str) -> None:
@@ -36,6 +37,17 @@ class Level:
 
     def lift(self, tensor: Tensor) -> Tensor:
         """A tensor from below, as one of this level that is the same throughout."""
+        raise NotImplementedError
+
+    def samples(self, name: str) -> int:
+        """How many samples a function draws for its elements: 0 if one is for all; may refuse."""
+        return 0
+
+    def check_draw_in_place(self, name: str, target: Tensor) -> None:
+        """Refuse numbers drawn into a tensor that can't hold those of each element."""
+
+    def holding(self, value: Tensor) -> Tensor:
+        """A tensor of this level, whose elements lie along the first dimension of one below."""
         raise NotImplementedError
 
     def opened_at(self) -> str:
@@ -62,6 +74,31 @@ def newest_level() -> Level | None:
     """The transform in which the calling context is; None outside all."""
     levels = open_levels.get()
     return levels[-1] if levels else None
+
+
+class Below:
+    """As a context: only the transforms that were opened before a level are under way."""
+
+    def __init__(self, number: int) -> None:
+        self.kept = open_levels.get()[: number - 1]
+        self.token: Any = None
+
+    def __enter__(self) -> None:
+        self.token = open_levels.set(self.kept)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        open_levels.reset(self.token)
+
+
+def unseen_by(tensors: list[Tensor]) -> Level | None:
+    """The newest vmap under way in which none of the tensors takes part: a draw must hear of it."""
+    top = newest(tensors)
+    for level in reversed(open_levels.get()):
+        if top is not None and level.number <= top.level.number:
+            return None
+        if level.samples_apart:
+            return level
+    return None
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -107,6 +144,13 @@ class Layer:
 
     def settled(self) -> Tensor:
         """What its tensor is when the level has ended, if it fades."""
+        raise NotImplementedError
+
+    def imitated(self, make: Any) -> Tensor:
+        """A new tensor in the form of what it holds: `make` of that and of sizes to put in front.
+
+        One that is the same throughout needs no layer.
+        """
         raise NotImplementedError
 
     def text(self) -> str | None:
@@ -177,13 +221,18 @@ def escaped(layer: Layer) -> RuntimeError:
     )
 
 
+def lies_in(tensor: TensorCore, level: Level) -> bool:
+    """Whether a tensor takes part in a level, as its newest."""
+    layer: Layer | None = tensor.layer
+    return layer is not None and layer.level is level
+
+
 def recorded_at(tensor: TensorCore, level: Level) -> bool:
     """Whether the history of a tensor is kept at a level.
 
     It is that of its newest layer. On a level that fades there is but one, as outside.
     """
-    layer: Layer | None = tensor.layer
-    return level.fades or (layer is not None and layer.level is level)
+    return level.fades or lies_in(tensor, level)
 
 
 def needs_below(tensor: Any) -> bool:

@@ -20,7 +20,9 @@ ALL_GRADS: Final = -1  # the number of GRAD for a rule that wants the gradients 
 
 # How an op takes a batch, unless a rule of its own says so.
 ALIGN: Final = "align"  # batches in front, ranks made equal: the op does not look at dimensions
+LEAD: Final = "lead"  # the first tensor gets the batch in front, the others broadcast to it
 FRONT: Final = "front"  # every tensor gets the batch in front; the op leaves those dimensions alone
+FOLD: Final = "fold"  # the batch joins the first dimension of every tensor, and of the results
 LOOP: Final = "loop"  # one element of the batch at a time
 
 # The forms that most rules have: of the gradient and what is named here.

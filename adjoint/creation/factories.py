@@ -2,9 +2,11 @@
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.layers import Below, open_levels
 from adjoint.creation.from_data import array_of, fitted, is_row, number
 from adjoint.creation.options import Options, finished, shape_of, sizes_of
 from adjoint.device import CPU, device as as_device, get_default_device
@@ -177,8 +179,17 @@ def _imitating(name: str, input: Any, options: dict[str, Any]) -> Options:
     return Options(name, _own(input, options))
 
 
+def _in_layer(input: Tensor, options: dict[str, Any], make: Callable[..., Tensor]) -> Tensor:
+    """A new tensor like one inside a transform; a batch of them if that is a batch."""
+    needs = options.pop("requires_grad", False)
+    made: Tensor = input.layer.imitated(make)
+    return made.requires_grad_() if needs else made
+
+
 def _like(name: str, input: Tensor, options: dict[str, Any], value: Any) -> Tensor:
     """A number, or nothing, everywhere, in the order in memory of another tensor."""
+    if isinstance(input, Tensor) and input.layer is not None:
+        return _in_layer(input, options, lambda below, _: _like(name, below, dict(options), value))
     asked = _imitating(name, input, options)
     kind = asked.kind()
     array = input.array
@@ -311,32 +322,58 @@ def _continuous(asked: Options) -> Any:
     return kind.numpy_dtype
 
 
+def _drawn(asked: Options, shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Any]) -> Any:
+    """The answer of a random factory: inside vmap a sample for each element, if that is asked."""
+    levels = [level for level in open_levels.get() if level.samples_apart]
+    apart = [level for level in levels if level.samples(asked.name)]
+    if levels and asked.out is not None:
+        raise RuntimeError(
+            f"{asked.name}(): calling out variants of random functions is refused inside vmap; use "
+            "what the function returns"
+        )
+    if not apart:
+        return asked.made(draw(shape))
+    needs, asked.requires_grad = asked.requires_grad, False
+    with Below(1):
+        made = asked.made(draw((*[level.samples(asked.name) for level in apart], *shape)))
+    for level in apart:
+        made = level.holding(made)
+    return made.requires_grad_() if needs else made
+
+
 def rand(*size: Any, generator: Any = None, **options: Any) -> Tensor:
     """Numbers spread evenly over [0, 1)."""
     shape = sizes_of("rand", size, options)
-    asked = Options("rand", options)
-    return asked.made(draw_uniform(shape, _continuous(asked), 0.0, 1.0, chosen(generator)))
+    return _evenly(Options("rand", options), shape, generator)
+
+
+def _evenly(asked: Options, shape: Any, generator: Any) -> Tensor:
+    kind, stream = _continuous(asked), chosen(generator)
+    made: Tensor = _drawn(asked, shape, lambda sizes: draw_uniform(sizes, kind, 0.0, 1.0, stream))
+    return made
+
+
+def _normally(asked: Options, shape: Any, mean: Any, std: Any, generator: Any) -> Tensor:
+    kind, stream = _continuous(asked), chosen(generator)
+    made: Tensor = _drawn(asked, shape, lambda sizes: draw_normal(sizes, kind, mean, std, stream))
+    return made
 
 
 def randn(*size: Any, generator: Any = None, **options: Any) -> Tensor:
     """Normally distributed numbers of mean 0 and variance 1."""
     shape = sizes_of("randn", size, options)
-    asked = Options("randn", options)
-    return asked.made(draw_normal(shape, _continuous(asked), 0.0, 1.0, chosen(generator)))
+    return _normally(Options("randn", options), shape, 0.0, 1.0, generator)
 
 
 def rand_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
     """Numbers of [0, 1) in input's shape, data type and device."""
-    asked = _imitating("rand_like", input, options)
-    shape = input.array.shape
-    return asked.made(draw_uniform(shape, _continuous(asked), 0.0, 1.0, chosen(generator)))
+    return _evenly(_imitating("rand_like", input, options), input.array.shape, generator)
 
 
 def randn_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
     """Normally distributed numbers in input's shape, data type and device."""
     asked = _imitating("randn_like", input, options)
-    shape = input.array.shape
-    return asked.made(draw_normal(shape, _continuous(asked), 0.0, 1.0, chosen(generator)))
+    return _normally(asked, input.array.shape, 0.0, 1.0, generator)
 
 
 def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
@@ -365,15 +402,28 @@ def _bounded(name: str, names: tuple[str, ...], args: Any, options: Any) -> dict
 
 def _integers(shape: Any, given: Any, kind: dtype, asked: Options, generator: Any) -> Tensor:
     low, high = int(number(given.get("low", 0))), int(number(given["high"]))
-    return asked.made(draw_integers(shape, kind.numpy_dtype, low, high, chosen(generator)))
+    stream = chosen(generator)
+    made: Tensor = _drawn(
+        asked, shape, lambda sizes: draw_integers(sizes, kind.numpy_dtype, low, high, stream)
+    )
+    return made
 
 
 def randperm(n: int, *, generator: Any = None, **options: Any) -> Tensor:
     """The integers below n in random order."""
     (count,) = shape_of("randperm", (n,))
     asked = Options("randperm", options)
-    array = chosen(generator).draw(lambda stream: stream.permutation(count))
-    return asked.made(array.astype(asked.kind(int64).numpy_dtype))
+    source, kind = chosen(generator), asked.kind(int64).numpy_dtype
+
+    def orders(sizes: tuple[int, ...]) -> Any:
+        rows = [
+            source.draw(lambda stream: stream.permutation(count)).astype(kind)
+            for _ in range(math.prod(sizes[:-1]))
+        ]
+        return np.stack(rows).reshape(sizes)
+
+    made: Tensor = _drawn(asked, (count,), orders)
+    return made
 
 
 def normal(
@@ -389,9 +439,7 @@ def normal(
         raise TypeError("normal() of two numbers needs a size: normal(0.0, 1.0, (2, 3))")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    asked = Options("normal", options)
-    shape = shape_of("normal", size)
-    return asked.made(draw_normal(shape, _continuous(asked), mean, std, chosen(generator)))
+    return _normally(Options("normal", options), shape_of("normal", size), mean, std, generator)
 
 
 # ---- methods that make a tensor like this one, of other data or size ----
@@ -411,24 +459,39 @@ def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
     return tensor(data, **_own(self, options))
 
 
+def _new(make: Any, self: Tensor, shape: tuple[int, ...], options: Any) -> Tensor:
+    """What a factory makes of a shape, with a tensor's data type and device."""
+    if self.layer is None:
+        return make(shape, **_own(self, options))  # type: ignore[no-any-return]  # a factory
+
+    def again(below: Tensor, front: tuple[int, ...]) -> Tensor:
+        return _new(make, below, (*front, *shape), dict(options))
+
+    return _in_layer(self, options, again)
+
+
 def new_zeros(self: Tensor, *size: Any, **options: Any) -> Tensor:
     """Zeros with this tensor's data type and device."""
-    return zeros(*size, **_own(self, options))
+    return _new(zeros, self, sizes_of("new_zeros", size, options), options)
 
 
 def new_ones(self: Tensor, *size: Any, **options: Any) -> Tensor:
     """Ones with this tensor's data type and device."""
-    return ones(*size, **_own(self, options))
+    return _new(ones, self, sizes_of("new_ones", size, options), options)
 
 
 def new_empty(self: Tensor, *size: Any, **options: Any) -> Tensor:
     """Uninitialised memory with this tensor's data type and device."""
-    return empty(*size, **_own(self, options))
+    return _new(empty, self, sizes_of("new_empty", size, options), options)
 
 
 def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
     """fill_value with this tensor's data type and device."""
-    return full(size, fill_value, **_own(self, options))
+
+    def filled(shape: Any, **rest: Any) -> Tensor:
+        return full(shape, fill_value, **rest)
+
+    return _new(filled, self, shape_of("new_full", size), options)
 
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:

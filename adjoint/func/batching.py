@@ -190,7 +190,7 @@ class Mapped:
         level = BatchLevel(size, self.randomness)
         with opened(level):
             inside = [
-                leaf if dim is None else layered(level, leaf)
+                leaf if dim is None else layered(level, leaf, given_dim=dim)
                 for leaf, dim in zip(leaves, self.dims)
             ]
             assert self.spec is not None

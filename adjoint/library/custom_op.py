@@ -2,10 +2,12 @@
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import Signature
 from typing import Any
 
+from adjoint.autograd.function_batches import by_rule
 from adjoint.autograd.function_node import DelayedError
 from adjoint.autograd.node import edge_node
 from adjoint.autograd.saved_tensors import before_change
@@ -17,10 +19,13 @@ from adjoint.device import device
 from adjoint.library.formula import Call, OpFunction, Registered, registration_site
 from adjoint.library.schema import Argument, Kind, Schema, accepted, from_hints, named_arguments
 from adjoint.library.schema_text import parse
+from adjoint.ops.arranging.shape import select, stack
 from adjoint.ops.op import MISSING, Op
+from adjoint.pytree import tree_map
 from adjoint.tensors import views
 from adjoint.tensors.core import CUT_BY_MODE, CUT_BY_OP, backend_of
 from adjoint.tensors.tensor import Tensor
+from adjoint.transforms.batches import warn_of_loop
 
 DeviceTypes = str | Sequence[str] | None
 
@@ -232,6 +237,42 @@ class CustomOpDef(Op):
                 views.check_inplace(self.name, tensor, constant=True)
         return self.compute(values)
 
+    def over_batch(self, level: Any, values: list[Any]) -> Any:
+        """See Op: by the rule that was registered, or one element after the other."""
+        if "CompositeImplicitAutograd" in self.registered.keys and self.registered.vmap is None:
+            return self.run_kernel(values)
+        rule = self.registered.vmap
+        if rule is None:
+            rule = functools.partial(self.one_by_one, level)
+        positional, keywords = self.parted(values)
+
+        def once(inner: list[Any]) -> Any:
+            return dispatch.apply(self, [*inner, *keywords.values()])
+
+        rule = functools.partial(rule, **keywords) if keywords else rule
+        return self.recorded(values, by_rule(self.name, rule, level, positional, once))
+
+    def one_by_one(self, level: Any, info: Any, in_dims: Any, *args: Any, **keywords: Any) -> Any:
+        """The rule for batches of an op that was given none."""
+        if self.schema.mutated:
+            raise RuntimeError(
+                f"vmap: {self.name} changes its arguments in place, and has no rule for a batch; "
+                "register one with register_vmap"
+            )
+        warn_of_loop(self)
+        rows = []
+        for place in range(info.batch_size):
+            given = [
+                value
+                if dim is None
+                else tree_map(lambda t, d, at=place: _element(t, d, at), value, dim)
+                for value, dim in zip(args, in_dims)
+            ]
+            rows.append(dispatch.apply(self, [*given, *keywords.values()]))
+        if isinstance(rows[0], tuple):
+            return tuple(_stacked(list(column)) for column in zip(*rows)), 0
+        return _stacked(rows), 0
+
     def recorded(self, values: list[Any], output: Any) -> Any:
         """See Op."""
         if not is_grad_enabled() or not any(t.requires_grad for t in tensors_in(values)):
@@ -358,6 +399,18 @@ class CustomOpDef(Op):
                     "be an input or another output, nor share memory with one; return a clone()"
                 )
             others.append(tensor)
+
+
+def _element(value: Any, dim: int | None, place: int) -> Any:
+    """One element of a batch, or what is the same for all."""
+    return value if dim is None else select(value, dim, place)
+
+
+def _stacked(rows: list[Any]) -> Any:
+    """The results of all elements of a batch; lists of tensors one by one."""
+    if isinstance(rows[0], list):
+        return [stack(list(column)) for column in zip(*rows)]
+    return stack(rows)
 
 
 def device_type(values: list[Any]) -> str | None:

@@ -7,7 +7,7 @@ tensors only, and gathered again for the formula.
 import sys
 from typing import Any, Protocol
 
-from adjoint.autograd.function import Function
+from adjoint.autograd.function import Function, FunctionOp
 from adjoint.ops.op import MISSING
 from adjoint.pytree import TreeSpec, tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import Tensor
@@ -42,7 +42,11 @@ class Call:
     def run(self) -> Any:
         """The results, recorded."""
         flat, self.flat = self.flat, []
-        results = self.op.function.apply(*flat, self)
+        function = self.op.function
+        if self.known is MISSING:
+            results = function.apply(*flat, self)
+        else:  # at whatever level: there is nothing to compute
+            results = FunctionOp(function, ()).evaluated([*flat, self])
         assert self.result_spec is not None
         whole = tree_unflatten(results, self.result_spec)
         return whole[0] if self.single else whole

@@ -198,7 +198,7 @@ def gumbel_softmax(
     """A sample of the classes, softened by tau; with hard=True one-hot, its gradient the soft's."""
     if eps != 1e-10:
         warnings.warn("gumbel_softmax(): eps has no effect", stacklevel=2)
-    noise = -logits.detach().clone().exponential_().log()
+    noise = -random.exponential(logits.detach()).log()
     soft = reduction.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

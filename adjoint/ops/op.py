@@ -71,6 +71,10 @@ class Op(Described):
         self.jvp: Rule | None = None  # the tangent of the result, where the family can't say it
         self.vmap: Rule | None = None  # the op over a batch, where its family can't say it
         self.batching = ALIGN if family == "elementwise" else LOOP
+        # Which dimension of an argument, or of the "result", joins the batch, if not the first.
+        self.folds: dict[str, int] = {}
+        self.draws = ""  # the public name of what draws by chance
+        self.draws_by_form = False  # the first argument says how many numbers, and not which
         self.dims: list[tuple[int, int]] = []  # parameters that count dimensions; see from_end
         self.ruled = 0  # those that have a rule of their own, as bits
         self.plans: dict[int, Plan] = {}  # by which inputs need a gradient
@@ -419,6 +423,9 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.jvp = _optional(op, settings.pop("jvp", None))
     op.vmap = _optional(op, settings.pop("vmap", None))
     op.batching = settings.pop("batching", op.batching)
+    op.folds = settings.pop("folds", {})
+    op.draws = settings.pop("draws", "")
+    op.draws_by_form = settings.pop("draws_by_form", False)
     _read_dims(op, settings.pop("dims", 0))
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)

@@ -23,7 +23,7 @@ from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.call.errors import complaint
-from adjoint.call.layers import newest
+from adjoint.call.layers import Below, newest, open_levels
 from adjoint.call.promotion import common_backend, promoted, unwrapped
 from adjoint.call.record import extended, needs, pack_all, record, settle
 from adjoint.dtypes import can_cast, from_numpy_dtype
@@ -188,8 +188,20 @@ def alias_of(tensor: Tensor, copy: bool) -> Tensor:
     return before
 
 
-def apply_inplace(op: "Op", values: list[Any], function: Any = None) -> Any:
+def draw_in_place(op: "Op", values: list[Any], function: Any) -> Any:
+    """Fill a tensor by chance inside transforms; those newer than it need not know more of it."""
+    levels = open_levels.get()
+    top = newest(dispatch.tensors_in(values))
+    for level in levels:
+        level.check_draw_in_place(op.draws, values[0])
+    with Below(1 if top is None else top.level.number + 1):
+        return apply_inplace(op, values, function, checked=True)
+
+
+def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bool = False) -> Any:
     """Run an op and put its result where its first argument is; subclasses see `function`."""
+    if op.draws and not checked and open_levels.get():
+        return draw_in_place(op, values, function)
     target: Tensor = values[0]
     if op.mutate is not None and mutate_plainly(op, values):
         return target

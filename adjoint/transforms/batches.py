@@ -8,11 +8,11 @@ import warnings
 from typing import Any, Final
 
 from adjoint.call import dispatch
-from adjoint.call.layers import Layer, Level, opened, with_layer
+from adjoint.call.layers import Below, Layer, Level, opened, with_layer
 from adjoint.call.op_node import OpNode
 from adjoint.call.promotion import promotion
-from adjoint.call.rule import ALIGN, FRONT
-from adjoint.ops.arranging.shape import expand, reshape, select, stack
+from adjoint.call.rule import ALIGN, FOLD, FRONT, LEAD
+from adjoint.ops.arranging.shape import expand, movedim, reshape, select, stack
 from adjoint.ops.op import Op
 from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import Tensor
@@ -26,6 +26,8 @@ _NEITHER: Final = b"\x00" * 32
 class BatchLevel(Level):
     """One vmap under way."""
 
+    samples_apart = True
+
     def __init__(self, size: int, randomness: str = "error", name: str = "vmap") -> None:
         super().__init__(name)
         self.size = size
@@ -34,6 +36,29 @@ class BatchLevel(Level):
     def lift(self, tensor: Tensor) -> Tensor:
         """See Level."""
         return layered(self, tensor, batched=False)
+
+    def holding(self, value: Tensor) -> Tensor:
+        """See Level."""
+        return layered(self, value)
+
+    def samples(self, name: str) -> int:
+        """See Level."""
+        if self.randomness == "error":
+            raise RuntimeError(
+                f"vmap: {name}(): called random operation while in randomness error mode; "
+                f"give {self.opened_at()} randomness='different', so that each element of the "
+                "batch draws for itself, or randomness='same', so that all have one sample"
+            )
+        return self.size if self.randomness == "different" else 0
+
+    def check_draw_in_place(self, name: str, target: Tensor) -> None:
+        """See Level."""
+        if self.samples(name) and not value_at(self, target)[1]:
+            raise RuntimeError(
+                f"vmap: {name}() would need different inplace randomness on an unbatched tensor, "
+                "which has no room for a sample of each element; make it by empty_like() of a "
+                "batched one, or use a function that returns a new tensor"
+            )
 
 
 class Batch(Layer):
@@ -44,6 +69,7 @@ class Batch(Layer):
         self.batch_level = level
         self.value = value
         self.batched = batched
+        self.given_dim = 0  # where the batch lay before vmap put it in front
 
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
@@ -90,6 +116,14 @@ class Batch(Layer):
         """See Layer."""
         return [self.value]
 
+    def imitated(self, make: Any) -> Tensor:
+        """See Layer."""
+        if not self.batched:
+            return make(self.value, ())  # type: ignore[no-any-return]  # a factory makes Tensors
+        with Below(self.level.number):
+            made = make(self.value, (self.batch_level.size,))
+        return layered(self.batch_level, made)
+
     def text(self) -> str | None:
         """See Layer; as in PyTorch, but that the batch always lies in front."""
         if not self.batched:
@@ -108,9 +142,11 @@ class Batch(Layer):
         )
 
 
-def layered(level: BatchLevel, value: Tensor, batched: bool = True) -> Tensor:
+def layered(level: BatchLevel, value: Tensor, batched: bool = True, given_dim: int = 0) -> Tensor:
     """A tensor inside vmap, from the values below."""
-    return with_layer(stand_in(value.array, batched), Batch(level, value, batched))
+    layer = Batch(level, value, batched)
+    layer.given_dim = given_dim
+    return with_layer(stand_in(value.array, batched), layer)
 
 
 def stand_in(array: Any, batched: bool) -> Any:
@@ -156,13 +192,44 @@ class BatchCall(OpNode):
 
     def result(self) -> Any:
         """The result below the level: one tensor, or several."""
+        if self.op.draws:
+            with Below(self.level.number):
+                return self.drawn()
+        return self.op.run(self.inner) if not self.any_batched else self.taken_at_once()
+
+    def drawn(self) -> Any:
+        """A sample for each element of the batch, or one for all, as the level says."""
         op = self.op
-        if not self.any_batched:
-            return op.run(self.inner)
+        if self.level.samples(op.draws):
+            self.give_first()
+            self.any_batched = True
+            return self.taken_at_once()
+        if self.any_batched:
+            first = next(i for i, value in enumerate(self.inner) if isinstance(value, Tensor))
+            others = dispatch.tensors_in(self.logical[first + 1 :])
+            if not op.draws_by_form or any(value_at(self.level, t)[1] for t in others):
+                raise RuntimeError(
+                    f"Vmap does not currently support same randomness with a batched tensor input: "
+                    f"{op.draws}() draws by probabilities that differ from one element to the "
+                    "next; use randomness='different'"
+                )
+            self.inner[first] = select(self.inner[first], 0, 0)
+            self.any_batched = False
+        return op.run(self.inner)
+
+    def taken_at_once(self) -> Any:
+        """The result of a call with a batch, as the op says how."""
+        op = self.op
         if op.vmap is not None:
-            return self.run(op.vmap, [], True, None)
+            with Below(self.level.number):  # what the rule makes itself has no batch
+                return self.run(op.vmap, [], True, None)
         if op.batching == ALIGN:
             return op.run(self.aligned())
+        if op.batching == LEAD:
+            self.give_first()
+            return op.run(self.aligned())
+        if op.batching == FOLD:
+            return self.folded()
         if op.batching == FRONT:
             return op.run([self.in_front(i) for i in range(len(self.inner))])
         return self.one_by_one()
@@ -229,6 +296,25 @@ class BatchCall(OpNode):
             found.append(value)
         return found
 
+    def give_first(self) -> None:
+        """Let the first tensor have the batch."""
+        for i, value in enumerate(self.inner):
+            if isinstance(value, Tensor):
+                self.inner[i], self.flags[i] = self.batched(i), True
+                return
+
+    def folded(self) -> Any:
+        """The op on all elements side by side along one dimension, its results taken apart."""
+        folds, size = self.op.folds, self.level.size
+        given: list[Any] = []
+        for name, i in self.op.index_of.items():
+            value = self.in_front(i)
+            given.append(joined(value, folds.get(name, 0)) if isinstance(value, Tensor) else value)
+        out, dim = self.op.run(given), folds.get("result", 0)
+        if isinstance(out, (tuple, list)):
+            return tuple([parted(each, size, dim) for each in out])
+        return parted(out, size, dim)
+
     def one_by_one(self) -> Any:
         """The op on each element of the batch by itself, for those that know no better."""
         warn_of_loop(self.op)
@@ -254,6 +340,20 @@ def batched_value(level: BatchLevel, value: Tensor, flag: bool) -> Tensor:
         return value
     shown: Tensor = expand(value, (level.size, *value.array.shape))
     return shown
+
+
+def joined(value: Any, dim: int) -> Any:
+    """A batch, which is in front, as a part of the dimension that is numbered so behind it."""
+    moved = movedim(value, 0, dim) if dim else value
+    shape = moved.shape
+    return reshape(moved, (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2 :]))
+
+
+def parted(value: Any, size: int, dim: int) -> Any:
+    """The reverse of joined."""
+    shape = value.shape
+    whole = reshape(value, (*shape[:dim], size, shape[dim] // max(size, 1), *shape[dim + 1 :]))
+    return movedim(whole, dim, 0) if dim else whole
 
 
 _looped: Final[set[str]] = set()

@@ -11,7 +11,7 @@ from adjoint.autograd.forward_rules import pushed
 from adjoint.autograd.node import edge_node
 from adjoint.call import dispatch
 from adjoint.call.context import current
-from adjoint.call.layers import Layer, Level, newest_level, with_layer
+from adjoint.call.layers import Layer, Level, lies_in, newest_level, with_layer
 from adjoint.ops.op import Op
 from adjoint.tensors.core import backend_of, is_floating
 from adjoint.tensors.tensor import Tensor
@@ -100,13 +100,13 @@ class Dual(Layer):
         target: Tensor = values[0]
         base: Any = None if target.extras is None else target.extras.base
         if base is not None:
-            if not at_level(base, self.dual_level):
+            if not lies_in(base, self.dual_level):
                 take_part(self.dual_level, base)
             if base.layer.tangent is None and is_floating(base.array):
                 others = dispatch.tensors_in([tangent_at(self.dual_level, v) for v in values[1:]])
                 base.layer.tangent = zeros_beside(base.layer.primal, others)
                 target.layer = None
-        if not at_level(target, self.dual_level):
+        if not lies_in(target, self.dual_level):
             take_part(self.dual_level, target)
 
     def bare(self, values: list[Any]) -> list[Any] | None:
@@ -151,6 +151,10 @@ class Dual(Layer):
         """See Layer."""
         return [self.primal] if self.tangent is None else [self.primal, self.tangent]
 
+    def imitated(self, make: Any) -> Tensor:
+        """See Layer."""
+        return make(self.primal, ())  # type: ignore[no-any-return]  # a factory makes Tensors
+
     def settled(self) -> Tensor:
         """See Layer."""
         return self.primal
@@ -168,11 +172,6 @@ class Dual(Layer):
 def dual(level: DualLevel, primal: Tensor, tangent: Tensor | None) -> Tensor:
     """A tensor of a level of forward mode."""
     return with_layer(primal.array, Dual(level, primal, tangent))
-
-
-def at_level(tensor: Tensor, level: Level) -> bool:
-    """Whether a tensor takes part in a level."""
-    return tensor.layer is not None and tensor.layer.level is level
 
 
 def primal_at(level: Level, value: Any) -> Any:
@@ -216,7 +215,7 @@ def take_part(level: DualLevel, tensor: Any) -> None:
     Where history is kept below, the tensor from there takes it along.
     """
     extras = tensor.extras
-    if extras is not None and extras.base is not None and at_level(extras.base, level):
+    if extras is not None and extras.base is not None and lies_in(extras.base, level):
         base = extras.base.layer
         tangent = None if base.tangent is None else replay(base.tangent, extras.steps)
         tensor.layer = Dual(level, replay(base.primal, extras.steps), tangent)

@@ -2,8 +2,11 @@
 
 import contextlib
 import contextvars
+import gc
 import os
 import threading
+import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,13 +14,14 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, backends
-from adjoint.autograd import backward, grad, no_grad
+from adjoint.autograd import backward, grad, no_grad, workers
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.autograd.workers import thread_of
 from adjoint.backends.numpy import NumpyBackend, NumpyNamespace
 from adjoint.call.context import is_grad_enabled
 from adjoint.device import device
 from adjoint.tensors.core import Spec
+from tests.signals import heard_at
 
 
 class First(np.ndarray):
@@ -330,3 +334,160 @@ def test_many_roots_meet_in_one_leaf() -> None:
         backward(mixed)
         np.testing.assert_allclose(np.asarray(x.grad.array), 2 + 2 * np.arange(1.0, 4.0))
         np.testing.assert_allclose(y.grad.array, 2 * np.arange(1.0, 4.0))
+
+
+# ---- what goes wrong outside of the nodes ----
+
+
+@pytest.fixture
+def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process that has not used the devices yet."""
+    monkeypatch.setattr(workers, "_threads", {})
+
+
+@pytest.mark.usefixtures("no_threads")
+@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
+def test_a_thread_that_can_not_start(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise error
+
+    x = leaf()
+    loss = (moved(x * 2.0, First) * 3.0).sum()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        with pytest.raises(type(error)):
+            backward(loss, retain_graph=True)
+    assert x.grad is None
+    backward(loss)
+    np.testing.assert_array_equal(x.grad.array, np.full(3, 6.0))
+
+
+@pytest.mark.usefixtures("no_threads")
+def test_another_thread_that_can_not_start_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+    steps: list[str] = []
+
+    def second_fails(thread: threading.Thread) -> None:
+        if "made-up:1" in thread.name:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    def slow(_: Any) -> None:
+        time.sleep(0.05)
+        steps.append("done")
+
+    monkeypatch.setattr(threading.Thread, "start", second_fails)
+    first, second = leaf(First) * 2.0, leaf(Second) * 2.0
+    first.register_hook(slow)
+    with pytest.raises(RuntimeError, match="can't start"):
+        backward([moved(first, np.ndarray).sum(), first.sum(), second.sum()])
+    after = list(steps)
+    time.sleep(0.1)
+    assert steps == after
+
+
+@pytest.mark.usefixtures("no_threads")
+def test_a_thread_that_can_not_enter_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(worker: Any) -> None:
+        raise OSError("no such device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "enter_worker", refuse)
+        with pytest.raises((OSError, RuntimeError), match="no such device"):
+            backward((leaf(First) * 2.0).sum())
+    x = leaf(First)
+    backward((x * 2.0).sum())
+    np.testing.assert_array_equal(np.asarray(x.grad.array), np.full(3, 2.0))
+
+
+@pytest.mark.parametrize("handed", [False, True])
+def test_an_interrupt_while_a_node_is_handed_over(
+    monkeypatch: pytest.MonkeyPatch, handed: bool
+) -> None:
+    submit = workers.DeviceThread.submit
+
+    def interrupted(thread: Any, node: Node, work: Any) -> None:
+        if handed:
+            submit(thread, node, work)
+        raise KeyboardInterrupt
+
+    x = leaf(First)
+    with monkeypatch.context() as patch:
+        patch.setattr(workers.DeviceThread, "submit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            backward((x * 2.0).sum())
+    time.sleep(0.02)
+    assert x.grad is None
+    backward((x * 2.0).sum())
+    np.testing.assert_array_equal(np.asarray(x.grad.array), np.full(3, 2.0))
+
+
+def test_a_signal_anywhere_in_the_callers_share() -> None:
+    place = 0
+    while True:
+        x = leaf()
+        loss = moved(moved(x * 2.0, First) * 3.0, np.ndarray).sum()
+        if not heard_at(place, backward, loss):
+            break
+        assert x.grad is None or np.all(x.grad.array == 6.0)
+        place += 7  # every place would take minutes
+    np.testing.assert_array_equal(x.grad.array, np.full(3, 6.0))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_pass_leaves_nothing_to_the_cyclic_collector(fails: bool) -> None:
+    def scope() -> list[Any]:
+        x = leaf()
+        y = moved(x * 2.0, First) * 3.0
+        z = moved(y, np.ndarray).sum()
+        if fails:
+            y.register_hook(lambda _: int("no"))  # a new error each time: it keeps nothing
+        with contextlib.suppress(ValueError):
+            backward(z, retain_graph=True)
+        return [weakref.ref(thing) for thing in (x, y.node, z.node)]
+
+    scope()  # the thread is there from now on
+    gc.collect()
+    gc.disable()
+    try:
+        references = scope()
+        for _ in range(100):  # the device's thread may have a step's last lines before it
+            if not any(reference() is not None for reference in references):
+                break
+            time.sleep(0.01)
+        assert not [r() for r in references if r() is not None]
+    finally:
+        gc.enable()
+
+
+class Backing(np.ndarray):
+    """An array whose addition in place runs a pass of its own."""
+
+    inner: Any = None
+
+    def __iadd__(self, other: Any) -> Any:
+        if Backing.inner is not None:
+            loss, Backing.inner = Backing.inner, None
+            backward(loss)
+        return np.ndarray.__iadd__(self, other)
+
+
+def test_a_gradient_whose_addition_calls_backward() -> None:
+    backends.register(MadeUpBackend(Backing, 2), Backing)
+    backends._by_type[Backing].worker = lambda array: None  # type: ignore[method-assign]
+    try:
+        x, y = leaf(Backing), leaf()
+        backward((x * 2.0).sum())
+        Backing.inner = (y * 5.0).sum()
+        done = threading.Event()
+
+        def work() -> None:
+            backward((x * 3.0).sum())
+            done.set()
+
+        threading.Thread(target=work, daemon=True).start()
+        assert done.wait(20)
+        np.testing.assert_array_equal(np.asarray(x.grad.array), np.full(3, 5.0))
+        np.testing.assert_array_equal(y.grad.array, np.full(3, 5.0))
+    finally:
+        del backends._by_type[Backing]

@@ -37,10 +37,11 @@ def _(rng: Generator) -> Iterator[Sample]:
 
 @samples("row_factors")
 def _(rng: Generator) -> Iterator[Sample]:
-    def factors(like: Any, indices: Any) -> Any:
+    def factors(like: Any, indices: Any, count: int) -> Any:
         return (1 / indices.reshape(-1).bincount()[indices].to(like.dtype)).unsqueeze(-1)
 
-    yield Sample((rng.normal(size=(2, 3, 2)), INDICES), torch=factors, differentiate=False)
+    count = int(INDICES.max()) + 1
+    yield Sample((rng.normal(size=(2, 3, 2)), INDICES, count), torch=factors, differentiate=False)
 
 
 @samples("summed_rows")
@@ -73,12 +74,13 @@ def _(rng: Generator) -> Iterator[Sample]:
 
 @samples("bag_numbers")
 def _(rng: Generator) -> Iterator[Sample]:
-    def numbers(offsets: Any, count: int) -> Any:
+    def numbers(offsets: Any, places: int, count: int) -> Any:
         import torch
 
-        return torch.bucketize(torch.arange(count), offsets, right=True) - 1
+        return torch.bucketize(torch.arange(places), offsets[:count], right=True) - 1
 
-    yield Sample((np.array([0, 2, 2, 5]), 7), torch=numbers)
+    yield Sample((np.array([0, 2, 2, 5]), 7, 4), torch=numbers)
+    yield Sample((np.array([0, 2, 2, 7]), 7, 3), torch=numbers)
 
 
 @samples("bag_places")

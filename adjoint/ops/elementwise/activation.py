@@ -14,6 +14,7 @@ from adjoint.ops.elementwise.special import error_function
 from adjoint.ops.elementwise.trigonometry import tanh
 from adjoint.ops.op import composite, elementwise
 from adjoint.ops.reducing.cumulative import narrowed, widened
+from adjoint.ops.sampling.random import uniform
 from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.core import TensorCore
 
@@ -494,4 +495,4 @@ def random_slopes(
         )
     if not training:
         return (lower + upper) / 2
-    return input.detach().clone().uniform_(lower, upper, generator=generator)
+    return uniform(input.detach(), lower, upper, generator)

@@ -4,6 +4,7 @@ import itertools
 import math
 from typing import Any
 
+from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import to
@@ -91,7 +92,7 @@ adaptive_avg_pool2d = _adaptive_average(2)
 adaptive_avg_pool3d = _adaptive_average(3)
 
 
-@general(home=None)
+@general(batching=FRONT, home=None)
 def window_places(xp: Any, index: Array, starts: Any, widths: Any, sizes: Any) -> Array:
     """The places in a flattened image that index names in windows over it.
 
@@ -166,7 +167,7 @@ adaptive_max_pool3d = _adaptive_max(3)
 # ---- windows by chance ----
 
 
-@general(home=None)
+@general(batching=FOLD, home=None)
 def random_windows(xp: Any, samples: Array, sizes: Any, wanted: Any, kernel: Any) -> Array:
     """The places in a flattened image of windows whose distances samples decide.
 

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from adjoint.call.rule import ALIGN, LEAD
 from adjoint.dtypes import BOOL, bool_ as boolean, category_of, float32
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.arrange import repeat_interleave
+from adjoint.ops.arranging.shape import expand
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.matrices.matmul import matmul, mT
@@ -48,7 +50,7 @@ def _score_rule(
     )
 
 
-@general(joint=("slope value mean weights", _score_rule), home=None)
+@general(joint=("slope value mean weights", _score_rule), batching=LEAD, home=None)
 def score_slope(xp: Any, slope: Any, value: Any, mean: Any, weights: Any) -> Any:
     """The gradient of scores, from that of their softmax's mean of values."""
     out = xp.matmul(slope, mT(value))
@@ -89,6 +91,7 @@ def _attend_rule(
     hides=True,
     wide="rules",
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
+    batching=ALIGN,
     home=None,
     autocast="narrow",
 )
@@ -117,7 +120,12 @@ def attend(
     return narrowed(xp.matmul(weights, widened(value)), kind), weights
 
 
-@general(home=None)
+@general(
+    vmap=lambda like, rows, columns: expand(
+        lower_mask(like, rows, columns), (like.shape[0], rows, columns)
+    ),
+    home=None,
+)
 def lower_mask(xp: Any, like: Array, rows: int, columns: int) -> Array:
     """A lower triangle of True on the device of `like`."""
     return xp.tril(xp.ones((rows, columns), "bool"))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.call.context import is_grad_enabled
+from adjoint.call.rule import FOLD
 from adjoint.dtypes import FLOAT, int64, uint8
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import gather, getitem
@@ -11,7 +12,8 @@ from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.elementwise.activation import logsigmoid, relu
 from adjoint.ops.elementwise.arithmetic import div, mul
 from adjoint.ops.elementwise.powers import square
-from adjoint.ops.elementwise.selection import where
+from adjoint.ops.elementwise.selection import clamp_min, where
+from adjoint.ops.neural.batches import in_front, joined, parted, size_of
 from adjoint.ops.neural.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import cumsum
@@ -43,6 +45,7 @@ def _open_index(xp: Any, target: Any, safe: Any) -> tuple[Any, ...]:
     input=lambda grad, input_shape, target, ignore_index: _spread_losses(
         grad, target, input_shape, ignore_index
     ),
+    batching=FOLD,
     home=None,
     autocast="float32",
 )
@@ -57,8 +60,23 @@ def _spread_losses(grad: Value, target: Value, shape: Any, ignore_index: int) ->
     return spread_losses(grad, target, tuple(shape), ignore_index)
 
 
+def _spread_over_batch(
+    input: Any,
+    input_batched: bool,
+    target: Any,
+    target_batched: bool,
+    shape: Any,
+    ignore_index: int,
+) -> Any:
+    size = size_of((input, input_batched), (target, target_batched))
+    values, classes = in_front(input, input_batched, size), in_front(target, target_batched, size)
+    whole = (size * shape[0], *shape[1:])
+    return parted(spread_losses(joined(values), joined(classes), whole, ignore_index), size)
+
+
 @general(
     input=lambda grad, target, ignore_index: picked_losses(grad, target, ignore_index),
+    vmap=_spread_over_batch,
     home=None,
 )
 def spread_losses(
@@ -143,8 +161,24 @@ def _cross_entropy_rule(
     return grad * hidden
 
 
+def _counts(target: Any, ignore_index: int) -> Any:
+    """How many targets of each element count."""
+    return sum(target != ignore_index, -1)
+
+
+def _cross_entropy_over_batch(
+    input: Any, input_batched: bool, target: Any, target_batched: bool, ignore_index: int
+) -> Any:
+    size = size_of((input, input_batched), (target, target_batched))
+    scores, classes = in_front(input, input_batched, size), in_front(target, target_batched, size)
+    logs = log_softmax(joined(scores), 1)
+    losses = parted(picked_losses(logs, joined(classes), ignore_index), size)
+    return (sum(losses, 1) / _counts(classes, ignore_index)).to(input.dtype)
+
+
 @general(
     input=_cross_entropy_rule,
+    vmap=_cross_entropy_over_batch,
     hides=True,
     wide=True,
     node_name="NllLossBackward0",
@@ -177,8 +211,26 @@ def _slope(xp: Any, shares: Any, places: Any, counted: Any, count: Any) -> Any:
     return xp.into(xp.multiply, shares, shares, _share(xp, count, shares.dtype))
 
 
+def _shared_out(rows: Any, target: Any, ignore_index: int) -> Any:
+    """Rows of each element divided by how many of its targets count, zeros where one doesn't."""
+    counts = unsqueeze(unsqueeze(clamp_min(_counts(target, ignore_index), 1), -1), -1)
+    return where(unsqueeze(target != ignore_index, -1), rows, 0.0) / counts
+
+
+def _slope_over_batch(input: Any, target: Any, input_shape: Any, ignore_index: int) -> Any:
+    classes = one_hot(where(target == ignore_index, 0, target), input_shape[1])
+    return _shared_out(softmax(input, -1) - classes, target, ignore_index)
+
+
+def _turn_over_batch(direction: Any, input: Any, target: Any, ignore_index: int) -> Any:
+    shares = softmax(input, -1)
+    weighted = _shared_out(direction, target, ignore_index)
+    return shares * (weighted - sum(weighted * shares, -1, True))
+
+
 @general(
     input=lambda grad, input, target, ignore_index: class_turn(grad, input, target, ignore_index),
+    vmap=_slope_over_batch,
     home=None,
     wide=True,
 )
@@ -202,7 +254,7 @@ def _turn_rule(
     return by_direction, class_turn(slope, input, target, ignore_index)
 
 
-@general(joint=("direction input", _turn_rule), home=None, wide=True)
+@general(joint=("direction input", _turn_rule), vmap=_turn_over_batch, home=None, wide=True)
 def class_turn(
     xp: Any, direction: Array, input: Array, target: Array, ignore_index: int = -100
 ) -> Array:

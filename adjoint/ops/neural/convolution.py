@@ -10,6 +10,14 @@ from adjoint.backends.convolution import Layout
 from adjoint.call.dispatch import conj
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import permute, reshape
+from adjoint.ops.neural.batches import (
+    in_front,
+    joined,
+    one_after_another,
+    parted,
+    side_by_side,
+    size_of,
+)
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import sum
@@ -60,6 +68,101 @@ def _jvp(
     return total
 
 
+def _over_batch(
+    convolution: Any,
+    images: Any,
+    images_batched: bool,
+    weight: Any,
+    weight_batched: bool,
+    bias: Any,
+    bias_batched: bool,
+    groups: int,
+) -> Any:
+    """All images by one bank of filters, or as many groups of channels as there are banks."""
+    size = size_of((images, images_batched), (weight, weight_batched), (bias, bias_batched))
+    if weight_batched:
+        channels = side_by_side(in_front(images, images_batched, size))
+        shifts = None if bias is None else joined(in_front(bias, bias_batched, size))
+        out = convolution(channels, joined(weight), shifts, groups * size)
+        return one_after_another(out, size)
+    own = None if bias_batched else bias
+    if images_batched:
+        out = parted(convolution(joined(images), weight, own, groups), size)
+    else:
+        out = convolution(images, weight, own, groups)
+    if not bias_batched:
+        return out
+    return out + reshape(bias, (size, 1, bias.shape[1], *[1] * (weight.ndim - 2)))
+
+
+def _convolve_over_batch(
+    images: Any,
+    images_batched: bool,
+    weight: Any,
+    weight_batched: bool,
+    bias: Any,
+    bias_batched: bool,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    def again(images: Any, weight: Any, bias: Any, groups: int) -> Any:
+        return convolve(images, weight, bias, stride, padding, dilation, groups)
+
+    if weight_batched and not images_batched and groups == 1:  # one bank, of all their filters
+        size = weight.shape[0]
+        shifts = None if bias is None else joined(in_front(bias, bias_batched, size))
+        return one_after_another(again(images, joined(weight), shifts, 1), size)
+    return _over_batch(
+        again, images, images_batched, weight, weight_batched, bias, bias_batched, groups
+    )
+
+
+def _convolve_back_over_batch(
+    images: Any,
+    images_batched: bool,
+    weight: Any,
+    weight_batched: bool,
+    bias: Any,
+    bias_batched: bool,
+    sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    def again(images: Any, weight: Any, bias: Any, groups: int) -> Any:
+        return convolve_back(images, weight, bias, sizes, stride, padding, dilation, groups)
+
+    return _over_batch(
+        again, images, images_batched, weight, weight_batched, bias, bias_batched, groups
+    )
+
+
+def _filters_over_batch(
+    images: Any,
+    images_batched: bool,
+    other: Any,
+    other_batched: bool,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    """Each element's products in a group of their own; what is shared need not be repeated."""
+    size = size_of((images, images_batched), (other, other_batched))
+    rest = (kernel, stride, padding, dilation)
+    if groups == 1 and not other_batched:
+        return one_after_another(convolve_filters(side_by_side(images), other, *rest, 1), size)
+    if groups == 1 and not images_batched:
+        return parted(convolve_filters(images, side_by_side(other), *rest, 1), size)
+    channels = side_by_side(in_front(images, images_batched, size))
+    products = side_by_side(in_front(other, other_batched, size))
+    return parted(convolve_filters(channels, products, *rest, groups * size), size)
+
+
 def _convolve_jvp(
     images: Any,
     weight: Any,
@@ -87,6 +190,7 @@ def _convolve_jvp(
     ),
     bias=_bias_rule,
     jvp=_convolve_jvp,
+    vmap=_convolve_over_batch,
     node_name="ConvolutionBackward0",
     home=None,
     autocast="narrow",
@@ -145,6 +249,7 @@ def _convolve_back_jvp(
     ),
     bias=_bias_rule,
     jvp=_convolve_back_jvp,
+    vmap=_convolve_back_over_batch,
     node_name="ConvolutionBackward0",
     home=None,
     autocast="narrow",
@@ -177,6 +282,7 @@ def convolve_back(
     other=lambda grad, images, stride, padding, dilation, groups: convolve(
         conj(images), grad, None, stride, padding, dilation, groups
     ),
+    vmap=_filters_over_batch,
     node_name="ConvolutionBackward0",
     home=None,
 )

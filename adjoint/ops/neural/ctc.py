@@ -8,6 +8,7 @@ import math
 import operator
 from typing import Any
 
+from adjoint.call.rule import FOLD
 from adjoint.dtypes import FLOAT, INTEGER, category_of
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape, unsqueeze
@@ -84,6 +85,8 @@ def _path_rule(
 
 @general(
     log_probs=_path_rule,
+    batching=FOLD,
+    folds={"log_probs": 1},
     node_name="CtcLossBackward0",
     home=None,
     autocast="float32",
@@ -112,6 +115,8 @@ def path_losses(
 @general(
     grad=refused_derivative("the gradient of ctc_loss"),
     log_probs=refused_derivative("the gradient of ctc_loss"),
+    batching=FOLD,
+    folds={"log_probs": 1, "result": 1},
     home=None,
 )
 def path_slopes(
@@ -168,7 +173,7 @@ def path_slopes(
     return (slopes * grad[:, None]).astype(log_probs.dtype)
 
 
-@general(home=None)
+@general(batching=FOLD, home=None)
 def padded_targets(xp: Any, targets: Array, lengths: Array, blank: int) -> Array:
     """Targets as a matrix with a row a sample, `blank` where there is none."""
     longest = int(xp.max(lengths, initial=0))

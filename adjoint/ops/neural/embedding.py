@@ -12,48 +12,102 @@ from adjoint.ops.arranging.writing import index_add
 from adjoint.ops.dims import check_positions
 from adjoint.ops.elementwise.arithmetic import div
 from adjoint.ops.elementwise.selection import clamp_min, where
+from adjoint.ops.neural.batches import (
+    in_front,
+    joined,
+    numbered_apart,
+    parted,
+    size_of,
+    starts_of,
+)
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.extremes import max_dim
 from adjoint.ops.reducing.norms import renorm
+from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.reducing.sorting import as_index, unique
 from adjoint.ops.same_dtype import same_kind
 
 # ---- one row each ----
 
 
+def _embedded_over_batch(
+    weight: Any,
+    weight_batched: bool,
+    weight_shape: Any,
+    indices: Any,
+    indices_batched: bool,
+    padding_idx: Any,
+    by_frequency: bool,
+) -> Any:
+    """One table of those of all elements, and numbers of rows in that."""
+    if not weight_batched and not by_frequency:
+        return embedded(weight, indices, padding_idx)
+    size = size_of((weight, weight_batched), (indices, indices_batched))
+    count = weight_shape[0]
+    table = joined(in_front(weight, weight_batched, size))
+    numbers = numbered_apart(indices, indices_batched, size, count)
+    if not _is_none(padding_idx):
+        padding_idx = padding_idx + starts_of(numbers, size, count, numbers.ndim - 1)
+    return embedded(table, numbers, padding_idx, by_frequency)
+
+
+def _is_none(padding_idx: Any) -> bool:
+    """Whether no row is passed over."""
+    return isinstance(padding_idx, int) and padding_idx < 0
+
+
 @linear(
     weight=lambda grad, weight_shape, indices, padding_idx, by_frequency: summed_rows(
-        _balanced(grad, indices, padding_idx, by_frequency), indices, weight_shape[0]
+        _balanced(grad, indices, padding_idx, by_frequency, weight_shape[0]),
+        indices,
+        weight_shape[0],
     ),
+    vmap=_embedded_over_batch,
     node_name="EmbeddingBackward0",
     home=None,
 )
 def embedded(
-    xp: Any, weight: Array, indices: Array, padding_idx: int = -1, by_frequency: bool = False
+    xp: Any, weight: Array, indices: Array, padding_idx: Any = -1, by_frequency: bool = False
 ) -> Array:
     """The rows of weight that indices name.
 
-    The gradient passes over padding_idx, and by_frequency divides it by how often a row was used.
+    The gradient passes over padding_idx, a number or one for each index, and by_frequency divides
+    it by how often a row was used.
     """
     check_positions(xp, indices, weight.shape[0], IndexError)
     return xp.take(weight, indices, 0)
 
 
-def _balanced(grad: Value, indices: Any, padding_idx: int, by_frequency: bool) -> Value:
-    if padding_idx >= 0:  # replaced, not multiplied: what is passed over may be NaN
+def _balanced(grad: Value, indices: Any, padding_idx: Any, by_frequency: bool, count: int) -> Value:
+    if not _is_none(padding_idx):  # replaced, not multiplied: what is passed over may be NaN
         grad = where(unsqueeze(indices != padding_idx, -1), grad, 0)
-    return grad * row_factors(grad, indices) if by_frequency else grad
+    return grad * row_factors(grad, indices, count) if by_frequency else grad
 
 
-@general(home=None)
-def row_factors(xp: Any, like: Array, indices: Array) -> Array:
-    """One divided by how often each index was used, in the data type of `like`."""
+def _factors_over_batch(
+    like: Any, like_batched: bool, indices: Any, indices_batched: bool, count: int
+) -> Any:
+    size = size_of((like, like_batched), (indices, indices_batched))
+    return row_factors(like, numbered_apart(indices, indices_batched, size, count), size * count)
+
+
+@general(vmap=_factors_over_batch, home=None)
+def row_factors(xp: Any, like: Array, indices: Array, count: int) -> Array:
+    """One divided by how often each index below `count` was used, in the data type of `like`."""
     flat = indices.reshape(-1)
     counts = xp.bincount(flat)[flat].reshape(indices.shape)
     return xp.expand_dims(1 / counts.astype(like.dtype), -1)
 
 
-@linear(input=lambda grad, indices: embedded(grad, indices), home=None)
+def _rows_over_batch(
+    input: Any, input_batched: bool, indices: Any, indices_batched: bool, count: int
+) -> Any:
+    size = size_of((input, input_batched), (indices, indices_batched))
+    numbers = numbered_apart(indices, indices_batched, size, count)
+    return parted(summed_rows(in_front(input, input_batched, size), numbers, size * count), size)
+
+
+@linear(input=lambda grad, indices: embedded(grad, indices), vmap=_rows_over_batch, home=None)
 def summed_rows(xp: Any, input: Array, indices: Array, count: int) -> Array:
     """A table of `count` rows, each the sum of those of input whose index it is."""
     width = input.shape[-1]
@@ -124,13 +178,38 @@ def embedding(
 # ---- bags ----
 
 
-@general(home=None)
-def bag_numbers(xp: Any, offsets: Array, count: int) -> Array:
-    """For each of `count` places the bag it lies in, given where the bags start."""
-    return (xp.searchsorted(offsets, xp.arange(count), side="right") - 1).astype("int64")
+@general(
+    vmap=lambda offsets, places, count: (
+        sum(unsqueeze(offsets[:, :count], 2) <= offsets.new_tensor(range(places)), 1) - 1
+    ),
+    home=None,
+)
+def bag_numbers(xp: Any, offsets: Array, places: int, count: int) -> Array:
+    """For each place the bag it lies in, given where `count` bags start, and the last may end."""
+    if xp.readable(waiting=True) and offsets.size:
+        if offsets[0] != 0:
+            raise RuntimeError(f"the first offset of a bag must be 0, got {int(offsets[0])}")
+        if offsets[-1] > places:
+            raise RuntimeError(
+                f"the last offset of a bag, {int(offsets[-1])}, is beyond the {places} indices"
+            )
+    bags = xp.searchsorted(offsets[:count], xp.arange(places), side="right") - 1
+    return bags.astype("int64")
 
 
-@general(home=None)
+def _places_over_batch(
+    bags: Any, bags_batched: bool, counted: Any, counted_batched: bool, count: int
+) -> Any:
+    """The bags of all elements one after another; places are counted from each one's first."""
+    size = size_of((bags, bags_batched), (counted, counted_batched))
+    numbers = joined(numbered_apart(bags, bags_batched, size, count))
+    kept = joined(in_front(counted, counted_batched, size))
+    places = parted(bag_places(numbers, kept, size * count), size)
+    first = starts_of(places, size, numbers.shape[0] // max(size, 1), 2)
+    return where(places < 0, -1, places - first)
+
+
+@general(vmap=_places_over_batch, home=None)
 def bag_places(xp: Any, bags: Array, counted: Array, count: int) -> Array:
     """The places of each of `count` bags, filled up with -1; places that don't count are left out.
 
@@ -161,15 +240,9 @@ def _arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple
         )
     if offsets.ndim != 1:
         raise ValueError(f"embedding_bag(): offsets must be a vector, got {offsets.ndim}D")
-    if len(offsets) and int(offsets[0]) != 0:
-        raise RuntimeError(f"embedding_bag(): the first offset must be 0, got {int(offsets[0])}")
-    if len(offsets) and int(offsets[-1]) > len(input):
-        raise RuntimeError(
-            f"embedding_bag(): the last offset, {int(offsets[-1])}, is beyond the {len(input)} "
-            "indices"
-        )
     count = len(offsets) - include_last_offset
-    return input, bag_numbers(as_index(offsets[:count]), len(input)), count
+    numbers = bag_numbers(as_index(offsets), input.shape[0], count)
+    return input, numbers, count
 
 
 def _largest(rows: Any, bags: Any, counted: Any, count: int) -> Any:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.rule import FOLD, FRONT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, flatten, reshape, unbind, unsqueeze
 from adjoint.ops.elementwise.arithmetic import abs, fmod
@@ -45,7 +46,7 @@ def _bordered(places: Any, size: int, padding_mode: str, align: bool) -> Any:
     return clamp(places, 0, size - 1)
 
 
-@general(home=None)
+@general(batching=FRONT, home=None)
 def pixel_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> tuple[Any, Any]:
     """Whole coordinates, a list of arrays, as places in a flattened image, and which are inside."""
     total: Any = 0
@@ -175,6 +176,7 @@ def _base_grid(xp: Any, sizes: Any, align: bool, kind: Any) -> Any:
 @linear(
     theta=lambda grad, sizes, align: mapped_back(grad, sizes, align),
     node_name="AffineGridGeneratorBackward0",
+    batching=FOLD,
     home=None,
 )
 def mapped_grid(xp: Any, theta: Array, sizes: Any, align: bool) -> Array:
@@ -183,7 +185,7 @@ def mapped_grid(xp: Any, theta: Array, sizes: Any, align: bool) -> Array:
     return places.reshape(theta.shape[0], *sizes, len(sizes))
 
 
-@linear(input=lambda grad, sizes, align: mapped_grid(grad, sizes, align), home=None)
+@linear(input=lambda grad, sizes, align: mapped_grid(grad, sizes, align), batching=FOLD, home=None)
 def mapped_back(xp: Any, input: Array, sizes: Any, align: bool) -> Array:
     """For each matrix, its places times the coordinates of all pixels: mapped_grid's gradient."""
     places = input.reshape(input.shape[0], math.prod(sizes), len(sizes))

@@ -5,9 +5,10 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.arranging.shape import expand, movedim, reshape, unsqueeze
 from adjoint.ops.elementwise.arithmetic import add
-from adjoint.ops.matrices.matmul import einsum, matmul, turned_product
+from adjoint.ops.matrices.matmul import einsum, matmul, mT, turned_product
+from adjoint.ops.neural.batches import in_front, joined, ranked, size_of
 from adjoint.ops.op import composite, general, linear as linear_family
 from adjoint.ops.reducing.reduction import sum
 
@@ -30,13 +31,21 @@ def _linear_weight(grad: Value, input: Value, weight_shape: Any) -> Value:
     return turned_product(_rows(grad), rows)
 
 
-@linear_family(input=lambda grad: column_sums(grad), home=None)
+@linear_family(
+    input=lambda grad: column_sums(grad),
+    vmap=lambda input, shape: expand(unsqueeze(input, 1), (input.shape[0], *shape)),
+    home=None,
+)
 def equal_rows(xp: Any, input: Array, shape: Any) -> Array:
     """A matrix all of whose rows are input: the gradient of column_sums."""
     return xp.array(xp.broadcast_to(input, shape))
 
 
-@linear_family(input=lambda grad, input_shape: equal_rows(grad, input_shape), home=None)
+@linear_family(
+    input=lambda grad, input_shape: equal_rows(grad, input_shape),
+    vmap=lambda input: sum(input, 1),
+    home=None,
+)
 def column_sums(xp: Any, input: Array) -> Array:
     """The sum over the rows of a matrix."""
     return xp.column_sums(input)
@@ -48,6 +57,36 @@ def _linear_bias(grad: Value) -> Value:
     return sum(grad, tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
 
 
+def _over_batch(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    weight: Any,
+    weight_batched: bool,
+    weight_shape: Any,
+    bias: Any,
+    bias_batched: bool,
+) -> Any:
+    """Rows of all elements by one matrix, or the rows of each by its own."""
+    if not weight_batched and not bias_batched:
+        return linear(input, weight, bias)
+    size = size_of((input, input_batched), (weight, weight_batched), (bias, bias_batched))
+    out_shape = (*input_shape[:-1], *weight_shape[:-1])
+    if not weight_batched:
+        out = linear(input, weight)
+    elif not input_batched and len(weight_shape) == 2:
+        many = linear(input, joined(weight))
+        out = movedim(reshape(many, (*input_shape[:-1], size, weight_shape[0])), -2, 0)
+    else:
+        rows = reshape(
+            in_front(input, input_batched, size),
+            (size, math.prod(input_shape[:-1]), input_shape[-1]),
+        )
+        matrix = weight if len(weight_shape) == 2 else unsqueeze(weight, 1)
+        out = reshape(matmul(rows, mT(matrix)), (size, *out_shape))
+    return out if bias is None else add(out, ranked(bias, bias_batched, len(out_shape)))
+
+
 @general(
     input=_linear_input,
     weight=_linear_weight,
@@ -55,6 +94,7 @@ def _linear_bias(grad: Value) -> Value:
     jvp=lambda input, weight, input_tangent, weight_tangent, bias_tangent, result: _linear_jvp(
         input, weight, input_tangent, weight_tangent, bias_tangent, result
     ),
+    vmap=_over_batch,
     home="nn.functional",
     autocast="narrow",
 )

@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.arranging.shape import unsqueeze
+from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.dims import broadcast_shape
 from adjoint.ops.elementwise.activation import logsigmoid, sigmoid, softplus
 from adjoint.ops.elementwise.arithmetic import abs, div, sgn
@@ -94,8 +94,17 @@ def _mean_error_rule(grad: Value, input: Value, target: Value, needs: Any) -> tu
     return slope if needs[0] else None, -slope if needs[1] else None
 
 
+def _mean_error_over_batch(input: Any, target: Any, input_shape: Any) -> Any:
+    """Of nothing the mean is NaN, and the derivative 0."""
+    count = math.prod(input_shape)
+    errors = squared_error(input, target)
+    total = sum(reshape(errors, (errors.shape[0], count)), 1)
+    return total / count if count else total + math.nan
+
+
 @general(
     joint=("input target", _mean_error_rule),
+    vmap=_mean_error_over_batch,
     promotes="input target",
     node_name="MseLossBackward0",
     home=None,

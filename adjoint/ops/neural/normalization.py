@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from adjoint.call.half_precision import is_half
+from adjoint.call.rule import LEAD
 from adjoint.dtypes import float32
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.conversion import finfo
@@ -83,6 +84,7 @@ def _standardizer(name: str, node_name: str) -> Op:
 
     @general(
         joint=("input weight bias", _standard_rule),
+        batching=LEAD,
         name=name,
         node_name=node_name,
         returns="output mean variance",
@@ -113,6 +115,7 @@ def _root_rule(
 
 @general(
     joint=("input weight", _root_rule),
+    batching=LEAD,
     returns="output power",
     node_name="FusedRmsNormBackward0",
     wide="rules",

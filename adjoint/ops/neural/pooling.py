@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.backends.convolution import Layout
+from adjoint.call.rule import FOLD
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import flatten, reshape
 from adjoint.ops.dims import check_positions
@@ -73,6 +74,7 @@ def _picked(grad: Any, images: Any, *layout: Any) -> Any:
         grad, images, kernel, stride, padding, dilation
     ),
     images=lambda grad: zero_of(grad),
+    batching=FOLD,
     home=None,
     node_name="MaxPool2DWithIndicesBackwardBackward0",
 )
@@ -109,6 +111,7 @@ def max_pool_back(
     images=lambda grad, images, kernel, stride, padding, dilation: max_pool_back(
         grad, images, kernel, stride, padding, dilation
     ),
+    batching=FOLD,
     home=None,
     node_name="MaxPool2DWithIndicesBackward0",
 )
@@ -129,7 +132,7 @@ def _numbers(xp: Any, coordinates: Sequence[Any], sizes: Sequence[int]) -> Any:
     return total
 
 
-@general(home=None)
+@general(batching=FOLD, home=None)
 def max_pool_places(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Array:
@@ -160,6 +163,7 @@ def _flat(images: Any) -> Any:
 
 @linear(
     input=lambda grad, places: pick_along(grad, places, 2),
+    batching=FOLD,
     home=None,
     node_name="MaxUnpool2DBackward0",
 )
@@ -346,6 +350,7 @@ def _divisor(xp: Any, sizes: Any, layout: Layout, rest: Any, dtype: Any) -> Any:
         grad, tuple(images_shape[2:]), kernel, stride, padding, counting
     ),
     node_name="AvgPool2DBackward0",
+    batching=FOLD,
     home=None,
 )
 def average_windows(
@@ -367,6 +372,7 @@ def average_windows(
         grad, kernel, stride, padding, counting
     ),
     node_name="AvgPool2DBackward0",
+    batching=FOLD,
     home=None,
 )
 def spread_windows(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.shape import cat, chunk
 from adjoint.ops.elementwise.activation import relu, sigmoid
@@ -50,6 +51,7 @@ def _lstm_rule(grads: Values, gates: Any, cell: Any, hidden: Any, needs: Any) ->
     hides=True,
     wide=True,
     node_name="ThnnFusedLstmCellBackward0",
+    batching=FRONT,
     home=None,
 )
 def lstm_gates(xp: Any, gates: Array, cell: Array) -> tuple[Array, Array]:
@@ -92,6 +94,7 @@ def _gru_rule(
     hides=True,
     wide=True,
     node_name="ThnnFusedGruCellBackward0",
+    batching=FRONT,
     home=None,
 )
 def gru_gates(xp: Any, from_input: Array, from_hidden: Array, state: Array) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.convolution import Layout
+from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32, uint8
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone, to
@@ -129,7 +130,7 @@ def _resample_rule(
     return resample_back(grad, dim, kind, input_shape[dim], wanted, align, scale)
 
 
-@linear(input=_resample_rule, wide=True, node_name="UpsampleBackward0", home=None)
+@linear(input=_resample_rule, wide=True, node_name="UpsampleBackward0", batching=FRONT, home=None)
 def resample(
     xp: Any, input: Array, dim: int, kind: str, wanted: int, align: bool, scale: float | None
 ) -> Array:
@@ -170,6 +171,7 @@ def _weighted(xp: Any, input: Any, dim: int, places: Any, weights: Any) -> Any:
     ),
     wide=True,
     node_name="UpsampleBackward0",
+    batching=FRONT,
     home=None,
 )
 def resample_back(
@@ -357,6 +359,7 @@ def channel_shuffle(input: Value, groups: int) -> Value:
         grad, tuple(images_shape[2:]), kernel, stride, padding, dilation
     ),
     node_name="Im2ColBackward0",
+    batching=FOLD,
     home=None,
 )
 def columns_of(
@@ -379,6 +382,7 @@ def columns_of(
         grad, kernel, stride, padding, dilation
     ),
     node_name="Col2ImBackward0",
+    batching=FOLD,
     home=None,
 )
 def images_of(

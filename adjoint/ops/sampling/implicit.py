@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.numpy import host as np
+from adjoint.call.rule import ALIGN, FRONT, LEAD
 from adjoint.dtypes import FLOAT, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.elementwise.special import kernel
@@ -68,6 +69,7 @@ def _drawn_gamma(xp: Any, parameter: Any, generator: Any) -> Any:
 @general(
     input=refused_derivative("gamma_slope"),
     output=refused_derivative("gamma_slope"),
+    batching=ALIGN,
     home=None,
 )
 def gamma_slope(xp: Any, input: Array, output: Array) -> Array:
@@ -91,6 +93,8 @@ def gamma_slope(xp: Any, input: Array, output: Array) -> Array:
 
 @general(
     input=lambda grad, input, result: grad * gamma_slope(input, result),
+    batching=FRONT,
+    draws="standard_gamma",
     home=None,
     node_name="StandardGammaBackward0",
 )
@@ -108,6 +112,7 @@ def standard_gamma(xp: Any, input: Array, generator: Any = None) -> Array:
     x=refused_derivative("dirichlet_slope"),
     alpha=refused_derivative("dirichlet_slope"),
     total=refused_derivative("dirichlet_slope"),
+    batching=ALIGN,
     home=None,
 )
 def dirichlet_slope(xp: Any, x: Array, alpha: Array, total: Array) -> Array:
@@ -145,6 +150,8 @@ def dirichlet_rule(grad: Value, input: Value, result: Value) -> Value:
 
 @general(
     input=dirichlet_rule,
+    batching=FRONT,
+    draws="standard_dirichlet",
     home=None,
     node_name="SampleDirichletBackward0",
 )
@@ -160,7 +167,7 @@ def standard_dirichlet(xp: Any, input: Array, generator: Any = None) -> Array:
 # ---- the von Mises distribution ----
 
 
-@general(home=None)
+@general(batching=LEAD, draws="von_mises", home=None)
 def angles(xp: Any, loc: Array, concentration: Array, generator: Any = None) -> Array:
     """Samples of the von Mises distribution, in [-π, π)."""
     centre, width = (xp.on_host(a).astype("float64") for a in (loc, concentration))

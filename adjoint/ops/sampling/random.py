@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.numpy import host as np
+from adjoint.call.rule import FRONT, LEAD
 from adjoint.dtypes import BOOL, COMPLEX, FLOAT, category_of, float32, from_numpy_dtype
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import zeros_of
+from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.op import composite, general
 from adjoint.ops.shared_rules import refused_derivative
@@ -103,6 +105,8 @@ def _coin_flips(shape: Any, p: Any, generator: Any) -> Any:
 @general(
     input=lambda grad: zeros_of(grad),
     name="bernoulli_input",
+    batching=FRONT,
+    draws="bernoulli",
     node_name="BernoulliBackward0",
     home=None,
 )
@@ -122,6 +126,9 @@ def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
     mutate=_fill_bernoulli,
     inplace=True,
     name="bernoulli_p",
+    batching=LEAD,
+    draws="bernoulli",
+    draws_by_form=True,
     node_name="BernoulliBackward2",
     home=None,
 )
@@ -138,7 +145,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     return _bernoulli_p(input, p, generator=generator, out=out)
 
 
-@general(input=lambda grad: zeros_of(grad))
+@general(input=lambda grad: zeros_of(grad), batching=FRONT, draws="poisson")
 def poisson(xp: Any, input: Array, generator: Any = None) -> Array:
     """Counts of events, where each element is the expected count."""
     _require_float(input, "poisson")
@@ -152,6 +159,8 @@ def poisson(xp: Any, input: Array, generator: Any = None) -> Array:
 @general(
     count=refused_derivative("binomial"),
     prob=refused_derivative("binomial"),
+    batching=LEAD,
+    draws="binomial",
     node_name="BinomialBackward0",
     home=None,
 )
@@ -176,7 +185,16 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Value:
     return successes(count, prob, generator)
 
 
-@general()
+def _multinomial_over_batch(
+    input: Any, input_shape: Any, num_samples: int, replacement: bool, generator: Any
+) -> Any:
+    """Rows of weights, as many as all elements have together."""
+    rows = reshape(input, (-1, input_shape[-1]))
+    drawn = multinomial(rows, num_samples, replacement, generator=generator)
+    return reshape(drawn, (input.shape[0], *input_shape[:-1], num_samples))
+
+
+@general(vmap=_multinomial_over_batch, draws="multinomial")
 def multinomial(
     xp: Any, input: Array, num_samples: int, replacement: bool = False, *, generator: Any = None
 ) -> Array:
@@ -227,6 +245,8 @@ def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any
 @general(
     mean=lambda grad: zeros_of(grad),
     std=lambda grad: zeros_of(grad),
+    batching=LEAD,
+    draws="normal",
     node_name="NormalBackward1",
     home=None,
 )
@@ -244,6 +264,7 @@ def normal_from(xp: Any, mean: Operand, std: Operand = 1.0, generator: Any = Non
 
 def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, second: Any) -> Any:
     """The op that fills a tensor with numbers of one distribution, and its method."""
+    public = draw.__name__.strip("_") + "_"
 
     def fill(xp: Any, array: Any, a: Any, b: Any, generator: Any) -> None:
         array[...] = xp.asarray(draw(array, a, b, chosen(generator)))
@@ -258,6 +279,9 @@ def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, sec
         node_name=node_name,
         mutate=fill,
         inplace=True,
+        batching=FRONT,
+        draws=public,
+        draws_by_form=True,
         home=None,
     )(forward)
 
@@ -404,7 +428,16 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Any:
 # ---- dropout ----
 
 
-@general(home=None)
+def _mask_over_batch(input: Any, p: float, scale: float, channels: bool) -> Any:
+    """Channels of all samples of all elements, which lie along the first dimensions."""
+    if not channels:
+        return dropout_mask(input, p, scale)
+    size, count, *rest = input.shape
+    mask = dropout_mask(reshape(input, (size * count, *rest)), p, scale, channels)
+    return reshape(mask, (size, count, *mask.shape[1:]))
+
+
+@general(vmap=_mask_over_batch, draws="dropout", draws_by_form=True, home=None)
 def dropout_mask(xp: Any, input: Any, p: float, scale: float = 1.0, channels: bool = False) -> Any:
     """0 with probability p, else `scale`, for each element of input, or each of its channels."""
     shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else input.shape
