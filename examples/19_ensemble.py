@@ -33,7 +33,7 @@ def loss_of_one(parameters, buffers, inputs, targets):
 
 losses_of_all = func.vmap(loss_of_one)  # parameters, buffers and data: all have the networks first
 optimizer = optim.Adam(parameters.values(), lr=0.02)
-for step in range(STEPS):
+for _ in range(STEPS):
     losses = losses_of_all(parameters, buffers, x[chosen], y[chosen])
     optimizer.zero_grad()
     losses.sum().backward()  # no network's loss depends on another's parameters
@@ -44,7 +44,7 @@ print(f"mean loss {losses.mean().item():.4f}")
 places = adjoint.tensor([[0.0], [1.0], [5.0]])
 with adjoint.no_grad():
     answers = func.vmap(output_of_one, in_dims=(0, 0, None))(parameters, buffers, places)
-inside, _, outside = answers.std(0)[:, 0].tolist()
-for place, spread in zip(places[:, 0].tolist(), answers.std(0)[:, 0].tolist()):
-    print(f"at {place}: the networks' answers spread by {spread:.3f}")
-print(f"as much more outside {outside / inside:.1f}")
+spreads = answers.std(0)[:, 0].tolist()
+for place, spread in zip(places[:, 0].tolist(), spreads):
+    print(f"at {place} the networks' answers spread by {spread:.3f}")
+print(f"outside over inside {spreads[-1] / spreads[0]:.1f}")
