@@ -171,8 +171,7 @@ def _put_back(writes: "Writes", tensor: "TensorCore", state: State) -> None:
         writes.others.append((gradient, "array", state.values))
         writes.others.append((gradient, "known", None))
     elif type(state.array) is not NDARRAY or state.array.flags.writeable:
-        writes.restored.append(state.array)
-        writes.values.append(state.values)
+        writes.restore(state.array, state.values)
     counter = gradient.counter() if state.version else _counter_of(gradient)
     if counter is not None:
         writes.others.append((counter, "value", state.version))

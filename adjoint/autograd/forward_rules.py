@@ -14,10 +14,11 @@ from adjoint.call.context import current, is_grad_enabled
 from adjoint.call.dispatch import conj
 from adjoint.call.layers import Level, needs_below, newest
 from adjoint.call.op_node import OpNode
+from adjoint.call.rule import OF_BOTH, OF_FIRST, OF_GRAD, OF_RESULT, OF_SECOND
 from adjoint.ops.arranging.shape import expand
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.op import Op
-from adjoint.tensors.core import NUMPY_BACKEND
+from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, raw
 from adjoint.tensors.tensor import Tensor
 
 
@@ -30,14 +31,17 @@ def pushed(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     """The result of an op, computed once, and its tangent; tuples if there are several results."""
     if op.jvp is not None:
         result = dispatch.apply(op, args)
-        return result, _Call(op, args, tangents, result).run(op.jvp, [], True, None)
+        moved = _Call(op, args, tangents, result).run(op.jvp, [], True, None)
+        if not isinstance(result, tuple):
+            return result, fitting(result, moved, tangents)
+        return result, tuple([fitting(r, m, tangents) for r, m in zip(result, moved)])
     if op.family == "linear":
         return dispatch.apply(op, args), _linear(op, args, tangents)
     if op.family == "multilinear":
         return dispatch.apply(op, args), _multilinear(op, args, tangents)
     if op.family == "elementwise" and op.outputs is None:
         return _elementwise(op, args, tangents)
-    return _through_vjp(op, args, tangents)
+    return through_vjp(op, args, tangents)
 
 
 def _zeros_like(value: Any) -> Any:
@@ -90,7 +94,7 @@ def _slots(value: Any, tangent: Any) -> list[Any]:
 
 def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     """The rules themselves: a diagonal Jacobian is its own transpose, but for the conjugate."""
-    result = op.run(args)
+    result = _called(op, args)
     if _is_short(op, args, tangents, result):
         return result, _on_arrays(op, args, tangents, result)
     call = _Call(op, args, tangents, result)
@@ -101,32 +105,64 @@ def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any
         pushed = _rule(op, place, expand(conj(tangents[parameter]), result.shape), call)
         if pushed is not None:
             total = conj(pushed) if total is None else total + conj(pushed)
-    if total is None or total.dtype is result.dtype:
-        return result, total
-    if total.dtype.is_complex and not result.dtype.is_complex:
-        total = real(total)
-    return result, total.to(result.dtype)
+    return result, fitting(result, total, tangents)
+
+
+def _called(op: Op, args: list[Any]) -> Any:
+    """The result of an op, by the short form if the call may take it."""
+    count = op.required
+    if op.lane == dispatch.UNARY or op.lane == dispatch.BINARY:
+        for i in range(count, len(args)):
+            if args[i] is not op.defaults[i]:
+                return op.run(args)
+        if op.lane == dispatch.UNARY:
+            return dispatch.path.unary(op, args[0])
+        return dispatch.path.binary(op, args[0], args[1])
+    return op.run(args)
+
+
+def fitting(result: Any, tangent: Any, given: list[Any]) -> Any:
+    """A tangent in the data type of its result, in memory of its own."""
+    if tangent is None:
+        return None
+    if tangent.dtype is not result.dtype:
+        if tangent.dtype.is_complex and not result.dtype.is_complex:
+            tangent = real(tangent)
+        tangent = tangent.to(result.dtype)
+    shown = tangent.extras is not None and tangent.extras.base is not None
+    if shown or any(tangent is each for each in given):
+        tangent = tangent.clone()  # or a change of the one would be one of the other
+    return tangent
 
 
 def _is_short(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> bool:
     """Whether rules may work on the arrays: ordinary NumPy floats, and nothing to record."""
     settings = current()
-    if not settings.plain or op.joint is not None or not result.spec().short:
+    spec = result.spec()
+    if not settings.plain or op.joint is not None or not spec.short:
         return False
-    for value in (*args, *tangents):
+    kind = spec.dtype
+    recording = settings.grad_enabled
+    for value in args:
         if isinstance(value, Tensor):
-            if value.special or (value.needs_grad and settings.grad_enabled):
+            if value.special or (value.needs_grad and recording):
                 return False
-            if value.spec().dtype is not result.spec().dtype:
+            if value.array.dtype is not kind or type(value.array) is not NDARRAY:
+                return False
+    for tangent in tangents:
+        if tangent is not None:
+            if tangent.special or (tangent.needs_grad and recording):
+                return False
+            if tangent.array.dtype is not kind or type(tangent.array) is not NDARRAY:
                 return False
     return True
 
 
 def _on_arrays(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> Tensor | None:
     """The tangent of a call whose rules may work on the arrays themselves."""
-    call = _ArrayCall(op, args, tangents, result)
     shape = result.array.shape
     total: Any = None
+    fresh = False  # whether total is memory that nobody else has
     for place, parameter in enumerate(op.inputs):
         tangent, rule = tangents[parameter], op.rules[place]
         if tangent is None or rule is None:
@@ -134,14 +170,37 @@ def _on_arrays(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> 
         array = tangent.array
         if array.shape != shape:
             array = NUMPY_BACKEND.xp.broadcast_to(array, shape)
-        term = call.run(rule, [array], False, None)
-        total = term if total is None else total + term
+        term = _term(op, rule, array, args, result)
+        if total is None:
+            total = term
+            fresh = type(term) is NDARRAY and term is not array and term.base is None
+        elif fresh and total.shape == shape and total.dtype is result.array.dtype:
+            total += term
+        else:
+            total, fresh = total + term, True
     if total is None:
         return None
-    total = NUMPY_BACKEND.asarray(total)
+    if type(total) is not NDARRAY:
+        total, fresh = NUMPY_BACKEND.asarray(total), True
     if total.shape != shape:  # a rule that answers a constant, to be broadcast
-        total = NUMPY_BACKEND.xp.broadcast_to(total, shape)
-    return Tensor(total)
+        total, fresh = NUMPY_BACKEND.xp.broadcast_to(total, shape), False
+    return Tensor(total if fresh else total.copy())
+
+
+def _term(op: Op, rule: Any, tangent: Any, args: list[Any], result: Tensor) -> Any:
+    """What a rule makes of the array of a tangent; the common forms are called straight."""
+    form = rule.form
+    if form == OF_GRAD:
+        return rule.function(tangent)
+    if form == OF_RESULT:
+        return rule.function(tangent, result.array)
+    if form == OF_FIRST:
+        return rule.function(tangent, raw(args[0]))
+    if form == OF_SECOND:
+        return rule.function(tangent, raw(args[1]))
+    if form == OF_BOTH:
+        return rule.function(tangent, raw(args[0]), raw(args[1]))
+    return _ArrayCall(op, args, [], result).run(rule, [tangent], False, None)
 
 
 class _Call(OpNode):
@@ -195,7 +254,7 @@ def _rule(op: Op, place: int, grad: Any, call: _Call) -> Any:
     return answer if op.joint is None else answer[place]
 
 
-def _through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
+def through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     """The vjp is linear in its cotangent, and its transpose is the jvp: differentiate twice."""
     inputs: list[Tensor] = []
     given: list[Tensor] = []

@@ -133,7 +133,7 @@ class no_grad(ContextDecorator, Scope):
     """Nothing inside is recorded for backward."""
 
     def __init__(self) -> None:
-        self._entered = {}
+        self._grad_enabled = False
 
     def __new__(cls, function: Any = None) -> Any:
         """`@no_grad` without parentheses decorates as well."""
@@ -149,17 +149,12 @@ class no_grad(ContextDecorator, Scope):
         """See Scope."""
         return ("grad_enabled",)
 
-    def _inside(self, outer: Settings) -> Settings:
-        """See Scope."""
-        return with_modes(outer, False, outer.inference)
-
 
 class enable_grad(no_grad):
     """Recording inside, even within no_grad."""
 
-    def _inside(self, outer: Settings) -> Settings:
-        """See Scope."""
-        return with_modes(outer, True, outer.inference)
+    def __init__(self) -> None:
+        self._grad_enabled = True
 
 
 class inference_mode(ContextDecorator, Scope):

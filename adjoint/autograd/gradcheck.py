@@ -20,7 +20,9 @@ from adjoint.autograd.jacobians import (
     needs_grad,
     numerical,
     pulled_back,
+    pushed_forward,
     slopes,
+    slopes_forward,
     unit_steps,
     values_of,
 )
@@ -28,6 +30,7 @@ from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.creation.factories import zeros_like
+from adjoint.func.batching import vmap
 from adjoint.ops import find_function
 from adjoint.ops.op import find
 from adjoint.random import Generator
@@ -87,14 +90,15 @@ def gradcheck(
         raise AssertionError("check_batched_grad=True requires check_backward_ad=True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("check_batched_forward_grad=True requires check_forward_ad=True")
-    _refuse_missing(
-        {"check_forward_ad": (check_forward_ad, "forward-mode differentiation of a function")}
-    )
     limits = _Limits(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     arguments = as_tuple(inputs)
     _check_inputs(arguments)
     try:
-        _check_all(func, arguments, limits, bool(masked), check_undefined_grad, check_batched_grad)
+        whole = Problem(func, arguments, as_tuple(func(*arguments)))
+        if check_backward_ad:
+            _check_all(whole, limits, bool(masked), check_undefined_grad, check_batched_grad)
+        if check_forward_ad:
+            _check_forward(whole, limits, check_undefined_grad, check_batched_forward_grad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -130,7 +134,6 @@ def gradgradcheck(
     ):
         if asked and not check_rev_over_rev:
             raise AssertionError(f"{name}=True requires check_rev_over_rev=True")
-    _refuse_missing({"check_fwd_over_rev": (check_fwd_over_rev, "forward-mode differentiation")})
     arguments = as_tuple(inputs)
     if grad_outputs is None:
         outputs = [o for o in as_tuple(func(*arguments)) if needs_grad(o)]
@@ -141,6 +144,8 @@ def gradgradcheck(
 
     def first_order(*values: Any) -> tuple[Any, ...]:
         points, starts = values[: len(arguments)], values[len(arguments) :]
+        for i in sources:
+            points[i].requires_grad_()
         results = [o for o in as_tuple(func(*points)) if needs_grad(o)]
         found = grad(
             results, [points[i] for i in sources], starts, create_graph=True, allow_unused=True
@@ -158,35 +163,24 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
     )
-
-
-def _refuse_missing(asked: dict[str, tuple[bool, str]]) -> None:
-    """Say which check can't be made yet, rather than leave it out."""
-    for name, (wanted, what) in asked.items():
-        if wanted:
-            raise NotImplementedError(
-                f"{name}=True needs {what}, which adjoint does not have yet; leave it False to "
-                "check what backward computes"
-            )
 
 
 # ---- the checks ----
 
 
 def _check_all(
-    function: Callable[..., Any],
-    inputs: tuple[Any, ...],
+    whole: Problem,
     limits: _Limits,
     masked: bool,
     undefined: bool,
     batched: bool,
 ) -> None:
     """All checks of the gradients that backward computes."""
-    outputs = as_tuple(function(*inputs))
-    whole = Problem(function, inputs, outputs)
     for problem in _real_problems(whole):
         _checked(problem, limits)
     if whole.targets:
@@ -195,6 +189,89 @@ def _check_all(
             _check_batched(whole)
         if undefined:
             _check_undefined(whole)
+
+
+def _check_forward(whole: Problem, limits: _Limits, undefined: bool, batched: bool) -> None:
+    """All checks of the tangents that forward mode computes."""
+    for problem in _real_problems(whole):
+        for source in problem.sources:
+            _check_slopes(problem, source, limits)
+    if batched:
+        for source in whole.sources:
+            _check_batched_forward(whole, source)
+    if undefined:
+        _check_undefined_forward(whole)
+
+
+def _check_slopes(problem: Problem, source: int, limits: _Limits) -> None:
+    """Derivatives along steps of one input, by forward mode against differences."""
+    shape = problem.inputs[source].shape
+    generator = Generator()
+    whole = limits.fast
+    steps = [[_projection(shape, generator) for _ in "ri"]] if whole else unit_steps(shape)
+    for step in steps:
+        expected = slopes(problem, source, step, limits.eps)
+        for target, found in slopes_forward(problem, source, step, limits.dtypes).items():
+            if not _close(found, expected[target], limits.atol, limits.rtol).all():
+                raise GradcheckError(
+                    _where(problem, source, target, forward=True)
+                    + f"\nalong {step}\nnumerical:\n{expected[target]}\nanalytical:\n{found}"
+                )
+
+
+def _random_tangents(problem: Problem, source: int) -> list[Tensor]:
+    """Two directions for an input."""
+    tensor = problem.inputs[source]
+    return [t.detach() for _ in range(2) for t in _random_gradients([tensor], False)]
+
+
+def _check_batched_forward(problem: Problem, source: int) -> None:
+    """A batch of tangents must give what they give one by one."""
+
+    def along(tangent: Tensor) -> tuple[Any, ...]:
+        pushed = pushed_forward(problem, {source: tangent})
+        return tuple(
+            zeros_like(problem.outputs[i].detach()) if t is None else t for i, t in pushed.items()
+        )
+
+    tangents = _random_tangents(problem, source)
+    rows = [along(tangent) for tangent in tangents]
+    try:
+        together = vmap(along)(find_function("stack")(tangents))
+    except RuntimeError as error:
+        raise GradcheckError(
+            f"While computing batched gradients, got: {error}; check_batched_forward_grad=False "
+            "leaves this check out"
+        ) from error
+    for target, batch, *alone in zip(pushed_targets(problem), together, *rows):
+        if not np.allclose(values_of(batch), np.stack([values_of(one) for one in alone])):
+            raise GradcheckError(
+                f"tangents of output {target} for those of input {source} differ when a batch of "
+                "them is computed; check_batched_forward_grad=False leaves this check out"
+            )
+
+
+def pushed_targets(problem: Problem) -> Sequence[int]:
+    """The outputs that forward mode is asked for."""
+    return problem.targets or range(len(problem.outputs))
+
+
+def _check_undefined_forward(problem: Problem) -> None:
+    """No tangent must do what a tangent of zeros does."""
+    tangents = {source: _random_tangents(problem, source)[0] for source in problem.sources}
+    for source in problem.sources:
+        still = {**tangents, source: zeros_like(problem.inputs[source].detach())}
+        with_zeros = pushed_forward(problem, still)
+        del still[source]
+        without = pushed_forward(problem, still)
+        for target, first in with_zeros.items():
+            second = without[target]
+            a, b = (0.0 if t is None else values_of(t) for t in (first, second))
+            if not np.allclose(a, b):
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output with index: {target}, when input "
+                    f"{source} has no tangent and when it has one of zeros"
+                )
 
 
 def _real_problems(whole: Problem) -> list[Problem]:
@@ -443,11 +520,12 @@ def _place(flat: Any, shape: Any) -> list[int]:
     return [int(i) for i in np.unravel_index(int(flat), tuple(shape))] if len(shape) else []
 
 
-def _where(problem: Problem, source: int, target: int) -> str:
+def _where(problem: Problem, source: int, target: int, forward: bool = False) -> str:
     prefix = ""
     if target in problem.complex_outputs:
         prefix = f"While considering the {problem.part} part of complex outputs only, "
-    return f"{prefix}Jacobian mismatch for output {target} with respect to input {source}:"
+    how = " computed with forward mode" if forward else ""
+    return f"{prefix}Jacobian{how} mismatch for output {target} with respect to input {source}:"
 
 
 def _fast_mismatch(problem: Problem, source: int, target: int, limits: _Limits) -> str:
@@ -553,8 +631,6 @@ def get_numerical_jacobian_wrt_specific_input(
     is_forward_ad: bool = False,
 ) -> tuple[Tensor, ...]:
     """Jacobians of every output of fn(*inputs), by differences, for one of the inputs."""
-    if is_forward_ad:
-        _refuse_missing({"is_forward_ad": (True, "forward-mode differentiation of a function")})
     given = as_tuple(inputs)
     moved = tuple(
         (value if input is None else input) if i == input_idx else None

@@ -1,4 +1,4 @@
-"""Jacobians of a function: by finite differences, and as backward computes them.
+"""Jacobians of a function: by finite differences, and as backward and forward mode compute them.
 
 They are NumPy arrays of input size by output size; the one of a complex input holds the conjugate
 Wirtinger derivative, as PyTorch's gradients do. Outputs are real: gradcheck sees to that.
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.autograd.entry_points import grad
+from adjoint.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from adjoint.backends import backend_of, quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.tensors.tensor import Tensor
@@ -166,4 +167,47 @@ def pulled_back(output: Tensor, inputs: list[Any], starts: Any, dtypes: bool) ->
             if dtypes and result.dtype is not inputs[i].dtype:
                 raise GradcheckError("Gradient has dtype mismatch")
             found[i][:, column] = values_of(result).reshape(-1)
+    return found
+
+
+def pushed_forward(
+    problem: Problem, tangents: dict[int, Any], dtypes: bool = False
+) -> dict[int, Tensor | None]:
+    """What forward mode makes of tangents of some of the inputs, for each output that has one."""
+    with dual_level():
+        given = [
+            make_dual(value.detach(), tangents[i])
+            if i in tangents
+            else value.detach()
+            if isinstance(value, Tensor)
+            else value
+            for i, value in enumerate(problem.inputs)
+        ]
+        outputs = as_tuple(problem.function(*given))
+        found: dict[int, Tensor | None] = {}
+        for i in problem.targets or range(len(outputs)):
+            primal, tangent = unpack_dual(outputs[i])
+            if dtypes and tangent is not None and primal.is_complex() != tangent.is_complex():
+                raise GradcheckError("Forward AD gradient has dtype mismatch.")
+            found[i] = tangent
+    return found
+
+
+def slopes_forward(problem: Problem, source: int, step: Any, dtypes: bool) -> dict[int, Any]:
+    """`slopes` by forward mode."""
+    real, imaginary = step if isinstance(step, list) else (step, step)
+    still = {i: like(problem.inputs[i], np.zeros(problem.inputs[i].shape)) for i in problem.sources}
+
+    def along(direction: Any) -> dict[int, Any]:
+        moved = {**still, source: like(problem.inputs[source], direction)}
+        pushed = pushed_forward(problem, moved, dtypes)
+        return {
+            i: np.zeros(problem.outputs[i].numel()) if t is None else values_of(t).reshape(-1)
+            for i, t in pushed.items()
+        }
+
+    found = along(real)
+    if problem.inputs[source].dtype.is_complex:
+        turned = along(imaginary * 1j)
+        found = {i: slope + 1j * turned[i] for i, slope in found.items()}
     return found

@@ -8,7 +8,7 @@ code of the user: he might call backward there.
 import threading
 from collections import deque
 from itertools import chain, repeat, starmap
-from operator import iadd, setitem
+from operator import call, iadd, setitem
 from typing import Any, Final
 
 from adjoint._base import after_fork
@@ -25,6 +25,7 @@ from adjoint.tensors.upper import upper
 exhaust: Final[Any] = deque(maxlen=0).extend
 set_attribute: Final[Any] = object.__setattr__
 set_item: Final[Any] = setitem
+call_function: Final[Any] = call
 append: Final[Any] = list.append
 can_cast: Final[Any] = NUMPY_BACKEND.xp.can_cast
 
@@ -58,8 +59,9 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
         task.leaves.append((node, grad, owned))
         return
     leaf = node.variable
-    sums = Sums()
+    sums: Sums | None = None
     if may_run_code(leaf, grad, task.create_graph):
+        sums = Sums()
         sums.add(leaf, grad, task.create_graph)
     writes = Writes()
     with _locks.accumulate:
@@ -93,13 +95,18 @@ def part_of(leaf: TensorCore, grad: Any, create_graph: bool) -> Any:
 
 
 def prepare(
-    writes: "Writes", sums: "Sums", leaf: TensorCore, grad: Any, owned: bool, create_graph: bool
+    writes: "Writes",
+    sums: "Sums | None",
+    leaf: TensorCore,
+    grad: Any,
+    owned: bool,
+    create_graph: bool,
 ) -> None:
     """Find what setting or adding to `.grad` comes to; what can fail, fails here."""
     old = leaf.gradient
     if create_graph or is_layered(leaf, grad):
         writes.leaves.append(leaf)
-        writes.gradients.append(sums.of(leaf, old, grad, True))
+        writes.gradients.append(total_of(sums, leaf, old, grad, True))
         return
     array = raw(grad)
     if old is None:
@@ -115,8 +122,10 @@ def prepare(
         writes.totals.append(old.array)
         writes.parts.append(array)
     else:
+        if writes.replaced is None:
+            writes.replaced = {}
         before = writes.replaced.get(id(old))  # by another leaf, which shares the gradient
-        total = sums.of(leaf, old, array, False) if before is None else before + array
+        total = total_of(sums, leaf, old, array, False) if before is None else before + array
         writes.replaced[id(old)] = total
         writes.others.append((old, "array", total))
         writes.others.append((old, "known", None))
@@ -141,23 +150,28 @@ class Sums:
         old = leaf.gradient
         create_graph = create_graph or is_layered(leaf, grad)
         array = None if old is None else old.array
-        self.made[id(leaf)] = (old, array, grad, self.total(leaf, old, grad, create_graph))
+        self.made[id(leaf)] = (old, array, grad, total_of(None, leaf, old, grad, create_graph))
 
-    def of(self, leaf: TensorCore, old: TensorCore | None, grad: Any, create_graph: bool) -> Any:
-        """The sum for a leaf; made anew if it or its gradient is another now."""
+    def take(self, leaf: TensorCore, old: TensorCore | None, grad: Any) -> Any:
+        """The sum for a leaf; None if it or its gradient is another now."""
         found = self.made.pop(id(leaf), None)
-        if found is not None and found[0] is old and raw(found[2]) is raw(grad):
-            if old is None or found[1] is old.array:
-                return found[3]
-        return self.total(leaf, old, grad, create_graph)
+        if found is None or found[0] is not old or raw(found[2]) is not raw(grad):
+            return None
+        return found[3] if old is None or found[1] is old.array else None
 
-    def total(self, leaf: TensorCore, old: TensorCore | None, grad: Any, create_graph: bool) -> Any:
-        """A tensor with a history, or the array that takes the place of the gradient's."""
-        if create_graph or old is None:
-            return recorded(leaf, grad)
-        array = raw(grad)
-        check_leaf(leaf, old, array)
-        return old.array + array
+
+def total_of(
+    sums: Sums | None, leaf: TensorCore, old: TensorCore | None, grad: Any, as_tensor: bool
+) -> Any:
+    """A tensor with a history, or the array that takes the place of the gradient's."""
+    made = None if sums is None else sums.take(leaf, old, grad)
+    if made is not None:
+        return made
+    if as_tensor or old is None:
+        return recorded(leaf, grad)
+    array = raw(grad)
+    check_leaf(leaf, old, array)
+    return old.array + array
 
 
 def is_changed_in_place(grad: TensorCore) -> bool:
@@ -262,17 +276,23 @@ class Writes:
         self.gradients: list[Any] = []
         self.totals: list[Any] = []  # to which arrays what is added
         self.parts: list[Any] = []
-        self.restored: list[Any] = []  # which arrays get which values
-        self.values: list[Any] = []
-        self.logs: list[Any] = []  # to which lists what is appended
-        self.entries: list[Any] = []
         self.others: list[tuple[Any, str, Any]] = []  # which attribute of whom becomes what
-        self.replaced: dict[int, Any] = {}  # the arrays that are among these, by their tensors' ids
+        self.calls: list[Any] | None = None  # which functions are called, with what
+        self.replaced: dict[int, Any] | None = None  # arrays among these, by their tensors' ids
+
+    def restore(self, array: Any, values: Any) -> None:
+        """An array gets these values."""
+        self.call((set_item, array, ..., values))
 
     def note(self, log: list[Any], entry: Any) -> None:
-        """Append to a list."""
-        self.logs.append(log)
-        self.entries.append(entry)
+        """Something is appended to a list."""
+        self.call((append, log, entry))
+
+    def call(self, function_and_arguments: tuple[Any, ...]) -> None:
+        """A function is called, which runs no bytecode."""
+        if self.calls is None:
+            self.calls = []
+        self.calls.append(function_and_arguments)
 
     def run(self) -> None:
         """Write: one call that runs no bytecode, between which a signal could be heard."""
@@ -280,9 +300,8 @@ class Writes:
             chain(
                 map(set_attribute, self.leaves, repeat("gradient"), self.gradients),
                 map(iadd, self.totals, self.parts),
-                map(set_item, self.restored, repeat(...), self.values),
-                map(append, self.logs, self.entries),
                 starmap(set_attribute, self.others),
+                () if self.calls is None else starmap(call_function, self.calls),
             )
         )
 
@@ -291,11 +310,13 @@ def commit(task: GraphTask) -> None:
     """The pass has succeeded: write the gradients of all leaves, or of none if one can't be."""
     leaves = task.leaves
     task.current = None
-    sums = Sums()
+    sums: Sums | None = None
     for node, grad, _ in leaves:
         if may_run_code(node.variable, grad, task.create_graph):
+            if sums is None:
+                sums = Sums()
             sums.add(node.variable, grad, task.create_graph)
-    grad = None
+    grad = None  # held once more, it would be copied
     writes = Writes()
     late: list[tuple[AccumulateGrad, Any, bool]] = []
     with _locks.accumulate:
@@ -320,7 +341,10 @@ def commit(task: GraphTask) -> None:
 
 
 def prepare_late(
-    task: GraphTask, writes: Writes, sums: Sums, late: list[tuple[AccumulateGrad, Any, bool]]
+    task: GraphTask,
+    writes: Writes,
+    sums: Sums | None,
+    late: list[tuple[AccumulateGrad, Any, bool]],
 ) -> None:
     """The same for leaves that may be set already: what comes is then added to that."""
     places = {id(leaf): i for i, leaf in enumerate(writes.leaves)}
@@ -365,4 +389,5 @@ def end_early_writes(task: GraphTask) -> None:
             with _locks.accumulate:
                 close(task)
             raise
-    task.journal = {}
+    if task.journal:
+        task.journal = {}

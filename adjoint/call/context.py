@@ -130,6 +130,7 @@ class Scope:
 
     # By thread: the settings around it, and those inside, the innermost last.
     _entered: dict[int, list[tuple[Settings, Settings]]] | None = None
+    _grad_enabled: bool | None = None  # the one setting that is another, if it is grad mode
     _early: bool = False  # whether the settings were changed before it was entered
     _shown: Any = None  # what `as` gives, if that is another
     _after: Any = None  # called when it was left
@@ -148,11 +149,17 @@ class Scope:
 
     def __enter__(self) -> Any:
         outer = current()
-        inner = self._inside(outer)
+        if self._grad_enabled is None:
+            inner = self._inside(outer)
+        else:
+            inner = with_modes(outer, self._grad_enabled, outer.inference)
         around = self._outside(outer, outer) if self._early else outer
         if self._entered is None:
             self._entered = {}
-        stack = self._entered.setdefault(get_ident(), [])
+        thread = get_ident()
+        stack = self._entered.get(thread)
+        if stack is None:
+            stack = self._entered[thread] = []
         depth = len(stack)
         try:
             set_current(inner)
@@ -165,35 +172,36 @@ class Scope:
 
     def __exit__(self, *exc: object) -> None:
         try:
-            self._leave()
+            leave(self)
         except BaseException:
-            self._leave()
+            leave(self)
             raise
         if self._after is not None:
             self._after()
 
-    def _leave(self) -> None:
-        """Put the settings back; until all is done, this may be interrupted and done again."""
-        entered = self._entered
-        stack = None if entered is None else entered.get(get_ident())
-        if entered is None or stack is None:
-            return
-        now = current()
-        place = len(stack) - 1
-        outer, inner = stack[place]
-        if now is not inner:
-            for i in range(place, -1, -1):
-                if stack[i][1] is now:  # those above it were entered in a pass, and never left
-                    place = i
-                    outer, inner = stack[i]
-                    break
-        set_current(outer if now is inner else self._outside(now, outer))
-        if place:
-            del stack[place:]
-        else:
-            del entered[get_ident()]
+
+def leave(scope: Scope) -> None:
+    """Put the settings back; until all is done, this may be interrupted and done again."""
+    entered = scope._entered  # noqa: SLF001  # a part of Scope, which as a method would cost more
+    stack = None if entered is None else entered.get(get_ident())
+    if not stack:
+        return
+    now = current()
+    place = len(stack) - 1
+    outer, inner = stack[place]
+    if now is inner:
+        set_current(outer)
+    else:
+        for i in range(place, -1, -1):
+            if stack[i][1] is now:  # those above it were entered in a pass, and never left
+                place = i
+                outer, inner = stack[i]
+                break
+        set_current(outer if now is inner else scope._outside(now, outer))  # noqa: SLF001
+    del stack[place:]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Changed(Scope):
     """A scope in which settings have fixed values."""
 

@@ -23,6 +23,7 @@ ALIGN: Final = "align"  # batches in front, ranks made equal: the op does not lo
 LEAD: Final = "lead"  # the first tensor gets the batch in front, the others broadcast to it
 FRONT: Final = "front"  # every tensor gets the batch in front; the op leaves those dimensions alone
 FOLD: Final = "fold"  # the batch joins the first dimension of every tensor, and of the results
+MATRICES: Final = "matrices"  # as ALIGN, of what looks at its last two dimensions
 LOOP: Final = "loop"  # one element of the batch at a time
 
 # The forms that most rules have: of the gradient and what is named here.

@@ -25,7 +25,8 @@ class Mirror(ModuleType):
         if name == "__all__":
             return [name for name in dir(self) if name[0] != "_" and hasattr(self, name)]
         found = _look_up(_inner(self, name))
-        vars(self)[name] = found
+        if type(found) is not int:  # which may change, such as the number of a level
+            vars(self)[name] = found
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:

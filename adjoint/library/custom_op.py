@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import Signature
 from typing import Any
 
+from adjoint.autograd.forward_rules import through_vjp
 from adjoint.autograd.function_batches import by_rule
 from adjoint.autograd.function_node import DelayedError
 from adjoint.autograd.node import edge_node
@@ -26,6 +27,7 @@ from adjoint.tensors import views
 from adjoint.tensors.core import CUT_BY_MODE, CUT_BY_OP, backend_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import warn_of_loop
+from adjoint.transforms.duals import dual, primal_at, tangent_at
 
 DeviceTypes = str | Sequence[str] | None
 
@@ -223,6 +225,31 @@ class CustomOpDef(Op):
             if not tensor.needs_grad:
                 tensor.cut = cut
         return result
+
+    def pushed(self, level: Any, values: list[Any]) -> Any:
+        """See Op: through its formula, which is linear in the gradient, twice."""
+        if level.is_idle():
+            return self.evaluated([primal_at(level, value) for value in values])
+        if self.registered.formula is None and self.composite:
+            return self.run_kernel(values)
+        if self.registered.formula is None or self.schema.mutated:
+            raise NotImplementedError(
+                f"Trying to use forward AD with {self.name}, defined at {self.where}, that does "
+                "not support it because it has not been implemented yet: register a formula with "
+                "register_autograd"
+            )
+        primals = [primal_at(level, value) for value in values]
+        tangents = [tangent_at(level, value) for value in values]
+        result, moved = through_vjp(self, primals, tangents)
+        if isinstance(result, Tensor):
+            output: Any = dual(level, result, moved)
+        else:
+            output = tuple(dual(level, r, t) for r, t in zip(result, moved))
+        level.paused = True  # the outputs have their tangents
+        try:
+            return self.recorded(values, output)
+        finally:
+            level.paused = False
 
     def differentiated(self, values: list[Any]) -> Any:
         """The results of a call on tensors that require grad."""

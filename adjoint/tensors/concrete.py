@@ -26,6 +26,12 @@ def start_in_base(tensor: Tensor) -> int:
 
 
 def known_integer(value: Any) -> int | None:
-    """The integer that a 0-d Tensor or array holds; None where it has no value yet (traced)."""
+    """The integer that a 0-d Tensor or array holds; None where it has no value yet (traced).
+
+    Nor has a batched one, which holds several.
+    """
+    if isinstance(value, Tensor) and value.layer is not None:
+        if value.layer.value_refused() is not None:
+            return None
     array = concrete(value) if isinstance(value, Tensor) else value
     return int(array) if backend_of(array).xp.readable(waiting=True) else None

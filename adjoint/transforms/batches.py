@@ -8,12 +8,13 @@ import warnings
 from typing import Any, Final
 
 from adjoint.call import dispatch
+from adjoint.call.errors import complaint
 from adjoint.call.layers import Below, Layer, Level, opened, with_layer
 from adjoint.call.op_node import OpNode
-from adjoint.call.promotion import promotion
-from adjoint.call.rule import ALIGN, FOLD, FRONT, LEAD
+from adjoint.call.promotion import promotion, unwrapped
+from adjoint.call.rule import ALIGN, FOLD, FRONT, LEAD, MATRICES
 from adjoint.ops.arranging.shape import expand, movedim, reshape, select, stack
-from adjoint.ops.op import Op
+from adjoint.ops.op import Op, rank_of
 from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
@@ -220,6 +221,10 @@ class BatchCall(OpNode):
     def taken_at_once(self) -> Any:
         """The result of a call with a batch, as the op says how."""
         op = self.op
+        if op.promotes:
+            self.promote()
+        if op.dims:
+            self.check_dims()
         if op.vmap is not None:
             with Below(self.level.number):  # what the rule makes itself has no batch
                 return self.run(op.vmap, [], True, None)
@@ -230,7 +235,13 @@ class BatchCall(OpNode):
             return op.run(self.aligned())
         if op.batching == FOLD:
             return self.folded()
+        if op.batching == MATRICES:
+            if any(isinstance(v, Tensor) and v.array.ndim < 2 for v in self.logical):
+                self.tried()
+            return op.run(self.aligned())
         if op.batching == FRONT:
+            if op.dims and rank_of(self.logical[0]) + op.dims[0][1] <= 0:
+                return self.of_numbers()
             return op.run([self.in_front(i) for i in range(len(self.inner))])
         return self.one_by_one()
 
@@ -251,8 +262,11 @@ class BatchCall(OpNode):
         return self.inner[parameter]
 
     def shape(self, parameter: int) -> Any:
-        """See OpNode: the shape of one element."""
-        return self.logical[parameter].shape
+        """See OpNode: the shape of one element; numbers have none."""
+        value = self.logical[parameter]
+        if isinstance(value, (tuple, list)):
+            return [tuple(getattr(element, "shape", ())) for element in value]
+        return tuple(getattr(value, "shape", ()))
 
     def is_batched(self, parameter: int) -> Any:
         """See OpNode."""
@@ -279,20 +293,14 @@ class BatchCall(OpNode):
 
     def aligned(self) -> list[Any]:
         """Arguments that broadcast as they would one element at a time: of equal rank."""
-        tensors = [v for v in self.logical if isinstance(v, Tensor)]
-        rank = max([v.array.ndim for v in tensors])
-        kind: Any = None
-        if self.op.promotes and any(v.array.dtype != tensors[0].array.dtype for v in tensors):
-            kind = promotion(self.op, self.logical)  # of one element: that of a batch may differ
+        rank = max([v.array.ndim for v in self.logical if isinstance(v, Tensor)])
         found: list[Any] = []
         for i, value in enumerate(self.inner):
-            if isinstance(value, Tensor):
+            if self.flags[i] is True:
                 own = self.logical[i].array.ndim
-                if self.flags[i] and own < rank:
+                if own < rank:
                     shape = value.array.shape
                     value = reshape(value, (shape[0], *(1,) * (rank - own), *shape[1:]))
-                if kind is not None and i in self.op.promotes and value.dtype is not kind:
-                    value = value.to(kind)
             found.append(value)
         return found
 
@@ -314,6 +322,55 @@ class BatchCall(OpNode):
         if isinstance(out, (tuple, list)):
             return tuple([parted(each, size, dim) for each in out])
         return parted(out, size, dim)
+
+    def promote(self) -> None:
+        """Bring arguments to the data type that one element's have: that of a batch may differ."""
+        places = self.op.promotes
+        mixed = dispatch.tensors_in([self.logical[i] for i in places])
+        if all(tensor.array.dtype == mixed[0].array.dtype for tensor in mixed):
+            return
+        kind = promotion(self.op, self.logical)
+        for i in places:
+            value = self.inner[i]
+            if isinstance(value, Tensor):
+                self.inner[i] = cast(value, kind)
+            elif isinstance(self.flags[i], list):
+                self.inner[i] = [cast(v, kind) if isinstance(v, Tensor) else v for v in value]
+
+    def check_dims(self) -> None:
+        """Refuse a dimension that one element does not have: the batch is none of them."""
+        rank = rank_of(self.logical[0])
+        for parameter, more in self.op.dims:
+            dims = self.inner[parameter]
+            lowest = -max(rank + more, 1)
+            for dim in dims if isinstance(dims, (tuple, list)) else (dims,):
+                if type(dim) is int and not lowest <= dim < (0 if rank + more > 0 else 1):
+                    self.tried()
+                    raise IndexError(f"{self.op.name}(): an element of the batch has no dim {dim}")
+
+    def tried(self) -> Any:
+        """What the op makes of one element, from its shape and type alone: it may refuse it."""
+        arrays = [unwrapped(value) for value in self.logical]
+        try:
+            return dispatch.run_forward(self.op, backend_of(arrays[0]).xp, arrays)
+        except Exception as error:
+            raise complaint(self.op, arrays, error) from None
+
+    def of_numbers(self) -> Any:
+        """The op on elements without dimensions, which it sees as rows of one."""
+        expected = self.tried()
+        values = [self.in_front(i) for i in range(len(self.inner))]
+        for i, value in enumerate(values):
+            if isinstance(value, Tensor) and value.array.ndim == 1:
+                values[i] = reshape(value, (self.level.size, 1))
+        for parameter, _ in self.op.dims:
+            dims = values[parameter]
+            several = isinstance(dims, (tuple, list))
+            values[parameter] = (-1,) * len(dims) if several else None if dims is None else -1
+        out = self.op.run(values)
+        if not isinstance(out, (tuple, list)):
+            return reshape(out, (self.level.size, *expected.shape))
+        return tuple([reshape(o, (self.level.size, *e.shape)) for o, e in zip(out, expected)])
 
     def one_by_one(self) -> Any:
         """The op on each element of the batch by itself, for those that know no better."""
@@ -354,6 +411,11 @@ def parted(value: Any, size: int, dim: int) -> Any:
     shape = value.shape
     whole = reshape(value, (*shape[:dim], size, shape[dim] // max(size, 1), *shape[dim + 1 :]))
     return movedim(whole, dim, 0) if dim else whole
+
+
+def cast(value: Any, kind: Any) -> Any:
+    """A tensor in a data type."""
+    return value if value.dtype is kind else value.to(kind)
 
 
 _looped: Final[set[str]] = set()

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int64
 from adjoint.ops.annotations import Array, Operand, Value, Values
 from adjoint.ops.arranging.indexing import index_select
@@ -20,6 +21,7 @@ from adjoint.ops.arranging.shape import (
 )
 from adjoint.ops.arranging.strided import diag_embed
 from adjoint.ops.arranging.writing import fill
+from adjoint.ops.batch_rules import of_rank, refused
 from adjoint.ops.dims import along, distinct_dims, normal_dim, product
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.reduction import sum
@@ -136,16 +138,26 @@ def _unrepeated(grad: Value, shape: Any, repeats: Any) -> Value:
     return reshape(summed, tuple(shape))
 
 
+def _check_repeats(repeats: Any, ndim: int) -> None:
+    if len(repeats) < ndim:
+        raise RuntimeError(f"{len(repeats)} repeats are too few for {ndim} dimensions")
+    if any(n < 0 for n in repeats):
+        raise RuntimeError(f"repeats must not be negative, got {list(repeats)}")
+
+
+def _repeated_each(input: Any, input_shape: Any, repeats: Any) -> Any:
+    _check_repeats(repeats, len(input_shape))
+    return repeat(of_rank(input, True, len(repeats)), (1, *repeats))
+
+
 @linear(
     input=lambda grad, input_shape, repeats: _unrepeated(grad, input_shape, repeats),
+    vmap=_repeated_each,
     home="Tensor",
 )
 def repeat(xp: Any, input: Array, *repeats: Any) -> Array:
     """A copy in which each dimension comes several times, one after the other."""
-    if len(repeats) < input.ndim:
-        raise RuntimeError(f"{len(repeats)} repeats are too few for {input.ndim} dimensions")
-    if any(n < 0 for n in repeats):
-        raise RuntimeError(f"repeats must not be negative, got {list(repeats)}")
+    _check_repeats(repeats, input.ndim)
     return xp.tile(input, tuple(repeats)) if repeats else xp.array(input)
 
 
@@ -156,7 +168,9 @@ def tile(input: Value, *dims: Any) -> Value:
     return repeat(input, (1,) * (input.ndim - len(counts)) + tuple(counts))
 
 
-@general(home=None)
+@general(
+    vmap=refused("repeat_interleave()", "give repeats that are one for all elements"), home=None
+)
 def repeated_index(xp: Any, repeats: Array, size: Any = None) -> Array:
     """0, 1, 2, …, each as often as repeats says; one number of repeats holds for `size` of them."""
     if repeats.dtype.kind not in "iu":
@@ -215,7 +229,16 @@ def _negative(shifts: Any) -> Any:
     return tuple(-n for n in shifts) if isinstance(shifts, (tuple, list)) else -shifts
 
 
-@linear(input=lambda grad, shifts, dims: roll(grad, _negative(shifts), dims))
+def _rolled_each(input: Any, input_shape: Any, shifts: Any, dims: Any) -> Any:
+    if dims is not None and dims != () and dims != []:
+        if not input_shape:
+            raise IndexError("a 0-d tensor has no dimension to roll along")
+        return roll(input, shifts, dims)
+    flat = reshape(input, (input.shape[0], product(input_shape)))
+    return reshape(roll(flat, shifts, -1), (input.shape[0], *input_shape))
+
+
+@linear(input=lambda grad, shifts, dims: roll(grad, _negative(shifts), dims), vmap=_rolled_each)
 def roll(xp: Any, input: Array, shifts: Any, dims: Any = ()) -> Array:
     """A copy in which elements move along dims, or as if flattened, and come back at the start."""
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
@@ -232,7 +255,7 @@ def roll(xp: Any, input: Array, shifts: Any, dims: Any = ()) -> Array:
     return xp.roll(input, steps, tuple(normal_dim(d, input.ndim) for d in axes))
 
 
-@linear(input=lambda grad, k, dims: rot90(grad, -k, dims))
+@linear(input=lambda grad, k, dims: rot90(grad, -k, dims), batching=FRONT)
 def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
     """A copy turned k times by a right angle, from the first of dims towards the second."""
     if len(dims) != 2 or input.ndim < 2:
@@ -266,13 +289,25 @@ def _diagonal_in(input: Any, diagonal: int) -> int:
     return int(max(-rows, min(diagonal, columns)))
 
 
-@linear(input=lambda grad, diagonal: tril(grad, diagonal), inplace=True, exact_out=True, numpy=True)
+@linear(
+    input=lambda grad, diagonal: tril(grad, diagonal),
+    inplace=True,
+    exact_out=True,
+    numpy=True,
+    batching=MATRICES,
+)
 def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """A copy with zeros above a diagonal."""
     return xp.tril(input, _diagonal_in(input, diagonal))
 
 
-@linear(input=lambda grad, diagonal: triu(grad, diagonal), inplace=True, exact_out=True, numpy=True)
+@linear(
+    input=lambda grad, diagonal: triu(grad, diagonal),
+    inplace=True,
+    exact_out=True,
+    numpy=True,
+    batching=MATRICES,
+)
 def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """A copy with zeros below a diagonal."""
     return xp.triu(input, _diagonal_in(input, diagonal))
@@ -291,8 +326,15 @@ def _cropping(pad: Any) -> tuple[int, ...]:
     return tuple(-n for n in pad)
 
 
+def _padded_each(input: Any, input_shape: Any, pad: Any, value: Any) -> Any:
+    _check_padding(pad, len(input_shape))
+    return constant_pad_nd(input, pad, value)
+
+
 @general(
     input=lambda grad, pad: constant_pad_nd(grad, _cropping(pad)),
+    vmap=_padded_each,
+    jvp=lambda input_tangent, pad: constant_pad_nd(input_tangent, pad),
 )
 def constant_pad_nd(xp: Any, input: Array, pad: Any, value: Any = 0) -> Array:
     """input with value around it; pad goes from the last dimension on, and may be negative."""

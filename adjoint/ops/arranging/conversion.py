@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.backends import backend_for, backend_of
 from adjoint.backends.numpy import host
+from adjoint.call.rule import FRONT
 from adjoint.device import device, device as as_device
 from adjoint.dtypes import (
     NumpyDtype,
@@ -28,8 +29,9 @@ from adjoint.dtypes import (
 )
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.batch_rules import of_rank, size_of, with_batch
 from adjoint.ops.dims import normal_dim, product
-from adjoint.ops.op import composite, general, linear
+from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import concrete, memory_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
@@ -79,26 +81,42 @@ def _copied(xp: Any, input: Any, target: Any, order: Any) -> Any:
     return xp.copied(input, target, ordered=order is contiguous_format)
 
 
-@linear(input=lambda grad: grad, numpy="copy")
+def _of_batch(order: Any) -> Any:
+    """The order in memory of a batch: channels last is one of single elements."""
+    return None if order in _CHANNELS_RANK else order
+
+
+@linear(
+    input=lambda grad: grad,
+    vmap=lambda input, memory_format: clone(input, memory_format=_of_batch(memory_format)),
+    numpy="copy",
+)
 def clone(xp: Any, input: Array, *, memory_format: Any = None) -> Array:
     """A copy, in the same order in memory unless memory_format asks for another."""
     return _copied(xp, input, None, memory_format)
 
 
-@linear(input=lambda grad: grad, name="_to_copy", home=None)
+@linear(
+    input=lambda grad: grad,
+    vmap=lambda input, dtype, memory_format: to_copy(
+        input, dtype=dtype, memory_format=_of_batch(memory_format)
+    ),
+    name="_to_copy",
+    home=None,
+)
 def to_copy(xp: Any, input: Array, *, dtype: Any = None, memory_format: Any = None) -> Array:
     """A copy as another data type."""
     target = input.dtype if dtype is None else as_dtype(dtype).numpy_dtype
     return _copied(xp, input, target, memory_format)
 
 
-@linear(input=lambda grad: grad, view=True, home=None)
+@linear(input=lambda grad: grad, batching=FRONT, view=True, home=None)
 def alias(xp: Any, input: Array) -> Array:
     """The same memory as another tensor."""
     return input[...]
 
 
-@linear(input=lambda grad: zeros_of(grad), home=None)
+@linear(input=lambda grad: zeros_of(grad), batching=FRONT, home=None)
 def zeros_of(xp: Any, input: Array) -> Array:
     """Zeros shaped as input: the gradient of what is overwritten."""
     return xp.zeros_like(input)
@@ -118,9 +136,19 @@ def _write(xp: Any, array: Any, src: Any, non_blocking: bool) -> None:
     array[...] = src
 
 
-@general(
+def _copied_each(
+    input: Any, input_batched: bool, input_shape: Any, src: Any, src_batched: bool
+) -> Any:
+    size = size_of((input, input_batched), (src, src_batched))
+    if src_batched:
+        src = of_rank(src, True, len(input_shape))
+    return copy(with_batch(input, input_batched, size), src)
+
+
+@linear(
     input=lambda grad: zeros_of(grad),
     src=lambda grad: grad,
+    vmap=_copied_each,
     mutate=_write,
     inplace=True,
     aligned=True,
@@ -151,6 +179,7 @@ def _relocated(array: Any, where: device) -> Any:
 
 @linear(
     input=lambda grad, origin: moved(grad, origin),
+    batching=FRONT,
     node_name="ToCopyBackward0",
     home=None,
 )

@@ -5,193 +5,31 @@ ints and slices are a view; arrays, masks and lists then pick elements of that v
 in PyTorch, and not in NumPy) an int next to an index tensor does not change where dimensions go.
 """
 
-import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from adjoint.backends import is_array
 from adjoint.device import CPU
-from adjoint.dtypes import bool_, fitted_integer, int64, uint8
+from adjoint.dtypes import fitted_integer, int64
 from adjoint.ops.annotations import Array, Operand, Value
+from adjoint.ops.arranging.batched_index import EachIndex, flags_of
 from adjoint.ops.arranging.conversion import is_contiguous, stride, to
+from adjoint.ops.arranging.index_parts import (
+    consumed,
+    divide,
+    is_basic,
+    is_plain_slice,
+    is_whole,
+    one_ellipsis,
+    plain_index,
+)
 from adjoint.ops.arranging.shape import basic_index, basic_place, expand, flatten, reshape, select
+from adjoint.ops.batch_rules import of_rank, refusal, size_of, with_batch
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
-from adjoint.ops.op import composite, general, linear
-from adjoint.tensors.concrete import known_integer
+from adjoint.ops.elementwise.selection import choose
+from adjoint.ops.op import composite, linear
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
-
-# ---- what an index means ----
-
-
-def _as_tuple(index: Any) -> tuple[Any, ...]:
-    """The parts of an index; a short list that has parts counts as a tuple, as in PyTorch."""
-    if isinstance(index, tuple):
-        return index
-    if (
-        isinstance(index, list)
-        and len(index) < 32
-        and any(
-            part is None
-            or part is Ellipsis
-            or isinstance(part, (slice, list, tuple, range, Tensor))
-            or (is_array(part) and hasattr(part, "__len__"))  # an array, and no number of NumPy's
-            for part in index
-        )
-    ):
-        return tuple(index)
-    return (index,)
-
-
-def _plain_slice(part: slice) -> slice:
-    bounds = [None if b is None else operator.index(b) for b in (part.start, part.stop, part.step)]
-    if bounds[2] is not None and bounds[2] < 1:
-        raise ValueError(f"the step of a slice must be positive, got {bounds[2]}; flip() reverses")
-    return slice(*bounds)
-
-
-def _is_plain_slice(part: slice) -> bool:
-    """Whether a slice has no bounds but Python's own integers, and goes forward."""
-    start, stop, step = part.start, part.stop, part.step
-    return (
-        (start is None or type(start) is int)
-        and (stop is None or type(stop) is int)
-        and (step is None or (type(step) is int and step > 0))
-    )
-
-
-def _array_part(part: Any) -> Any:
-    """A Tensor or an array as a part of an index; one number, where it can be read, as an int."""
-    kind = part.dtype.kind
-    if kind not in "biu":
-        raise IndexError(
-            f"tensors used as indices must be of an integer type or bool, got {part.dtype}"
-        )
-    if part.dtype is uint8:
-        warnings.warn("an index of uint8 is a mask, as bool is; use bool", stacklevel=3)
-        return to(part, bool_)
-    if part.ndim == 0 and kind != "b":
-        number = known_integer(part)
-        return part if number is None else number
-    return part
-
-
-def _plain_part(part: Any) -> Any:
-    """One part of an index: int, slice, None, Ellipsis, bool, array, Tensor or list."""
-    if part is None or part is Ellipsis or isinstance(part, (bool, int, list)):
-        return part
-    if isinstance(part, slice):
-        return _plain_slice(part)
-    if isinstance(part, Tensor) or is_array(part):
-        return _array_part(part)
-    if isinstance(part, (tuple, range)):
-        return list(part)
-    if isinstance(part, str):
-        raise TypeError("a str can't be an index")
-    if hasattr(part, "__index__"):
-        return operator.index(part)
-    raise IndexError(
-        "only integers, slices (`:`), ellipsis (`...`), None, bools and integer or bool tensors "
-        f"are valid indices (got {type(part).__name__})"
-    )
-
-
-def plain_index(index: Any) -> tuple[Any, ...]:
-    """The parts of an index as the ops of this table take them."""
-    return tuple([_plain_part(part) for part in _as_tuple(index)])
-
-
-def _is_simple(part: Any) -> bool:
-    """Whether a part is none of array, Tensor and list."""
-    return part is None or part is Ellipsis or isinstance(part, (int, slice))
-
-
-def _is_basic(index: tuple[Any, ...]) -> bool:
-    """Whether a plain index gives a view."""
-    return all(_is_simple(part) and not isinstance(part, bool) for part in index)
-
-
-def _consumed(part: Any) -> int:
-    """How many dimensions one part of an index takes."""
-    if part is None or part is Ellipsis or isinstance(part, bool):
-        return 0
-    if isinstance(part, (int, slice, list)) or part.dtype.kind != "b":
-        return 1
-    ndim: int = part.ndim
-    return ndim
-
-
-def _is_whole_slice(part: Any) -> bool:
-    return isinstance(part, slice) and part == slice(None)
-
-
-def _one_ellipsis(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
-    """The index with at most one Ellipsis; a second one stands for nothing, and ends the index."""
-    places = [i for i, part in enumerate(index) if part is Ellipsis]
-    if len(places) < 2:
-        return index
-    if sum(_consumed(part) for part in index) < ndim:
-        rest = index[places[1] :]
-        if not all(part is Ellipsis or _is_whole_slice(part) for part in rest):
-            raise IndexError("nothing can follow a second Ellipsis")
-        return index[: places[1]]
-    return tuple([part for i, part in enumerate(index) if i not in places[1:]])
-
-
-def _as_array(xp: Any, part: Any) -> Any:
-    """An array to index with: lists become arrays, and uint8 is an old spelling of bool."""
-    array = xp.asarray(part)
-    if array.size == 0 and isinstance(part, list):
-        return array.astype("int64")
-    if array.dtype.kind not in "biu":
-        raise IndexError(f"indices must be integers or bools, got {array.dtype}")
-    return array.astype(bool) if array.dtype == "uint8" else array
-
-
-def _divide(
-    xp: Any, shape: Sequence[int], index: tuple[Any, ...]
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """A plain index as a view, and what picks from that view."""
-    ndim = len(shape)
-    parts = [part if _is_simple(part) else _as_array(xp, part) for part in index]
-    taken = sum(_consumed(part) for part in parts)
-    if taken > ndim:
-        raise IndexError(f"too many indices for a tensor of dimension {ndim}")
-    basic: list[Any] = []
-    picks: list[Any] = []
-    whole = slice(None)
-    for part in parts:
-        if part is Ellipsis:
-            basic.extend([whole] * (ndim - taken))
-            picks.extend([whole] * (ndim - taken))
-        elif part is None or isinstance(part, slice):
-            basic.append(part)
-            picks.append(whole)
-        elif isinstance(part, bool):
-            picks.append(part)
-        elif isinstance(part, int):
-            basic.append(part)
-        else:
-            if part.dtype.kind == "b" and part.size == 0:
-                _check_empty_mask(part.shape, shape, sum(map(_consumed, basic)))
-            basic.extend([whole] * _consumed(part))
-            picks.append(part)
-    return tuple(basic), tuple(picks)
-
-
-def _check_empty_mask(mask: Sequence[int], shape: Sequence[int], dim: int) -> None:
-    """Refuse a mask without elements for dimensions of another size, which NumPy lets pass."""
-    masked = tuple(shape[dim : dim + len(mask)])
-    if tuple(mask) != masked:
-        raise IndexError(
-            f"a mask of shape {list(mask)} does not match dimensions of size {list(masked)}"
-        )
-
-
-def _is_whole(basic: tuple[Any, ...]) -> bool:
-    return all(isinstance(part, slice) and part == slice(None) for part in basic)
-
 
 # ---- reading ----
 
@@ -199,14 +37,14 @@ def _is_whole(basic: tuple[Any, ...]) -> bool:
 @composite(home=None)
 def getitem(input: Value, index: Any) -> Value:
     """input[index]: a view by ints, slices, None and Ellipsis, else a copy."""
-    if type(index) is slice and _is_plain_slice(index) and input.ndim:
+    if type(index) is slice and is_plain_slice(index) and input.ndim:
         return basic_index(input, (index,))  # by far the most common, so without further ado
     parts = plain_index(index)
     if len(parts) == 1 and type(parts[0]) is int:
         return select(input, 0, parts[0])
-    if _is_basic(parts):
-        return basic_index(input, _one_ellipsis(parts, input.ndim))
-    return pick(input, _nearby(input, _one_ellipsis(parts, input.ndim)))
+    if is_basic(parts):
+        return basic_index(input, one_ellipsis(parts, input.ndim))
+    return pick(input, _nearby(input, one_ellipsis(parts, input.ndim)))
 
 
 def _nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -217,16 +55,26 @@ def _nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([to(p, where) if isinstance(p, Tensor) and p.device == CPU else p for p in parts])
 
 
+def _picked_each(
+    input: Any, input_batched: bool, input_shape: Any, index: Any, index_batched: Any
+) -> Any:
+    flags = flags_of(index, index_batched)
+    size = size_of((input, input_batched), *zip(index, flags))
+    each = EachIndex(index, flags, input_shape, size, input_batched)
+    return each.to_front(pick(each.viewed(input), each.picks))
+
+
 @linear(
     input=lambda grad, input_shape, index: place(grad, input_shape, index),
+    vmap=_picked_each,
     node_name="IndexBackward0",
     saved_as={"index": "indices"},
     home=None,
 )
 def pick(xp: Any, input: Array, index: Any) -> Array:
     """A copy of what a plain index with arrays, masks or lists names."""
-    basic, picks = _divide(xp, input.shape, index)
-    return (input if _is_whole(basic) else xp.indexed(input, basic))[picks]
+    basic, picks = divide(xp, input.shape, index)
+    return (input if is_whole(basic) else xp.indexed(input, basic))[picks]
 
 
 def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
@@ -234,7 +82,7 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
     if len(picks) == 1 and not isinstance(picks[0], (bool, slice)) and picks[0].dtype.kind == "b":
         return xp.updated(array, picks, array[picks] + values)  # a mask names no place twice
     # One flat index over the leading dimensions is the fastest way to add where places repeat.
-    depth = sum(_consumed(part) for part in picks)
+    depth = sum(consumed(part) for part in picks)
     lead, rest = array.shape[:depth], array.shape[depth:]
     places = xp.asarray(xp.arange(product(lead)).reshape(lead)[picks])
     values = xp.broadcast_to(values, (*places.shape, *rest)).reshape(-1)
@@ -245,16 +93,28 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
     return flat.reshape(array.shape)
 
 
+def _placed_each(
+    input: Any, input_batched: bool, shape: Any, index: Any, index_batched: Any
+) -> Any:
+    flags = flags_of(index, index_batched)
+    size = size_of((input, input_batched), *zip(index, flags))
+    each = EachIndex(index, flags, shape, size, True)
+    values = each.to_place(with_batch(input, input_batched, size), True)
+    placed = place(values, each.viewed_shape(), each.picks)
+    return placed if is_whole(each.view) else basic_place(placed, (size, *shape), each.basic())
+
+
 @linear(
     input=lambda grad, index: pick(grad, index),
+    vmap=_placed_each,
     node_name="IndexBackward0",
     home=None,
 )
 def place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
     """Zeros of `shape` with input added where a plain index names: the gradient of pick."""
-    basic, picks = _divide(xp, shape, index)
+    basic, picks = divide(xp, shape, index)
     zeros = xp.zeros(tuple(shape), input.dtype)
-    if _is_whole(basic):
+    if is_whole(basic):
         return _added(xp, zeros, picks, input)
     return xp.updated(zeros, basic, _added(xp, zeros[basic], picks, input))
 
@@ -298,25 +158,71 @@ def of_value(grad: Value, shape: Any) -> Value:
 
 def _write(xp: Any, array: Any, index: Any, value: Any) -> None:
     """The in-place form of setitem for arrays that can be changed."""
-    basic, picks = _divide(xp, array.shape, index)
+    basic, picks = divide(xp, array.shape, index)
     shown = array[(*basic, Ellipsis)]
     shown[picks or ...] = _fitted(as_value(xp, value, array.dtype))
 
 
-@general(
+def _marked(index: Any, flags: list[bool]) -> Any:
+    """The batched mask that an index consists of; None if it is another."""
+    if len(index) == 1 and flags[0] and index[0].dtype.kind == "b":
+        return index[0]
+    return None
+
+
+def _masked_each(input: Any, rank: int, mask: Any, value: Any, value_batched: bool) -> Any:
+    """Each element with a value that is the same wherever its own mask is True."""
+    rest = rank + 1 - mask.ndim
+    if isinstance(value, Tensor):
+        own = value.shape[value_batched:]
+        if len(own) > rest and any(n != 1 for n in own[: len(own) - rest]):
+            raise refusal(
+                "indexing with a mask", "use where() to write what differs from place to place"
+            )
+        lead = value.shape[:value_batched]
+        value = reshape(value, (*lead, *own[max(len(own) - rest, 0) :]))
+        value = to(of_rank(value, value_batched, rank), input.dtype)
+    return choose(reshape(mask, (*mask.shape, *(1,) * rest)), value, input)
+
+
+def set_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    index: Any,
+    index_batched: Any,
+    value: Any,
+    value_batched: bool,
+) -> Any:
+    """Each element with a value at an index."""
+    flags = flags_of(index, index_batched)
+    size = size_of((input, input_batched), (value, value_batched), *zip(index, flags))
+    input = with_batch(input, input_batched, size)
+    mask = _marked(index, flags)
+    if mask is not None:
+        return _masked_each(input, len(input_shape), mask, value, value_batched)
+    each = EachIndex(index, flags, input_shape, size, True)
+    if isinstance(value, Tensor):
+        value = each.to_place(value, value_batched)
+    written = setitem(each.viewed(input), each.picks, value)
+    return written if is_whole(each.view) else setitem(input, each.basic(), written)
+
+
+@linear(
     input=lambda grad, index: setitem(grad, index, 0),
     value=lambda grad, index, value_shape: of_value(getitem(grad, index), value_shape),
+    vmap=set_each,
     mutate=_write,
     node_name="IndexPutBackward0",
     home=None,
 )
 def setitem(xp: Any, input: Array, index: Any, value: Operand) -> Array:
     """A copy of input with value at a plain index."""
-    basic, picks = _divide(xp, input.shape, index)
+    basic, picks = divide(xp, input.shape, index)
     value = _fitted(as_value(xp, value, input.dtype))
     if all(isinstance(part, slice) for part in picks):
         return xp.updated(input, basic, value)
-    if _is_whole(basic):
+    if is_whole(basic):
         return xp.updated(input, picks, value)
     return xp.updated(input, basic, xp.updated(input[basic], picks, value))
 
@@ -328,9 +234,9 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
         raise TypeError(
             f"can't assign a {type(value).__name__} to a tensor; make it a tensor first"
         )
-    parts = _nearby(input, _one_ellipsis(plain_index(index), input.ndim))
+    parts = _nearby(input, one_ellipsis(plain_index(index), input.ndim))
     _check_numbers(input.shape, parts)
-    if _is_basic(parts) and not is_contiguous(input) and 0 in stride(input):
+    if is_basic(parts) and not is_contiguous(input) and 0 in stride(input):
         basic_index(input, parts).copy_(value)  # the places written may be distinct all the same
         return input
     return apply_inplace(setitem, [input, parts, value])
@@ -338,7 +244,7 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
 
 def _check_numbers(shape: Any, index: tuple[Any, ...]) -> None:
     """Refuse ints out of range, before it is asked whether the tensor may be changed at all."""
-    taken = sum(_consumed(part) for part in index)
+    taken = sum(consumed(part) for part in index)
     if taken > len(shape):
         raise IndexError(f"too many indices for a tensor of dimension {len(shape)}")
     dim = 0
@@ -347,7 +253,7 @@ def _check_numbers(shape: Any, index: tuple[Any, ...]) -> None:
             raise IndexError(
                 f"index {part} is out of bounds for dimension {dim} with size {shape[dim]}"
             )
-        dim += len(shape) - taken if part is Ellipsis else _consumed(part)
+        dim += len(shape) - taken if part is Ellipsis else consumed(part)
 
 
 def same_dtype(name: str, input: Any, source: Any) -> None:
@@ -373,13 +279,39 @@ def _accumulate_or_write(
         _write(xp, array, _by_dimension(indices), values)
 
 
-@general(
+def put_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    indices: Any,
+    indices_batched: Any,
+    values: Any,
+    values_batched: bool,
+    accumulate: bool,
+) -> Any:
+    """Each element with values written, or added, where index tensors name."""
+    same_dtype("values", input, values)
+    index, flags = _by_dimension(indices), flags_of(indices, indices_batched)
+    size = size_of((input, input_batched), (values, values_batched), *zip(index, flags))
+    input = with_batch(input, input_batched, size)
+    mask = _marked(index, flags)
+    if mask is not None:
+        rank = len(input_shape)
+        values = input + of_rank(values, values_batched, rank) if accumulate else values
+        return _masked_each(input, rank, mask, values, accumulate or values_batched)
+    each = EachIndex(index, flags, input_shape, size, True)
+    names = [None if isinstance(part, slice) else part for part in each.picks]
+    return index_put(input, names, each.to_place(values, values_batched), accumulate)
+
+
+@linear(
     input=lambda grad, indices, accumulate: (
         grad if accumulate else setitem(grad, _by_dimension(indices), 0)
     ),
     values=lambda grad, indices, values_shape: of_value(
         getitem(grad, _by_dimension(indices)), values_shape
     ),
+    vmap=put_each,
     mutate=_accumulate_or_write,
     inplace="function",
 )
@@ -390,7 +322,7 @@ def index_put(
     same_dtype("values", input, values)
     if not accumulate:
         return setitem.forward(xp, input, _by_dimension(indices), values)
-    picks = _divide(xp, input.shape, _by_dimension(indices))[1]
+    picks = divide(xp, input.shape, _by_dimension(indices))[1]
     return _added(xp, input, picks, values)
 
 
@@ -432,7 +364,40 @@ def check_index(whole: Any, dim: int, index: Any, source: Any = None) -> None:
             )
 
 
-@linear(input=lambda grad, input_shape, dim, index: spread(grad, input_shape, dim, index))
+def _gathered_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    dim: int,
+    index: Any,
+    index_batched: bool,
+    index_shape: Any,
+) -> Any:
+    if not input_batched and len(input_shape) == 1:  # nothing is repeated for each element
+        return pick(input, (index,))
+    size = size_of((input, input_batched), (index, index_batched))
+    found = gather(
+        as_rows(input, input_batched, size),
+        _dim_of_rows(dim, input_shape),
+        as_rows(index, index_batched, size),
+    )
+    return found if index_shape else reshape(found, (size,))
+
+
+def as_rows(value: Any, batched: bool, size: int) -> Any:
+    """A value with the batch in front; single numbers as rows of one."""
+    value = with_batch(value, batched, size)
+    return value if value.ndim > 1 else reshape(value, (size, 1))
+
+
+def _dim_of_rows(dim: int, shape: Any) -> int:
+    return dim if shape else -1
+
+
+@linear(
+    input=lambda grad, input_shape, dim, index: spread(grad, input_shape, dim, index),
+    vmap=_gathered_each,
+)
 def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that index names along dim, one for each of its elements."""
     axis = normal_dim(dim, input.ndim)
@@ -445,8 +410,18 @@ def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool =
     )
 
 
+def _spread_each(
+    input: Any, input_batched: bool, shape: Any, dim: int, index: Any, index_batched: bool
+) -> Any:
+    size = size_of((input, input_batched), (index, index_batched))
+    values, places = (as_rows(input, input_batched, size), as_rows(index, index_batched, size))
+    found = spread(values, (size, *(shape or (1,))), _dim_of_rows(dim, shape), places)
+    return found if shape else reshape(found, (size,))
+
+
 @linear(
     input=lambda grad, dim, index: gather(grad, dim, index),
+    vmap=_spread_each,
     node_name="GatherBackward0",
     home=None,
 )
@@ -466,6 +441,15 @@ def _scatter_added(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
     return xp.added_at(whole.reshape(-1), places, part).reshape(input.shape)
 
 
+def scattered_each(op: Any, values: list[Any], flags: list[bool], shape: Any) -> Any:
+    """An op that writes into its first argument along its second, a dim, for each element."""
+    size = size_of(*zip(values, flags))
+    rows = [as_rows(v, f, size) if isinstance(v, Tensor) else v for v, f in zip(values, flags)]
+    rows[1] = _dim_of_rows(rows[1], shape)
+    written = op.run(rows)
+    return written if shape else reshape(written, (size,))
+
+
 def of_source(grad: Value, shape: Any) -> Value:
     """The gradient of a source of which only the corner of the index's shape was used."""
     if tuple(grad.shape) == tuple(shape):
@@ -476,6 +460,14 @@ def of_source(grad: Value, shape: Any) -> Value:
 @linear(
     input=lambda grad: grad,
     src=lambda grad, dim, index, src_shape: of_source(gather(grad, dim, index), src_shape),
+    vmap=lambda input, input_batched, input_shape, dim, index, index_batched, src, src_batched: (
+        scattered_each(
+            scatter_add,
+            [input, dim, index, src],
+            [input_batched, False, index_batched, src_batched],
+            input_shape,
+        )
+    ),
     inplace=True,
 )
 def scatter_add(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
@@ -491,7 +483,38 @@ def _unselected(grad: Value, shape: Any, dim: int, index: Value) -> Value:
     return place(grad, shape, along(dim % len(shape), reshape(index, (-1,))))
 
 
-@linear(input=lambda grad, input_shape, dim, index: _unselected(grad, input_shape, dim, index))
+def _selected_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    dim: int,
+    index: Any,
+    index_batched: bool,
+    index_shape: Any,
+) -> Any:
+    if not index_batched:
+        rows = as_rows(input, True, input.shape[0])
+        found = index_select(rows, _dim_of_rows(dim, input_shape), index)
+        return found if input_shape else reshape(found, (input.shape[0],))
+    if len(index_shape) > 1:
+        raise IndexError(f"the index must be 1-d, not {len(index_shape)}-d")
+    size = index.shape[0]
+    one = reshape(index, (size, product(index_shape)))
+    if not input_shape:
+        return reshape(gather(as_rows(input, input_batched, size), -1, one), (size,))
+    return _picked_each(
+        input,
+        input_batched,
+        input_shape,
+        along(dim % len(input_shape), one),
+        [False] * (dim % len(input_shape)) + [True],
+    )
+
+
+@linear(
+    input=lambda grad, input_shape, dim, index: _unselected(grad, input_shape, dim, index),
+    vmap=_selected_each,
+)
 def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     """The slices of dimension dim that the 1-d tensor index names."""
     axis = normal_dim(dim, input.ndim)
@@ -533,9 +556,31 @@ def check_mask(mask: Any) -> None:
         raise RuntimeError(f"expected a mask of bool, got {mask.dtype}; compare it, e.g. mask != 0")
 
 
-@general(
+def _filled_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    mask: Any,
+    mask_batched: bool,
+    mask_shape: Any,
+    value: Any,
+    value_batched: bool,
+    value_shape: Any,
+) -> Any:
+    check_mask(mask)
+    rank = max(len(input_shape), len(mask_shape))
+    input, mask = of_rank(input, input_batched, rank), of_rank(mask, mask_batched, rank)
+    if not value_batched:
+        return masked_fill(input, mask, value)
+    if value_shape:
+        raise RuntimeError(f"the value must be a number or a 0-d tensor, not {len(value_shape)}-d")
+    return choose(mask, to(of_rank(value, True, rank), input.dtype), input)
+
+
+@linear(
     input=lambda grad, mask: masked_fill(grad, mask, 0),
     value=lambda grad, mask: masked_fill(grad, ~mask, 0),
+    vmap=_filled_each,
     inplace=True,
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Operand) -> Array:

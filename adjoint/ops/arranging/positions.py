@@ -4,13 +4,14 @@ from typing import Any
 
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.indexing import lifted
-from adjoint.ops.arranging.shape import cat, reshape, unbind
+from adjoint.ops.arranging.shape import cat, movedim, reshape, unbind
+from adjoint.ops.batch_rules import refusal, refused
 from adjoint.ops.dims import check_positions, product
 from adjoint.ops.op import composite, general
 from adjoint.tensors.tensor import Tensor
 
 
-@general(home=None)
+@general(vmap=refused("nonzero()", "use where() with three arguments, or a mask"), home=None)
 def nonzero_positions(xp: Any, input: Array) -> Array:
     """A row of indices for each element that is not zero."""
     found = xp.nonzero(lifted(input))
@@ -42,7 +43,10 @@ def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
     return cat([kept, kept.new_full((size - kept.shape[0], input.ndim), fill_value)])
 
 
-@general(home=None)
+@general(
+    vmap=lambda indices, shape: movedim(unraveled(indices, shape), 0, 1),
+    home=None,
+)
 def unraveled(xp: Any, indices: Array, shape: Any) -> Array:
     """The position in each dimension of a shape, in front, of elements counted from the start."""
     sizes = [product(shape[dim + 1 :]) for dim in range(len(shape))]
@@ -64,7 +68,13 @@ def unravel_index(indices: Value, shape: Any) -> Values:
     return tuple(unbind(unraveled(indices, sizes), 0)) if sizes else ()
 
 
-@general(home="nn.functional")
+def _one_hot_each(tensor: Any, num_classes: int) -> Any:
+    if num_classes == -1:
+        raise refusal("one_hot()", "give num_classes")
+    return one_hot(tensor, num_classes)
+
+
+@general(vmap=_one_hot_each, home="nn.functional")
 def one_hot(xp: Any, tensor: Array, num_classes: int = -1) -> Array:
     """For each class number a row of zeros with a one at that place."""
     if tensor.dtype != "int64":

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.call.dispatch import conj
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import FLOAT, category_of, dtype as data_type, int64
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.dims import along, broadcast_shape, distinct_dims, normal_dim, product, resolved
@@ -17,8 +18,14 @@ from adjoint.tensors.tensor import Tensor
 # ---- another shape ----
 
 
+def _each(input: Any, input_shape: Any, shape: Any) -> tuple[int, ...]:
+    """A shape requested of each element, as one of the whole batch."""
+    return (input.shape[0], *resolved(shape, product(input_shape)))
+
+
 @linear(
     input=lambda grad, input_shape: reshape(grad, input_shape),
+    vmap=lambda input, input_shape, shape: reshape(input, _each(input, input_shape, shape)),
     view=True,
     node_name="ViewBackward0",
     numpy=True,
@@ -30,6 +37,7 @@ def reshape(xp: Any, input: Array, *shape: Any) -> Array:
 
 @linear(
     input=lambda grad, input_shape: reshape(grad, input_shape),
+    vmap=lambda input, input_shape, shape: view_shape(input, _each(input, input_shape, shape)),
     view=True,
     node_name="ViewBackward0",
     home=None,
@@ -45,12 +53,22 @@ def view_shape(xp: Any, input: Array, *shape: Any) -> Array:
         ) from None
 
 
-@general(view=True, home=None)
+def _viewed_each(input: Any, input_shape: Any, dtype: Any) -> Any:
+    """The bytes of each element as another data type: a batch is not its last dimension."""
+    _check_last(input_shape, input.dtype, dtype)
+    return view_dtype(input, dtype)
+
+
+def _check_last(shape: Any, before: Any, after: Any) -> None:
+    if before.itemsize != after.itemsize and not shape:
+        raise RuntimeError("a 0-d tensor can't be viewed as a data type of another size")
+
+
+@general(vmap=_viewed_each, view=True, home=None)
 def view_dtype(xp: Any, input: Array, dtype: Any) -> Array:
     """The bytes of input read as another data type; the last dimension grows or shrinks."""
     before, after = input.dtype.itemsize, dtype.numpy_dtype.itemsize
-    if before != after and input.ndim == 0:
-        raise RuntimeError("a 0-d tensor can't be viewed as a data type of another size")
+    _check_last(input.shape, input.dtype, dtype)
     if after > before and input.shape[-1] * before % after:
         raise RuntimeError(
             f"the last dimension, {input.shape[-1]} elements of {before} bytes, is no multiple of "
@@ -127,22 +145,33 @@ def unflatten(input: Value, dim: int, sizes: Any) -> Value:
     return view_shape(input, (*input.shape[:place], *parts, *input.shape[place + 1 :]))
 
 
-@linear(
-    input=lambda grad, input_shape: reshape(grad, input_shape), view=True, inplace=True, numpy=True
-)
-def squeeze(xp: Any, input: Array, dim: Any = None) -> Array:
-    """A view without dimensions of size 1: all of them, or those of dim that are."""
+def _of_size_one(shape: Any, dim: Any) -> tuple[int, ...]:
+    """The dimensions that squeeze takes away, counted from the end."""
+    ndim = len(shape)
     if dim is None:
-        dims = tuple(range(input.ndim))
+        dims = tuple(range(ndim))
     elif isinstance(dim, (tuple, list)):
-        dims = distinct_dims(dim, input.ndim)
+        dims = distinct_dims(dim, ndim)
     else:
-        dims = (normal_dim(dim, input.ndim),)
-    return xp.squeeze(input, tuple(d for d in dims if d < input.ndim and input.shape[d] == 1))
+        dims = (normal_dim(dim, ndim),)
+    return tuple([d - ndim for d in dims if d < ndim and shape[d] == 1])
 
 
 @linear(
     input=lambda grad, input_shape: reshape(grad, input_shape),
+    vmap=lambda input, input_shape, dim: squeeze(input, _of_size_one(input_shape, dim)),
+    view=True,
+    inplace=True,
+    numpy=True,
+)
+def squeeze(xp: Any, input: Array, dim: Any = None) -> Array:
+    """A view without dimensions of size 1: all of them, or those of dim that are."""
+    return xp.squeeze(input, _of_size_one(input.shape, dim))
+
+
+@linear(
+    input=lambda grad, input_shape: reshape(grad, input_shape),
+    batching=FRONT,
     view=True,
     inplace=True,
     dims=1,
@@ -158,6 +187,7 @@ def unsqueeze(xp: Any, input: Array, dim: int) -> Array:
 
 @linear(
     input=lambda grad, dim0, dim1: transpose(grad, dim0, dim1),
+    batching=FRONT,
     view=True,
     inplace=True,
     also="swapdims swapaxes",
@@ -169,12 +199,28 @@ def transpose(xp: Any, input: Array, dim0: int, dim1: int) -> Array:
     return xp.swapaxes(input, first, second) if input.ndim else input[...]
 
 
-@linear(input=lambda grad: t(grad), view=True, inplace=True)
+def _check_matrix(ndim: int) -> None:
+    if ndim > 2:
+        raise RuntimeError(f"expected at most 2 dimensions, got {ndim}; use transpose")
+
+
+def _turned_each(input: Any, input_shape: Any) -> Any:
+    _check_matrix(len(input_shape))
+    return transpose(input, -2, -1) if len(input_shape) == 2 else basic_index(input, ())
+
+
+@linear(input=lambda grad: t(grad), vmap=_turned_each, view=True, inplace=True)
 def t(xp: Any, input: Array) -> Array:
     """A view of a matrix with its two dimensions exchanged; vectors stay as they are."""
-    if input.ndim > 2:
-        raise RuntimeError(f"expected at most 2 dimensions, got {input.ndim}; use transpose")
+    _check_matrix(input.ndim)
     return xp.swapaxes(input, 0, 1) if input.ndim == 2 else input[...]
+
+
+def _ordered(dims: Any, shape: Any) -> Any:
+    """The order of all dimensions of a shape."""
+    if len(dims) != len(shape):
+        raise RuntimeError(f"{len(dims)} dimensions were given for a tensor of {len(shape)}")
+    return dims
 
 
 def _undo(dims: Any) -> list[int]:
@@ -186,12 +232,12 @@ def _undo(dims: Any) -> list[int]:
 
 @linear(
     input=lambda grad, dims: permute(grad, _undo([d % len(dims) for d in dims])),
+    vmap=lambda input, input_shape, dims: permute(input, (0, *_ordered(dims, input_shape))),
     view=True,
 )
 def permute(xp: Any, input: Array, *dims: Any) -> Array:
     """A view with the dimensions in another order."""
-    if len(dims) != input.ndim:
-        raise RuntimeError(f"{len(dims)} dimensions were given for a tensor of {input.ndim}")
+    _ordered(dims, input.shape)
     return xp.transpose(input, distinct_dims(dims, input.ndim))
 
 
@@ -241,23 +287,37 @@ def _hermitian(input: Any) -> Any:
 # ---- another extent ----
 
 
-@linear(input=lambda grad: grad, view=True, home="Tensor")
-def expand(xp: Any, input: Array, *size: Any, implicit: bool = False) -> Array:
-    """A view in which dimensions of size 1, and new ones in front, repeat."""
-    lead = len(size) - input.ndim
+def _expanded_each(input: Any, input_shape: Any, size: Any) -> Any:
+    """The elements of a batch, each repeated to a size."""
+    sizes = _expanded_sizes(size, input_shape)
+    lead = len(sizes) - len(input_shape)
+    if lead:
+        input = reshape(input, (input.shape[0], *(1,) * lead, *input_shape))
+    return expand(input, (input.shape[0], *sizes))
+
+
+def _expanded_sizes(size: Any, shape: Any) -> tuple[int, ...]:
+    """A requested size with each -1 as the size that there is."""
+    lead = len(size) - len(shape)
     if lead < 0:
-        raise RuntimeError(f"{len(size)} sizes are too few for {input.ndim} dimensions")
+        raise RuntimeError(f"{len(size)} sizes are too few for {len(shape)} dimensions")
     sizes = []
     for i, n in enumerate(size):
-        own = input.shape[i - lead] if i >= lead else None
+        own = shape[i - lead] if i >= lead else None
         if n == -1 and own is None:
             raise RuntimeError("the size -1 is not allowed for a new dimension in front")
         if n < -1:
             raise RuntimeError(f"the size {n} is negative")
         if n != -1 and own not in (None, 1, n):
             raise RuntimeError(f"a dimension of size {own} can't be expanded to {n}")
-        sizes.append(own if n == -1 else n)
-    return xp.writable(xp.broadcast_to(input, tuple(sizes)), input)
+        sizes.append(n if own is None or n != -1 else own)
+    return tuple(sizes)
+
+
+@linear(input=lambda grad: grad, vmap=_expanded_each, view=True, home="Tensor")
+def expand(xp: Any, input: Array, *size: Any, implicit: bool = False) -> Array:
+    """A view in which dimensions of size 1, and new ones in front, repeat."""
+    return xp.writable(xp.broadcast_to(input, _expanded_sizes(size, input.shape)), input)
 
 
 @composite(home="Tensor")
@@ -281,6 +341,7 @@ def broadcast_tensors(*tensors: Value) -> Values:
 
 @linear(
     input=lambda grad, input_shape, index: basic_place(grad, input_shape, index),
+    vmap=lambda input, index: basic_index(input, (slice(None), *index)),
     view=True,
     node_name="SliceBackward0",
     home=None,
@@ -292,6 +353,9 @@ def basic_index(xp: Any, input: Array, index: Any) -> Array:
 
 @linear(
     input=lambda grad, index: basic_index(grad, index),
+    vmap=lambda input, shape, index: basic_place(
+        input, (input.shape[0], *shape), (slice(None), *index)
+    ),
     node_name="SliceBackward0",
     home=None,
 )
@@ -308,6 +372,7 @@ def _at(dim: int, shape: Any, index: int) -> tuple[Any, ...]:
     input=lambda grad, input_shape, dim, index: basic_place(
         grad, input_shape, _at(dim, input_shape, index)
     ),
+    batching=FRONT,
     view=True,
 )
 def select(xp: Any, input: Array, dim: int, index: int) -> Array:
@@ -357,7 +422,7 @@ def narrow(input: Value, dim: int, start: Any, length: int) -> Value:
 # ---- in pieces ----
 
 
-@linear(input=lambda grads, dim: stack(list(grads), dim), view=True)
+@linear(input=lambda grads, dim: stack(list(grads), dim), batching=FRONT, view=True)
 def unbind(xp: Any, input: Array, dim: int = 0) -> tuple[Array, ...]:
     """A tuple of views, one for each index along dim."""
     if input.ndim == 0:
@@ -366,7 +431,12 @@ def unbind(xp: Any, input: Array, dim: int = 0) -> tuple[Array, ...]:
     return tuple(moved[i, ...] for i in range(moved.shape[0]))
 
 
-@linear(input=lambda grads, dim: cat(list(grads), dim), view=True, node_name="SplitBackward0")
+@linear(
+    input=lambda grads, dim: cat(list(grads), dim),
+    batching=FRONT,
+    view=True,
+    node_name="SplitBackward0",
+)
 def split_with_sizes(xp: Any, input: Array, split_sizes: Any, dim: int = 0) -> tuple[Array, ...]:
     """A tuple of views of the given lengths, one after the other along dim."""
     if input.ndim == 0:
@@ -491,8 +561,33 @@ def _cat_pieces(grad: Value, shapes: Any, dim: int) -> list[Any]:
     return pieces
 
 
+def _joined_each(tensors: Any, tensors_shape: Any, tensors_batched: Any, dim: int) -> Any:
+    """What belongs to each element of the batch, joined; 1-d empty tensors take any shape."""
+    _check_joined(tensors, tensors_shape)
+    sizes = [t.shape[0] for t, batched in zip(tensors, tensors_batched) if batched]
+    shapes = [shape for shape in tensors_shape if shape != (0,)]
+    nothing = list(shapes[0]) if shapes else [0]
+    nothing[dim] = 0
+    parts = [t if b else expand(t, (sizes[0], *t.shape)) for t, b in zip(tensors, tensors_batched)]
+    return cat(
+        [
+            reshape(part, (sizes[0], *nothing)) if shape == (0,) else part
+            for part, shape in zip(parts, tensors_shape)
+        ],
+        dim,
+    )
+
+
+def _check_joined(tensors: Any, shapes: Any) -> None:
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError("expected a tuple or list of tensors, got one tensor")
+    if any(not shape for shape in shapes):
+        raise RuntimeError("a 0-d tensor cannot be concatenated; use stack, or reshape it to (1,)")
+
+
 @linear(
     tensors=lambda grad, tensors_shape, dim: _cat_pieces(grad, tensors_shape, dim),
+    vmap=_joined_each,
     promotes="tensors",
     method=False,
     also="concatenate concat",
@@ -501,10 +596,7 @@ def _cat_pieces(grad: Value, shapes: Any, dim: int) -> list[Any]:
 )
 def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors one after the other along dim; 1-d empty tensors fit anywhere."""
-    if not isinstance(tensors, (tuple, list)):
-        raise TypeError("expected a tuple or list of tensors, got one tensor")
-    if any(tensor.ndim == 0 for tensor in tensors):
-        raise RuntimeError("a 0-d tensor cannot be concatenated; use stack, or reshape it to (1,)")
+    _check_joined(tensors, [tensor.shape for tensor in tensors])
     parts = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)
     place = normal_dim(dim, parts[0].ndim)
     for part in parts:
@@ -520,6 +612,7 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
 
 @linear(
     tensors=lambda grad, dim: list(unbind(grad, dim)),
+    batching=FRONT,
     promotes="tensors",
     method=False,
     dims=1,
@@ -537,7 +630,7 @@ def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     return xp.stack(tensors, axis=normal_dim(dim, tensors[0].ndim + 1))
 
 
-@linear(input=lambda grad, dims: flip(grad, dims))
+@linear(input=lambda grad, dims: flip(grad, dims), batching=FRONT)
 def flip(xp: Any, input: Array, *dims: Any) -> Array:
     """A copy with the order of elements reversed along dims."""
     axes = distinct_dims(dims, input.ndim)

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.shape import reshape, select, unsqueeze
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import memory_of, start_in_base
@@ -25,6 +27,7 @@ def _diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
         grad, input_shape, offset, dim1, dim2
     ),
     view=True,
+    batching=FRONT,
 )
 def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A view of a diagonal of dim1 and dim2, as the last dimension."""
@@ -34,6 +37,9 @@ def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 
 
 @linear(
     input=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2),
+    vmap=lambda input, shape, offset, dim1, dim2: diagonal_place(
+        input, (input.shape[0], *shape), offset, dim1, dim2
+    ),
     dims=1,
     node_name="DiagonalBackward0",
     home=None,
@@ -56,6 +62,7 @@ def diagonal_place(xp: Any, input: Array, shape: Any, offset: int, dim1: int, di
     ),
     method=False,
     node_name="DiagonalBackward0_copy",
+    batching=FRONT,
 )
 def diagonal_copy(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A copy of a diagonal of dim1 and dim2, as the last dimension."""
@@ -120,10 +127,23 @@ def _through(xp: Any, input: Any, source: Any, target: Any, mean: str) -> Any:
     return memory[take] if mean == "source" else memory[take] / count[take]
 
 
+def _through_each(input: Any, source: Any, target: Any, mean: str) -> Any:
+    """Each element in memory of its own, one behind the other."""
+    low = min(source[2], target[2])
+    room = max(p[2] + _extent(p[0], p[1]) for p in (source, target)) - low
+    count = input.shape[0]
+    patterns = [
+        ((count, *sizes), (room, *strides), offset - low)
+        for sizes, strides, offset in (source, target)
+    ]
+    return through_memory(input, patterns[0], patterns[1], mean)
+
+
 @linear(
     input=lambda grad, source, target, mean: through_memory(
         grad, target, source, "target" if mean == "source" else "source"
     ),
+    vmap=_through_each,
     node_name="AsStridedBackward0",
     home=None,
 )
@@ -139,6 +159,9 @@ def through_memory(xp: Any, input: Array, source: Any, target: Any, mean: str) -
 @linear(
     input=lambda grad, size, stride, offset, source: through_memory(
         grad, (size, stride, offset), source, "target"
+    ),
+    vmap=lambda input, size, stride, offset, source: _through_each(
+        input, source, (size, stride, offset), "source"
     ),
     view=True,
     node_name="AsStridedBackward0",
@@ -213,10 +236,25 @@ def _windows(length: int, size: int, step: int) -> int:
     return (length - size) // step + 1
 
 
+def _unfolded_each(input: Any, input_shape: Any, dimension: int, size: int, step: int) -> Any:
+    if input_shape:
+        return unfold(input, dimension, size, step)
+    windows = unfold(reshape(input, (input.shape[0], 1)), -1, size, step)
+    return select(windows, -2, 0)
+
+
+def _folded_each(input: Any, shape: Any, dimension: int, size: int, step: int) -> Any:
+    count = input.shape[0]
+    if shape:
+        return folded(input, (count, *shape), dimension, size, step)
+    return reshape(folded(unsqueeze(input, -2), (count, 1), -1, size, step), (count,))
+
+
 @linear(
     input=lambda grad, input_shape, dimension, size, step: folded(
         grad, input_shape, dimension, size, step
     ),
+    vmap=_unfolded_each,
     view=True,
     home="Tensor",
 )
@@ -251,6 +289,7 @@ def _window_positions(xp: Any, count: int, size: int, step: int) -> Any:
 
 @linear(
     input=lambda grad, dimension, size, step: unfold(grad, dimension, size, step),
+    vmap=_folded_each,
     dims=-1,
     node_name="UnfoldBackward0",
     home=None,

@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Operand, Value
+from adjoint.ops.arranging.conversion import copy, to
 from adjoint.ops.arranging.indexing import (
+    as_rows,
     as_scalar,
     as_value,
     check_index,
@@ -14,15 +17,21 @@ from adjoint.ops.arranging.indexing import (
     of_source,
     pick,
     positions_along,
+    put_each,
     same_dtype,
+    scattered_each,
+    set_each,
     setitem,
     spread,
     take,
 )
 from adjoint.ops.arranging.shape import basic_index, expand, reshape
 from adjoint.ops.arranging.strided import diagonal
+from adjoint.ops.batch_rules import of_rank, size_of, with_batch
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
+from adjoint.ops.elementwise.selection import choose, clamp
 from adjoint.ops.op import composite, general, linear
+from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.tensors.views import apply_inplace
 
 # ---- where an index tensor names along a dimension ----
@@ -44,11 +53,29 @@ def _scatter_source(grad: Value, dim: int, index: Value, src_shape: Any, reduce:
     return of_source(gather(grad, dim, index), src_shape)
 
 
+def _scattered_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    dim: int,
+    index: Any,
+    index_batched: bool,
+    src: Any,
+    src_batched: bool,
+    value: Any,
+    reduce: Any,
+) -> Any:
+    values = [input, dim, index, src, value, reduce]
+    flags = [input_batched, False, index_batched, src_batched, False, False]
+    return scattered_each(scatter, values, flags, input_shape)
+
+
 @general(
     input=lambda grad, dim, index, reduce: _scatter_input(grad, dim, index, reduce),
     src=lambda grad, dim, index, src_shape, reduce: _scatter_source(
         grad, dim, index, src_shape, reduce
     ),
+    vmap=_scattered_each,
     inplace=True,
 )
 def scatter(
@@ -166,7 +193,24 @@ def _scatter_reduce_gradients(
     return grad_input, of_source(grad_src, tuple(src.shape))
 
 
-@general(joint=("input src", _scatter_reduce_gradients), inplace=True)
+def _taken_in_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    dim: int,
+    index: Any,
+    index_batched: bool,
+    src: Any,
+    src_batched: bool,
+    reduce: str,
+    include_self: bool,
+) -> Any:
+    values = [input, dim, index, src, reduce, include_self]
+    flags = [input_batched, False, index_batched, src_batched, False, False]
+    return scattered_each(scatter_reduce, values, flags, input_shape)
+
+
+@general(joint=("input src", _scatter_reduce_gradients), vmap=_taken_in_each, inplace=True)
 def scatter_reduce(
     xp: Any,
     input: Array,
@@ -246,8 +290,104 @@ def _slices(grad: Value, dim: int, index: Value) -> Value:
     return pick(grad, along(dim % grad.ndim, reshape(index, (-1,)))) if grad.ndim else grad
 
 
+def _index_of_slices(dim: int, shape: Any, index: Any, batched: bool) -> tuple[Any, list[bool]]:
+    """The index of the slices that an index tensor names along dim, and which part is batched."""
+    axis = dim % len(shape) if shape else 0
+    single = reshape(index, (*index.shape[:batched], -1))
+    return along(axis, single), [False] * axis + [batched]
+
+
+def _check_source(shape: Any, dim: int, index: Any, source_shape: Any) -> None:
+    expected = list(shape or (1,))
+    expected[dim if shape else 0] = product(index.shape[1:])
+    if list(source_shape or (1,)) != expected:
+        raise RuntimeError(
+            f"a source of shape {list(source_shape)} for slices of shape {expected} in each "
+            "element of the batch"
+        )
+
+
+def _added_slices_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    dim: int,
+    index: Any,
+    index_batched: bool,
+    source: Any,
+    source_batched: bool,
+    source_shape: Any,
+    alpha: Any,
+) -> Any:
+    if not index_batched:
+        values = [input, dim, index, source, alpha]
+        return _slices_each(index_add, values, input_batched, source_batched, input_shape)
+    _check_source(input_shape, dim, index, source_shape)
+    size = index.shape[0]
+    rows, values = as_rows(input, input_batched, size), as_rows(source, source_batched, size)
+    places, flags = _index_of_slices(dim, input_shape, index, True)
+    names = [None if isinstance(part, slice) else part for part in places]
+    values = values if alpha == 1 else values * alpha
+    added = put_each(rows, True, input_shape or (1,), names, flags, values, True, True)
+    return added if input_shape else reshape(added, (size,))
+
+
+def _slices_each(
+    op: Any, values: list[Any], input_batched: bool, source_batched: bool, shape: Any
+) -> Any:
+    """An op that writes slices of a source where one index for all elements names."""
+    size = size_of((values[0], input_batched), (values[3], source_batched))
+    rows = list(values)
+    rows[0] = as_rows(values[0], input_batched, size)
+    rows[1] = values[1] if shape else -1
+    rows[3] = as_rows(values[3], source_batched, size)
+    written = op.run(rows)
+    return written if shape else reshape(written, (size,))
+
+
+def _written_slices_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    dim: int,
+    index: Any,
+    index_batched: bool,
+    source: Any,
+    source_batched: bool,
+    source_shape: Any,
+) -> Any:
+    if not index_batched:
+        values = [input, dim, index, source]
+        return _slices_each(index_copy, values, input_batched, source_batched, input_shape)
+    same_dtype("source", input, source)
+    _check_source(input_shape, dim, index, source_shape)
+    size = index.shape[0]
+    rows, values = as_rows(input, input_batched, size), as_rows(source, source_batched, size)
+    places, flags = _index_of_slices(dim, input_shape, index, True)
+    written = set_each(rows, True, input_shape or (1,), places, flags, values, True)
+    return written if input_shape else reshape(written, (size,))
+
+
+def _filled_slices_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    dim: int,
+    index: Any,
+    index_batched: bool,
+    value: Any,
+    value_batched: bool,
+) -> Any:
+    size = size_of((input, input_batched), (index, index_batched), (value, value_batched))
+    places, flags = _index_of_slices(dim, input_shape, index, index_batched)
+    rows = as_rows(input, input_batched, size)
+    filled = set_each(rows, True, input_shape or (1,), places, flags, value, value_batched)
+    return filled if input_shape else reshape(filled, (size,))
+
+
 @linear(
     input=lambda grad: grad,
+    vmap=_added_slices_each,
     source=lambda grad, dim, index, source_shape, alpha: (
         reshape(_slices(grad, dim, index), source_shape) * alpha
     ),
@@ -268,9 +408,10 @@ def index_add(
     )
 
 
-@general(
+@linear(
     input=lambda grad, dim, index: index_fill(grad, dim, index, 0),
     source=lambda grad, dim, index, source_shape: reshape(_slices(grad, dim, index), source_shape),
+    vmap=_written_slices_each,
     inplace=True,
 )
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
@@ -281,9 +422,10 @@ def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> 
     return xp.updated(whole, along(axis, lifted(index)), lifted(source)).reshape(input.shape)
 
 
-@general(
+@linear(
     input=lambda grad, dim, index: index_fill(grad, dim, index, 0),
     value=lambda grad, dim, index: _slices(grad, dim, index),
+    vmap=_filled_slices_each,
     inplace=True,
 )
 def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Operand) -> Array:
@@ -334,8 +476,59 @@ def _ranks(xp: Any, mask: Any, size: int) -> Any:
     return xp.clip(counted, 0, max(size - 1, 0)).reshape(mask.shape)
 
 
+def _ranks_each(mask: Any, size: int) -> Any:
+    """The same for the mask of each element, as a row."""
+    rows = reshape(mask, (mask.shape[0], product(mask.shape[1:])))
+    return clamp(cumsum(rows, -1) - 1, 0, max(size - 1, 0))
+
+
+def _dealt_each(
+    input: Any, input_batched: bool, input_shape: Any, mask: Any, mask_batched: bool
+) -> Any:
+    size = size_of((input, input_batched), (mask, mask_batched))
+    mask, count = with_batch(mask, mask_batched, size), product(input_shape)
+    if not count:
+        return to(mask, input.dtype) * 0
+    flat = reshape(with_batch(input, input_batched, size), (size, count))
+    dealt = gather(flat, -1, _ranks_each(mask, count))
+    return choose(mask, reshape(dealt, mask.shape), 0)
+
+
+def _collected_each(
+    input: Any, input_batched: bool, mask: Any, mask_batched: bool, shape: Any
+) -> Any:
+    size, count = size_of((input, input_batched), (mask, mask_batched)), product(shape)
+    rank = max(input.ndim - input_batched, mask.ndim - mask_batched)
+    mask = of_rank(mask, mask_batched, rank)
+    chosen = choose(mask, of_rank(input, input_batched, rank), 0)
+    ranks = _ranks_each(expand(mask, chosen.shape), count)
+    total = spread(reshape(chosen, ranks.shape), (size, max(count, 1)), -1, ranks)
+    return reshape(basic_index(total, (slice(None), slice(0, count))), (size, *shape))
+
+
+def _masked_scatter_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    mask: Any,
+    mask_batched: bool,
+    mask_shape: Any,
+    source: Any,
+    source_batched: bool,
+) -> Any:
+    check_mask(mask)
+    same_dtype("source", input, source)
+    size = size_of((input, input_batched), (mask, mask_batched), (source, source_batched))
+    shape = (size, *broadcast_shape(input_shape, mask_shape))
+    rank = len(shape) - 1
+    mask = expand(of_rank(mask, mask_batched, rank), shape)
+    dealt = _dealt_each(source, source_batched, source.shape[source_batched:], mask, True)
+    return choose(mask, dealt, of_rank(input, input_batched, rank))
+
+
 @linear(
     input=lambda grad, input_shape, mask: masked_collect(grad, mask, input_shape),
+    vmap=_dealt_each,
     node_name="MaskedScatterBackward0",
     home=None,
 )
@@ -349,6 +542,7 @@ def masked_deal(xp: Any, input: Array, mask: Array) -> Array:
 
 @linear(
     input=lambda grad, mask: masked_deal(grad, mask),
+    vmap=_collected_each,
     node_name="MaskedScatterBackward0",
     home=None,
 )
@@ -370,6 +564,7 @@ def _collected(grad: Value, mask: Any, shape: Any) -> Value:
 @linear(
     input=lambda grad, mask: masked_fill(grad, mask, 0),
     source=lambda grad, mask, source_shape: _collected(grad, mask, source_shape),
+    vmap=_masked_scatter_each,
     inplace=True,
 )
 def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
@@ -393,8 +588,30 @@ def _put_input(grad: Value, index: Value, accumulate: bool) -> Value:
     return reshape(setitem(reshape(grad, (-1,)), (index,), 0), tuple(grad.shape))
 
 
+def _put_in_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    index: Any,
+    index_batched: bool,
+    source: Any,
+    source_batched: bool,
+    accumulate: bool,
+) -> Any:
+    size = size_of((input, input_batched), (index, index_batched), (source, source_batched))
+    count = product(input_shape)
+    flat = reshape(with_batch(input, input_batched, size), (size, count))
+    places = reshape(index, (*index.shape[:index_batched], -1))
+    values = reshape(source, (*source.shape[:source_batched], -1))
+    written = put_each(
+        flat, True, (count,), [places], [index_batched], values, source_batched, accumulate
+    )
+    return reshape(written, (size, *input_shape))
+
+
 @linear(
     input=lambda grad, index, accumulate: _put_input(grad, index, accumulate),
+    vmap=_put_in_each,
     source=lambda grad, index, source_shape: reshape(take(grad, index), source_shape),
     inplace=True,
 )
@@ -417,8 +634,25 @@ def _fill_memory(xp: Any, array: Any, value: Any) -> None:
     array[...] = as_scalar(xp, value, array.dtype)
 
 
-@general(
+def _filled_each(
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    value: Any,
+    value_batched: bool,
+    value_shape: Any,
+) -> Any:
+    if value_shape:
+        raise RuntimeError(f"the value must be a number or a 0-d tensor, not {len(value_shape)}-d")
+    if not value_batched:
+        return fill(input, value)
+    whole = with_batch(input, input_batched, value.shape[0])
+    return copy(whole, of_rank(value, True, len(input_shape)))
+
+
+@linear(
     input=lambda grad: fill(grad, 0),
+    vmap=_filled_each,
     value=lambda grad: grad,
     mutate=_fill_memory,
     inplace="function",
@@ -439,6 +673,7 @@ def _zero_memory(xp: Any, array: Any) -> None:
     inplace="function",
     constant=True,
     home="Tensor",
+    batching=FRONT,
 )
 def zero(xp: Any, input: Array) -> Array:
     """A tensor like input with zeros everywhere."""
@@ -449,22 +684,38 @@ def _on_diagonal(grad: Value, wrap: bool) -> Value:
     return grad - fill_diagonal(grad, 0, wrap)
 
 
-@general(
+def _diagonal_places(shape: Any, wrap: bool) -> slice:
+    """Where the main diagonal lies in a flattened tensor."""
+    if len(shape) < 2:
+        raise RuntimeError("a diagonal needs at least 2 dimensions")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError(f"all dimensions must be of equal length, got {list(shape)}")
+    step = sum(product(shape[d + 1 :]) for d in range(len(shape)))
+    end = product(shape) if wrap else min(shape) * step
+    return slice(0, min(end, product(shape)), step)
+
+
+def _diagonal_filled_each(
+    input: Any, input_shape: Any, fill_value: Any, fill_value_batched: bool, wrap: bool
+) -> Any:
+    size = input.shape[0]
+    flat = reshape(input, (size, product(input_shape)))
+    value = reshape(fill_value, (size, 1)) if fill_value_batched else fill_value
+    filled = setitem(flat, (slice(None), _diagonal_places(input_shape, wrap)), value)
+    return reshape(filled, (size, *input_shape))
+
+
+@linear(
     input=lambda grad, wrap: fill_diagonal(grad, 0, wrap),
+    vmap=_diagonal_filled_each,
     fill_value=lambda grad, wrap: _on_diagonal(grad, wrap),
     inplace=True,
     home="Tensor",
 )
 def fill_diagonal(xp: Any, input: Array, fill_value: complex, wrap: bool = False) -> Array:
     """input with a value on its main diagonal; wrap starts it again below a tall matrix's end."""
-    if input.ndim < 2:
-        raise RuntimeError("a diagonal needs at least 2 dimensions")
-    if input.ndim > 2 and len(set(input.shape)) > 1:
-        raise RuntimeError(f"all dimensions must be of equal length, got {list(input.shape)}")
-    step = sum(product(input.shape[d + 1 :]) for d in range(input.ndim))
-    end = input.size if wrap else min(input.shape) * step
-    places = xp.arange(0, min(end, input.size), step)
-    return xp.updated(input.reshape(-1), places, as_scalar(xp, fill_value, input.dtype)).reshape(
+    places = _diagonal_places(input.shape, wrap)
+    return xp.updated(input.reshape(-1), (places,), as_scalar(xp, fill_value, input.dtype)).reshape(
         input.shape
     )
 
@@ -500,6 +751,7 @@ def slice_scatter(
         grad, zero(diagonal(grad, offset, dim1, dim2)), offset, dim1, dim2
     ),
     src=lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2),
+    batching=FRONT,
 )
 def diagonal_scatter(
     xp: Any, input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1

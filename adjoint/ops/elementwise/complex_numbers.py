@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import select
 from adjoint.ops.elementwise.arithmetic import mul
@@ -37,13 +38,13 @@ def resolve_neg(input: Value) -> Value:
     return input
 
 
-@linear(input=lambda grad: grad, view=True, method=False, numpy=True)
+@linear(input=lambda grad: grad, view=True, method=False, numpy=True, batching=FRONT)
 def real(xp: Any, input: Array) -> Array:
     """The real parts, as a view."""
     return xp.real(input)
 
 
-@linear(input=lambda grad: grad * 1j, view=True, method=False, numpy=True)
+@linear(input=lambda grad: grad * 1j, view=True, method=False, numpy=True, batching=FRONT)
 def imag(xp: Any, input: Array) -> Array:
     """The imaginary parts, as a view."""
     if input.dtype.kind != "c":
@@ -60,7 +61,7 @@ def _joined(grad: Value) -> Value:
     return complex_(select(grad, -1, 0), select(grad, -1, 1))
 
 
-@linear(input=_joined, view=True, method=False)
+@linear(input=_joined, view=True, method=False, batching=FRONT)
 def view_as_real(xp: Any, input: Array) -> Array:
     """A view of complex numbers as pairs of reals in a new last dimension."""
     if input.dtype.kind != "c":
@@ -68,16 +69,31 @@ def view_as_real(xp: Any, input: Array) -> Array:
     return input[..., None].view(_PARTS_OF[input.dtype.name])
 
 
-@linear(input=lambda grad: view_as_real(grad), view=True, method=False, autocast="float32")
+def _check_pairs(shape: Any) -> None:
+    if not shape or shape[-1] != 2:
+        raise RuntimeError(
+            f"the last dimension must have size 2, for real and imaginary part, got shape "
+            f"{list(shape)}"
+        )
+
+
+def _complex_each(input: Any, input_shape: Any) -> Any:
+    _check_pairs(input_shape)
+    return view_as_complex(input)
+
+
+@linear(
+    input=lambda grad: view_as_real(grad),
+    vmap=_complex_each,
+    view=True,
+    method=False,
+    autocast="float32",
+)
 def view_as_complex(xp: Any, input: Array) -> Array:
     """A view of pairs of reals in the last dimension as complex numbers."""
     if input.dtype.name not in _COMPLEX_OF:
         raise RuntimeError(f"view_as_complex is for float32 and float64, not for {input.dtype}")
-    if not input.ndim or input.shape[-1] != 2:
-        raise RuntimeError(
-            f"the last dimension must have size 2, for real and imaginary part, got shape "
-            f"{list(input.shape)}"
-        )
+    _check_pairs(input.shape)
     if xp.strides_of(input)[-1] != 1:
         raise RuntimeError(
             "the last dimension must have stride 1, so that pairs are neighbours in memory; call "

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.annotations import Array
 from adjoint.ops.elementwise.powers import exp2
@@ -12,7 +13,10 @@ from adjoint.ops.shared_rules import zero_of
 
 
 @general(
-    input=lambda grad0, result1: grad0 / exp2(result1), returns="mantissa exponent", exact_out=True
+    input=lambda grad0, result1: grad0 / exp2(result1),
+    returns="mantissa exponent",
+    exact_out=True,
+    batching=FRONT,
 )
 def frexp(xp: Any, input: Array) -> tuple[Array, Array]:
     """The mantissa, at least 1/2 and below 1, and the power of 2 that makes each element of it."""

@@ -262,13 +262,13 @@ def zeta(xp: Any, input: Operand, other: Array) -> Array:
 def _xlogy_rule(grad: Value, input: Value, other: Value) -> Value:
     """log(other); 0 where input is 0 and there is no logarithm."""
     flat = (input == 0) & (other <= 0)
-    return where(flat, 0, grad * log(where(flat, 1, other)))
+    return where(flat, 0, grad * log(where(flat, input + 1, other)))
 
 
 def _xlog1py_rule(grad: Value, input: Value, other: Value) -> Value:
     """log1p(other); 0 where input is 0 and there is no logarithm."""
     flat = (input == 0) & (other <= -1)
-    return where(flat, 0, grad * log1p(where(flat, 0, other)))
+    return where(flat, 0, grad * log1p(where(flat, input, other)))
 
 
 def _times_log(xp: Any, input: Any, logarithm: Any) -> Any:

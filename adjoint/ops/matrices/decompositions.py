@@ -3,11 +3,13 @@
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril, triu
-from adjoint.ops.arranging.shape import cat, narrow, unsqueeze
+from adjoint.ops.arranging.shape import cat, expand, narrow, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
+from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.linalg import (
     LinAlgError,
@@ -15,6 +17,7 @@ from adjoint.ops.matrices.linalg import (
     check_matrices,
     identity_like,
     linalg_solve_triangular,
+    matrices_each,
     solve_matrix,
 )
 from adjoint.ops.matrices.matmul import matmul, mH
@@ -58,12 +61,21 @@ def _cholesky_rule(grad: Value, L: Any) -> Value:
     return linalg_solve_triangular(L, inner, upper=False, left=False)
 
 
+def _cholesky_tangent(A_tangent: Value, L: Any) -> Value:
+    moved = (A_tangent + mH(A_tangent)) / 2
+    inner = linalg_solve_triangular(L, moved, upper=False)
+    inner = linalg_solve_triangular(mH(L), inner, upper=True, left=False)
+    return L @ (tril(inner, -1) + diag_embed(_main_diagonal(inner)) / 2)
+
+
 @general(
     A=lambda grad, result: _cholesky_rule(grad, result),
     node_name="LinalgCholeskyExBackward0",
     saved_as={"result": "L"},
     home=None,
     autocast="float32",
+    batching=MATRICES,
+    jvp=lambda A_tangent, result: _cholesky_tangent(A_tangent, result),
 )
 def cholesky_lower(xp: Any, A: Array) -> Array:
     """The lower triangular L with L @ L^H = A."""
@@ -103,6 +115,8 @@ def _failing_order(xp: Any, matrix: Any) -> int:
     node_name="LinalgCholeskyExBackward0",
     home=None,
     autocast="float32",
+    batching=MATRICES,
+    jvp=lambda A_tangent, result0: (_cholesky_tangent(A_tangent, result0), None),
 )
 def cholesky_lower_ex(xp: Any, A: Array, check_errors: bool = False) -> tuple[Array, Array]:
     """The lower factor, and the order of the first minor that forbids it; 0 if none does."""
@@ -166,10 +180,16 @@ def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any
     return cat([inner, Q @ grad_later], -1)
 
 
+def _qr_each(A: Any, A_batched: bool, A_shape: Any, mode: str) -> Any:
+    Q, R = linalg_qr(*matrices_each(A, A_batched, A_shape), mode)
+    return (expand(Q, (A.shape[0], 0)) if mode == "r" else Q), R
+
+
 @general(
     A=lambda grad0, grad1, result0, result1, A, mode: _qr_rule(
         grad0, grad1, result0, result1, A, mode
     ),
+    vmap=_qr_each,
     returns="Q R",
     home="linalg",
     autocast="float32",
@@ -249,7 +269,7 @@ def _lu_rule(grad: Value, packed: Any, pivots: Any) -> Value:
     return permutation(pivots, packed) @ inner
 
 
-@general(home=None)
+@general(home=None, batching=FRONT)
 def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
     """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
     rows = packed.shape[-2]
@@ -271,6 +291,7 @@ def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
     returns="LU pivots",
     node_name="LinalgLuFactorExBackward0",
     home="linalg",
+    batching=MATRICES,
 )
 def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
     """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
@@ -346,6 +367,13 @@ def linalg_lu_solve(
 # ---- eigenvalues ----
 
 
+def _eigh_tangent(A_tangent: Value, values: Any, vectors: Any) -> tuple[Any, Any]:
+    """With C = V^H dA V: its diagonal, and V (C over the differences of eigenvalues)."""
+    inner = mH(vectors) @ ((A_tangent + mH(A_tangent)) / 2) @ vectors
+    moved = _main_diagonal(inner)
+    return real(moved), vectors @ _quotient(inner, _differences(values))
+
+
 def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -> Any:
     inner = _quotient(mH(vectors) @ grad_vectors, _differences(values))
     inner = (inner + mH(inner)) / 2 + diag_embed(grad_values)
@@ -358,6 +386,8 @@ def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -
     home="linalg",
     numpy=True,
     autocast="float32",
+    batching=MATRICES,
+    jvp=lambda A_tangent, result0, result1: _eigh_tangent(A_tangent, result0, result1),
 )
 def linalg_eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """Eigenvalues in ascending order and eigenvectors of Hermitian matrices."""
@@ -383,6 +413,8 @@ def _eigvalsh_rule(grad: Value, A: Value, UPLO: str) -> Value:
     home="linalg",
     numpy=True,
     autocast="float32",
+    batching=MATRICES,
+    jvp=lambda A, A_tangent, UPLO: _eigh_tangent(A_tangent, *linalg_eigh(A, UPLO))[0],
 )
 def linalg_eigvalsh(xp: Any, A: Array, UPLO: str = "L") -> Array:
     """Eigenvalues of Hermitian matrices in ascending order."""
@@ -412,6 +444,7 @@ def _eig_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) ->
     returns="eigenvalues eigenvectors",
     home="linalg",
     autocast="float32",
+    batching=MATRICES,
 )
 def linalg_eig(xp: Any, A: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of square matrices, complex even for real ones."""
@@ -426,7 +459,9 @@ def _eigvals_rule(grad: Value, A: Value) -> Value:
     return solve_matrix(adjoint, unsqueeze(grad, -1) * adjoint)
 
 
-@general(A=lambda grad, A: _eigvals_rule(grad, A), home="linalg", autocast="float32")
+@general(
+    A=lambda grad, A: _eigvals_rule(grad, A), home="linalg", autocast="float32", batching=MATRICES
+)
 def linalg_eigvals(xp: Any, A: Array) -> Array:
     """Eigenvalues of square matrices, complex even for real ones."""
     check_matrices(A)
@@ -472,6 +507,7 @@ def _svd_rule(grad_u: Any, grad_s: Any, grad_vh: Any, U: Any, S: Any, Vh: Any) -
     returns="U S Vh",
     home="linalg",
     autocast="float32",
+    batching=MATRICES,
 )
 def linalg_svd(
     xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None
@@ -483,12 +519,24 @@ def linalg_svd(
     return U, S, Vh
 
 
+def _svdvals_tangent(A: Value, A_tangent: Value) -> Value:
+    U, _, Vh = linalg_svd(A, False)
+    return real(_main_diagonal(mH(U) @ A_tangent @ mH(Vh)))
+
+
 def _svdvals_rule(grad: Value, A: Value) -> Value:
     U, _, Vh = linalg_svd(A, False)
     return (U * unsqueeze(grad, -2)) @ Vh
 
 
-@general(A=lambda grad, A: _svdvals_rule(grad, A), home="linalg", numpy=True, autocast="float32")
+@general(
+    A=lambda grad, A: _svdvals_rule(grad, A),
+    home="linalg",
+    numpy=True,
+    autocast="float32",
+    batching=MATRICES,
+    jvp=_svdvals_tangent,
+)
 def linalg_svdvals(xp: Any, A: Array, *, driver: str | None = None) -> Array:
     """Singular values in descending order."""
     check_matrices(A, square=False)

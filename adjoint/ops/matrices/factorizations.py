@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj
+from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril
 from adjoint.ops.arranging.shape import expand, flip, narrow, transpose, unsqueeze
@@ -36,7 +37,7 @@ class LUWithInfo(NamedTuple):
     info: Any
 
 
-@general(home=None)
+@general(home=None, batching=MATRICES)
 def first_zero_pivot(xp: Any, LU: Array) -> Array:
     """The place, counted from 1, of the first zero on the diagonal of U; 0 if there is none."""
     zeros = xp.diagonal(LU, 0, -2, -1) == 0
@@ -104,7 +105,7 @@ def _transposed(A: Any) -> Any:
 # ---- reflections ----
 
 
-@general(input=refused_derivative("geqrf"), returns="a tau")
+@general(input=refused_derivative("geqrf"), returns="a tau", batching=MATRICES)
 def geqrf(xp: Any, input: Array) -> tuple[Array, Array]:
     """R on and above the diagonal, and below it and in tau the reflections whose product is Q."""
     check_matrices(input, square=False)

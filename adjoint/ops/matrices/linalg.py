@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj
+from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import (
@@ -16,6 +17,7 @@ from adjoint.ops.arranging.shape import (
     unsqueeze,
 )
 from adjoint.ops.arranging.strided import diagonal
+from adjoint.ops.batch_rules import of_rank, size_of, with_batch
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import log
 from adjoint.ops.elementwise.selection import choose
@@ -73,6 +75,8 @@ def _inverse_rule(grad: Value, inverse: Any) -> Value:
     home="linalg",
     numpy=True,
     autocast="float32",
+    batching=MATRICES,
+    jvp=lambda A_tangent, result: -(result @ A_tangent @ result),
 )
 def linalg_inv(xp: Any, A: Array) -> Array:
     """The inverse of square matrices."""
@@ -92,6 +96,8 @@ def inverse(input: Value) -> Value:
     returns="inverse info",
     home="linalg",
     autocast="float32",
+    batching=MATRICES,
+    jvp=lambda A_tangent, result0: (-(result0 @ A_tangent @ result0), None),
 )
 def linalg_inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
     """The inverse, and 0 for each matrix that has one; the others become NaN."""
@@ -114,6 +120,16 @@ def tolerance(xp: Any, largest: Any, A: Any, atol: Any, rtol: Any) -> Any:
     return xp.maximum(bound, xp.asarray(0.0 if atol is None else atol, dtype=largest.dtype))
 
 
+def _pseudo_inverse_tangent(A: Value, A_tangent: Value, result: Value) -> Value:
+    back = mH(A_tangent)
+    rows, columns = result @ mH(result) @ back, back @ mH(result) @ result
+    return (
+        (rows - rows @ A @ result)
+        + (columns - result @ (A @ columns))
+        - result @ A_tangent @ result
+    )
+
+
 def _pseudo_inverse_rule(grad: Value, A: Value, result: Value) -> Value:
     """Golub and Pereyra's derivative, for matrices of constant rank."""
     adjoint, back = mH(result), mH(grad)
@@ -126,10 +142,38 @@ def _pseudo_inverse_rule(grad: Value, A: Value, result: Value) -> Value:
     )
 
 
+def matrices_each(A: Any, A_batched: bool, A_shape: Any, *bounds: tuple[Any, bool]) -> list[Any]:
+    """Matrices and tolerances, with the batch in front of the matrices."""
+    if len(A_shape) < 2:
+        raise RuntimeError(f"expected at least 2 dimensions, got shape {tuple(A_shape)}")
+    size = size_of((A, A_batched), *bounds)
+    rank = len(A_shape) - 2
+    return [
+        with_batch(A, A_batched, size),
+        *[of_rank(bound, batched, rank) for bound, batched in bounds],
+    ]
+
+
+def _pseudo_inverse_each(
+    A: Any,
+    A_batched: bool,
+    A_shape: Any,
+    atol: Any,
+    atol_batched: bool,
+    rtol: Any,
+    rtol_batched: bool,
+    hermitian: bool,
+) -> Any:
+    bounds = ((atol, atol_batched), (rtol, rtol_batched))
+    return pseudo_inverse(*matrices_each(A, A_batched, A_shape, *bounds), hermitian)
+
+
 @general(
     A=lambda grad, A, result: _pseudo_inverse_rule(grad, A, result),
+    vmap=_pseudo_inverse_each,
     node_name="LinalgPinvBackward0",
     home=None,
+    jvp=_pseudo_inverse_tangent,
 )
 def pseudo_inverse(
     xp: Any, A: Array, atol: Any = None, rtol: Any = None, hermitian: bool = False
@@ -180,7 +224,7 @@ def _cofactors_rule(grad: Value, A: Value, result: Value) -> Value:
     return weight * cofactors - cofactors @ mT(grad) @ back
 
 
-@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), home=None)
+@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), home=None, batching=MATRICES)
 def cofactors(xp: Any, A: Array) -> Array:
     """The matrix of cofactors, from singular values: it exists for singular matrices too."""
     left, values, right = xp.linalg.svd(A, full_matrices=False)
@@ -194,6 +238,8 @@ def cofactors(xp: Any, A: Array) -> Array:
     A=lambda grad, A: unsqueeze(unsqueeze(grad, -1), -1) * conj(cofactors(A)),
     home="linalg",
     numpy=True,
+    batching=MATRICES,
+    jvp=lambda A, A_tangent: sum(A_tangent * cofactors(A), (-2, -1)),
 )
 def linalg_det(xp: Any, A: Array) -> Array:
     """The determinant of square matrices."""
@@ -205,6 +251,11 @@ def linalg_det(xp: Any, A: Array) -> Array:
 def det(input: Value) -> Value:
     """The determinant of square matrices."""
     return linalg_det(input)
+
+
+def _slogdet_tangent(A: Value, A_tangent: Value, result0: Value) -> tuple[Any, Any]:
+    trace = sum(mT(linalg_inv(A)) * A_tangent, (-2, -1))
+    return result0 * (trace - conj(trace)) / 2, real(trace)
 
 
 def _slogdet_rule(grad0: Value, grad1: Value, result0: Value, A: Value) -> Value:
@@ -219,6 +270,8 @@ def _slogdet_rule(grad0: Value, grad1: Value, result0: Value, A: Value) -> Value
     returns="sign logabsdet",
     home="linalg",
     numpy=True,
+    batching=MATRICES,
+    jvp=_slogdet_tangent,
 )
 def linalg_slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute value of the determinant."""
@@ -243,6 +296,14 @@ def logdet(input: Value) -> Value:
 # ---- solvers ----
 
 
+def _right_side(A_tangent: Any, B_tangent: Any, result: Value, left: bool) -> Any:
+    """dB - dA X, or dB - X dA: A dX is that."""
+    if A_tangent is None:
+        return B_tangent
+    moved = A_tangent @ result if left else result @ A_tangent
+    return -moved if B_tangent is None else B_tangent - moved
+
+
 def _solve_rule(
     grad: Value, A: Value, result: Value, left: bool, needs: tuple[bool, bool]
 ) -> tuple[Any, Any]:
@@ -254,7 +315,14 @@ def _solve_rule(
 
 
 @general(
-    joint=("A B", _solve_rule), node_name="LinalgSolveExBackward0", home=None, autocast="float32"
+    joint=("A B", _solve_rule),
+    node_name="LinalgSolveExBackward0",
+    home=None,
+    autocast="float32",
+    batching=MATRICES,
+    jvp=lambda A, A_tangent, B_tangent, result, left: solve_matrix(
+        A, _right_side(A_tangent, B_tangent, result, left), left
+    ),
 )
 def solve_matrix(xp: Any, A: Array, B: Array, left: bool = True) -> Array:
     """X with A @ X = B, or X @ A = B; both sides are matrices."""
@@ -303,7 +371,7 @@ class SolveEx(NamedTuple):
     info: Any
 
 
-@general(home=None)
+@general(home=None, batching=MATRICES)
 def singular_info(xp: Any, A: Array) -> Array:
     """1 for each singular matrix, 0 for the others."""
     check_matrices(A)
@@ -330,6 +398,20 @@ def _triangle(value: Any, upper: bool, unitriangular: bool) -> Any:
     return tril(value, -1 if unitriangular else 0)
 
 
+def _triangular_tangent(
+    A: Value,
+    A_tangent: Any,
+    B_tangent: Any,
+    result: Value,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+) -> Value:
+    moved = None if A_tangent is None else _triangle(A_tangent, upper, unitriangular)
+    side = _right_side(moved, B_tangent, result, left)
+    return linalg_solve_triangular(A, side, upper=upper, left=left, unitriangular=unitriangular)
+
+
 def _triangular_rule(
     grad: Value,
     A: Value,
@@ -348,7 +430,13 @@ def _triangular_rule(
     return -_triangle(outer, upper, unitriangular), back
 
 
-@general(joint=("A B", _triangular_rule), promotes="A B", home="linalg")
+@general(
+    joint=("A B", _triangular_rule),
+    promotes="A B",
+    home="linalg",
+    jvp=_triangular_tangent,
+    batching=MATRICES,
+)
 def linalg_solve_triangular(
     xp: Any, A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
@@ -365,7 +453,13 @@ def linalg_solve_triangular(
     return X if left else xp.swapaxes(X, -2, -1)
 
 
-@general(home=None, autocast="float32")
+@general(
+    vmap=lambda A, A_batched, A_shape, rcond, rcond_batched: lstsq_facts(
+        *matrices_each(A, A_batched, A_shape, (rcond, rcond_batched))
+    ),
+    home=None,
+    autocast="float32",
+)
 def lstsq_facts(xp: Any, A: Array, rcond: Any = None) -> tuple[Array, Array]:
     """Rank and singular values of the left side of a least-squares problem."""
     check_matrices(A, square=False)
@@ -461,7 +555,7 @@ def linalg_tensorsolve(A: Value, B: Value, dims: Any = None) -> Value:
 # ---- functions of matrices ----
 
 
-@general(input=lambda grad: zero_of(grad), home=None)
+@general(input=lambda grad: zero_of(grad), home=None, batching=MATRICES)
 def identity_like(xp: Any, input: Array) -> Array:
     """Matrices in the shape of input, with 1 on the diagonal and 0 elsewhere."""
     rows, columns = input.shape[-2:]
@@ -514,7 +608,12 @@ def _exponential_rule(grad: Value, A: Value) -> Value:
     return narrow(narrow(both, -2, 0, size), -1, size, size)
 
 
-@general(A=lambda grad, A: _exponential_rule(grad, A), home="linalg")
+@general(
+    A=lambda grad, A: _exponential_rule(grad, A),
+    home="linalg",
+    jvp=lambda A, A_tangent: _exponential_rule(A_tangent, mH(A)),
+    batching=MATRICES,
+)
 def linalg_matrix_exp(xp: Any, A: Array) -> Array:
     """The exponential of square matrices: a Padé approximant, scaled down and squared up."""
     check_matrices(A)

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.call.dispatch import conj
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import expand, permute, reshape, transpose, unsqueeze
+from adjoint.ops.arranging.shape import expand, permute, reshape, squeeze, transpose, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
+from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.reduction import sum
@@ -81,9 +83,27 @@ def _right_factor(grad: Value, input: Value, other_shape: Any) -> Value:
     return mH(input) @ grad
 
 
+def _product_each(input: Any, input_batched: bool, other: Any, other_batched: bool) -> Any:
+    """The product for each element: one product of many rows, where a matrix is shared."""
+    left, right = input.ndim - input_batched, other.ndim - other_batched
+    if not (left and right):
+        raise RuntimeError("matmul: both operands must have at least one dimension")
+    if (not other_batched and right < 3) or (not input_batched and left == 1 < right):
+        return matmul(input, other)  # the batch is one more dimension of rows
+    if not input_batched and right == 1 and left < 3:
+        return matmul(other, mT(input) if left == 2 else input)
+    first = unsqueeze(input, -2) if left == 1 else input
+    second = unsqueeze(other, -1) if right == 1 else other
+    rank = max(left, right, 2)
+    product = matmul(of_rank(first, input_batched, rank), of_rank(second, other_batched, rank))
+    gone = [dim for dim, single in ((-2, left == 1), (-1, right == 1)) if single]
+    return squeeze(product, gone) if gone else product
+
+
 @multilinear(
     input=lambda grad, other: _left_factor(grad, other),
     other=lambda grad, input, other_shape: _right_factor(grad, input, other_shape),
+    vmap=_product_each,
     node_name="MmBackward0",
     saved_as={"other": "mat2"},
     exact_out=True,
@@ -101,9 +121,20 @@ def _product(left: Any, right: Any, out: Any) -> Any:
     return matmul(left, right) if out is None else matmul(left, right, out=out)
 
 
+def _turned_each(
+    input: Any, input_batched: bool, input_shape: Any, other: Any, other_batched: bool
+) -> Any:
+    """Products for each element; of single rows, the products of all their elements."""
+    turned = mT(input) if input_batched else input.T
+    if input_shape[0] == 1 and input_batched and other_batched:
+        return turned * other
+    return matmul(turned, other)
+
+
 @multilinear(
     input=lambda grad, other: rows_product(conj(other), grad),
     other=lambda grad, input: matmul(conj(input), grad),
+    vmap=_turned_each,
     home=None,
     autocast="narrow",
     node_name="MmBackward0",
@@ -116,6 +147,7 @@ def turned_product(xp: Any, input: Array, other: Array) -> Array:
 @multilinear(
     input=lambda grad, other: matmul(grad, conj(other)),
     other=lambda grad, input: turned_product(grad, conj(input)),
+    vmap=lambda input, other: matmul(input, mT(other)),
     home=None,
     autocast="narrow",
     node_name="MmBackward0",
@@ -149,20 +181,30 @@ def mv(input: Value, vec: Value, *, out: Any = None) -> Value:
     return _product(input, vec, out)
 
 
-def _vectors(name: str, input: Any, other: Any) -> None:
-    if input.ndim != 1 or other.ndim != 1 or input.shape != other.shape:
+def _vectors(name: str, first: Any, second: Any) -> None:
+    if len(first) != 1 or tuple(first) != tuple(second):
         raise RuntimeError(
-            f"{name}: expected two vectors of one length, got shapes {shapes_of(input, other)}"
+            f"{name}: expected two vectors of one length, got shapes {tuple(first)} and "
+            f"{tuple(second)}"
         )
+
+
+def _dot_each(input: Any, input_batched: bool, tensor: Any, tensor_batched: bool) -> Any:
+    _vectors("dot", input.shape[input_batched:], tensor.shape[tensor_batched:])
+    same_dtype(input, tensor)
+    if input_batched and tensor_batched:
+        return sum(input * tensor, -1)
+    return matmul(input, tensor) if input_batched else matmul(tensor, input)
 
 
 @multilinear(
     input=lambda grad, tensor: grad * conj(tensor),
     tensor=lambda grad, input: grad * conj(input),
+    vmap=_dot_each,
 )
 def dot(xp: Any, input: Array, tensor: Array) -> Array:
     """Sum of the products of two vectors' elements."""
-    _vectors("dot", input, tensor)
+    _vectors("dot", input.shape, tensor.shape)
     same_dtype(input, tensor)
     return xp.dot(input, tensor)
 
@@ -170,7 +212,7 @@ def dot(xp: Any, input: Array, tensor: Array) -> Array:
 @composite
 def vdot(input: Value, other: Value) -> Value:
     """Dot product of two vectors, the first conjugated."""
-    _vectors("vdot", input, other)
+    _vectors("vdot", input.shape, other.shape)
     return dot(conj(input), other)
 
 
@@ -205,6 +247,20 @@ def _scaled_back(grad: Value, factor: Any) -> Value:
     return grad if factor == 1 else grad * conj(factor)
 
 
+def _added_tangent(
+    product: Any, result: Any, sources: Any, tangents: Any, beta: Any, alpha: Any
+) -> Any:
+    """beta * dinput + alpha * (dfirst second + first dsecond), without what has no tangent."""
+    first, second = sources
+    shift, on_first, on_second = tangents
+    total = None if shift is None else expand(_scaled(shift, beta), result.shape)
+    for on, pair in ((on_first, (on_first, second)), (on_second, (first, on_second))):
+        if on is not None:
+            term = _scaled(product(*pair), alpha)
+            total = term if total is None else total + term
+    return total
+
+
 def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * product in the product's shape; beta 0 drops whatever input is."""
     same_dtype(input, product)
@@ -215,20 +271,91 @@ def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
             f"input of shape {tuple(input.shape)} can't be expanded to the product's shape "
             f"{tuple(product.shape)}"
         )
+    total = _sum_of(input, product, beta, alpha)
+    return total if total.dtype == input.dtype else total.astype(input.dtype)  # of bfloat16
+
+
+def _sum_of(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """beta * input + alpha * product."""
     if input.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
     product = _scaled(product, alpha)
-    total = product if beta == 0 else product + _scaled(input, beta)
-    return total if total.dtype == input.dtype else total.astype(input.dtype)  # of bfloat16
+    return product if beta == 0 else product + _scaled(input, beta)
+
+
+def _added_each(input: Any, batched: bool, product: Any, beta: Any, alpha: Any) -> Any:
+    """For each element beta * input + alpha * product; one of the two has the batch."""
+    if batched and product.shape[0] != input.shape[0]:
+        product = expand(product, (input.shape[0], *product.shape[1:]))
+    if not batched and input.ndim >= product.ndim:
+        raise RuntimeError(
+            f"input of shape {tuple(input.shape)} can't be expanded to the product's shape "
+            f"{tuple(product.shape[1:])}"
+        )
+    same_dtype(input, product)
+    return _sum_of(of_rank(input, batched, product.ndim - 1), product, beta, alpha)
+
+
+def _checked_product(
+    ranks: tuple[int, int], first: Any, first_batched: bool, second: Any, second_batched: bool
+) -> Any:
+    """The product for each element of operands of these ranks, in a batch of one or more."""
+    shapes = first.shape[first_batched:], second.shape[second_batched:]
+    counts = [shape[0] for shape in shapes if len(shape) == 3]  # of matrices in a batch
+    if (len(shapes[0]), len(shapes[1])) != ranks or len(set(counts)) > 1:
+        raise RuntimeError(
+            f"expected operands of {ranks[0]} and {ranks[1]} dimensions that fit, got shapes "
+            f"{tuple(shapes[0])} and {tuple(shapes[1])}"
+        )
+    same_dtype(first, second)
+    if first_batched or second_batched:
+        return _product_each(first, first_batched, second, second_batched)
+    return unsqueeze(matmul(first, second), 0)
+
+
+def _outer_each(first: Any, first_batched: bool, second: Any, second_batched: bool) -> Any:
+    """The outer product for each element, in a batch of one or more."""
+    shapes = first.shape[first_batched:], second.shape[second_batched:]
+    if len(shapes[0]) != 1 or len(shapes[1]) != 1:
+        raise RuntimeError(
+            f"expected two vectors, got shapes {tuple(shapes[0])} and {tuple(shapes[1])}"
+        )
+    product = unsqueeze(first, -1) * unsqueeze(second, -2)
+    return product if product.ndim == 3 else unsqueeze(product, 0)
+
+
+def _addmm_each(
+    input: Any,
+    input_batched: bool,
+    mat1: Any,
+    mat1_batched: bool,
+    mat2: Any,
+    mat2_batched: bool,
+    beta: Any,
+    alpha: Any,
+) -> Any:
+    product = _checked_product((2, 2), mat1, mat1_batched, mat2, mat2_batched)
+    return _added_each(input, input_batched, product, beta, alpha)
 
 
 @general(
     input=lambda grad, beta: _scaled_back(grad, beta),
     mat1=lambda grad, mat2, alpha: _scaled_back(grad @ mH(mat2), alpha),
     mat2=lambda grad, mat1, alpha: _scaled_back(mH(mat1) @ grad, alpha),
+    vmap=_addmm_each,
     inplace=True,
     exact_out=True,
     autocast="narrow",
+    jvp=lambda result, mat1, mat2, beta, alpha, input_tangent, mat1_tangent, mat2_tangent: (
+        _added_tangent(
+            matmul,
+            result,
+            (mat1, mat2),
+            (input_tangent, mat1_tangent, mat2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addmm(
     xp: Any, input: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -239,11 +366,36 @@ def addmm(
     return _added(input, xp.matmul(mat1, mat2), beta, alpha)
 
 
+def _addmv_each(
+    input: Any,
+    input_batched: bool,
+    mat: Any,
+    mat_batched: bool,
+    vec: Any,
+    vec_batched: bool,
+    beta: Any,
+    alpha: Any,
+) -> Any:
+    product = _checked_product((2, 1), mat, mat_batched, vec, vec_batched)
+    return _added_each(input, input_batched, product, beta, alpha)
+
+
 @general(
     input=lambda grad, beta: _scaled_back(grad, beta),
     mat=lambda grad, vec, alpha: _scaled_back(unsqueeze(grad, -1) * conj(vec), alpha),
     vec=lambda grad, mat, alpha: _scaled_back(mH(mat) @ grad, alpha),
+    vmap=_addmv_each,
     inplace="function",
+    jvp=lambda result, mat, vec, beta, alpha, input_tangent, mat_tangent, vec_tangent: (
+        _added_tangent(
+            matmul,
+            result,
+            (mat, vec),
+            (input_tangent, mat_tangent, vec_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addmv(xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """beta * input + alpha * (mat @ vec)."""
@@ -253,12 +405,37 @@ def addmv(xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha
     return _added(input, xp.matmul(mat, vec), beta, alpha)
 
 
+def _baddbmm_each(
+    input: Any,
+    input_batched: bool,
+    batch1: Any,
+    batch1_batched: bool,
+    batch2: Any,
+    batch2_batched: bool,
+    beta: Any,
+    alpha: Any,
+) -> Any:
+    product = _checked_product((3, 3), batch1, batch1_batched, batch2, batch2_batched)
+    return _added_each(input, input_batched, product, beta, alpha)
+
+
 @general(
     input=lambda grad, beta: _scaled_back(grad, beta),
     batch1=lambda grad, batch2, alpha: _scaled_back(grad @ mH(batch2), alpha),
     batch2=lambda grad, batch1, alpha: _scaled_back(mH(batch1) @ grad, alpha),
+    vmap=_baddbmm_each,
     inplace=True,
     autocast="narrow",
+    jvp=lambda result, batch1, batch2, beta, alpha, input_tangent, batch1_tangent, batch2_tangent: (
+        _added_tangent(
+            matmul,
+            result,
+            (batch1, batch2),
+            (input_tangent, batch1_tangent, batch2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def baddbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -267,12 +444,37 @@ def baddbmm(
     return _added(input, _batch_product(xp, batch1, batch2), beta, alpha)
 
 
+def _addbmm_each(
+    input: Any,
+    input_batched: bool,
+    batch1: Any,
+    batch1_batched: bool,
+    batch2: Any,
+    batch2_batched: bool,
+    beta: Any,
+    alpha: Any,
+) -> Any:
+    product = sum(_checked_product((3, 3), batch1, batch1_batched, batch2, batch2_batched), -3)
+    return _added_each(input, input_batched, product, beta, alpha)
+
+
 @general(
     input=lambda grad, beta: _scaled_back(grad, beta),
     batch1=lambda grad, batch2, alpha: _scaled_back(grad @ mH(batch2), alpha),
     batch2=lambda grad, batch1, alpha: _scaled_back(mH(batch1) @ grad, alpha),
+    vmap=_addbmm_each,
     inplace=True,
     autocast="narrow",
+    jvp=lambda result, batch1, batch2, beta, alpha, input_tangent, batch1_tangent, batch2_tangent: (
+        _added_tangent(
+            lambda a, b: sum(matmul(a, b), 0),
+            result,
+            (batch1, batch2),
+            (input_tangent, batch1_tangent, batch2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -290,12 +492,37 @@ def _batch_product(xp: Any, batch1: Any, batch2: Any) -> Any:
     return xp.matmul(batch1, batch2)
 
 
+def _addr_each(
+    input: Any,
+    input_batched: bool,
+    vec1: Any,
+    vec1_batched: bool,
+    vec2: Any,
+    vec2_batched: bool,
+    beta: Any,
+    alpha: Any,
+) -> Any:
+    product = _outer_each(vec1, vec1_batched, vec2, vec2_batched)
+    return _added_each(input, input_batched, product, beta, alpha)
+
+
 @general(
     input=lambda grad, beta: _scaled_back(grad, beta),
     vec1=lambda grad, vec2, alpha: _scaled_back(grad @ conj(vec2), alpha),
     vec2=lambda grad, vec1, alpha: _scaled_back(conj(vec1) @ grad, alpha),
+    vmap=_addr_each,
     promotes="input vec1 vec2",
     inplace=True,
+    jvp=lambda result, vec1, vec2, beta, alpha, input_tangent, vec1_tangent, vec2_tangent: (
+        _added_tangent(
+            lambda a, b: unsqueeze(a, -1) * b,
+            result,
+            (vec1, vec2),
+            (input_tangent, vec1_tangent, vec2_tangent),
+            beta,
+            alpha,
+        )
+    ),
 )
 def addr(
     xp: Any, input: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -313,9 +540,26 @@ def _sizes(labels: str, shape: Any) -> dict[str, int]:
     return dict(zip(labels, shape))
 
 
+def _contracted_each(
+    input: Any,
+    input_batched: bool,
+    other: Any,
+    other_batched: bool,
+    left: str,
+    right: str,
+    out: str,
+) -> Any:
+    """The batch is one more label, of those that have it and of the result."""
+    used = {*left, *right}
+    label = next(letter for letter in map(chr, itertools.count(256)) if letter not in used)
+    left, right = label * input_batched + left, label * other_batched + right
+    return contract(input, other, left, right, label + out)
+
+
 @multilinear(
     input=lambda grad, other, left, right, out: contract(grad, conj(other), out, right, left),
     other=lambda grad, input, left, right, out: contract(conj(input), grad, left, out, right),
+    vmap=_contracted_each,
     node_name="EinsumBackward0",
     home=None,
     autocast="narrow",
@@ -540,6 +784,7 @@ def kron(input: Value, other: Value) -> Value:
     other=lambda grad, input, dim: linalg_cross(grad, conj(input), dim=dim),
     home="linalg",
     numpy="cross linalg.cross",
+    batching=FRONT,
 )
 def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array:
     """Cross product of the vectors along dim."""

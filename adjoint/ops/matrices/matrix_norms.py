@@ -11,7 +11,7 @@ from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.decompositions import linalg_svdvals
 from adjoint.ops.matrices.distances import difference_norm
-from adjoint.ops.matrices.linalg import check_matrices, linalg_inv_ex, tolerance
+from adjoint.ops.matrices.linalg import check_matrices, linalg_inv_ex, matrices_each, tolerance
 from adjoint.ops.matrices.matmul import shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.extremes import amax, amin
@@ -120,7 +120,21 @@ def linalg_cond(A: Value, p: Any = None) -> Value:
     return choose(info > 0, math.inf, product)
 
 
-@general(home=None, autocast="float32")
+def _rank_each(
+    A: Any,
+    A_batched: bool,
+    A_shape: Any,
+    atol: Any,
+    atol_batched: bool,
+    rtol: Any,
+    rtol_batched: bool,
+    hermitian: bool,
+) -> Any:
+    bounds = ((atol, atol_batched), (rtol, rtol_batched))
+    return rank_of(*matrices_each(A, A_batched, A_shape, *bounds), hermitian)
+
+
+@general(vmap=_rank_each, home=None, autocast="float32")
 def rank_of(
     xp: Any, A: Array, atol: Any = None, rtol: Any = None, hermitian: bool = False
 ) -> Array:

@@ -58,6 +58,33 @@ def score_slope(xp: Any, slope: Any, value: Any, mean: Any, weights: Any) -> Any
     return xp.into(xp.multiply, out, out, weights)
 
 
+def _attend_tangent(
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    scale: float,
+    causal: bool,
+    query_tangent: Any,
+    key_tangent: Any,
+    value_tangent: Any,
+    mask_tangent: Any,
+) -> Any:
+    """W dV + (W * (dS - sum of W * dS)) V, with dS the tangents of the scores."""
+    weights = _matches(query, key, mask, scale, causal)
+    scores = mask_tangent
+    for pair in ((query_tangent, key), (query, key_tangent)):
+        if pair[0] is not None and pair[1] is not None:
+            term = matmul(pair[0] * scale, mT(pair[1]))
+            scores = term if scores is None else scores + term
+    total = None if value_tangent is None else matmul(weights, value_tangent)
+    if scores is None:
+        return total
+    weighted = weights * scores
+    turned = matmul(weighted - weights * sum(weighted, -1, True), value)
+    return turned if total is None else total + turned
+
+
 def _attend_rule(
     grad: Value,
     query: Any,
@@ -94,6 +121,7 @@ def _attend_rule(
     batching=ALIGN,
     home=None,
     autocast="narrow",
+    jvp=_attend_tangent,
 )
 def attend(
     xp: Any, query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool

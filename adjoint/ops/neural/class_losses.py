@@ -15,7 +15,7 @@ from adjoint.ops.elementwise.powers import square
 from adjoint.ops.elementwise.selection import clamp_min, where
 from adjoint.ops.neural.batches import in_front, joined, parted, size_of
 from adjoint.ops.neural.losses import chosen_reduction, reduced
-from adjoint.ops.op import composite, general
+from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
 from adjoint.ops.reducing.sorting import as_index
@@ -41,7 +41,7 @@ def _open_index(xp: Any, target: Any, safe: Any) -> tuple[Any, ...]:
     return (grid[0], safe, *grid[1:])
 
 
-@general(
+@linear(
     input=lambda grad, input_shape, target, ignore_index: _spread_losses(
         grad, target, input_shape, ignore_index
     ),
@@ -74,7 +74,7 @@ def _spread_over_batch(
     return parted(spread_losses(joined(values), joined(classes), whole, ignore_index), size)
 
 
-@general(
+@linear(
     input=lambda grad, target, ignore_index: picked_losses(grad, target, ignore_index),
     vmap=_spread_over_batch,
     home=None,
@@ -184,6 +184,9 @@ def _cross_entropy_over_batch(
     node_name="NllLossBackward0",
     home=None,
     autocast="float32",
+    jvp=lambda input, target, ignore_index, input_tangent: sum(
+        class_slope(input, target, ignore_index) * input_tangent
+    ),
 )
 def mean_cross_entropy(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
@@ -233,6 +236,9 @@ def _turn_over_batch(direction: Any, input: Any, target: Any, ignore_index: int)
     vmap=_slope_over_batch,
     home=None,
     wide=True,
+    jvp=lambda input, target, ignore_index, input_tangent: class_turn(
+        input_tangent, input, target, ignore_index
+    ),
 )
 def class_slope(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Array:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""

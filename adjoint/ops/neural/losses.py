@@ -89,6 +89,15 @@ def squared_error(xp: Any, input: Array, target: Array) -> Array:
     return xp.multiply(difference, difference)
 
 
+def _mean_error_tangent(
+    input: Value, target: Value, input_tangent: Any, target_tangent: Any
+) -> Value:
+    moved = -target_tangent if input_tangent is None else input_tangent
+    if input_tangent is not None and target_tangent is not None:
+        moved = moved - target_tangent
+    return sum((input - target) * moved) * (2 / max(math.prod(input.shape), 1))
+
+
 def _mean_error_rule(grad: Value, input: Value, target: Value, needs: Any) -> tuple[Any, Any]:
     slope = (input - target) * (grad * (2 / max(math.prod(input.shape), 1)))
     return slope if needs[0] else None, -slope if needs[1] else None
@@ -109,6 +118,7 @@ def _mean_error_over_batch(input: Any, target: Any, input_shape: Any) -> Any:
     node_name="MseLossBackward0",
     home=None,
     autocast="float32",
+    jvp=_mean_error_tangent,
 )
 def mean_squared_error(xp: Any, input: Array, target: Array) -> Array:
     """The mean of the squares of the differences of two tensors of one shape, in one step."""

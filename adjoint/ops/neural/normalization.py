@@ -8,7 +8,7 @@ from adjoint.call.rule import LEAD
 from adjoint.dtypes import float32
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.conversion import finfo
-from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.arranging.shape import expand, reshape
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.powers import rsqrt, square
 from adjoint.ops.neural.pooling import average_windows
@@ -79,12 +79,71 @@ def _standard_rule(
     return (*found, grad if needs[2] else None)
 
 
+def _tangents(
+    input_tangent: Any,
+    weight: Any,
+    weight_tangent: Any,
+    rest: Any,
+    spread: Any,
+    axes: Any,
+    eps: float,
+    centred: bool,
+) -> tuple[Any, Any, Any]:
+    """The tangents of the result before its shift, of the mean and of the mean square."""
+    scale = rsqrt(spread + eps)
+    normal = rest * scale
+    moved = None if weight_tangent is None else normal * weight_tangent
+    if input_tangent is None:
+        return moved, None, None
+    on_mean = mean(input_tangent, axes, True) if centred else None
+    aside = input_tangent - on_mean if centred else input_tangent
+    along = mean(rest * aside, axes, True)
+    part = scale * (aside - normal * (scale * along))
+    part = part if weight is None else part * weight
+    return (part if moved is None else moved + part), on_mean, 2 * along
+
+
+def _standard_tangent(
+    input: Value,
+    weight: Value,
+    axes: Any,
+    eps: float,
+    result1: Value,
+    result2: Value,
+    input_tangent: Any,
+    weight_tangent: Any,
+    bias_tangent: Any,
+) -> tuple[Any, Any, Any]:
+    moved, on_mean, on_spread = _tangents(
+        input_tangent, weight, weight_tangent, input - result1, result2, axes, eps, True
+    )
+    if bias_tangent is not None:
+        moved = expand(bias_tangent, input.shape) if moved is None else moved + bias_tangent
+    return moved, on_mean, on_spread
+
+
+def _root_tangent(
+    input: Value,
+    weight: Value,
+    axes: Any,
+    eps: float,
+    result1: Value,
+    input_tangent: Any,
+    weight_tangent: Any,
+) -> tuple[Any, Any]:
+    moved, _, on_power = _tangents(
+        input_tangent, weight, weight_tangent, input, result1, axes, eps, False
+    )
+    return moved, on_power
+
+
 def _standardizer(name: str, node_name: str) -> Op:
     """The op under one of PyTorch's names for its node."""
 
     @general(
         joint=("input weight bias", _standard_rule),
         batching=LEAD,
+        jvp=_standard_tangent,
         name=name,
         node_name=node_name,
         returns="output mean variance",
@@ -120,6 +179,7 @@ def _root_rule(
     node_name="FusedRmsNormBackward0",
     wide="rules",
     home=None,
+    jvp=_root_tangent,
 )
 def root_scaled(
     xp: Any, input: Array, weight: Array | None, axes: Any, eps: float

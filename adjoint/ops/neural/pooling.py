@@ -77,6 +77,11 @@ def _picked(grad: Any, images: Any, *layout: Any) -> Any:
     batching=FOLD,
     home=None,
     node_name="MaxPool2DWithIndicesBackwardBackward0",
+    jvp=lambda pooled_tangent, images, kernel, stride, padding, dilation: (
+        None
+        if pooled_tangent is None
+        else max_pool_back(pooled_tangent, images, kernel, stride, padding, dilation)
+    ),
 )
 def max_pool_back(
     xp: Any, pooled: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
@@ -114,6 +119,9 @@ def max_pool_back(
     batching=FOLD,
     home=None,
     node_name="MaxPool2DWithIndicesBackward0",
+    jvp=lambda images, images_tangent, kernel, stride, padding, dilation: _picked(
+        images_tangent, images, kernel, stride, padding, dilation
+    ),
 )
 def max_pool_values(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any

@@ -45,6 +45,25 @@ def _lstm_rule(grads: Values, gates: Any, cell: Any, hidden: Any, needs: Any) ->
     return cat(parts, -1) if needs[0] else None, slope * forget if needs[1] else None
 
 
+def _lstm_tangent(
+    gates: Any, cell: Any, result1: Any, gates_tangent: Any, cell_tangent: Any
+) -> tuple[Any, Any]:
+    first, forget, new, out = chunk(gates, 4, -1)
+    first, forget, new, out = sigmoid(first), sigmoid(forget), tanh(new), sigmoid(out)
+    seen = tanh(result1)
+    on_cell = None if cell_tangent is None else forget * cell_tangent
+    if gates_tangent is None:
+        return out * (1 - seen * seen) * on_cell, on_cell
+    on_first, on_forget, on_new, on_out = chunk(gates_tangent, 4, -1)
+    moved = (
+        _steep(first) * on_first * new
+        + first * (1 - new * new) * on_new
+        + _steep(forget) * on_forget * cell
+    )
+    on_cell = moved if on_cell is None else on_cell + moved
+    return _steep(out) * on_out * seen + out * (1 - seen * seen) * on_cell, on_cell
+
+
 @general(
     joint=("gates cell", _lstm_rule),
     returns="hidden cell",
@@ -53,6 +72,7 @@ def _lstm_rule(grads: Values, gates: Any, cell: Any, hidden: Any, needs: Any) ->
     node_name="ThnnFusedLstmCellBackward0",
     batching=FRONT,
     home=None,
+    jvp=_lstm_tangent,
 )
 def lstm_gates(xp: Any, gates: Array, cell: Array) -> tuple[Array, Array]:
     """The next hidden state and cell; gates are input, forget, new and output, side by side."""
@@ -89,6 +109,33 @@ def _gru_rule(
     )
 
 
+def _gru_tangent(
+    from_input: Any,
+    from_hidden: Any,
+    state: Any,
+    from_input_tangent: Any,
+    from_hidden_tangent: Any,
+    state_tangent: Any,
+) -> Any:
+    first, more = chunk(from_input, 3, -1), chunk(from_hidden, 3, -1)
+    reset, update = sigmoid(first[0] + more[0]), sigmoid(first[1] + more[1])
+    new = tanh(first[2] + reset * more[2])
+    total = None if state_tangent is None else update * state_tangent
+    if from_input_tangent is None and from_hidden_tangent is None:
+        return total
+    pushed = from_input_tangent if from_hidden_tangent is None else from_hidden_tangent
+    if from_input_tangent is not None and from_hidden_tangent is not None:
+        pushed = from_input_tangent + from_hidden_tangent
+    on_reset, on_update, _ = chunk(pushed, 3, -1)
+    on_new = _steep(reset) * on_reset * more[2]
+    if from_input_tangent is not None:
+        on_new = on_new + chunk(from_input_tangent, 3, -1)[2]
+    if from_hidden_tangent is not None:
+        on_new = on_new + reset * chunk(from_hidden_tangent, 3, -1)[2]
+    moved = (1 - update) * (1 - new * new) * on_new + _steep(update) * on_update * (state - new)
+    return moved if total is None else total + moved
+
+
 @general(
     joint=("from_input from_hidden state", _gru_rule),
     hides=True,
@@ -96,6 +143,7 @@ def _gru_rule(
     node_name="ThnnFusedGruCellBackward0",
     batching=FRONT,
     home=None,
+    jvp=_gru_tangent,
 )
 def gru_gates(xp: Any, from_input: Array, from_hidden: Array, state: Array) -> Any:
     """The next hidden state; gates are reset, update and new, side by side."""

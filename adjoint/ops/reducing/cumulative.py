@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import flip
@@ -45,13 +46,14 @@ def open_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
         grad, index, dim, input_shape[dim] if input_shape else 1, False
     ),
     home=None,
+    batching=FRONT,
 )
 def pick_along(xp: Any, input: Array, index: Array, dim: int) -> Array:
     """The elements at `index` along dim."""
     return xp.take_along_axis(input, index, normal_dim(dim, input.ndim)) if input.ndim else input
 
 
-@linear(input=lambda grad, index, dim: pick_along(grad, index, dim), home=None)
+@linear(input=lambda grad, index, dim: pick_along(grad, index, dim), home=None, batching=FRONT)
 def place_along(
     xp: Any, input: Array, index: Array, dim: int, size: int, distinct: bool = True
 ) -> Array:
@@ -81,7 +83,12 @@ def moved_along(xp: Any, array: Any, dim: int, step: int, fill: Any = 0) -> Any:
     return xp.concatenate(pieces if step > 0 else pieces[::-1], axis=dim)
 
 
-@general(input=lambda grad, dim, step: moved(grad, dim, -step), home=None)
+@general(
+    input=lambda grad, dim, step: moved(grad, dim, -step),
+    home=None,
+    jvp=lambda input_tangent, dim, step: moved(input_tangent, dim, step),
+    batching=FRONT,
+)
 def moved(xp: Any, input: Array, dim: int, step: int, fill: Any = 0) -> Array:
     """The elements `step` places further along dim, and `fill` where none came."""
     return moved_along(xp, input, normal_dim(dim, input.ndim), step, fill) if input.ndim else input
@@ -92,7 +99,23 @@ def _recurrence_rule(grad: Value, factor: Any, result: Value, dim: int, step: in
     return back, back * conj(moved(result, dim, step))
 
 
-@general(joint=("input factor", _recurrence_rule), wide=True, home=None)
+def _recurrence_tangent(
+    input_tangent: Any, factor: Value, factor_tangent: Any, result: Value, dim: int, step: int
+) -> Value:
+    source = input_tangent
+    if factor_tangent is not None:
+        source = factor_tangent * moved(result, dim, step)
+        source = source if input_tangent is None else input_tangent + source
+    return recurrence(source, factor, dim, step)
+
+
+@general(
+    joint=("input factor", _recurrence_rule),
+    wide=True,
+    home=None,
+    jvp=_recurrence_tangent,
+    batching=FRONT,
+)
 def recurrence(xp: Any, input: Array, factor: Array, dim: int, step: int) -> Array:
     """y[i] = input[i] + factor[i] * y[i - step] along dim, for a step of 1 or -1."""
     dim = normal_dim(dim, input.ndim)
@@ -122,7 +145,7 @@ def _in_place(op: Any, input: Any, dim: int, dtype: Any) -> Any:
     return apply_inplace(op, [input, dim, dtype])
 
 
-@linear(input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)))
+@linear(input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)), batching=FRONT)
 def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Sums of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -147,7 +170,16 @@ def _cumprod_rule(grad: Value, input: Value, result: Value, dim: int) -> Value:
     return later * conj(moved(result, dim, 1, 1))
 
 
-@general(input=_cumprod_rule, wide="rules")
+@general(
+    input=_cumprod_rule,
+    wide="rules",
+    jvp=lambda input, input_tangent, result, dim: (
+        recurrence(input_tangent * moved(result, dim, 1, 1), input, dim, 1)
+        if input.ndim
+        else input_tangent
+    ),
+    batching=FRONT,
+)
 def cumprod(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Products of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -180,7 +212,21 @@ def _logcumsumexp_rule(grad: Value, input: Value, result: Value, dim: int) -> Va
     return recurrence(grad, conj(decay), dim, -1) * conj(exp(input - result))
 
 
-@general(input=_logcumsumexp_rule, wide="rules", exact_out=True)
+def _logcumsumexp_tangent(input: Value, input_tangent: Value, result: Value, dim: int) -> Value:
+    if input.ndim == 0:
+        return input_tangent
+    before = moved(result, dim, 1, float("-inf"))
+    decay = where(before == result, 1.0, exp(before - result))
+    return recurrence(input_tangent * exp(input - result), decay, dim, 1)
+
+
+@general(
+    input=_logcumsumexp_rule,
+    wide="rules",
+    exact_out=True,
+    jvp=_logcumsumexp_tangent,
+    batching=FRONT,
+)
 def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
     """Logarithms of the sums of the exponentials of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -218,13 +264,25 @@ def _cumulative_rule(grad0: Value, result1: Value, input_shape: Any, dim: int) -
     return place_along(grad0, result1, dim, input_shape[dim] if input_shape else 1, False)
 
 
-@general(input=_cumulative_rule, returns="values indices", exact_out=True)
+@general(
+    input=_cumulative_rule,
+    returns="values indices",
+    exact_out=True,
+    jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
+    batching=FRONT,
+)
 def cummax(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     """The largest element so far along dim, and its index."""
     return _running_extreme(xp, input, dim, xp.maximum, lambda value, best: value >= best)
 
 
-@general(input=_cumulative_rule, returns="values indices", exact_out=True)
+@general(
+    input=_cumulative_rule,
+    returns="values indices",
+    exact_out=True,
+    jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
+    batching=FRONT,
+)
 def cummin(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     """The smallest element so far along dim, and its index."""
     return _running_extreme(xp, input, dim, xp.minimum, lambda value, best: value <= best)

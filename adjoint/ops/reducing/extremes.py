@@ -2,13 +2,16 @@
 
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.shape import squeeze
+from adjoint.ops.batch_rules import reduced
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.comparison import isnan, logical_and, logical_or
 from adjoint.ops.elementwise.selection import maximum, minimum
 from adjoint.ops.op import composite, general
-from adjoint.ops.reducing.cumulative import place_along
+from adjoint.ops.reducing.cumulative import pick_along, place_along
 from adjoint.ops.reducing.reduction import kept, sum
 from adjoint.tensors.tensor import Tensor
 
@@ -36,13 +39,33 @@ def _shared(grad: Value, input: Value, result: Value, dim: Any, keepdim: bool) -
     return attained * (kept(grad, input.shape, dim, keepdim) / sum(attained, dim, True))
 
 
+def _shared_tangent(
+    input: Value, input_tangent: Value, result: Value, dim: Any, keepdim: bool
+) -> Value:
+    """The mean of the tangents of the elements that attain an extreme."""
+    attained = input == kept(result, input.shape, dim, keepdim)
+    return sum(attained * input_tangent, dim, keepdim) / sum(attained, dim, keepdim)
+
+
+def tangent_of_equals(input: Value, input_tangent: Value, result: Value) -> Value:
+    """The mean of the tangents of all elements equal to a chosen one; NaNs are equal."""
+    chosen = logical_or(input == result, logical_and(isnan(input), isnan(result)))
+    return sum(chosen * input_tangent) / sum(chosen)
+
+
 def shared_by_equals(grad: Value, input: Value, result: Value) -> Value:
     """The gradient of one chosen element, in equal parts for all equal to it; NaNs are equal."""
     chosen = logical_or(input == result, logical_and(isnan(input), isnan(result)))
     return chosen * (grad / sum(chosen))
 
 
-@general(input=_shared, exact_out=True, numpy="max")
+@general(
+    input=_shared,
+    vmap=lambda input, input_shape, dim, keepdim: reduced(amax, input_shape, [input, dim, keepdim]),
+    exact_out=True,
+    numpy="max",
+    jvp=_shared_tangent,
+)
 def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """The largest element over dim; equal ones share the gradient."""
     refuse_complex(input)
@@ -50,7 +73,13 @@ def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     return input.max(axis=normal_dims(dim, input.ndim), keepdims=keepdim)
 
 
-@general(input=_shared, exact_out=True, numpy="min")
+@general(
+    input=_shared,
+    vmap=lambda input, input_shape, dim, keepdim: reduced(amin, input_shape, [input, dim, keepdim]),
+    exact_out=True,
+    numpy="min",
+    jvp=_shared_tangent,
+)
 def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """The smallest element over dim; equal ones share the gradient."""
     refuse_complex(input)
@@ -62,8 +91,15 @@ def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     input=lambda grad0, grad1, input, result0, result1, dim, keepdim: (
         _shared(grad0, input, result0, dim, keepdim) + _shared(grad1, input, result1, dim, keepdim)
     ),
+    vmap=lambda input, input_shape, dim, keepdim: reduced(
+        aminmax, input_shape, [input, dim, keepdim]
+    ),
     returns="min max",
     exact_out=True,
+    jvp=lambda input, input_tangent, result0, result1, dim, keepdim: (
+        _shared_tangent(input, input_tangent, result0, dim, keepdim),
+        _shared_tangent(input, input_tangent, result1, dim, keepdim),
+    ),
 )
 def aminmax(
     xp: Any, input: Array, *, dim: int | None = None, keepdim: bool = False
@@ -87,6 +123,15 @@ def selected(grad0: Value, result1: Value, input_shape: Any, dim: int, keepdim: 
     return place_along(grad, kept(result1, input_shape, dim, keepdim), dim, input_shape[dim])
 
 
+def selected_tangent(input_tangent: Value, result1: Value, dim: int, keepdim: bool) -> Any:
+    """The tangents of values chosen along dim; their places have none."""
+    if not input_tangent.ndim:
+        return input_tangent, None
+    places = kept(result1, input_tangent.shape, dim, keepdim)
+    values = pick_along(input_tangent, places, dim)
+    return (values if keepdim else squeeze(values, dim)), None
+
+
 def chosen_along(xp: Any, input: Any, index: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
     """The elements at an index that has dim kept, and the index itself."""
     values = xp.take_along_axis(input, index, axis)
@@ -104,7 +149,13 @@ def _extreme(xp: Any, input: Any, dim: int, keepdim: bool, find_index: Any) -> t
     return chosen_along(xp, input, find_index(input, axis=axis, keepdims=True), axis, keepdim)
 
 
-@general(input=shared_by_equals, node_name="MaxBackward1", home=None)
+@general(
+    input=shared_by_equals,
+    vmap=lambda input, input_shape: reduced(amax, input_shape, [input, None, False]),
+    node_name="MaxBackward1",
+    home=None,
+    jvp=tangent_of_equals,
+)
 def max_all(xp: Any, input: Array) -> Array:
     """The largest element of all."""
     refuse_complex(input)
@@ -112,7 +163,13 @@ def max_all(xp: Any, input: Array) -> Array:
     return input.max()
 
 
-@general(input=shared_by_equals, node_name="MinBackward1", home=None)
+@general(
+    input=shared_by_equals,
+    vmap=lambda input, input_shape: reduced(amin, input_shape, [input, None, False]),
+    node_name="MinBackward1",
+    home=None,
+    jvp=tangent_of_equals,
+)
 def min_all(xp: Any, input: Array) -> Array:
     """The smallest element of all."""
     refuse_complex(input)
@@ -121,7 +178,13 @@ def min_all(xp: Any, input: Array) -> Array:
 
 
 @general(
-    input=selected, returns="values indices", node_name="MaxBackward0", exact_out=True, home=None
+    input=selected,
+    returns="values indices",
+    node_name="MaxBackward0",
+    exact_out=True,
+    home=None,
+    batching=FRONT,
+    jvp=selected_tangent,
 )
 def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The largest elements along dim, and where they are."""
@@ -129,7 +192,13 @@ def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Arr
 
 
 @general(
-    input=selected, returns="values indices", node_name="MinBackward0", exact_out=True, home=None
+    input=selected,
+    returns="values indices",
+    node_name="MinBackward0",
+    exact_out=True,
+    home=None,
+    batching=FRONT,
+    jvp=selected_tangent,
 )
 def min_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The smallest elements along dim, and where they are."""
@@ -194,13 +263,25 @@ def _place_of(xp: Any, input: Any, dim: Any, keepdim: bool, find_index: Any) -> 
     return find_index(input, axis=dim, keepdims=keepdim)
 
 
-@general(exact_out=True, numpy=True)
+@general(
+    vmap=lambda input, input_shape, dim, keepdim: reduced(
+        argmax, input_shape, [input, dim, keepdim]
+    ),
+    exact_out=True,
+    numpy=True,
+)
 def argmax(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the largest element is: along dim, or in the flattened tensor."""
     return _place_of(xp, input, dim, keepdim, xp.argmax)
 
 
-@general(exact_out=True, numpy=True)
+@general(
+    vmap=lambda input, input_shape, dim, keepdim: reduced(
+        argmin, input_shape, [input, dim, keepdim]
+    ),
+    exact_out=True,
+    numpy=True,
+)
 def argmin(xp: Any, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Where the smallest element is: along dim, or in the flattened tensor."""
     return _place_of(xp, input, dim, keepdim, xp.argmin)

@@ -3,13 +3,16 @@
 import math
 from typing import Any
 
-from adjoint.call.dispatch import write_out
+from adjoint.call.dispatch import conj, holds_complex, write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.writing import fill
+from adjoint.ops.batch_rules import reduced
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.arithmetic import abs as absolute, sgn
+from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
@@ -37,12 +40,27 @@ def _norm_rule(grad: Value, input: Value, result: Value, p: Any, dim: Any, keepd
     return sgn(input) * where(flat, 0.0, where(flat, 1.0, size) ** (p - 1)) * scale
 
 
+def _norm_tangent(
+    input: Value, input_tangent: Value, result: Value, p: Any, dim: Any, keepdim: bool
+) -> Value:
+    """The gradient of a norm, along the tangent."""
+    slope = _norm_rule(fill(result, 1), input, result, p, dim, keepdim)
+    if slope is None:
+        return None
+    moved = sum(conj(slope) * input_tangent, dim, keepdim)
+    return real(moved) if holds_complex(moved) else moved
+
+
 @general(
     input=_norm_rule,
+    vmap=lambda input, input_shape, p, dim, keepdim: reduced(
+        p_norm, input_shape, [input, p, dim, keepdim]
+    ),
     wide="rules",
     node_name="LinalgVectorNormBackward0",
     saved_as={"p": "ord"},
     home=None,
+    jvp=_norm_tangent,
 )
 def p_norm(xp: Any, input: Array, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Array:
     """The norm of exponent p of all elements over dim, as one vector."""

@@ -5,14 +5,19 @@ import math
 import warnings
 from typing import Any
 
-from adjoint.call.dispatch import conj
+from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.half_precision import is_half
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype, int64
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import expand, reshape
+from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.shape import expand, reshape, unsqueeze
+from adjoint.ops.arranging.strided import diagonal, diagonal_place
+from adjoint.ops.batch_rules import reduced
 from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
 from adjoint.ops.elementwise.arithmetic import abs as absolute
 from adjoint.ops.elementwise.comparison import isnan, logical_not
+from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import exp
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, general, linear
@@ -48,7 +53,20 @@ def axes_of(dim: Any, ndim: int) -> Any:
 # ---- sums and products ----
 
 
-@linear(input=lambda grad, dim, keepdim: sum(grad, dim, keepdim), home=None, dims=None)
+def _spread_each(input: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    """The sums of each element at every place that went into them."""
+    if not shape:
+        return clone(input)
+    dims = tuple([d - len(shape) for d in normal_dims(dim, len(shape))])
+    return spread_sum(input, (input.shape[0], *shape), dims, keepdim)
+
+
+@linear(
+    input=lambda grad, dim, keepdim: sum(grad, dim, keepdim),
+    vmap=_spread_each,
+    home=None,
+    dims=None,
+)
 def spread_sum(xp: Any, input: Array, shape: Any, dim: Any = None, keepdim: bool = False) -> Array:
     """A sum over dim at every place of `shape` that went into it: the gradient of sum."""
     if not keepdim and dim is not None:
@@ -58,6 +76,9 @@ def spread_sum(xp: Any, input: Array, shape: Any, dim: Any = None, keepdim: bool
 
 @linear(
     input=lambda grad, input_shape, dim, keepdim: spread_sum(grad, input_shape, dim, keepdim),
+    vmap=lambda input, input_shape, dim, keepdim, dtype: reduced(
+        sum, input_shape, [input, dim, keepdim, dtype]
+    ),
     numpy=True,
 )
 def sum(
@@ -83,7 +104,13 @@ def _mean_rule(grad: Value, input_shape: Any, dim: Any, keepdim: bool) -> Value:
     return expand_reduced(grad / count, input_shape, dim, keepdim)
 
 
-@linear(input=_mean_rule, numpy=True)
+@linear(
+    input=_mean_rule,
+    vmap=lambda input, input_shape, dim, keepdim, dtype: reduced(
+        mean, input_shape, [input, dim, keepdim, dtype]
+    ),
+    numpy=True,
+)
 def mean(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Array:
@@ -107,7 +134,22 @@ def _prod_rule(grad: Value, input: Value, dim: Any, keepdim: bool) -> Value:
     return kept(grad, input.shape, dim, keepdim) * conj(product_of_others(input, dim))
 
 
-@general(input=_prod_rule, numpy=True, autocast="float32")
+def _prod_tangent(input: Value, input_tangent: Value, dim: Any, keepdim: bool) -> Value:
+    if dim is None or input.ndim == 0:
+        others = reshape(product_of_others(reshape(input, -1), 0), tuple(input.shape))
+        return sum(input_tangent * others, None, keepdim)
+    return sum(input_tangent * product_of_others(input, dim), dim, keepdim)
+
+
+@general(
+    input=_prod_rule,
+    numpy=True,
+    autocast="float32",
+    jvp=_prod_tangent,
+    vmap=lambda input, input_shape, dim, keepdim, dtype: reduced(
+        prod, input_shape, [input, dim, keepdim, dtype]
+    ),
+)
 def prod(
     xp: Any, input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Array:
@@ -126,7 +168,13 @@ def prod(
     input=lambda grad, input, dim, keepdim: (
         expand_reduced(grad, input.shape, dim, keepdim) * logical_not(isnan(input))
     ),
+    vmap=lambda input, input_shape, dim, keepdim, dtype: reduced(
+        nansum, input_shape, [input, dim, keepdim, dtype]
+    ),
     numpy=True,
+    jvp=lambda input, input_tangent, dim, keepdim: sum(
+        input_tangent * logical_not(isnan(input)), dim, keepdim
+    ),
 )
 def nansum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -164,33 +212,75 @@ def sum_to_size(input: Value, *size: Any) -> Value:
     return reshape(sum(input, dims, True), sizes) if dims else input
 
 
-@linear(input=lambda grad, input_shape: on_diagonal(grad, input_shape), autocast="float32")
+def _check_matrix(shape: Any) -> None:
+    if len(shape) != 2:
+        raise RuntimeError(f"expected a matrix, got a tensor of {len(shape)} dimensions")
+
+
+def _traced_each(input: Any, input_shape: Any) -> Any:
+    _check_matrix(input_shape)
+    return sum(diagonal(input, 0, -2, -1), -1)
+
+
+@linear(
+    input=lambda grad, input_shape: on_diagonal(grad, input_shape),
+    vmap=_traced_each,
+    autocast="float32",
+)
 def trace(xp: Any, input: Array) -> Array:
     """Sum of the diagonal of a matrix."""
-    if input.ndim != 2:
-        raise RuntimeError(f"expected a matrix, got a tensor of {input.ndim} dimensions")
+    _check_matrix(input.shape)
     return xp.trace(input, dtype=INT64 if input.dtype.kind in "biu" else input.dtype)
 
 
-@linear(input=lambda grad: trace(grad), home=None)
+@linear(
+    input=lambda grad: trace(grad),
+    vmap=lambda input, shape: diagonal_place(
+        expand(unsqueeze(input, -1), (-1, builtins.min(shape))), (input.shape[0], *shape), 0, -2, -1
+    ),
+    home=None,
+)
 def on_diagonal(xp: Any, input: Array, shape: Any) -> Array:
     """A matrix with one value on its diagonal: what the gradient of trace is."""
     return xp.eye(*shape, dtype=input.dtype) * input
 
 
-@general(numpy=True)
+@general(
+    vmap=lambda input, input_shape, dim: reduced(count_nonzero, input_shape, [input, dim]),
+    numpy=True,
+)
 def count_nonzero(xp: Any, input: Array, dim: Any = None) -> Array:
     """How many elements are not zero."""
     return (input != 0).sum(axis=axes_of(dim, input.ndim), dtype="int64")
 
 
-@general(exact_out=True, numpy=True)
+def _judged_each(op: Any, input: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    """any or all of each element; an empty tuple of dims reduces nothing."""
+    values = [input, dim, keepdim]
+    if isinstance(dim, (tuple, list)) and not dim:
+        return op.run(values)
+    return reduced(op, shape, values)
+
+
+@general(
+    vmap=lambda input, input_shape, dim, keepdim: _judged_each(
+        any, input, input_shape, dim, keepdim
+    ),
+    exact_out=True,
+    numpy=True,
+)
 def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     """Whether an element along dim is true (not zero)."""
     return _judged(xp, xp.any, input, dim, keepdim)
 
 
-@general(exact_out=True, numpy=True)
+@general(
+    vmap=lambda input, input_shape, dim, keepdim: _judged_each(
+        all, input, input_shape, dim, keepdim
+    ),
+    exact_out=True,
+    numpy=True,
+)
 def all(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     """Whether all elements along dim are true (not zero)."""
     return _judged(xp, xp.all, input, dim, keepdim)
@@ -220,6 +310,14 @@ def _correction(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
     return dim, 1 if correction is None else correction
 
 
+def _moments_each(
+    op: Any, input: Any, shape: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> Any:
+    """Moments of each element."""
+    dim, correction = _correction(dim, unbiased, correction)
+    return reduced(op, shape, [input, dim, None, keepdim, correction])
+
+
 def _variance(xp: Any, input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
     if category_of(input.dtype) < FLOAT:
         raise RuntimeError("std and var are for floating and complex tensors; convert it first")
@@ -245,6 +343,33 @@ def _variance_rule(grad: Value, input: Value, dim: Any, correction: Any) -> Valu
     return grad * math.inf * absolute(centred)
 
 
+def _var_tangent(
+    input: Value, input_tangent: Value, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> Value:
+    dim, correction = _correction(dim, unbiased, correction)
+    slope = _variance_rule(1.0, input, dim, correction)
+    moved = sum(conj(slope) * input_tangent, dim, keepdim)
+    return real(moved) if holds_complex(moved) else moved
+
+
+def _std_tangent(
+    input: Value,
+    input_tangent: Value,
+    result: Value,
+    dim: Any,
+    unbiased: Any,
+    keepdim: bool,
+    correction: Any,
+) -> Value:
+    moved = _var_tangent(input, input_tangent, dim, unbiased, keepdim, correction)
+    still = result == 0
+    return where(still, 0.0, moved / (2 * where(still, 1.0, result)))
+
+
+def _mean_tangent(input_tangent: Value, dim: Any, unbiased: Any, keepdim: bool) -> Value:
+    return mean(input_tangent, _correction(dim, unbiased, None)[0], keepdim)
+
+
 def _var_rule(
     grad: Value, input: Value, dim: Any, unbiased: Any, keepdim: bool, correction: Any
 ) -> Value:
@@ -252,7 +377,13 @@ def _var_rule(
     return _variance_rule(kept(grad, input.shape, dim, keepdim), input, dim, correction)
 
 
-@general(input=_var_rule)
+@general(
+    input=_var_rule,
+    vmap=lambda input, input_shape, dim, unbiased, keepdim, correction: _moments_each(
+        var, input, input_shape, dim, unbiased, keepdim, correction
+    ),
+    jvp=_var_tangent,
+)
 def var(
     xp: Any,
     input: Array,
@@ -284,7 +415,13 @@ def _std_rule(
     return _variance_rule(kept(grad, input.shape, dim, keepdim), input, dim, correction)
 
 
-@general(input=_std_rule)
+@general(
+    input=_std_rule,
+    vmap=lambda input, input_shape, dim, unbiased, keepdim, correction: _moments_each(
+        std, input, input_shape, dim, unbiased, keepdim, correction
+    ),
+    jvp=_std_tangent,
+)
 def std(
     xp: Any,
     input: Array,
@@ -319,7 +456,17 @@ def _var_mean_rule(
     return spread + _mean_rule_beside(grad1, input, dim, unbiased, keepdim)
 
 
-@general(input=_var_mean_rule, method=False)
+@general(
+    input=_var_mean_rule,
+    vmap=lambda input, input_shape, dim, unbiased, keepdim, correction: _moments_each(
+        var_mean, input, input_shape, dim, unbiased, keepdim, correction
+    ),
+    method=False,
+    jvp=lambda input, input_tangent, dim, unbiased, keepdim, correction: (
+        _var_tangent(input, input_tangent, dim, unbiased, keepdim, correction),
+        _mean_tangent(input_tangent, dim, unbiased, keepdim),
+    ),
+)
 def var_mean(
     xp: Any,
     input: Array,
@@ -349,7 +496,17 @@ def _std_mean_rule(
     return spread + _mean_rule_beside(grad1, input, dim, unbiased, keepdim)
 
 
-@general(input=_std_mean_rule, method=False)
+@general(
+    input=_std_mean_rule,
+    vmap=lambda input, input_shape, dim, unbiased, keepdim, correction: _moments_each(
+        std_mean, input, input_shape, dim, unbiased, keepdim, correction
+    ),
+    method=False,
+    jvp=lambda input, input_tangent, result0, dim, unbiased, keepdim, correction: (
+        _std_tangent(input, input_tangent, result0, dim, unbiased, keepdim, correction),
+        _mean_tangent(input_tangent, dim, unbiased, keepdim),
+    ),
+)
 def std_mean(
     xp: Any,
     input: Array,
@@ -373,10 +530,16 @@ def std_mean(
         kept(grad, input.shape, dim, keepdim)
         * conj(exp(input - kept(result, input.shape, dim, keepdim)))
     ),
+    vmap=lambda input, input_shape, dim, keepdim: reduced(
+        logsumexp, input_shape, [input, dim, keepdim]
+    ),
     floats=True,
     promotes="input",
     wide="rules",
     also="special",
+    jvp=lambda input, input_tangent, result, dim, keepdim: sum(
+        input_tangent * exp(input - kept(result, input.shape, dim, keepdim)), dim, keepdim
+    ),
 )
 def logsumexp(xp: Any, input: Array, dim: Any, keepdim: bool = False) -> Array:
     """Logarithm of the sum of exponentials over dim."""
@@ -403,9 +566,13 @@ def _floating(input: Any, dtype: Any) -> Any:
 
 @general(
     input=lambda grad, result, dim: result * (grad - sum(grad * result, dim, True)),
+    batching=FRONT,
     wide="rules",
     exact_out=True,
     also="special",
+    jvp=lambda input_tangent, result, dim: (
+        result * (input_tangent - sum(input_tangent * result, dim, True))
+    ),
 )
 def softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     """Exponentials along dim, scaled to sum 1."""
@@ -421,9 +588,13 @@ def softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
 
 @general(
     input=lambda grad, result, dim: grad - exp(result) * sum(grad, dim, True),
+    batching=FRONT,
     wide="rules",
     exact_out=True,
     also="special",
+    jvp=lambda input_tangent, result, dim: (
+        input_tangent - sum(exp(result) * input_tangent, dim, True)
+    ),
 )
 def log_softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     """The logarithm of softmax, without its underflow."""

@@ -2,10 +2,13 @@
 
 from typing import Any
 
-from adjoint.dtypes import COMPLEX, category_of, float32, float64
+from adjoint.call.rule import FRONT
+from adjoint.dtypes import COMPLEX, FLOAT, category_of, float32, float64, int32
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.arranging.shape import permute, reshape
-from adjoint.ops.dims import along, check_positions, normal_dim
+from adjoint.ops.arranging.indexing import gather
+from adjoint.ops.arranging.shape import basic_index, expand, permute, reshape, unsqueeze
+from adjoint.ops.batch_rules import refused, size_of, with_batch
+from adjoint.ops.dims import along, check_positions, normal_dim, product
 from adjoint.ops.elementwise.comparison import isnan
 from adjoint.ops.elementwise.rounding import ceil, floor, round
 from adjoint.ops.elementwise.selection import clamp, where
@@ -18,13 +21,16 @@ from adjoint.ops.reducing.cumulative import (
     widened,
 )
 from adjoint.ops.reducing.extremes import (
+    amax,
     chosen_along,
     refuse_complex,
     refuse_empty,
     selected,
+    selected_tangent,
     shared_by_equals,
+    tangent_of_equals,
 )
-from adjoint.ops.reducing.reduction import all, sum
+from adjoint.ops.reducing.reduction import all, any, sum
 from adjoint.ops.shared_rules import refused_derivative
 from adjoint.tensors.tensor import Tensor
 
@@ -47,7 +53,13 @@ def _ordered(grad0: Value, result1: Value, input_shape: Any, dim: int) -> Value:
     return place_along(grad0, result1, dim, input_shape[dim]) if input_shape else grad0
 
 
-@general(input=_ordered, returns="values indices", exact_out=True)
+@general(
+    input=_ordered,
+    returns="values indices",
+    exact_out=True,
+    jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
+    batching=FRONT,
+)
 def sort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None
 ) -> tuple[Array, Array]:
@@ -59,7 +71,7 @@ def sort(
     return chosen_along(xp, input, order_along(xp, input, axis, descending), axis, True)
 
 
-@general(numpy=True)
+@general(numpy=True, batching=FRONT)
 def argsort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Array:
@@ -75,7 +87,13 @@ def msort(input: Value) -> Value:
     return sort(input, 0)[0]
 
 
-@general(input=_ordered, returns="values indices", exact_out=True)
+@general(
+    input=_ordered,
+    returns="values indices",
+    exact_out=True,
+    jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
+    batching=FRONT,
+)
 def topk(
     xp: Any, input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Array, Array]:
@@ -120,7 +138,13 @@ def _element(xp: Any, input: Any, axis: int, rank: Any, keepdim: bool) -> tuple[
     return chosen_along(xp, input, index, axis, keepdim)
 
 
-@general(input=selected, returns="values indices", exact_out=True)
+@general(
+    input=selected,
+    returns="values indices",
+    exact_out=True,
+    jvp=selected_tangent,
+    batching=FRONT,
+)
 def kthvalue(
     xp: Any, input: Array, k: int, dim: int = -1, keepdim: bool = False
 ) -> tuple[Array, Array]:
@@ -161,7 +185,26 @@ def _median_of_all(xp: Any, input: Any, ignore_nan: bool) -> Any:
     return _median_along(xp, input.reshape(-1), 0, False, ignore_nan)[0]
 
 
-@general(input=shared_by_equals, node_name="MedianBackward0", home=None)
+def _median_each(along: Any, input: Any, shape: Any) -> Any:
+    """The median of all of each element, whose equals share the gradient: they are the largest."""
+    size, count = input.shape[0], product(shape)
+    if not count:
+        return expand(median_all(basic_index(input, (0,))), (size,))
+    flat = reshape(input, (size, count))
+    middle = along(flat, -1, True)[0]
+    if category_of(input.dtype) < FLOAT:
+        return reshape(middle, (size,))
+    chosen = (flat == middle) | (isnan(flat) & isnan(middle))
+    return amax(where(chosen, flat, float("-inf")), -1)
+
+
+@general(
+    input=shared_by_equals,
+    node_name="MedianBackward0",
+    home=None,
+    jvp=tangent_of_equals,
+    vmap=lambda input, input_shape: _median_each(median_dim, input, input_shape),
+)
 def median_all(xp: Any, input: Array) -> Array:
     """The lower median of all elements."""
     _ranked(input)
@@ -174,13 +217,21 @@ def median_all(xp: Any, input: Array) -> Array:
     node_name="MedianBackward1",
     exact_out=True,
     home=None,
+    batching=FRONT,
+    jvp=selected_tangent,
 )
 def median_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim, and its index."""
     return _median_along(xp, input, dim, keepdim, False)
 
 
-@general(input=shared_by_equals, node_name="NanmedianBackward0", home=None)
+@general(
+    input=shared_by_equals,
+    vmap=lambda input, input_shape: _median_each(nanmedian_dim, input, input_shape),
+    node_name="NanmedianBackward0",
+    home=None,
+    jvp=tangent_of_equals,
+)
 def nanmedian_all(xp: Any, input: Array) -> Array:
     """The lower median of all elements that are not NaN."""
     _ranked(input)
@@ -193,6 +244,8 @@ def nanmedian_all(xp: Any, input: Array) -> Array:
     node_name="NanmedianBackward1",
     exact_out=True,
     home=None,
+    batching=FRONT,
+    jvp=selected_tangent,
 )
 def nanmedian_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim of what is not NaN, and its index."""
@@ -219,7 +272,13 @@ def nanmedian(
     return nanmedian_dim(input, dim, keepdim, **options)
 
 
-@general(input=selected, returns="values indices", exact_out=True)
+@general(
+    input=selected,
+    returns="values indices",
+    exact_out=True,
+    jvp=selected_tangent,
+    batching=FRONT,
+)
 def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The most frequent element along dim, of several the smallest, and its last index."""
     refuse_complex(input)
@@ -242,7 +301,7 @@ def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[A
 # ---- quantiles ----
 
 
-@general(home=None)
+@general(home=None, batching=FRONT)
 def as_index(xp: Any, input: Array) -> Array:
     """Whole numbers as indices."""
     return input.astype("int64")
@@ -348,6 +407,7 @@ def nanquantile(
 
 @general(
     input=refused_derivative("unique"),
+    vmap=refused("unique()", "sort() the elements and compare neighbours, or call it outside"),
     returns="output inverse counts",
     node_name="Unique2Backward0",
     home=None,
@@ -376,6 +436,7 @@ def unique_all(xp: Any, input: Array, dim: int | None = None) -> tuple[Array, Ar
 
 @general(
     input=refused_derivative("unique_consecutive"),
+    vmap=refused("unique_consecutive()", "compare neighbours, or call it outside"),
     returns="output inverse counts",
     node_name="UniqueConsecutiveBackward0",
     home=None,
@@ -434,7 +495,41 @@ def unique_consecutive(
 # ---- search ----
 
 
-@general(method=False, exact_out=True)
+def _searched_each(
+    sorted_sequence: Any,
+    sorted_sequence_batched: bool,
+    sorted_sequence_shape: Any,
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    out_int32: bool,
+    right: bool,
+    side: Any,
+    sorter: Any,
+    sorter_batched: bool,
+) -> Any:
+    options = {"out_int32": out_int32, "right": right, "side": side}
+    rows, rank = sorted_sequence, len(sorted_sequence_shape)
+    if not rank:
+        raise RuntimeError("sorted_sequence must have at least one dimension")
+    if not sorted_sequence_batched and not sorter_batched and rank == 1:
+        return searchsorted(rows, input, **options, sorter=sorter)
+    flags = ((rows, sorted_sequence_batched), (input, input_batched), (sorter, sorter_batched))
+    size = size_of(*flags)
+    rows = with_batch(rows, sorted_sequence_batched, size)
+    order = None if sorter is None else with_batch(sorter, sorter_batched, size)
+    if not isinstance(input, Tensor):  # one number: how many of each row come before it
+        rows = rows if order is None else gather(rows, -1, order)
+        before = rows <= input if right or side == "right" else rows < input
+        return sum(before, -1, dtype=int32 if out_int32 else None)
+    values = with_batch(input, input_batched, size)
+    if rank == 1:  # any shape of values
+        values = reshape(values, (size, product(input_shape)))
+    found = searchsorted(rows, values, **options, sorter=order)
+    return reshape(found, (size, *input_shape))
+
+
+@general(vmap=_searched_each, method=False, exact_out=True)
 def searchsorted(
     xp: Any,
     sorted_sequence: Array,
@@ -493,7 +588,24 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@general(promotes="elements test_elements", method=False, exact_out=True)
+def _among_each(
+    elements: Any,
+    elements_batched: bool,
+    test_elements: Any,
+    test_elements_batched: bool,
+    invert: bool,
+) -> Any:
+    if not test_elements_batched:
+        return isin(elements, test_elements, invert=invert)
+    rank = elements.ndim - elements_batched if isinstance(elements, Tensor) else 0
+    size = test_elements.shape[0]
+    tests = reshape(test_elements, (size, *(1,) * rank, product(test_elements.shape[1:])))
+    if isinstance(elements, Tensor):
+        elements = unsqueeze(elements, -1)
+    return any(elements == tests, -1) ^ invert
+
+
+@general(vmap=_among_each, promotes="elements test_elements", method=False, exact_out=True)
 def isin(
     xp: Any,
     elements: Operand,

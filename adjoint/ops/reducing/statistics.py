@@ -8,6 +8,7 @@ from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import cat, narrow, reshape, transpose
 from adjoint.ops.arranging.strided import diagonal
+from adjoint.ops.batch_rules import refused
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.comparison import logical_xor
 from adjoint.ops.elementwise.complex_numbers import complex_, imag, real
@@ -48,7 +49,10 @@ def _refused_counts(grad: Value) -> Value:
     raise RuntimeError("the derivative of bincount is not implemented; see index_add")
 
 
-@general(weights=_refused_counts)
+@general(
+    weights=_refused_counts,
+    vmap=refused("bincount()", "use one_hot(input, num_classes).sum(0), or scatter_add"),
+)
 def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int = 0) -> Array:
     """How often each integer from 0 on occurs, or the sum of its weights."""
     if input.dtype.kind not in "iu":

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import get_default_dtype
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import roll
@@ -23,6 +24,7 @@ OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
     ),
     node_name="ConstantPadNdBackward0",
     home=None,
+    batching=FRONT,
 )
 def fitted(xp: Any, input: Array, sizes: Sizes, dims: Sizes) -> Array:
     """input cut, or filled up with zeros, at the end of each dimension to a size."""
@@ -47,6 +49,7 @@ def _back(grad: Value, shape: Any, dims: Sizes) -> Value:
     input=lambda grad, factor, size, dim: interior_scaled(grad, factor, size, dim),
     node_name="MulBackward0",
     home=None,
+    batching=FRONT,
 )
 def interior_scaled(xp: Any, input: Array, factor: float, size: int, dim: int) -> Array:
     """Half a spectrum of `size` points, times factor where an entry stands for two."""
@@ -82,6 +85,7 @@ def _as_result(array: Any, source: Any) -> Any:
     node_name="FftC2CBackward0",
     home=None,
     autocast="float32",
+    batching=FRONT,
 )
 def complex_transform(
     xp: Any, input: Array, sizes: Sizes, dims: Sizes, norm: str, inverse: bool
@@ -102,6 +106,7 @@ def complex_transform(
     node_name="FftR2CBackward0",
     home=None,
     autocast="float32",
+    batching=FRONT,
 )
 def real_to_half(xp: Any, input: Array, sizes: Sizes, dims: Sizes, norm: str) -> Array:
     """The transform of real input: of its last dimension only the half that says all."""
@@ -116,6 +121,7 @@ def real_to_half(xp: Any, input: Array, sizes: Sizes, dims: Sizes, norm: str) ->
     ),
     node_name="FftC2RBackward0",
     home=None,
+    batching=FRONT,
 )
 def half_to_real(xp: Any, input: Array, sizes: Sizes, dims: Sizes, norm: str) -> Array:
     """The inverse of real_to_half: sizes are those of the real result."""

@@ -1,12 +1,12 @@
 """torch.autograd.forward_ad: whether tangents are computed, which is private there."""
 
-from adjoint.autograd.grad_mode import Setting
-from adjoint.transforms.duals import change_tracking, tracking
+from adjoint.compat.torch_tree.autograd.grad_mode import RememberedSetting
+from adjoint.transforms.duals import tracking
 
 _is_fwd_grad_enabled = tracking.get
 
 
-class _set_fwd_grad_enabled(Setting):
+class _set_fwd_grad_enabled(RememberedSetting):
     """Let calls on dual tensors have tangents or not."""
 
-    change = staticmethod(change_tracking)
+    setting = tracking

@@ -1,0 +1,162 @@
+"""Tangents of every op: each input's alone, together, beside the vjp differentiated twice."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjoint import Tensor
+from adjoint.autograd import forward_ad as fw
+from adjoint.autograd.forward_rules import pushed, through_vjp
+from adjoint.call import dispatch
+from adjoint.dtypes import FLOAT
+from adjoint.ops.op import TABLE, Op
+from adjoint.testing import assert_close, flatten, generator, is_differentiable, map_arrays
+from tests.test_ops import differentiable_cases, double, tangent_of
+
+OPS = sorted(name for name, op in TABLE.items() if op.ruled_parameters())
+every_op = pytest.mark.parametrize("name", OPS)
+
+# What has no tangent rule of its own and is no member of a family: its vjp is differentiated.
+TWICE = {
+    "bernoulli_input",
+    "bernoulli_p",
+    "bincount",
+    "bin_totals",
+    "cauchy",
+    "dirichlet_slope",
+    "class_turn",
+    "cofactors",
+    "exponential",
+    "frexp",
+    "gamma_slope",
+    "geometric",
+    "geqrf",
+    "identity_like",
+    "linalg_eig",
+    "linalg_eigvals",
+    "linalg_lu_factor",
+    "linalg_qr",
+    "linalg_svd",
+    "log_normal",
+    "normal_fill",
+    "normal_from",
+    "path_losses",
+    "path_slopes",
+    "poisson",
+    "random",
+    "scatter",
+    "scatter_reduce",
+    "score_slope",
+    "standard_dirichlet",
+    "standard_gamma",
+    "successes",
+    "uniform",
+    "unique_all",
+    "unique_runs",
+}
+
+
+def test_few_ops_are_differentiated_twice() -> None:
+    general = {
+        name
+        for name, op in TABLE.items()
+        if op.ruled_parameters() and op.jvp is None and op.family == "general"
+    }
+    assert general - TWICE == set(), "declare jvp= beside their derivatives"
+    assert TWICE & {name for name, op in TABLE.items() if op.jvp is not None} == set()
+
+
+def calls(op: Op) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+    """Arguments and tangents for each sample of an op."""
+    for case in differentiable_cases(op.name):
+        rng = generator(case.label)
+        bound = op.bind(case.sample.args, dict(case.sample.kwargs))
+        bound = map_arrays(lambda a: double(a) if is_differentiable(a) else a, bound)
+        tangents = [
+            tangent_of(rng, value) if i in op.ruled_parameters() else None
+            for i, value in enumerate(bound)
+        ]
+        if any(tangent is not None for tangent in tangents):
+            args = map_arrays(lambda a: Tensor(a.copy("K")), bound)
+            yield case, args, map_arrays(Tensor, tangents)
+
+
+def arrays(tangents: Any, results: list[Any]) -> list[Any]:
+    """The tangents of floating results as arrays, zeros where there is none."""
+    flat = list(tangents) if isinstance(tangents, tuple) else [tangents]
+    return [
+        np.zeros(r.shape) if t is None else t.numpy()
+        for r, t in zip(results, flat, strict=True)
+        if r.dtype.category >= FLOAT
+    ]
+
+
+def singles(tangents: list[Any]) -> Iterator[list[Any]]:
+    """The same with all tangents but one left out."""
+    for i, tangent in enumerate(tangents):
+        elements = tangent if isinstance(tangent, list) else [tangent]
+        for j, element in enumerate(elements):
+            if element is None:
+                continue
+            alone: list[Any] = [None] * len(tangents)
+            alone[i] = element
+            if isinstance(tangent, list):
+                alone[i] = [element if k == j else None for k in range(len(tangent))]
+            yield alone
+
+
+@every_op
+def test_tangents_add_up(name: str) -> None:
+    """Each input's tangent alone gives its part of what all give together."""
+    op = TABLE[name]
+    for case, args, tangents in calls(op):
+        with case, np.errstate(all="ignore"):
+            result, together = pushed(op, args, tangents)
+            results = flatten(result)
+            parts = [arrays(pushed(op, args, alone)[1], results) for alone in singles(tangents)]
+            for whole, *found in zip(arrays(together, results), *parts, strict=True):
+                size = max(1.0, float(np.abs(whole).max(initial=0)))
+                assert_close(sum(found), whole, 1e-9, 1e-10 * size)
+
+
+@every_op
+def test_tangents_beside_the_vjp_twice(name: str) -> None:
+    """The rule of an op, or its family, agrees with the derivative of its vjp."""
+    op = TABLE[name]
+    for case, args, tangents in calls(op):
+        if not case.sample.second_order or any(array.size == 0 for array in case.arrays):
+            continue
+        with case, np.errstate(all="ignore"):
+            result, found = pushed(op, args, tangents)
+            results = flatten(result)
+            other = through_vjp(op, args, tangents)[1]
+            for a, b in zip(arrays(found, results), arrays(other, results), strict=True):
+                size = max(1.0, float(np.abs(b).max(initial=0)))
+                assert_close(a, b, 1e-8, 1e-9 * size)
+
+
+@every_op
+def test_duals(name: str) -> None:
+    """A call on dual tensors answers the result of the call, and its tangent."""
+    op = TABLE[name]
+    for case, args, tangents in calls(op):
+        with case, np.errstate(all="ignore"):
+            result, moved = pushed(op, args, tangents)
+            results = flatten(result)
+            with fw.dual_level():
+                given = [paired(value, tangent) for value, tangent in zip(args, tangents)]
+                unpacked = [fw.unpack_dual(each) for each in flatten(dispatch.apply(op, given))]
+                for (primal, _), expected in zip(unpacked, results, strict=True):
+                    np.testing.assert_array_equal(primal.numpy(), expected.numpy())
+                found = arrays(tuple(tangent for _, tangent in unpacked), results)
+            for a, b in zip(found, arrays(moved, results), strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def paired(value: Any, tangent: Any) -> Any:
+    """An argument with its tangent, lists element by element."""
+    if isinstance(tangent, list):
+        return [paired(v, t) for v, t in zip(value, tangent)]
+    return value if tangent is None else fw.make_dual(value, tangent)
