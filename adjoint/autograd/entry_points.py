@@ -152,7 +152,10 @@ def one_like(array: Any) -> Any:
 
 def _is_layered(tensors: Sequence[Any], grads: Sequence[Any]) -> bool:
     """Whether a pass starts inside a transform."""
-    return newest([t for t in (*tensors, *grads) if isinstance(t, Tensor)]) is not None
+    for tensor in (*tensors, *grads):
+        if isinstance(tensor, Tensor) and tensor.layer is not None and newest([tensor]) is not None:
+            return True
+    return False
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:

@@ -667,6 +667,7 @@ class Tangents:
         self.saved = tuple(primal_at(level, tensor) for tensor in saved)
         zeros = below.node.context.get("materialize_grads", True)
         self.given = [tangent_at(level, value) for value in values]
+        self.versions = [t.version() if isinstance(t, Tensor) else 0 for t in self.given]
         self.inputs = [
             zeros_like(primal_at(level, value))
             if tangent is None and zeros and isinstance(value, Tensor) and is_floating(value.array)
@@ -728,11 +729,11 @@ class Tangents:
             if not lies_in(out, self.level):
                 take_part(self.level, out)
             out.layer.tangent = tangent
-        elif tangent is not self.given[source]:
+        elif tangent is not self.given[source] or tangent.version() == self.versions[source]:
             raise RuntimeError(
                 f"{self.name}: An inplace custom Function is not modifying the forward mode "
-                "gradients inplace. Where forward changes an input in place, jvp must change its "
-                "tangent in place, and return it."
+                "gradients inplace. Where forward changes an input in place, the jvp function must "
+                "modify the corresponding gradient inplace, and return it."
             )
 
     def check(self, i: int, result: Any, tangent: Any) -> None:

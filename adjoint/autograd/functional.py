@@ -1,9 +1,9 @@
 """Derivatives of a function at a point: products with its Jacobian and Hessian, and these whole.
 
-Everything here is made of backward passes. A product from the right (`jvp`, `hvp`) is the gradient
-of a gradient: backward is linear in the gradients it starts with, so its own derivative with
-respect to them is the product that is wanted. `vectorize=True` makes one pass for each row, as
-`vectorize=False` does.
+Most here is made of backward passes. A product from the right (`jvp`, `hvp`) is the gradient of a
+gradient: backward is linear in the gradients it starts with, so its own derivative with respect to
+them is the product that is wanted. `vectorize=True` makes one pass for all rows, or in forward mode
+for all columns.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,9 @@ from typing import Any
 
 from adjoint.autograd.entry_points import grad
 from adjoint.autograd.grad_mode import enable_grad
-from adjoint.creation.factories import zeros_like
+from adjoint.creation.factories import eye, zeros_like
+from adjoint.func.batching import vmap
+from adjoint.func.forward import jvp as forward_derivative
 from adjoint.ops import find_function
 from adjoint.tensors.tensor import Tensor
 
@@ -283,25 +285,75 @@ def _by_rows(outputs: Tensors, sources: Tensors, create_graph: bool, strict: boo
     return blocks
 
 
-def _by_columns(outputs: Tensors, sources: Tensors, create_graph: bool) -> Any:
-    """The blocks of a Jacobian, by output and input: one pass for each input element."""
-    starts = tuple(zeros_like(o, requires_grad=o.requires_grad) for o in outputs)
-    recorded = [i for i, start in enumerate(starts) if start.requires_grad]
-    slopes = _gradients(outputs, sources, starts, True)
-    blocks: list[list[Any]] = [[] for _ in outputs]
-    for source, slope in zip(sources, slopes):
-        columns: list[list[Any]] = [[] for _ in outputs]
-        for unit in _units(source):
-            targets = tuple(starts[i] for i in recorded)
-            found = iter(_gradients((slope,), targets, (unit,), create_graph, True))
-            for i, output in enumerate(outputs):
-                column = next(found) if i in recorded else None
-                columns[i].append(zeros_like(output) if column is None else column)
-        for i, output in enumerate(outputs):
-            block = _stacked(columns[i], source, output)
-            order = (*range(source.ndim, block.ndim), *range(source.ndim))
-            blocks[i].append(block.permute(order))
+def _basis(tensor: Any) -> Any:
+    """The unit vectors of the space of a tensor's elements, one after the other."""
+    count = tensor.numel()
+    whole: Any = eye(count, dtype=tensor.dtype, device=tensor.device)
+    return whole.reshape((count, *tensor.shape))
+
+
+def _rows_at_once(outputs: Tensors, sources: Tensors, create_graph: bool) -> Any:
+    """The blocks of a Jacobian, by output and input: one backward pass for each output."""
+    blocks = []
+    for output in outputs:
+        found: tuple[Any, ...] = (None,) * len(sources)
+        if output.requires_grad and output.numel():
+            found = grad(
+                output,
+                sources,
+                _basis(output),
+                retain_graph=True,
+                create_graph=create_graph,
+                allow_unused=True,
+                is_grads_batched=True,
+            )
+        blocks.append(
+            [
+                (source.new_zeros(()) if rows is None else rows)
+                .expand(output.numel(), *source.shape)
+                .reshape((*output.shape, *source.shape))
+                for rows, source in zip(found, sources)
+            ]
+        )
     return blocks
+
+
+def _columns_at_once(func: Callable[..., Any], sources: Tensors) -> tuple[bool, Any]:
+    """Whether func answers several outputs, and the blocks of its Jacobian in one forward pass."""
+    several: list[bool] = []
+
+    def checked(*points: Any) -> Tensors:
+        many, outputs = _tensors(func(*points), _RESULT, "jacobian")
+        several.append(many)
+        return outputs
+
+    def along(*directions: Any) -> Tensors:
+        pushed: Tensors = forward_derivative(checked, sources, directions)[1]
+        return pushed
+
+    sizes = [source.numel() for source in sources]
+    total = sum(sizes)
+    if not total:
+        outputs = checked(*sources)
+        return several[0], [
+            [output.new_zeros((*output.shape, *source.shape)) for source in sources]
+            for output in outputs
+        ]
+    directions = []
+    for i, source in enumerate(sources):
+        parts = [source.detach().new_zeros((size, *source.shape)) for size in sizes]
+        parts[i] = _basis(source)
+        directions.append(find_function("cat")(parts))
+    blocks = []
+    for columns in vmap(along)(*directions):
+        parts = find_function("split")(columns, sizes)
+        blocks.append(
+            [
+                part.movedim(0, -1).reshape((*columns.shape[1:], *source.shape))
+                for part, source in zip(parts, sources)
+            ]
+        )
+    return several[0], blocks
 
 
 def _check_strategy(strategy: str, function: str, argument: str) -> bool:
@@ -351,7 +403,11 @@ def jacobian(
         raise RuntimeError("jacobian: strict=True and vectorize=True do not go together")
     many, given = _tensors(inputs, "inputs", "jacobian")
     differentiable = create_graph or (forward and any(one.requires_grad for one in given))
-    sources = _apart(given, differentiable, True)
+    sources = _apart(given, differentiable, not forward)
+    if forward:
+        many_outputs, blocks = _columns_at_once(func, sources)
+        answers = tuple(_answer(tuple(row), many, differentiable) for row in blocks)
+        return answers if many_outputs else answers[0]
     many_outputs, outputs = _tensors(func(*sources), _RESULT, "jacobian")
     _check_recorded(outputs, strict, _OUTPUT)
     if not vectorize and any(output.is_complex() for output in outputs):
@@ -359,8 +415,8 @@ def jacobian(
             "jacobian: a complex output has two derivatives; give its real and imaginary parts, or "
             "vectorize=True for the conjugate Wirtinger derivative of the real part"
         )
-    if forward:
-        blocks = _by_columns(outputs, sources, differentiable)
+    if vectorize:
+        blocks = _rows_at_once(outputs, sources, create_graph)
     else:
         blocks = _by_rows(outputs, sources, create_graph, strict)
     answers = tuple(_answer(tuple(row), many, differentiable) for row in blocks)
@@ -380,9 +436,12 @@ def hessian(
     It is the Jacobian of the gradient, see `jacobian` for the options.
     """
     many, given = _tensors(inputs, "inputs", "hessian")
-    _check_strategy(outer_jacobian_strategy, "hessian", "outer_jacobian_strategy")
+    forward = _check_strategy(outer_jacobian_strategy, "hessian", "outer_jacobian_strategy")
 
     def gradient(*points: Any) -> Any:
+        if forward:  # as new leaves they would lose their tangents
+            points = tuple(point.requires_grad_() for point in points)
+
         def value(*sources: Any) -> Any:
             return _scalar(func(*sources), "hessian", strict).squeeze()
 

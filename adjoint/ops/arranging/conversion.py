@@ -333,6 +333,8 @@ def cuda(
 
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of their indices."""
+    if self.layer is not None:  # laid out as what it holds is
+        return is_contiguous(self.layer.below()[0], memory_format)
     array = concrete(self)
     xp: Any = backend_of(array).xp
     if memory_format is contiguous_format:
