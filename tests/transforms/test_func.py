@@ -396,6 +396,35 @@ class TestEscape:
             vmap(lambda a: 1 / 0)(numbers(3))
         assert_close(vmap(lambda a: adjoint.ones(2) * a)(numbers(3)).shape, (3, 2))
 
+    def test_a_tensor_from_outside_keeps_its_values_and_its_history(self) -> None:
+        x, direction = numbers(), numbers()
+        weight = numbers(3).requires_grad_()
+        product, total = weight * 2, adjoint.zeros(3, dtype=adjoint.float64)
+        part = total[1:]
+
+        def f(a: Any) -> Any:
+            product.mul_(a)
+            part.add_(a * a)
+            return product.sum() + part.sum()
+
+        _, found = jvp(lambda a: jvp(f, (a,), (direction,))[1], (x,), (direction,))
+        assert_close(found, 4 * direction.numpy() ** 2)
+        assert product.requires_grad
+        assert not product.is_leaf
+        assert_close(total, x.numpy() ** 2 * np.array([0, 1, 1]))
+        assert_close(part, total[1:])
+        product.sum().backward()
+        assert_close(weight.grad, np.full(3, 2 * x.item()))
+
+    @pytest.mark.parametrize("way", [jacfwd, hessian, grad, func.laplacian])
+    def test_running_statistics_remain(self, way: Any) -> None:
+        model = nn.BatchNorm1d(2).double()
+        x = numbers(4, 2)
+        way(lambda a: model(a).square().sum())(x)
+        assert_close(model.running_mean, x.numpy().mean(0) / 10)
+        model(x).sum().backward()
+        assert model.weight.grad is not None
+
 
 class TestInside:
     """Hooks and backward-style code inside transforms."""
