@@ -6,6 +6,7 @@ from adjoint import compat as compat
 from adjoint import distributions as distributions
 from adjoint import fft as fft
 from adjoint import func as func
+from adjoint import functorch as functorch
 from adjoint import library as library
 from adjoint import linalg as linalg
 from adjoint import nn as nn
@@ -89,6 +90,7 @@ from adjoint.dtypes import uint16 as uint16
 from adjoint.dtypes import uint32 as uint32
 from adjoint.dtypes import uint64 as uint64
 from adjoint.dtypes import uint8 as uint8
+from adjoint.func.batching import vmap as vmap
 from adjoint.ops.arranging.conversion import channels_last as channels_last
 from adjoint.ops.arranging.conversion import channels_last_3d as channels_last_3d
 from adjoint.ops.arranging.conversion import contiguous_format as contiguous_format

@@ -23,7 +23,7 @@ TOGETHER = ["test_declarations", "test_every_op_has_samples", "stubs", "typed_pr
 def declarations() -> str:
     """The functions that the page declares, and what it imports for them."""
     steps = doctest.DocTestParser().get_examples(PAGE.read_text(encoding="utf-8"))
-    wanted = ("@", "def ", "from typing", "from adjoint.ops")
+    wanted = ("@", "def ", "from typing", "from adjoint.ops", "from adjoint.call")
     shown = [step.source for step in steps if step.source.startswith(wanted)]
     return "\n\n".join(source for source in shown if "@samples" not in source)
 
@@ -46,7 +46,7 @@ def test_the_page_can_be_pasted_into_a_table(tmp_path: Path) -> None:
         copy(ROOT / name, tmp_path / name)
     pasted = declarations()
     names = re.findall(r"^def (\w+)\((?:xp|input)", pasted, re.MULTILINE)
-    assert {"bell", "row_sums", "to_polar", "bell_width"} == set(names)
+    assert {"bell", "row_sums", "to_polar", "energy", "bell_width"} == set(names)
     with (tmp_path / TABLE).open("a", encoding="utf-8") as table:
         table.write(f"\n\n{pasted}")
     arguments = ["-q", "-n", "0", "-p", "no:cacheprovider", *looking_at_tables()]

@@ -53,6 +53,12 @@ TRAININGS = {
         {"relative stress": (0, 0.15)},
         says=("it was detached", "changed: file", "returned nan values", "a second time"),
     ),
+    "16_poisson_equation": Training(4, (), {"relative error": (0, 0.02)}),
+    "17_neural_tangent_kernel": Training(
+        0, (), {"both ways differ": (0, 1e-12), "largest error": (0, 0.01)}
+    ),
+    "18_per_sample_gradients": Training(0, (), {"accuracy": (90, 100)}),
+    "19_ensemble": Training(200, (), {"mean loss": (0, 0.01), "outside over inside": (3, 1000)}),
 }
 PROGRAMS = {path.stem: path for path in sorted((ROOT / "examples").glob("[0-9]*.py"))}
 

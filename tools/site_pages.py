@@ -27,6 +27,7 @@ BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 NAVIGATION = {
     "Guide": [
         "tour.md",
+        "transforms.md",
         "from_scratch.md",
         "adding_an_op.md",
         "coming_from_torch.md",

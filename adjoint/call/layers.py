@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint._base import mypyc_attr
+from adjoint.autograd.node import AccumulateGrad
 from adjoint.autograd.provenance import locate, trail, user_frame
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
@@ -31,6 +32,7 @@ class Level:
         self.name = name
         self.number = len(open_levels.get()) + 1
         self.ended = False
+        self.borrowed: list[Tensor] = []  # from outside, and given back when it ends
         frame = user_frame(2)
         self.code: Any = None if frame is None else frame.f_code
         self.instruction: int = 0 if frame is None else frame.f_lasti
@@ -68,6 +70,9 @@ def opened(level: Level) -> Iterator[None]:
     finally:
         open_levels.reset(token)
         level.ended = True
+        borrowed, level.borrowed = level.borrowed, []
+        for tensor in borrowed:
+            fade(tensor)
 
 
 def newest_level() -> Level | None:
@@ -107,6 +112,7 @@ class Layer:
 
     def __init__(self, level: Level) -> None:
         self.level = level
+        self.borrowed = False  # its tensor is from outside, and remains when the level ends
         self.code: Any = None  # of the user's function that made the tensor, and where in it
         self.instruction: int = 0
 
@@ -143,7 +149,7 @@ class Layer:
         raise NotImplementedError
 
     def settled(self) -> Tensor:
-        """What its tensor is when the level has ended, if it fades."""
+        """What its tensor is when the level has ended, if it fades or the tensor is borrowed."""
         raise NotImplementedError
 
     def imitated(self, make: Any) -> Tensor:
@@ -191,8 +197,6 @@ def newest(tensors: list[Tensor]) -> Layer | None:
         if layer is None:
             continue
         if layer.level.ended:
-            if not layer.level.fades:
-                raise escaped(layer)
             fade(tensor)
             layer = tensor.layer
             if layer is None:
@@ -203,12 +207,23 @@ def newest(tensors: list[Tensor]) -> Layer | None:
 
 
 def fade(tensor: Tensor) -> None:
-    """The level of a tensor has ended: it becomes what it was below."""
-    while tensor.layer is not None and tensor.layer.level.ended:
-        below: Tensor = tensor.layer.settled()
+    """The level of a tensor has ended: it becomes what it is below, or is refused as escaped."""
+    layer: Layer | None = tensor.layer
+    while layer is not None and layer.level.ended:
+        if not (layer.level.fades or layer.borrowed):
+            raise escaped(layer)
+        below = layer.settled()
+        if layer.borrowed:
+            node = below.node
+            tensor.needs_grad = below.needs_grad
+            tensor.node = None if isinstance(node, AccumulateGrad) else node
+            tensor.output_number = below.output_number
         tensor.layer = below.layer
         tensor.special = below.special
         tensor.array = below.array
+        layer = tensor.layer
+    if layer is not None and layer.borrowed:
+        layer.level.borrowed.append(tensor)
 
 
 def escaped(layer: Layer) -> RuntimeError:

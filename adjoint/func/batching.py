@@ -89,13 +89,13 @@ class Mapped:
                 "trying to vmap over a function with no inputs, which can't be done."
             )
         in_dims = list(self.in_dims) if isinstance(self.in_dims, (tuple, list)) else self.in_dims
-        positional = (list(args), kwargs)
+        given = (list(args), kwargs)
         if isinstance(in_dims, int):
             dims: Any = ([in_dims] * len(args), dict.fromkeys(kwargs, 0))
         else:
             dims = (in_dims, dict.fromkeys(kwargs, 0))
-        self.leaves, self.spec = tree_flatten(positional)
-        found = spread(dims, positional)
+        self.leaves, self.spec = tree_flatten(given)
+        found = spread(dims, given)
         if found is None:
             raise ValueError(
                 f"{self.call_shown()}: in_dims is not compatible with the structure of `inputs`. "

@@ -1,4 +1,4 @@
-"""Derivatives of functions by forward mode: jvp, jacfwd, linearize."""
+"""Derivatives of functions by forward mode: jvp, jacfwd, linearize, hessian."""
 
 import functools
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from adjoint.call.layers import newest_level, opened
 from adjoint.creation.factories import zeros_like
 from adjoint.func.reverse import (
     Differentiated,
+    arranged,
     basis_of,
     chosen,
     jacrev,
@@ -18,9 +19,9 @@ from adjoint.func.reverse import (
     with_aux,
 )
 from adjoint.ops.arranging.shape import cat, split
-from adjoint.pytree import tree_flatten, tree_map, tree_unflatten
+from adjoint.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
-from adjoint.transforms.batches import BatchLevel, layered, value_at
+from adjoint.transforms.batches import BatchLevel, batched_value, layered, value_at
 from adjoint.transforms.duals import DualLevel, dual, primal_at, tangent_at
 
 
@@ -74,26 +75,27 @@ def jvp(
     return (*pair, aux) if has_aux else pair
 
 
-def check_directions(primals: list[Any], tangents: list[Any]) -> None:
+def check_directions(primals: list[Any], tangents: list[Any], name: str = "jvp") -> None:
     """Refuse a tangent that is not like its primal."""
+    call = "jvp(f, primals, tangents)" if name == "jvp" else name
     if not primals:
-        raise RuntimeError("jvp(f, primals, tangents): Expected at least one Tensor in primals")
+        raise RuntimeError(f"{call}: Expected at least one Tensor in primals")
     for i, (primal, tangent) in enumerate(zip(primals, tangents)):
         if not isinstance(primal, Tensor) or not isinstance(tangent, Tensor):
             stranger = tangent if isinstance(primal, Tensor) else primal
             raise RuntimeError(
-                "jvp(f, primals, tangents): Expected primals and tangents to only contain Tensors, "
+                f"{call}: Expected primals and tangents to only contain Tensors, "
                 f"but element {i} is a {type(stranger).__name__}"
             )
         if primal.shape != tangent.shape:
             raise RuntimeError(
-                f"jvp: tangent {i} must have the shape of its primal, {list(primal.shape)}, got "
+                f"{name}: tangent {i} must have the shape of its primal, {list(primal.shape)}, got "
                 f"{list(tangent.shape)}"
             )
         if not (primal.dtype.is_floating_point or primal.dtype.is_complex):
             raise RuntimeError(
-                f"jvp: primal {i} is {primal.dtype.name}, and only Tensors of floating point and "
-                "complex dtype have a tangent; convert it with .to(...) first"
+                f"{name}: primal {i} is {primal.dtype.name}, and only Tensors of floating point "
+                "and complex dtype have a tangent; convert it with .to(...) first"
             )
 
 
@@ -115,60 +117,82 @@ def jacfwd(
 
     @functools.wraps(func, updated=())
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        numbers = chosen(argnums, args, "jacfwd")
-        inputs, spec = tree_flatten([args[n] for n in numbers])
-        check_directions(inputs, inputs)
-        refuse_complex(inputs, "jacfwd", "inputs")
-        basis, sizes = basis_of(inputs)
-        total = sum(sizes)
-        step = total if chunk_size is None else chunk_size
-
-        def along(rows: Tensor) -> tuple[list[Any], Any, Any]:
-            level = BatchLevel(int(rows.shape[0]), randomness, "jacfwd")
-            with opened(level):
-                parts = split(rows, sizes, 1) if len(sizes) > 1 else (rows,)
-                tangents = [
-                    layered(level, part.reshape((-1, *value.shape)).to(value.dtype))
-                    for part, value in zip(parts, inputs)
-                ]
-
-                def partial(*chosen_ones: Any) -> Any:
-                    given = [tree_map(taking_part, arg) for arg in args]
-                    for number, value in zip(numbers, chosen_ones):
-                        given[number] = value
-                    return func(*given, **kwargs)
-
-                moved = tuple(tree_unflatten(tangents, spec))
-                at = tuple(tree_unflatten(inputs, spec))
-                answers = jvp(partial, at, moved, has_aux=has_aux)
-                outputs, form = tree_flatten(answers[1])
-                columns: list[Any] = []
-                refuse_complex(outputs, "jacfwd", "outputs")
-                for output in outputs:
-                    value, batched = value_at(level, output)
-                    columns.append(value if batched else value.expand(level.size, *value.shape))
-                aux = tree_map(lambda leaf: value_at(level, leaf)[0], answers[2:])
-            return columns, form, aux
-
-        chunks = [along(basis[i : i + step]) for i in range(0, total, max(step, 1))]
-        if not chunks:
-            chunks = [along(basis)]
-        form, aux = chunks[0][1], chunks[0][2]
-        joined = [cat(list(c), 0) if len(c) > 1 else c[0] for c in zip(*[c[0] for c in chunks])]
+        moving = Moving(func, args, kwargs, chosen(argnums, args, "jacfwd"))
+        columns, form, aux = moving.columns(chunk_size, randomness, has_aux)
         single = isinstance(argnums, int)
-        blocks: list[Any] = []
-        for column in joined:  # a row for each element of the inputs, to become the last dimensions
-            parts = split(column, sizes, 0) if len(sizes) > 1 else (column,)
-            shaped = [
-                part.movedim(0, -1).reshape((*column.shape[1:], *value.shape))
-                for part, value in zip(parts, inputs)
-            ]
-            by_input = tree_unflatten(shaped, spec)
-            blocks.append(by_input[0] if single else tuple(by_input))
+        blocks = [arranged(moving.spec, moving.blocks(column), single) for column in columns]
         jacobian = tree_unflatten(blocks, form)
         return (jacobian, aux[0]) if has_aux else jacobian
 
     return wrapper
+
+
+class Moving:
+    """A call of a function, some of whose arguments are to move along unit vectors."""
+
+    def __init__(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], numbers: tuple[int, ...]
+    ) -> None:
+        self.func = func
+        self.args = args
+        self.kwargs = kwargs
+        self.numbers = numbers
+        self.inputs, self.spec = tree_flatten([args[n] for n in numbers])
+        check_directions(self.inputs, self.inputs, "jacfwd")
+        refuse_complex(self.inputs, "jacfwd", "inputs")
+        self.basis, self.sizes = basis_of(self.inputs)
+
+    def at(self, *moved: Any) -> Any:
+        """The function's answer with these arguments in the places of those that move."""
+        given = [tree_map(taking_part, arg) for arg in self.args]
+        for number, value in zip(self.numbers, moved):
+            given[number] = value
+        return self.func(*given, **self.kwargs)
+
+    def columns(
+        self, chunk_size: int | None, randomness: str, has_aux: bool
+    ) -> tuple[list[Tensor], TreeSpec, Any]:
+        """For each output a row for each unit vector; the outputs' structure, and what is besides.
+
+        With no element to move along, one call still says what the outputs are like.
+        """
+        total = sum(self.sizes)
+        step = max(total, 1) if chunk_size is None else chunk_size
+        chunks = [
+            self.along(self.basis[i : i + step], randomness, has_aux)
+            for i in range(0, max(total, 1), step)
+        ]
+        _, form, aux = chunks[0]
+        parts = zip(*[found for found, _, _ in chunks])
+        return [cat(list(part), 0) if len(part) > 1 else part[0] for part in parts], form, aux
+
+    def along(
+        self, rows: Tensor, randomness: str, has_aux: bool
+    ) -> tuple[list[Tensor], TreeSpec, Any]:
+        """The same along some unit vectors, all at once."""
+        level = BatchLevel(int(rows.shape[0]), randomness, "jacfwd")
+        with opened(level):
+            parts = split(rows, self.sizes, 1) if len(self.sizes) > 1 else (rows,)
+            tangents = [
+                layered(level, part.reshape((level.size, *value.shape)).to(value.dtype))
+                for part, value in zip(parts, self.inputs)
+            ]
+            primals = tuple(tree_unflatten(self.inputs, self.spec))
+            directions = tuple(tree_unflatten(tangents, self.spec))
+            answers = jvp(self.at, primals, directions, has_aux=has_aux)
+            outputs, form = tree_flatten(answers[1])
+            refuse_complex(outputs, "jacfwd", "outputs")
+            columns = [batched_value(level, *value_at(level, output)) for output in outputs]
+            aux = tree_map(lambda leaf: value_at(level, leaf)[0], answers[2:])
+        return columns, form, aux
+
+    def blocks(self, column: Any) -> list[Tensor]:
+        """The Jacobians of one output by each input: its dimensions, then those of the input."""
+        parts = split(column, self.sizes, 0) if len(self.sizes) > 1 else (column,)
+        return [
+            part.movedim(0, -1).reshape((*column.shape[1:], *value.shape))
+            for part, value in zip(parts, self.inputs)
+        ]
 
 
 def taking_part(value: Any) -> Any:
@@ -201,7 +225,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 f"linearize: expected tangents in the structure of the primals, {work.spec}, "
                 f"got {spec}"
             )
-        check_directions(list(work.leaves), directions)
+        check_directions(list(work.leaves), directions, "linearize")
         pairs = [(p, t) for p, t in zip(pulled, directions) if p is not None and p.needs_grad]
         found: tuple[Any, ...] = (None,) * len(live)
         if pairs:

@@ -15,7 +15,7 @@ from adjoint.func.batching import name_of
 from adjoint.ops.arranging.shape import cat, split
 from adjoint.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
-from adjoint.transforms.batches import BatchLevel, layered, value_at
+from adjoint.transforms.batches import BatchLevel, batched_value, layered, value_at
 
 
 @contextmanager
@@ -62,7 +62,6 @@ class Differentiated:
         self.level: Level | None = newest_level()
         flat, self.spec = tree_flatten(inputs)
         self.leaves = [self.leaf(i, value) for i, value in enumerate(flat)]
-        self.lasting = False
 
     def leaf(self, i: int, value: Any) -> Tensor:
         """An argument to differentiate by."""
@@ -85,10 +84,16 @@ class Differentiated:
         """The arguments again, in their structure."""
         return tree_unflatten(self.leaves, self.spec)
 
-    def pullback(self, outputs: list[Tensor], cotangents: list[Any], last: bool) -> list[Any]:
-        """The gradients of the leaves, zeros where nothing reaches them."""
+    def pullback(
+        self, outputs: list[Tensor], cotangents: list[Any], last: bool, recorded: bool | None = None
+    ) -> list[Any]:
+        """The gradients of the leaves, zeros where nothing reaches them.
+
+        They are recorded where something needs it, if `recorded` or else the grad mode allows it.
+        """
         pairs = [(o, c) for o, c in zip(outputs, cotangents) if o.needs_grad]
-        lasting = is_grad_enabled() and (self.is_lasting(outputs) or needs_any(cotangents))
+        allowed = is_grad_enabled() if recorded is None else recorded
+        lasting = allowed and (self.is_lasting(outputs) or needs_any(cotangents))
         grads: tuple[Any, ...] = (None,) * len(self.leaves)
         if pairs:
             grads = entry_points.grad(
@@ -258,7 +263,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             answer, aux = with_aux(answer, "vjp")
     outputs, spec = tensors_of(answer, "vjp", func)
 
-    def pullback(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> Any:
+    def pullback(
+        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Any:
         given, found = tree_flatten(cotangents)
         if found != spec and not (isinstance(answer, Tensor) and len(given) == 1):
             raise RuntimeError(
@@ -266,7 +273,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 f"{spec}, got {found}"
             )
         check_cotangents(outputs, given)
-        pulled = work.pullback(outputs, given, last=not retain_graph)
+        pulled = work.pullback(outputs, given, not retain_graph, create_graph)
         return tuple(tree_unflatten(pulled, work.spec))
 
     shown = tree_unflatten([work.shown(output, outputs) for output in outputs], spec)
@@ -385,12 +392,8 @@ def pulled_rows(
     with opened(level):
         parts = split(basis, sizes, 1) if len(sizes) > 1 else (basis,)
         cotangents = [
-            layered(level, part.reshape((-1, *output.shape)).to(output.dtype))
+            layered(level, part.reshape((level.size, *output.shape)).to(output.dtype))
             for part, output in zip(parts, outputs)
         ]
         pulled = work.pullback(outputs, cotangents, last)
-        rows: list[Tensor] = []
-        for grad in pulled:
-            value, batched = value_at(level, grad)
-            rows.append(value if batched else value.expand(level.size, *value.shape))
-    return rows
+        return [batched_value(level, *value_at(level, grad)) for grad in pulled]

@@ -18,6 +18,12 @@ def hvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
     func answers one number. The product has the structure of primals, without the tuple if there is
     but one.
     """
+    for what, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, tuple):
+            raise TypeError(
+                f"hvp: expected {what} to be a tuple, got {type(given).__name__}; for a single "
+                "argument write (x,)"
+            )
     numbers = tuple(range(len(primals)))
     product = jvp(grad(func, numbers), primals, tangents)[1]
     return product[0] if len(primals) == 1 else product
@@ -27,7 +33,7 @@ def _along_basis(func: Callable[..., Any], args: tuple[Any, ...], argnum: Any, n
     """The second derivatives of func along each unit vector of an argument, as rows."""
     (number,) = chosen(argnum, args, name)
     point: Any = args[number]
-    check_directions([point], [point])
+    check_directions([point], [point], name)
 
     def at(value: Any) -> Any:
         output = func(*args[:number], value, *args[number + 1 :])
@@ -88,7 +94,7 @@ def taylor(func: Callable[..., Any], primal: Any, tangent: Any, order: int) -> t
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:
         raise ValueError(f"taylor: order must be an int that is not negative, got {order!r}")
-    check_directions([primal], [tangent])
+    check_directions([primal], [tangent], "taylor")
 
     def derivatives(value: Any, count: int) -> tuple[Any, ...]:
         """func's value and its derivatives along the line, so many."""

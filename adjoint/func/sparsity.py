@@ -30,7 +30,7 @@ def jacobian(
     def wrapper(*args: Any) -> Any:
         (number,) = chosen(argnum, args, "jacobian")
         point: Any = args[number]
-        check_directions([point], [point])
+        check_directions([point], [point], "jacobian")
 
         def at(value: Any) -> Any:
             return func(*args[:number], value, *args[number + 1 :])

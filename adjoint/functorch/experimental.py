@@ -18,11 +18,7 @@ def chunk_vmap(
     """vmap over a batch in so many parts, one after the other."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        whole = vmap(function, in_dims, out_dims, randomness)
-        if chunks <= 1:
-            return whole(*args, **kwargs)
-        size = batch_size(in_dims, args)
-        part = max(1, -(-size // chunks))
+        part = None if chunks <= 1 else max(1, -(-batch_size(in_dims, args) // chunks))
         return vmap(function, in_dims, out_dims, randomness, chunk_size=part)(*args, **kwargs)
 
     return call

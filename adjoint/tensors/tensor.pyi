@@ -1,5 +1,6 @@
 """The types of tensor.py and of what ops add to it; written by python -m tools.stubs."""
 
+from adjoint._base import HookTable
 from adjoint.autograd.hooks import RemovableHandle
 from adjoint.autograd.node import Node
 from adjoint.device import device as _device
@@ -373,6 +374,8 @@ class Tensor(TensorCore):
         """In-place form of clamp."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy, in the same order in memory unless memory_format asks for another."""
+    def concrete_array(self) -> Any:
+        """The array for those who read its values; a transform that has none refuses here."""
     def conj(self) -> Tensor:
         """Complex conjugate of each element; real input is returned as it is."""
     def conj_physical(self) -> Tensor:
@@ -806,6 +809,8 @@ class Tensor(TensorCore):
         """input <= other."""
     def le_(self, other: Tensor | complex) -> Self:
         """In-place form of le."""
+    def leaf_hooks(self) -> HookTable:
+        """The table of a leaf's hooks, made if there is none."""
     def lerp(self, end: Tensor, weight: Tensor | complex) -> Tensor:
         """input + weight * (end - input)."""
     def lerp_(self, end: Tensor, weight: Tensor | complex) -> Self:

@@ -102,6 +102,9 @@ def follow(view: Tensor, base: Tensor) -> None:
         if layer is not None:
             view.layer = layer
             view.special = True
+            if base.layer.borrowed:
+                layer.borrowed = True
+                layer.level.borrowed.append(view)
 
 
 def refusal(view: Tensor, creation: int, what: str) -> RuntimeError:

@@ -226,5 +226,7 @@ def take_part(level: DualLevel, tensor: Any) -> None:
         tensor.layer = Dual(level, below, None)
     tensor.special = True
     if not level.fades:
+        tensor.layer.borrowed = True
+        level.borrowed.append(tensor)
         tensor.needs_grad = False
         tensor.node, tensor.output_number = None, 0
