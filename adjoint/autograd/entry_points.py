@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from adjoint.autograd.engine import run_pass
 from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
+from adjoint.autograd.provenance import warn
 from adjoint.call.layers import needs_below, newest
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
@@ -220,6 +221,12 @@ def backward(
         for value in wanted:
             if isinstance(value, Tensor):
                 value.retain_grad()
+    if create_graph:
+        warn(
+            "backward(create_graph=True) gives a leaf a .grad whose graph leads back to the leaf: "
+            "only the cyclic collector frees such a circle. Use autograd.grad, or set .grad to "
+            "None when it is no longer needed."
+        )
     keep = create_graph if retain_graph is None else retain_graph
     run_pass(nodes, numbers, starts, targets, True, keep, create_graph, layered)
 

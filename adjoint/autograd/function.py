@@ -18,6 +18,7 @@ from adjoint.autograd.function_node import (
     FunctionNode,
     Saved,
     placed,
+    shows_output,
 )
 from adjoint.autograd.intermediates import Intermediates
 from adjoint.call import dispatch
@@ -521,6 +522,8 @@ class _Call:
             self.node.describe(results)
             self.node.differentiable = flags
             self.save()
+            if len(self.node.context) > 1:  # more than needs_input_grad
+                self.node.keep_outputs()
             settle(self.node, current())
         return results
 
@@ -653,6 +656,8 @@ class _Call:
                     saved.as_output(tensor.node is self.node)
                 else:
                     saved.intermediate = self.is_intermediate(tensor)
+                    if shows_output(tensor, self.node):
+                        saved.as_view_of_output()
                 saved.pack(pairs)
             kept.append(saved)
         self.node.saved = tuple(kept)

@@ -47,9 +47,20 @@ class FunctionCtx:
             self.__dict__ = node.context
 
     def __getattr__(self, name: str) -> Any:
-        if name in SHOWN and self._adjoint_node is not None:
-            return getattr(self._adjoint_node, name)
+        node = self._adjoint_node
+        if node is not None:
+            kept = node.own_outputs.get(name)
+            if kept is not None:
+                return kept.found(node, name)
+            if name in SHOWN:
+                return getattr(node, name)
         raise AttributeError(f"'{self.__class__.__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name: str) -> None:
+        node = self._adjoint_node
+        kept = None if node is None else node.own_outputs.pop(name, None)
+        if kept is None or name in self.__dict__:
+            super().__delattr__(name)
 
     def __repr__(self) -> str:
         return f"<ctx of {self.__class__.__name__} at {id(self):#x}>"
@@ -106,6 +117,10 @@ class Saved:
         self.node = None if own else weakref.ref(tensor.node)
         self.value = tensor.shared()
 
+    def as_view_of_output(self) -> None:
+        """It is a view of an output, and its base refers to the node: keep its memory alone."""
+        self.value = self.value.shared()
+
     def pack(self, pairs: tuple[Any, ...]) -> None:
         """Send it through hooks on saving."""
         self.value = pack(self.value, pairs)
@@ -144,6 +159,64 @@ class Saved:
         return tensor
 
 
+class KeptOutput:
+    """An output that forward has set on ctx: the tensor while somebody has it, then its memory."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = weakref.ref(tensor)
+        self.output_number = -1 if tensor.node is None else tensor.output_number
+        self.memory = tensor.shared()
+        self.version = tensor.version()
+
+    def found(self, owner: "FunctionNode", name: str) -> Tensor:
+        """The tensor, or one like it; refused if its history would miss a change."""
+        tensor: Tensor | None = self.tensor()
+        if tensor is None:
+            if is_grad_enabled():
+                check_version(owner, name, self.version, self.memory.counter())
+            node = None if self.output_number < 0 else owner
+            tensor = placed(self.memory, node, self.output_number)
+            self.tensor = weakref.ref(tensor)
+        return tensor
+
+
+class KeptTuple:
+    """A tuple on ctx with outputs in it."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+    def found(self, owner: "FunctionNode", name: str) -> tuple[Any, ...]:
+        """The tuple with the outputs in their places."""
+        return tuple(
+            part.found(owner, f"{name}[{i}]") if isinstance(part, KeptOutput | KeptTuple) else part
+            for i, part in enumerate(self.parts)
+        )
+
+
+def shows_output(tensor: Tensor, node: "FunctionNode") -> bool:
+    """Whether a plain tensor without history is a view of an output of node."""
+    if type(tensor) is not Tensor or tensor.extras is None or tensor.node is not None:
+        return False
+    base = tensor.extras.base
+    return base is not None and base.node is node
+
+
+def without_outputs(value: Any, node: "FunctionNode", known: dict[int, KeptOutput]) -> Any:
+    """A value set on ctx in a form that does not refer to the node; itself if it doesn't anyway."""
+    if type(value) is Tensor:
+        if value.node is not node and not shows_output(value, node):
+            return value
+        if id(value) not in known:
+            known[id(value)] = KeptOutput(value)
+        return known[id(value)]
+    if type(value) is tuple:
+        parts = [without_outputs(part, node, known) for part in value]
+        if any(part is not before for part, before in zip(parts, value)):
+            return KeptTuple(parts)
+    return value
+
+
 def specs(outputs: list[Any]) -> list[Spec]:
     """What the gradients of outputs must look like; what is no tensor is described like one."""
     found = [out.spec() if isinstance(out, Tensor) else None for out in outputs]
@@ -163,6 +236,8 @@ class FunctionNode(Node):
     """The backward of one call of a Function; each Function has a subclass of its own."""
 
     function: Any = None
+    # Attributes of ctx that are outputs; replaced for one node, never changed for all.
+    own_outputs: dict[str, KeptOutput | KeptTuple] = {}  # noqa: RUF012
 
     def __init__(self) -> None:
         super().__init__(next_sequence_number())
@@ -178,9 +253,12 @@ class FunctionNode(Node):
 
     def __getattr__(self, name: str) -> Any:
         context = self.__dict__.get("context")
-        if context is None or name not in context:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return context[name]
+        if context is not None and name in context:
+            return context[name]
+        kept = self.own_outputs.get(name)
+        if kept is not None:
+            return kept.found(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def takes_none(self) -> bool:
         """A Function's backward is called with zeros, or None, as PyTorch does."""
@@ -235,6 +313,20 @@ class FunctionNode(Node):
         if self.released:
             raise freed(self.name())
         return self.saved
+
+    def keep_outputs(self) -> None:
+        """Keep the attributes of ctx that are outputs so that they don't refer to this node."""
+        found: dict[str, Any] = {}
+        known: dict[int, KeptOutput] = {}
+        for name, value in self.context.items():
+            if name != "needs_input_grad":
+                kept = without_outputs(value, self, known)
+                if kept is not value:
+                    found[name] = kept
+        if found:
+            self.own_outputs = found
+            for name in found:
+                del self.context[name]
 
     def release(self) -> None:
         self.released = True  # first: another thread may be reading them

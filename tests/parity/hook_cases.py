@@ -66,7 +66,7 @@ def compare(scenario):
     for name, lib in LIBRARIES.items():
         world = World(lib)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # PyTorch's on backward(create_graph=True)
+            warnings.simplefilter("ignore", UserWarning)  # of backward(create_graph=True)
             scenario(world)
         logs[name] = world.log
     assert logs["torch"], "the scenario logged nothing"
