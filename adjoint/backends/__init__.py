@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from adjoint.backends.error_state import quiet as quiet
+from adjoint.backends.error_state import call_quietly as call_quietly, quiet as quiet
 from adjoint.backends.namespace import Namespace as Namespace
 from adjoint.device import device
 

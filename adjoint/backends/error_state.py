@@ -51,6 +51,19 @@ class quiet:
         STATE.set(self.before)
 
 
+def call_quietly(function: Any, argument: Any) -> Any:
+    """One call in which NumPy makes infinities and NaNs without a warning.
+
+    Nothing has to be put back: the state is set in a copy of the context, which ends with the call.
+    """
+    if _found is None:
+        with quiet():
+            return function(argument)
+    context = contextvars.copy_context()
+    context.run(_found.set, _ignoring)
+    return context.run(function, argument)
+
+
 def quietly(function: Any) -> Any:
     """A function that makes infinities and NaNs without a warning."""
     get, put, ignore = STATE.get, STATE.set, IGNORE

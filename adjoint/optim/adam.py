@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.ops.arranging.shape import reshape
-from adjoint.optim.elementwise import ElementwiseOptimizer, State, choose, penalty
+from adjoint.optim.elementwise import ElementwiseOptimizer, choose, penalty
 from adjoint.optim.optimizer import (
     Group,
     Params,
@@ -11,6 +11,7 @@ from adjoint.optim.optimizer import (
     check_fused,
     check_non_negative,
 )
+from adjoint.optim.plans import State
 from adjoint.tensors.tensor import Tensor
 
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 from adjoint.optim.adam import decayed, mixed
-from adjoint.optim.elementwise import ElementwiseOptimizer, State
+from adjoint.optim.elementwise import ElementwiseOptimizer
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
+from adjoint.optim.plans import State
 from adjoint.optim.writes import Writes
 from adjoint.tensors.tensor import Tensor
 

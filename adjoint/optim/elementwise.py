@@ -8,8 +8,8 @@ parameters.
 """
 
 from collections.abc import Callable
-from operator import attrgetter
-from typing import Any, NamedTuple
+from operator import setitem
+from typing import Any, Final
 
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.backends import quiet
@@ -22,16 +22,21 @@ from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_rea
 from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp, maximum, where
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
-from adjoint.optim.programs import Program, Spare, Tape, likeness, named
+from adjoint.optim.plans import (
+    Batch,
+    Plan,
+    Prepared,
+    State,
+    check_shapes,
+    check_writable,
+    joins,
+)
+from adjoint.optim.programs import Fitted, Program, Spare, Tape, likeness, named
 from adjoint.optim.writes import Writes
-from adjoint.tensors.core import F32, F64, NDARRAY, backend_of, same, show
+from adjoint.tensors.core import F32, F64, backend_of
 from adjoint.tensors.tensor import Tensor
 
-State = dict[str, Any]
-
-is_writable = attrgetter("flags.writeable")
-
-SMALL = 8192  # up to here a parameter is worth a copy that saves calls
+NO_STATE: Final[State] = {}  # of optimizers that have none
 
 
 class TensorFunctions:
@@ -121,101 +126,6 @@ class RecordedCounters(Counters):
             super().scale(name, factor)
 
 
-class Prepared(NamedTuple):
-    """The state of a parameter for a step: what it has, what is missing, and where it belongs."""
-
-    values: State
-    home: State | None  # None: the optimizer has no state
-    fresh: bool  # whether any of the arrays is new
-
-
-class Batch:
-    """Small parameters of one kind at one step, whose state lies in one array for each name."""
-
-    def __init__(
-        self, params: list[Any], states: list[Prepared], names: list[str], counters: list[str]
-    ) -> None:
-        self.params = params
-        self.arrays = [param.array for param in params]  # a plan is made anew if one is replaced
-        self.homes = [state.home for state in states]
-        self.fresh = states[0].fresh  # the same for all of a batch
-        self.names = names
-        self.backend = backend_of(params[0].array)
-        xp = self.backend.xp
-        self.grad = xp.concatenate(self.arrays, axis=None)
-        self.param = xp.empty_like(self.grad)
-        self.parts = self._views(self.param)
-        self.joined: list[Any] = []
-        self.counts: State = {}
-        self.tensors: dict[str, list[Tensor]] = {}  # each a part of a joined array
-        for name in names:
-            flat = xp.concatenate([state.values[name].array for state in states], axis=None)
-            self.joined.append(flat)
-            self.tensors[name] = [Tensor(part) for part in self._views(flat)]
-        for name in counters:
-            counts = numpy_backend.xp.stack([state.values[name].array for state in states])
-            self.counts[name] = counts
-            self.tensors[name] = [Tensor(counts[place, ...]) for place in range(len(states))]
-        self.state_parts = {name: [t.array for t in own] for name, own in self.tensors.items()}
-
-    def _views(self, flat: Any) -> list[Any]:
-        """The part of each parameter in a long array, in its shape."""
-        views, start = [], 0
-        for array in self.arrays:
-            views.append(flat[start : start + array.size].reshape(array.shape))
-            start += array.size
-        return views
-
-    def adopt(self, writes: Writes) -> None:
-        """Let the state of each parameter be its part of the long arrays."""
-        for name, tensors in self.tensors.items():
-            for home, tensor in zip(self.homes, tensors):
-                writes.put(home, name, tensor)
-
-    def intact(self, states: list[Any]) -> bool:
-        """Whether nobody has replaced a state since the last step, or set a counter apart."""
-        if not same(states, self.homes):
-            return False
-        for name, tensors in self.tensors.items():
-            if not same([state.get(name) for state in states], tensors):
-                return False
-            if not show(tensors, self.state_parts[name]):
-                return False
-        return all(bool((array == array[0]).all()) for array in self.counts.values())
-
-    def gather(self) -> list[Any]:
-        """The joined parameters, gradients and states; the first two as they are now."""
-        join = self.backend.xp.concatenate
-        join(self.arrays, axis=None, out=self.param)
-        join([param.gradient.array for param in self.params], axis=None, out=self.grad)
-        return [self.param, self.grad, *self.joined]
-
-    def spread(self, writes: Writes) -> None:
-        """Have each parameter get its part of the result."""
-        check_writable(self.arrays)
-        writes.targets += self.arrays
-        writes.sources += self.parts
-        writes.changed += self.params
-
-
-class Plan:
-    """How the parameters of a group that have gradients make a step: in batches, or singly."""
-
-    def __init__(self, params: list[Any], names: list[str]) -> None:
-        self.params = params
-        self.names = names
-        self.arrays = [param.array for param in params]
-        self.repeated = len(set(map(id, params))) != len(params)
-        self.batches: list[Batch] = []
-        self.singles: list[Any] = []
-
-    def fits(self, params: list[Any], names: list[str], state: Any) -> bool:
-        """Whether these are the parameters and states it was made for, in the same memory."""
-        if names != self.names or not same(params, self.params) or not show(params, self.arrays):
-            return False
-        return all(batch.intact(list(map(state.get, batch.params))) for batch in self.batches)
-
-
 def penalty(param: Any, weight_decay: Any) -> Any:
     """The gradient of weight decay; for that of weight_decay itself param stays as it is now."""
     if isinstance(weight_decay, Tensor):
@@ -297,10 +207,10 @@ class ElementwiseOptimizer(Optimizer):
                     self._record(param, group, writes)
                 continue
             params = self.shortcut(params, group, writes)
-            if len(params) > 1 and group["foreach"] is not False and not group.get("capturable"):
-                self._step_together(number, params, group, writes)
-                continue
-            self._step_each(params, group, writes)
+            if group.get("capturable"):
+                self._step_each(params, group, writes)
+            elif params:
+                self._step_planned(number, params, group, writes)
         writes.run()
         return loss
 
@@ -401,31 +311,70 @@ class ElementwiseOptimizer(Optimizer):
                 writes.set(state[name], "array", new)
         writes.late.append((param, Tensor(_narrowed(results[0], array)), False))
 
-    def _step_together(self, number: int, params: list[Any], group: Group, writes: Writes) -> None:
+    def _step_planned(self, number: int, params: list[Any], group: Group, writes: Writes) -> None:
         """The step of several parameters: small ones of a kind at once, the others singly."""
         plan = self._plans.get(number)
         names = list(self.arrays(group))
-        new = plan is None or not plan.fits(params, names, self.state)
+        together = len(params) > 1 and group["foreach"] is not False
+        new = plan is None or not plan.fits(params, names, together, self.state)
         if plan is None or new:
-            plan = Plan(params, names)
+            plan = Plan(params, names, together)
             self._fill(plan, group, writes)
             writes.put(self._plans, number, plan)
+        place = 0
         for batch in plan.batches:
             backend, counters = batch.backend, Counters(batch.counts)
             numbers = _floats(self.numbers(backend.xp, group, counters, new and batch.fresh))
             counters.commit(writes)
             arrays = batch.gather()
             program = self._program(backend, arrays, names, numbers, group["maximize"])
-            writes.apply(program, arrays, numbers)
+            if backend is numpy_backend:
+                cells = plan.filled(place, program, arrays[0].dtype, numbers)
+                place += 1
+                if batch.fitted is None or batch.fitted.cells is not cells:
+                    batch.fitted = Fitted(cells, arrays, self._spare)
+                writes.calls += batch.fitted.on(batch.grad)
+            else:
+                writes.apply(program, arrays, numbers)
             batch.spread(writes)
-        self._step_each(plan.singles, group, writes)
+        if plan.repeated:
+            self._step_each(plan.singles, group, writes)
+        else:
+            self._step_singles(plan, place, group, writes)
+
+    def _step_singles(self, plan: Plan, place: int, group: Group, writes: Writes) -> None:
+        """The steps of parameters one by one; those with the same counts share their numbers."""
+        names, maximize, xp = plan.names, group["maximize"], numpy_backend.xp
+        counters = list(self.counts(group))
+        shared: dict[Any, tuple[Counters, Any]] = {}
+        for number, param in enumerate(plan.singles):
+            home = self.state.get(param) if names or counters else NO_STATE
+            single = None if home is None else plan.single(number, home, counters)
+            grad = param.gradient.array
+            if single is None or not single.ready(grad):
+                self._step_alone(param, group, writes)
+                continue
+            arrays, kind = single.arrays, grad.dtype
+            stand = (kind, *[(count.dtype, count.item(0)) for count in single.counts.values()])
+            found = shared.get(stand)
+            if found is None:
+                own = Counters(single.counts)
+                numbers = _floats(self.numbers(xp, group, own, False))
+                operands = [arrays[0], grad, *arrays[1:]]
+                program = self._program(numpy_backend, operands, names, numbers, maximize)
+                found = shared[stand] = own, plan.filled(place, program, kind, numbers)
+                place += 1
+            for name, value in found[0].new.items():
+                writes.calls.append((setitem, single.counts[name], ..., value))
+            writes.calls += single.calls(found[1], grad, self._spare)
+            writes.changed.append(param)
 
     def _fill(self, plan: Plan, group: Group, writes: Writes) -> None:
         """Sort a plan's parameters into batches."""
         names, counts = plan.names, self.counts(group)
         kinds: dict[Any, list[Any]] = {}
         for param in plan.params:
-            if plan.repeated or not _joins(param):
+            if plan.repeated or not (plan.together and joins(param)):
                 plan.singles.append(param)
                 continue
             state = self.state.get(param, {})
@@ -442,6 +391,7 @@ class ElementwiseOptimizer(Optimizer):
                 check_shapes([param.array, *(own.values[name].array for name in names)], names)
             plan.batches.append(Batch(members, states, names, list(counts)))
             plan.batches[-1].adopt(writes)
+        plan.known = [None] * len(plan.singles)
 
     def _program(
         self, backend: Any, arrays: list[Any], names: list[str], numbers: Any, maximize: bool
@@ -481,34 +431,6 @@ def _applied(
 def _kind(dtype: Any) -> Any:
     """The data type in which a rule treats an array of this one."""
     return F64 if dtype == F64 or dtype == complex128.numpy_dtype else F32
-
-
-def check_shapes(arrays: list[Any], names: list[str]) -> None:
-    """Refuse a gradient or a state in another shape than its parameter's."""
-    shape = arrays[0].shape
-    for array, name in zip(arrays[::-1], [*names[::-1], ".grad"]):
-        if array.shape != shape:
-            raise RuntimeError(
-                f"a parameter of shape {tuple(shape)} has a {name} of shape {tuple(array.shape)}: "
-                "was its data replaced, or the state of another loaded?"
-            )
-
-
-def check_writable(arrays: list[Any]) -> None:
-    """Refuse memory that is read-only, before anything is written."""
-    if type(arrays[0]) is NDARRAY and not all(map(is_writable, arrays)):
-        raise RuntimeError("a parameter or its state lies in memory that is read-only; clone() it")
-
-
-def _joins(param: Any) -> bool:
-    """Whether a parameter is small and plain enough to be joined with others."""
-    array = param.array
-    return (
-        array.size <= SMALL
-        and array.dtype in (F32, F64)
-        and backend_of(array).mutable
-        and not (param.special or param.inference)
-    )
 
 
 def _floats(numbers: dict[str, Any]) -> dict[str, Any]:

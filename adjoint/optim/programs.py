@@ -9,12 +9,14 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, Final
 
+from adjoint.backends import quiet
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.tensors.core import NDARRAY, backend_of
 
 BLOCK: Final = 65536  # elements of a piece: few enough for the cache, many enough for a call
 MASKED: Final = "masked"  # a call that writes where its last operand is true
 BY_NAME: Final = ("maximum", "minimum")  # NumPy wants to be told that the last is the result
+GRAD: Final = 1  # the place of the gradient among the operands of a rule: it is not written
 
 
 class Noted:
@@ -235,27 +237,85 @@ class Program:
         self.positive = library.positive
         self.rooms = rooms
         self.numbers = numbers
+        self.names = {value.name for value in numbers if type(value) is Named}
         self.plain = not any(name in BY_NAME or name == MASKED for name, *_ in calls)
+        self.reading = [number for number, call in enumerate(calls) if GRAD in call]
+
+    def places(self, operands: list[Any], numbers: dict[str, Any], spare: "Spare") -> list[Any]:
+        """What its calls are made with: operands, rooms and numbers."""
+        like = operands[0]
+        rooms = [spare.room(number, kind, like) for number, kind in enumerate(self.rooms)]
+        own = [numbers[value.name] if type(value) is Named else value for value in self.numbers]
+        return [*operands, *rooms, *own]
 
     def on(
         self, operands: list[Any], numbers: dict[str, Any], spare: "Spare"
     ) -> list[tuple[Any, ...]]:
         """The calls that run it on these arrays."""
-        like = operands[0]
-        rooms = [spare.room(number, kind, like) for number, kind in enumerate(self.rooms)]
-        own = [numbers[value.name] if type(value) is Named else value for value in self.numbers]
-        places = [*operands, *rooms, *own]
+        places = self.places(operands, numbers, spare)
         if self.plain:
             return [(function, *get(places)) for _, function, get in self.calls]
+        return [self.call(number, places) for number in range(len(self.calls))]
+
+    def call(self, number: int, places: list[Any]) -> tuple[Any, ...]:
+        """One of its calls."""
+        name, function, get = self.calls[number]
+        values = get(places)
+        if name in BY_NAME:
+            return (partial(function, out=values[-1]), *values[:-1])
+        if name == MASKED:
+            chosen, condition, out = values
+            return (partial(self.positive, where=condition), chosen, out)
+        return (function, *values)
+
+
+class Cells:
+    """The numbers of a program, each in an array of its own, which calls can be made with for good.
+
+    NumPy also takes less time over such an array than over a number.
+    """
+
+    def __init__(self, program: Program, xp: Any, kind: Any) -> None:
+        self.program = program
+        self.kind = kind
+        self.arrays = {name: xp.empty((), kind) for name in program.names}
+
+    def fill(self, numbers: dict[str, Any]) -> None:
+        """Let them be those of the next step; one that is too large becomes infinite."""
+        with quiet():
+            for name, array in self.arrays.items():
+                array.fill(numbers[name])
+
+
+class Fitted:
+    """A program on arrays that stay the same from step to step, all but the gradient."""
+
+    def __init__(self, cells: Cells, arrays: list[Any], spare: "Spare") -> None:
+        self.cells = cells
+        self.program = cells.program
+        self.parts: list[tuple[list[Any], list[tuple[Any, ...]]]] = []
+        for operands in pieces(arrays):
+            places = self.program.places(operands, cells.arrays, spare)
+            calls = [self.program.call(number, places) for number in range(len(self.program.calls))]
+            for number in self.program.reading:
+                calls[number] = ()  # no gradient is kept from one step to the next
+            places[GRAD] = None
+            self.parts.append((places, calls))
+
+    def on(self, grad: Any) -> list[tuple[Any, ...]]:
+        """The calls that run it with this gradient."""
+        program = self.program
         made: list[tuple[Any, ...]] = []
-        for name, function, get in self.calls:
-            values = list(get(places))
-            if name in BY_NAME:
-                made.append((partial(function, out=values.pop()), *values))
-            elif name == MASKED:
-                made.append((partial(self.positive, where=values.pop(1)), *values))
-            else:
-                made.append((function, *values))
+        start, whole = 0, len(self.parts) == 1
+        flat = grad if whole else grad.reshape(-1)
+        for fixed, calls in self.parts:
+            end = start + fixed[0].size
+            places = [fixed[0], grad if whole else flat[start:end], *fixed[GRAD + 1 :]]
+            before = len(made)
+            made += calls
+            for number in program.reading:
+                made[before + number] = program.call(number, places)
+            start = end
         return made
 
 
@@ -264,20 +324,22 @@ class Spare:
 
     def __init__(self) -> None:
         self.kept: dict[Any, Any] = {}
-        self.shown: dict[Any, Any] = {}  # parts of it, in a shape
+        self.shown: dict[Any, Any] = {}  # parts of it, by their shapes
 
     def room(self, number: int, kind: Any, like: Any) -> Any:
         """Room for a value of this data type in the shape of an array, where that array is."""
-        backend = backend_of(like)
         shape = like.shape
-        key = (number, kind.char, "" if type(like) is NDARRAY else str(backend.device(like)))
-        shown = self.shown.get(key)
-        if shown is not None and shown.shape == shape:
+        where = "" if type(like) is NDARRAY else str(backend_of(like).device(like))
+        shown = self.shown.get((number, kind, where, shape))
+        if shown is not None:
             return shown
-        flat = self.kept.get(key)
+        flat = self.kept.get((number, kind, where))
         if flat is None or flat.size < like.size:
-            flat = self.kept[key] = backend.xp.empty(like.size, kind)
-        shown = self.shown[key] = flat[: like.size].reshape(shape)
+            # Of a whole block at once: what programs are fitted with needn't be made larger later.
+            flat = backend_of(like).xp.empty(max(like.size, BLOCK), kind)
+            self.kept[number, kind, where] = flat
+            self.shown.clear()
+        shown = self.shown[number, kind, where, shape] = flat[: like.size].reshape(shape)
         return shown
 
 

@@ -1,16 +1,13 @@
 """Gradient descent, plain or with momentum, and its averaged form."""
 
+from functools import lru_cache
 from typing import Any
 
+from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
-from adjoint.optim.elementwise import (
-    ElementwiseOptimizer,
-    State,
-    check_shapes,
-    check_writable,
-    penalty,
-)
+from adjoint.optim.elementwise import ElementwiseOptimizer, penalty
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
+from adjoint.optim.plans import State, check_shapes, check_writable
 from adjoint.optim.programs import BLOCK
 from adjoint.optim.writes import Writes
 from adjoint.tensors.core import NDARRAY
@@ -19,6 +16,13 @@ from adjoint.tensors.tensor import Tensor
 MANY = 16  # from here on a step over joined parameters is quicker
 
 _add, _multiply = numpy_backend.xp.add, numpy_backend.xp.multiply
+
+
+@lru_cache(maxsize=64)
+def _cell(number: float, dtype: Any) -> Any:
+    """A number as an array, over which NumPy takes less time; infinite if it is too large."""
+    with quiet():
+        return numpy_backend.asarray(number, dtype)
 
 
 class SGD(ElementwiseOptimizer):
@@ -100,17 +104,22 @@ class SGD(ElementwiseOptimizer):
             return params
         lr = group["lr"]
         factor = float(lr) if group["maximize"] else -float(lr)
-        others = []
+        cell = kind = None  # the factor in the data type of gradients
+        others, spare = [], writes.spare
         for param in params:
             array, grad = param.array, param.gradient.array
-            plain = type(array) is NDARRAY and array.size <= BLOCK and array.dtype is grad.dtype
-            if not plain or (param.special or param.inference):
+            dtype = array.dtype
+            plain = type(array) is NDARRAY and array.size <= BLOCK and grad.dtype is dtype
+            if not plain or param.special or param.inference:
                 others.append(param)
                 continue
             if grad.shape != array.shape or not array.flags.writeable:
                 check_shapes([array, grad], [])
                 check_writable([array])
-            writes.calls.append((_add, array, _multiply(grad, factor), array))
+            if dtype is not kind:
+                cell, kind = _cell(factor, dtype), dtype
+            room = spare.room(0, dtype, array)
+            writes.calls += ((_multiply, grad, cell, room), (_add, array, room, array))
             writes.changed.append(param)
         return others
 

@@ -5,19 +5,17 @@ as they should be: Python hears signals between bytecodes, and the one call runs
 """
 
 from collections import deque
-from itertools import chain, repeat, starmap
+from itertools import chain, starmap
 from operator import call, setitem
 from typing import Any, Final
 
 from adjoint.autograd.grad_mode import set_grad_enabled
-from adjoint.backends import quiet
-from adjoint.optim.programs import Program, Spare, pieces
+from adjoint.backends import call_quietly
+from adjoint.optim.programs import GRAD, Program, Spare, pieces
 from adjoint.tensors.core import F32, F64, backend_of, counted, set_attribute
 from adjoint.tensors.views import move_retain_grad
 
 exhaust: Final[Any] = deque(maxlen=0).extend
-
-GRAD: Final = 1  # the place of the gradient among the operands of a rule: it is not written
 
 
 class Undo:
@@ -64,11 +62,11 @@ class Undo:
 class Writes:
     """What a step is going to write, and how it is put back where one call can't write it."""
 
+    __slots__ = ("calls", "changed", "late", "spare")
+
     def __init__(self, spare: Spare) -> None:
         self.spare = spare
         self.calls: list[tuple[Any, ...]] = []  # functions with their arguments
-        self.targets: list[Any] = []  # then, arrays that get the values of others
-        self.sources: list[Any] = []
         self.changed: list[Any] = []  # tensors whose memory the calls change
         self.late: list[tuple[Any, Any, bool]] = []  # tensors to copy_ to, what, and if recorded
 
@@ -99,9 +97,13 @@ class Writes:
 
     def run(self) -> None:
         """Write: one call that runs no bytecode, between which a signal could be heard."""
-        if not self.late:
-            self._commit()
+        if self.late:
+            self._run_late()
             return
+        call_quietly(exhaust, chain(starmap(call, self.calls), counted(self.changed)))
+
+    def _run_late(self) -> None:
+        """Copy first, and put it back if anything fails then."""
         undo = Undo()
         for target, *_ in self.late:
             undo.tensor(target)
@@ -110,15 +112,10 @@ class Writes:
             for target, value, recorded in self.late:
                 with set_grad_enabled(recorded):
                     target.copy_(value)
+            self.late = []
             self.calls.append((done.append, True))
-            self._commit()
+            self.run()
         except BaseException:
             if not done:
                 undo.run()
             raise
-
-    def _commit(self) -> None:
-        copies = map(setitem, self.targets, repeat(...), self.sources)
-        everything = chain(starmap(call, self.calls), copies, counted(self.changed))
-        with quiet():
-            exhaust(everything)

@@ -17,7 +17,7 @@ import adjoint
 from adjoint import amp, optim
 from adjoint.backends.numpy import numpy_backend
 from adjoint.optim import lbfgs, lr_scheduler, programs, writes
-from adjoint.optim.elementwise import SMALL
+from adjoint.optim.plans import SMALL
 from adjoint.tensors.upper import upper
 from tests.optim.test_optimizers import MOMENTUM, NAMES
 
@@ -93,7 +93,8 @@ def faults(monkeypatch: pytest.MonkeyPatch, allowed: int) -> Iterator[list[int]]
                 patch.setattr(numpy_backend.xp, name, failing(function))
         for name in ("copy", "asarray"):
             patch.setattr(numpy_backend, name, failing(getattr(numpy_backend, name)))
-        patch.setattr(programs.Program, "on", failing(programs.Program.on))
+        for name in ("places", "call"):
+            patch.setattr(programs.Program, name, failing(getattr(programs.Program, name)))
         patch.setattr(writes, "counted", failing(writes.counted))
         patch.setattr(upper, "tensor", failing(upper.tensor))
         yield count
@@ -150,6 +151,14 @@ CASES = [
     or (form == "immutable" and name == "Adam")
 ]
 every_case = pytest.mark.parametrize(("name", "form"), CASES, ids=map("-".join, CASES))
+at_some_or_all = pytest.mark.parametrize(
+    "density", [1, pytest.param(10, marks=pytest.mark.slow, id="dense")]
+)
+
+
+def spread(total: int, most: int) -> range:
+    """Of so many places about so many, from the first on."""
+    return range(1, total + 1, max(1, total // most))
 
 
 class Trial:
@@ -183,36 +192,35 @@ class Trial:
 
 
 @every_case
+@at_some_or_all
 @pytest.mark.parametrize("steps_before", [0, 2])
-def test_memory_that_ends_at_any_call(
-    name: str, form: str, steps_before: int, monkeypatch: pytest.MonkeyPatch
+def test_memory_that_ends(
+    name: str, form: str, steps_before: int, density: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial = Trial(name, form, steps_before)
-    failures = 0
-    for allowed in range(10_000):
-        optimizer, params = trial.ready()
-        try:
-            with faults(monkeypatch, allowed) as count:
-                optimizer.step()
-        except (MemoryError, RuntimeError):  # as which a kernel's error reaches the caller
-            failures += 1
-            assert not trial.judge(optimizer, params)
-        else:
-            break
+    optimizer, params = trial.ready()
+    with faults(monkeypatch, 10**9) as count:
+        optimizer.step()
     assert state_of(optimizer, params) == trial.after
-    assert failures == count[0] > 0
+    assert count[0] > 0
+    for place in spread(count[0], 1000 if density > 1 else 4):
+        optimizer, params = trial.ready()
+        with faults(monkeypatch, place - 1), pytest.raises(MemoryError):
+            optimizer.step()
+        assert not trial.judge(optimizer, params)
 
 
 @every_case
+@at_some_or_all
 @pytest.mark.parametrize("steps_before", [0, 2])
-def test_signals(name: str, form: str, steps_before: int) -> None:
-    """At any bytecode of the writes, and at every so many of all others."""
+def test_signals(name: str, form: str, steps_before: int, density: int) -> None:
+    """At bytecodes of the writes, and of all others."""
     trial = Trial(name, form, steps_before)
-    for where, most in ((writes.__file__, 100), (PACKAGE, 40)):
+    for where, most in ((writes.__file__, 10), (PACKAGE, 4)):
         optimizer, params = trial.ready()
         total = signalled(optimizer.step, 0, where)
         results = set()
-        for place in range(1, total + 1, max(1, total // most)):
+        for place in spread(total, most * density):
             optimizer, params = trial.ready()
             signalled(optimizer.step, place, where)
             results.add(trial.judge(optimizer, params))
@@ -246,9 +254,10 @@ def closure_of(params: list[Any], calls: list[int], fail_at: int = 0) -> Callabl
     return closure
 
 
+@at_some_or_all
 @pytest.mark.parametrize("search", [None, "strong_wolfe"])
 @pytest.mark.parametrize("steps_before", [0, 2])
-def test_lbfgs(search: str | None, steps_before: int) -> None:
+def test_lbfgs(search: str | None, steps_before: int, density: int) -> None:
     def ready() -> tuple[Any, list[Any]]:
         params = [adjoint.tensor([1.5, -0.5]), adjoint.tensor(2.0)]
         for param in params:
@@ -271,7 +280,7 @@ def test_lbfgs(search: str | None, steps_before: int) -> None:
         optimizer.step(closure_of(params, [0]))
         assert state_of(optimizer, params) == after
     total = signalled(lambda: optimizer.step(closure_of(params, [0])), 0, lbfgs.__file__)
-    for place in range(1, total + 1, max(1, total // 100)):
+    for place in spread(total, 10 * density):
         optimizer, params = ready()
         run = partial(optimizer.step, closure_of(params, [0]))
         signalled(run, place, lbfgs.__file__)
@@ -292,8 +301,9 @@ SCHEDULES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("tensor", [False, True])
+@at_some_or_all
 @pytest.mark.parametrize("kind", SCHEDULES)
-def test_schedules(kind: str, tensor: bool) -> None:
+def test_schedules(kind: str, tensor: bool, density: int) -> None:
     def ready() -> tuple[Any, list[Any], Any]:
         params = [adjoint.ones(2, requires_grad=True), adjoint.ones(3, requires_grad=True)]
         lr = adjoint.tensor(0.1) if tensor else 0.1
@@ -312,7 +322,7 @@ def test_schedules(kind: str, tensor: bool) -> None:
     total = signalled(scheduler.step, 0)
     after = state(optimizer, params, scheduler)
     results = []
-    for place in range(1, total + 1, max(1, total // 60)):
+    for place in spread(total, 8 * density):
         optimizer, params, scheduler = ready()
         optimizer.step()
         signalled(scheduler.step, place)
@@ -321,8 +331,9 @@ def test_schedules(kind: str, tensor: bool) -> None:
     assert before in results
 
 
+@at_some_or_all
 @pytest.mark.parametrize("kinds", [("float32",), ("float16", "float64")])
-def test_scaler(kinds: tuple[str, ...]) -> None:
+def test_scaler(kinds: tuple[str, ...], density: int) -> None:
     """Gradients are divided all, and known to be, or none; so are a step and an update."""
 
     def ready() -> tuple[Any, list[Any], Any]:
@@ -347,7 +358,7 @@ def test_scaler(kinds: tuple[str, ...]) -> None:
     optimizer, params, scaler = ready()
     total = signalled(lambda: whole(optimizer, scaler), 0)
     reached = set()
-    for place in range(1, total + 1, max(1, total // 150)):
+    for place in spread(total, 30 * density):
         optimizer, params, scaler = ready()
         signalled(partial(whole, optimizer, scaler), place)
         reached.add(allowed.index(state(optimizer, params, scaler)))

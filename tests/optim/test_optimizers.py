@@ -11,8 +11,8 @@ import pytest
 import adjoint
 from adjoint import optim
 from adjoint.backends.numpy import numpy_backend
-from adjoint.optim.elementwise import SMALL
 from adjoint.optim.optimizer import required
+from adjoint.optim.plans import SMALL
 from adjoint.optim.programs import Program
 
 NAMES = [
@@ -74,13 +74,13 @@ def test_a_step_of_many_parameters_takes_few_calls(
 ) -> None:
     """The rule runs once for all small parameters, however many they are."""
     calls = []
-    run = Program.on
+    run = Program.places
 
     def counted(program: Any, operands: list[Any], *rest: Any) -> Any:
         calls.append(operands[0].size)
         return run(program, operands, *rest)
 
-    monkeypatch.setattr(Program, "on", counted)
+    monkeypatch.setattr(Program, "places", counted)
     params = [*parameters(40, 8), *parameters(1, SMALL + 1)]
     steps(getattr(optim, name)(params), params, 1)
     assert sorted(calls) == [40 * 8, SMALL + 1]
