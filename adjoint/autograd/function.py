@@ -707,7 +707,7 @@ class Tangents:
         node = self.call.node
         node.pushing = self.saved
         try:
-            answer = node.function.jvp(FunctionCtx(node), *self.inputs)
+            answer = node.function.jvp(node.new_ctx(), *self.inputs)
         finally:
             node.pushing = None
         return answer if isinstance(answer, tuple) else (answer,)

@@ -56,12 +56,6 @@ class FunctionCtx:
                 return getattr(node, name)
         raise AttributeError(f"'{self.__class__.__name__}' object has no attribute '{name}'")
 
-    def __delattr__(self, name: str) -> None:
-        node = self._adjoint_node
-        kept = None if node is None else node.own_outputs.pop(name, None)
-        if kept is None or name in self.__dict__:
-            super().__delattr__(name)
-
     def __repr__(self) -> str:
         return f"<ctx of {self.__class__.__name__} at {id(self):#x}>"
 
@@ -98,6 +92,18 @@ class FunctionCtx:
         """The class of the node: as in PyTorch, a ctx is an instance of Node."""
         node = self._adjoint_node
         return FunctionCtx if node is None else type(node)
+
+
+class CtxWithOutputs(FunctionCtx):
+    """A ctx some of whose attributes are outputs; one that can delete them is slower to set any."""
+
+    __slots__ = ()
+
+    def __delattr__(self, name: str) -> None:
+        node = self._adjoint_node
+        kept = None if node is None else node.own_outputs.pop(name, None)
+        if kept is None or name in self.__dict__:
+            super().__delattr__(name)
 
 
 class Saved:
@@ -196,10 +202,10 @@ class KeptTuple:
 
 def shows_output(tensor: Tensor, node: "FunctionNode") -> bool:
     """Whether a plain tensor without history is a view of an output of node."""
-    if type(tensor) is not Tensor or tensor.extras is None or tensor.node is not None:
+    base = None if tensor.extras is None else tensor.extras.base
+    if base is None or base.node is not node:
         return False
-    base = tensor.extras.base
-    return base is not None and base.node is node
+    return type(tensor) is Tensor and tensor.node is None
 
 
 def without_outputs(value: Any, node: "FunctionNode", known: dict[int, KeptOutput]) -> Any:
@@ -314,12 +320,17 @@ class FunctionNode(Node):
             raise freed(self.name())
         return self.saved
 
+    def new_ctx(self) -> FunctionCtx:
+        """A ctx for a method that is called after forward."""
+        return CtxWithOutputs(self) if self.own_outputs else FunctionCtx(self)
+
     def keep_outputs(self) -> None:
         """Keep the attributes of ctx that are outputs so that they don't refer to this node."""
         found: dict[str, Any] = {}
         known: dict[int, KeptOutput] = {}
         for name, value in self.context.items():
-            if name != "needs_input_grad":
+            kind = type(value)
+            if (kind is Tensor or kind is tuple) and name != "needs_input_grad":
                 kept = without_outputs(value, self, known)
                 if kept is not value:
                     found[name] = kept
@@ -365,7 +376,7 @@ class FunctionNode(Node):
 
     def call_backward(self, grads: list[Any]) -> Any:
         """The user's backward (or vjp) on Tensors; nobody else holds this list."""
-        rule, ctx = self.rule(), FunctionCtx(self)
+        rule, ctx = self.rule(), self.new_ctx()
         return rule(ctx, grads) if self.function.boxed_grads_call else rule(ctx, *grads)
 
     def incoming(self, grads: list[Any]) -> list[Any]:

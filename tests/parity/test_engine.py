@@ -1,5 +1,8 @@
 """The engine against PyTorch: the same events, in the same order, with the same values."""
 
+import contextlib
+import warnings
+
 import pytest
 
 import adjoint
@@ -271,3 +274,38 @@ def test_errors_of_grad_and_backward():
                 call()
             names[label].append((i, caught.type.__name__))
     assert names["adjoint"] == names["torch"]
+
+
+def recording_passes(lib):
+    """Passes that make a graph, or might; some are refused."""
+    x = leaf(lib, 1.0, 2.0)
+    y = x * 2
+    square = (y * y).sum()
+    yield lambda: square.backward(create_graph=True)
+    yield lambda: square.backward(create_graph=True, inputs=[x])
+    yield lambda: square.backward(create_graph=True, inputs=[y])
+    yield lambda: lib.autograd.backward([square], create_graph=True)
+    yield lambda: y.sum().backward(create_graph=True)
+    yield lambda: lib.no_grad()(square.backward)(create_graph=True)
+    yield lambda: square.backward(retain_graph=True)
+    yield lambda: lib.autograd.grad(square, x, create_graph=True)
+    yield lambda: y.backward(create_graph=True)
+
+
+def test_who_is_warned_of_a_graph_in_grad():
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    heard = {}
+    try:
+        for name, lib in LIBRARIES.items():
+            heard[name] = []
+            for call in recording_passes(lib):
+                with warnings.catch_warnings(record=True) as found:
+                    warnings.simplefilter("always")
+                    with contextlib.suppress(RuntimeError):
+                        call()
+                heard[name].append([w.category for w in found if "create_graph" in str(w.message)])
+    finally:
+        torch.set_warn_always(before)
+    assert heard["adjoint"] == heard["torch"]
+    assert heard["torch"] == [[UserWarning]] * 6 + [[]] * 3
