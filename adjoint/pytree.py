@@ -31,9 +31,12 @@ class TreeSpec:
         self.type = type  # None: this is a leaf
         self.context = context
         self.children_specs = tuple(children_specs)
-        leaf = type is None
-        self.num_leaves: int = 1 if leaf else sum(c.num_leaves for c in self.children_specs)
-        self.num_nodes: int = 1 + sum(c.num_nodes for c in self.children_specs)
+        leaves, nodes = 1 if type is None else 0, 1
+        for child in self.children_specs:
+            leaves += child.num_leaves
+            nodes += child.num_nodes
+        self.num_leaves: int = leaves
+        self.num_nodes: int = nodes
 
     @property
     def num_children(self) -> int:
@@ -166,7 +169,8 @@ def container_of(kind: type) -> Any:
     if found is None:
         if issubclass(kind, tuple):
             return _NAMED_TUPLE if hasattr(kind, "_fields") else None
-        if dataclasses.is_dataclass(kind) and not issubclass(kind, (dict, list)):
+        # What dataclasses.is_dataclass asks; each leaf comes here.
+        if hasattr(kind, "__dataclass_fields__") and not issubclass(kind, (dict, list)):
             return _DATACLASS
     return found
 
@@ -196,7 +200,7 @@ def _taken_apart(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | 
         leaves.append(tree)
         return LEAF
     children, context = container.flatten(tree)
-    specs = tuple(_taken_apart(child, leaves, is_leaf) for child in children)
+    specs = [_taken_apart(child, leaves, is_leaf) for child in children]
     return TreeSpec(type(tree), context, specs)
 
 

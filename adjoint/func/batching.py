@@ -63,8 +63,9 @@ class Mapped:
         self.randomness = randomness
         self.leaves: list[Any] = []
         self.dims: list[int | None] = []
-        self.spec: TreeSpec | None = None
-        self.kwargs: dict[str, Any] = {}
+        self.specs: list[tuple[TreeSpec | None, int]] = []  # of each argument; None: a Tensor
+        self.positions = 0  # how many arguments are given by position
+        self.names: tuple[str, ...] = ()  # of those given by keyword
         self.size = 0
 
     def call_shown(self) -> str:
@@ -88,20 +89,23 @@ class Mapped:
                 f"{self.call_shown()}: got no inputs. Maybe you forgot to add inputs, or you are "
                 "trying to vmap over a function with no inputs, which can't be done."
             )
-        in_dims = list(self.in_dims) if isinstance(self.in_dims, (tuple, list)) else self.in_dims
-        given = (list(args), kwargs)
-        if isinstance(in_dims, int):
-            dims: Any = ([in_dims] * len(args), dict.fromkeys(kwargs, 0))
-        else:
-            dims = (in_dims, dict.fromkeys(kwargs, 0))
-        self.leaves, self.spec = tree_flatten(given)
-        found = spread(dims, given)
-        if found is None:
-            raise ValueError(
-                f"{self.call_shown()}: in_dims is not compatible with the structure of `inputs`. "
-                f"in_dims has structure {tree_flatten(self.in_dims)[1]} but inputs has structure "
-                f"{tree_flatten(args)[1]}."
-            )
+        self.positions = len(args)
+        dims = [self.in_dims] * len(args) if isinstance(self.in_dims, int) else self.in_dims
+        if not isinstance(dims, (tuple, list)) or len(dims) != len(args):
+            raise self.misfit(args)
+        found: list[Any] = []
+        for arg, dim in (*zip(args, dims), *((value, 0) for value in kwargs.values())):
+            if isinstance(arg, Tensor):
+                leaves, spec = [arg], None
+            else:
+                leaves, spec = tree_flatten(arg)
+            self.leaves.extend(leaves)
+            self.specs.append((spec, len(leaves)))
+            own = [dim] * len(leaves) if dim is None or isinstance(dim, int) else spread(dim, arg)
+            if own is None:
+                raise self.misfit(args)
+            found.extend(own)
+        self.names = tuple(kwargs)
         sizes: dict[int, int] = {}
         for i, (leaf, dim) in enumerate(zip(self.leaves, found)):
             self.dims.append(self.checked(i, leaf, dim))
@@ -121,6 +125,24 @@ class Mapped:
             )
         self.size = next(iter(sizes))
         return self.size
+
+    def misfit(self, args: tuple[Any, ...]) -> ValueError:
+        """The error for in_dims of another structure than the arguments."""
+        return ValueError(
+            f"{self.call_shown()}: in_dims is not compatible with the structure of `inputs`. "
+            f"in_dims has structure {tree_flatten(self.in_dims)[1]} but inputs has structure "
+            f"{tree_flatten(args)[1]}."
+        )
+
+    def rebuilt(self, leaves: list[Any]) -> list[Any]:
+        """The arguments again, from other leaves."""
+        given: list[Any] = []
+        at = 0
+        for spec, count in self.specs:
+            part = leaves[at : at + count]
+            given.append(part[0] if spec is None else tree_unflatten(part, spec))
+            at += count
+        return given
 
     def pairs(self) -> list[tuple[Any, int]]:
         """The arguments that are mapped, and along which dimension."""
@@ -193,9 +215,9 @@ class Mapped:
                 leaf if dim is None else layered(level, leaf, given_dim=dim)
                 for leaf, dim in zip(leaves, self.dims)
             ]
-            assert self.spec is not None
-            args, kwargs = tree_unflatten(inside, self.spec)
-            answer = self.func(*args, **kwargs)
+            given = self.rebuilt(inside)
+            keywords = dict(zip(self.names, given[self.positions :]))
+            answer = self.func(*given[: self.positions], **keywords)
             results, spec = tree_flatten(answer)
             dims = self.placed_dims(answer, results, spec)
             outputs = [self.taken_out(level, r, dim) for r, dim in zip(results, dims)]

@@ -75,6 +75,10 @@ class Batch(Layer):
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
         level = self.batch_level
+        if op.diagonal and op.lane <= dispatch.BINARY:
+            found = short_call(op, level, values)
+            if found is not None:
+                return found
         call = BatchCall(op, level, values)
         return call.layered(call.result())
 
@@ -159,6 +163,45 @@ def stand_in(array: Any, batched: bool) -> Any:
     shape = array.shape[1:]
     buffer = _NEITHER if array.dtype.kind == "b" else _NOTHING
     return NDARRAY(shape, array.dtype, buffer, 0, (0,) * len(shape))
+
+
+def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
+    """The call of an elementwise op of one or two arguments that agree; None if it is another.
+
+    Most calls inside vmap are of this kind, and need neither alignment nor promotion.
+    """
+    for i in range(op.required, len(values)):
+        if values[i] is not op.defaults[i]:
+            return None
+    first: Any = values[0]
+    batched = False
+    rank = -1  # of the batched argument of fewest dimensions
+    if isinstance(first, Tensor):
+        layer = first.layer
+        if layer is not None and layer.level is level:
+            first = layer.value
+            if layer.batched:
+                batched, rank = True, values[0].array.ndim
+    elif type(first) is not float and type(first) is not int:
+        return None
+    if op.lane == dispatch.UNARY:
+        return layered(level, dispatch.path.unary(op, first), batched)
+    second: Any = values[1]
+    if isinstance(second, Tensor):
+        layer = second.layer
+        if layer is not None and layer.level is level:
+            second = layer.value
+            if layer.batched:
+                own = values[1].array.ndim
+                batched, rank = True, own if rank < 0 else min(rank, own)
+        if isinstance(first, Tensor):
+            if first.array.dtype is not second.array.dtype:
+                return None
+            if rank >= 0 and (values[0].array.ndim > rank or values[1].array.ndim > rank):
+                return None
+    elif type(second) is not float and type(second) is not int:
+        return None
+    return layered(level, dispatch.path.binary(op, first, second), batched)
 
 
 class BatchCall(OpNode):
