@@ -817,19 +817,26 @@ def test_memory_of_a_residual_network():
 
 @pytest.mark.parametrize("part", [0.1, 0.3, 0.5])
 def test_budget_bounds_the_peak(part):
-    """One scope around 24 blocks: the peak is that of the budget and of a few blocks."""
+    """The budget, the gradients that wait for the end of the pass, and four blocks of 24.
+
+    What is kept first gives way to marks, of which there is none before it was full: with the
+    smallest budget the part before the first mark has three blocks, and a fourth is at work.
+    """
     sizes = {"blocks": 24, "width": 64, "batch": 256}
+    checkpoint_memory.measure(checkpoint_memory.plain, 1)  # what is imported is not the block's
     base, _, expected = checkpoint_memory.measure(checkpoint_memory.plain, **sizes)
     peak, _, gradients = checkpoint_memory.measure(
         checkpoint_memory.plain, **sizes, budget=int(part * base)
     )
-    assert peak < (part + 0.3) * base
+    pending = sum(gradient.nbytes for gradient in gradients)
+    assert peak < part * base + pending + 4 * base / 24
     for ours, theirs in zip(gradients, expected, strict=True):
         assert adjoint.allclose(ours, theirs, atol=1e-6)
 
 
 def test_a_scope_without_budget_takes_no_more_than_is_saved():
     sizes = {"blocks": 24, "width": 64, "batch": 256}
+    checkpoint_memory.measure(checkpoint_memory.plain, 1)
     base, _, _ = checkpoint_memory.measure(checkpoint_memory.plain, **sizes)
     peak, _, _ = checkpoint_memory.measure(checkpoint_memory.plain, **sizes, budget=0)
     assert peak < 1.1 * base

@@ -8,6 +8,8 @@ subclasses that see calls for themselves, and tensors changed in place since the
 
 import weakref
 from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
 from sys import getrefcount
 from typing import Any
 
@@ -29,6 +31,8 @@ def _references_of_one() -> int:
 
 
 ALONE = _references_of_one()
+
+MOST_MARKS = 64  # parts so small that smaller ones would save little
 
 
 class Result:
@@ -151,6 +155,7 @@ class Replay:
         known: Tensor | None = self.known(wanted)
         if known is not None:
             return known
+        self.pass_marks()
         order = self.ordered(wanted)
         uses = Counter(r.call for index in order for r in _results_in(self.calls[index][1]))
         made: dict[int, Any] = {}
@@ -165,6 +170,12 @@ class Replay:
         found = made[wanted.call]
         picked: Tensor = found[wanted.number] if isinstance(found, tuple) else found
         return picked
+
+    def pass_marks(self) -> None:
+        """Give up the marks behind everything that nodes still want."""
+        last = max((call for call, _ in list(self.places)), default=-1)
+        for key in [key for key in self.marked if key[0] > last]:
+            self.marked.pop(key, None)
 
     def known(self, result: Result) -> Any:
         """A result that is in memory; or None."""
@@ -252,19 +263,27 @@ class _Known:
         return getrefcount(array) - ALONE > own + (self.key in marked)
 
 
-class Marks:
-    """Places of a block from which it can be gone on: all that the calls behind them depend on.
+@dataclass(slots=True)
+class Mark:
+    """All that the calls behind a place depend on."""
 
-    They take up to half of a budget. When there is no more room, every second one goes, and the
-    next come twice as far apart.
+    values: dict[tuple[int, int], Tensor]
+    size: int
+    gap: int  # bytes of results that were dropped since the mark before
+
+
+class Marks:
+    """Places of a block from which it can be gone on, in up to half of a budget.
+
+    When there is no more room, the one goes that leaves the smallest gap for the room it took.
     """
 
     def __init__(self, budget: int) -> None:
         self.room = budget // 2
-        self.apart = budget // 16  # bytes of results that are dropped between two marks
+        self.apart = budget // 16  # bytes of results that are dropped between two marks, at least
         self.dropped = 0  # since the last one
         self.least = 0  # the smallest size of a mark that there was a chance for
-        self.taken: list[tuple[dict[tuple[int, int], Tensor], int]] = []
+        self.taken: list[Mark] = []
         self.size = 0
 
     def drop(self, size: int) -> None:
@@ -280,21 +299,20 @@ class Marks:
 
     def add(self, values: dict[tuple[int, int], Tensor], size: int) -> None:
         """Take a mark, and make room for it."""
-        while self.taken and self.size + size > self.room:
-            largest = max(taken for _, taken in self.taken)
-            if largest > 2 * self.least:  # taken where there was no better place
-                self.taken = [mark for mark in self.taken if mark[1] < largest]
-            else:
-                self.taken = self.taken[1::2]
-                self.apart *= 2
-            self.size = sum(taken for _, taken in self.taken)
-        self.taken.append((values, size))
+        # Before the first one, what is still kept goes when marks need the room.
+        self.taken.append(Mark(values, size, self.dropped + (0 if self.taken else self.room)))
         self.size += size
         self.dropped = 0
+        while self.size > self.room or len(self.taken) > MOST_MARKS:
+            gaps = [(one.gap + other.gap) / max(1, one.size) for one, other in pairwise(self.taken)]
+            place = gaps.index(min(gaps))
+            gone = self.taken.pop(place)
+            self.taken[place].gap += gone.gap
+            self.size -= gone.size
 
     def values(self) -> dict[tuple[int, int], Tensor]:
         """All that is kept by them."""
-        return {key: tensor for values, _ in self.taken for key, tensor in values.items()}
+        return {key: tensor for mark in self.taken for key, tensor in mark.values.items()}
 
 
 class checkpoint_scope(Watcher):
@@ -408,7 +426,6 @@ class checkpoint_scope(Watcher):
             made = reference()
             if made is not None:
                 made.kept = None
-                marks.drop(released)
 
     def find(self, tensor: Tensor) -> _Known | None:
         """What is known of a tensor's array, if it still has the values it was made with."""
