@@ -2,8 +2,10 @@
 
 from typing import Any, NamedTuple
 
+from adjoint.autograd.function_node import FunctionCtx
 from adjoint.call.layers import Below
-from adjoint.ops.arranging.shape import movedim
+from adjoint.ops.arranging.shape import expand, movedim
+from adjoint.ops.reducing.reduction import sum_to_size
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, layered, value_at
@@ -87,3 +89,85 @@ def by_rule(
             f"{type(answer).__name__ if not isinstance(answer, tuple) else len(answer)}"
         )
     return put_above(name, level, *answer)
+
+
+class OverBatch:
+    """One call of a Function over a batch, whose methods run inside a vmap of their own."""
+
+    def __init__(
+        self, function: Any, info: VmapInfo, in_dims: Any, keywords: dict[str, Any]
+    ) -> None:
+        self.function = function
+        self.info = info
+        self.in_dims = in_dims
+        self.keywords = keywords
+        self.out_dims: Any = None
+        self.shapes: list[Any] = []  # of each argument, as forward saw it
+        self.flags: dict[str, list[bool]] = {}  # whether each tensor that was saved has a batch
+        self.kept_dims: Any = None  # where batches lie in what setup_context has set besides
+
+    def new_level(self) -> BatchLevel:
+        """A level for one of the methods."""
+        return BatchLevel(*self.info, name=f"vmap of {self.function.__name__}")
+
+    def arguments(self, level: BatchLevel, args: Any) -> Any:
+        """The arguments as the Function's methods see them."""
+        return put_above(self.function.__name__, level, tuple(args), self.in_dims)
+
+    def outside(self, level: BatchLevel, tree: Any) -> tuple[Any, Any]:
+        """Tensors of a level as they are below, the batch in front, and where it lies."""
+        leaves, spec = tree_flatten(tree)
+        pairs = [value_at(level, leaf) for leaf in leaves]
+        dims = [0 if batched else None for _, batched in pairs]
+        return tree_unflatten([v for v, _ in pairs], spec), tree_unflatten(dims, spec)
+
+    def keep(self, ctx: Any, inner: FunctionCtx, level: BatchLevel) -> None:
+        """What setup_context has put into its ctx, in the one of the call below the level."""
+        state = dict(inner.__dict__)
+        state.pop("needs_input_grad")
+        for name, method in (
+            ("to_save", ctx.save_for_backward),
+            ("saved_for_forward", ctx.save_for_forward),
+            ("dirty_tensors", ctx.mark_dirty),
+            ("non_differentiable", ctx.mark_non_differentiable),
+        ):
+            pairs = [value_at(level, tensor) for tensor in state.pop(name, ())]
+            self.flags[name] = [batched for _, batched in pairs]
+            method(*[value for value, _ in pairs])
+        if "materialize_grads" in state:
+            ctx.set_materialize_grads(state.pop("materialize_grads"))
+        ctx.kept, self.kept_dims = self.outside(level, state)
+
+    def context(self, ctx: Any, level: BatchLevel, saved: str) -> Any:
+        """The ctx for one of the Function's methods."""
+        inner: Any = FunctionCtx()
+        inner.needs_input_grad = ctx.needs_input_grad[:-1]
+        kept = put_above(self.function.__name__, level, ctx.kept, self.kept_dims)
+        for name, value in kept.items():
+            setattr(inner, name, value)
+        inner.saved_tensors = tuple(
+            at_level(level, tensor, 0) if batched else tensor
+            for tensor, batched in zip(ctx.saved_tensors, self.flags[saved])
+        )
+        return inner
+
+    def gradient(self, level: BatchLevel, place: int, grad: Any) -> Any:
+        """The gradient of an argument below the level: for one without a batch, the sum of all."""
+        if not isinstance(grad, Tensor):
+            return grad
+        shape = self.shapes[place]
+        if shape is not None and tuple(grad.shape) != shape:
+            grad = sum_to_size(grad, shape)
+        value, batched = value_at(level, grad)
+        if self.in_dims[place] is None:
+            return value.sum(0) if batched else value
+        front = value if batched else expand(value, (level.size, *value.shape))
+        return movedim(front, 0, self.in_dims[place]) if self.in_dims[place] else front
+
+
+def as_given(level: BatchLevel, output: Any, tensors: list[Tensor]) -> Any:
+    """Outputs over a batch, the arguments themselves where those were returned."""
+    leaves, spec = tree_flatten(output)
+    given = {id(value_at(level, tensor)[0]): tensor for tensor in tensors}
+    found = [given.get(id(value_at(level, leaf)[0]), leaf) for leaf in leaves]
+    return tree_unflatten(found, spec)
