@@ -6,8 +6,6 @@ is the business of the newest level among its arguments; it calls the op on the 
 gives the results its layer. History is kept where a gradient is needed, on either side.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,16 +59,40 @@ class Level:
 open_levels: Final[ContextVar[tuple[Level, ...]]] = ContextVar("adjoint_levels", default=())
 
 
-@contextmanager
-def opened(level: Level) -> Iterator[None]:
+class UnderWay:
+    """As a context: these transforms are under way, and no others, also if a signal interrupts."""
+
+    def __init__(self, levels: tuple[Level, ...]) -> None:
+        self.levels = levels
+        self.outer: tuple[Level, ...] = ()
+
+    def __enter__(self) -> None:
+        self.outer = open_levels.get()
+        try:
+            open_levels.set(self.levels)
+        except BaseException:  # what a signal's handler raises after the call
+            open_levels.set(self.outer)
+            raise
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            open_levels.set(self.outer)
+        except BaseException:
+            open_levels.set(self.outer)
+            raise
+
+
+class opened(UnderWay):
     """Let a transform be under way; its tensors have no meaning afterwards."""
-    token = open_levels.set((*open_levels.get(), level))
-    try:
-        yield
-    finally:
-        open_levels.reset(token)
-        level.ended = True
-        borrowed, level.borrowed = level.borrowed, []
+
+    def __init__(self, level: Level) -> None:
+        super().__init__((*open_levels.get(), level))
+        self.level = level
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self.level.ended = True
+        super().__exit__(kind, error, trace)
+        borrowed, self.level.borrowed = self.level.borrowed, []
         for tensor in borrowed:
             fade(tensor)
 
@@ -81,18 +103,11 @@ def newest_level() -> Level | None:
     return levels[-1] if levels else None
 
 
-class Below:
+class Below(UnderWay):
     """As a context: only the transforms that were opened before a level are under way."""
 
     def __init__(self, number: int) -> None:
-        self.kept = open_levels.get()[: number - 1]
-        self.token: Any = None
-
-    def __enter__(self) -> None:
-        self.token = open_levels.set(self.kept)
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        open_levels.reset(self.token)
+        super().__init__(open_levels.get()[: number - 1])
 
 
 def unseen_by(tensors: list[Tensor]) -> Level | None:

@@ -1,14 +1,13 @@
 """Derivatives of functions by backward: grad, vjp, jacrev."""
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from adjoint.autograd import entry_points
 from adjoint.autograd.forward_rules import leaf_of
 from adjoint.autograd.node import AccumulateGrad, Node
-from adjoint.call.context import change, is_grad_enabled, set_current
+from adjoint.call.context import Changed, is_grad_enabled
 from adjoint.call.layers import Level, needs_below, newest_level, opened
 from adjoint.creation.factories import eye, ones_like, zeros_like
 from adjoint.func.batching import name_of
@@ -18,14 +17,9 @@ from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, batched_value, layered, value_at
 
 
-@contextmanager
-def recording() -> Iterator[None]:
+def recording() -> Changed:
     """Record what is called, whatever the modes outside say."""
-    before = change(grad_enabled=True, inference=False)
-    try:
-        yield
-    finally:
-        set_current(before)
+    return Changed({"grad_enabled": True, "inference": False})
 
 
 def chosen(argnums: Any, args: tuple[Any, ...], name: str) -> tuple[int, ...]:
