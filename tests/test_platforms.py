@@ -54,7 +54,7 @@ EVERYWHERE = {
         "PathLike", "cpu_count", "environ", "fspath", "fsync", "getpid", "makedirs", "path", "sep",
         "urandom", "walk",
     },
-    "signal": {"SIGINT", "SIG_IGN", "signal"},
+    "signal": {"SIGINT", "SIG_IGN", "getsignal", "signal", "valid_signals"},
     "socket": {"gethostname"},
 }  # fmt: skip
 GUARDED = {

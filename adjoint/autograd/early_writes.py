@@ -99,8 +99,10 @@ class Log:
         array = raw(part)
         if old is None:
             values = backend_of(array).copy(array)
-            made: Any = wrapped(part).clone() if array is not part else upper.tensor(values)
-            return State(made, values)
+            if array is not part:
+                return State(wrapped(part).clone(), values)
+            # Of its own memory, which changes with what is added to it, while this state stays.
+            return State(upper.tensor(backend_of(array).copy(array)), values)
         if array is not part:  # a Tensor, whose history is wanted
             return State(old + part, before.values + array)
         if backend_of(before.values).mutable:
@@ -211,8 +213,8 @@ def close(task: "GraphTask") -> None:
     """A pass has ended: forget what nobody can take back."""
     for key, log in list(task.journal.items()):
         log.settle()
-        if not log.entries:
-            _logs.pop(key, None)
+        if not log.entries and _logs.get(key) is log:  # or it is one that another pass began
+            del _logs[key]
 
 
 def any_open() -> bool:

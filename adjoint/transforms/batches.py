@@ -397,7 +397,7 @@ class BatchCall(OpNode):
         try:
             return dispatch.run_forward(self.op, backend_of(arrays[0]).xp, arrays)
         except Exception as error:
-            raise complaint(self.op, arrays, error) from None
+            raise complaint(self.op, arrays, error)
 
     def of_numbers(self) -> Any:
         """The op on elements without dimensions, which it sees as rows of one."""

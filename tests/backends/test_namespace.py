@@ -133,7 +133,7 @@ def test_a_library_that_lacks_a_name_is_refused() -> None:
 IMPORTS = {
     "Layout": ("adjoint/ops/neural/", "a record of numbers"),
     "host": ("adjoint/ops/", "NumPy, for chance and the limits of data types"),
-    "is_array": ("adjoint/ops/arranging/indexing.py", "what may be an index, or be written"),
+    "is_array": ("adjoint/ops/arranging/index", "what may be an index, or be written"),
     "backend_for": ("adjoint/ops/arranging/conversion.py", "moves between devices"),
     "backend_of": ("adjoint/ops/arranging/conversion.py", "moves between devices, and memory"),
     "numpy_backend": ("adjoint/ops/op.py", "NumPy's own functions are the short path"),

@@ -5,7 +5,7 @@ import pytest
 import adjoint
 from adjoint.autograd.forward_rules import jvp
 from adjoint.call.context import change
-from adjoint.call.rule import ALIGN, LOOP, TANGENT
+from adjoint.call.rule import ALIGN, FOLD, FRONT, LEAD, LOOP, MATRICES, TANGENT
 from adjoint.ops.op import TABLE, general
 
 
@@ -63,9 +63,12 @@ def test_a_single_number_has_dimension_zero():
     assert adjoint.tensor(3.0).sum(0).item() == 3.0
 
 
+WAYS = (ALIGN, LEAD, FRONT, FOLD, MATRICES, LOOP)
+
+
 def test_every_op_says_how_it_takes_a_batch():
     for op in TABLE.values():
-        assert op.vmap is not None or op.batching in (ALIGN, LOOP)
+        assert op.vmap is not None or op.batching in WAYS
         assert op.family != "elementwise" or op.batching == ALIGN
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.numpy import host
 from adjoint.ops.arranging.index_parts import as_index, consumed, divided, is_whole
 from adjoint.ops.arranging.shape import basic_index, permute, reshape
 from adjoint.ops.batch_rules import of_rank, refusal
@@ -20,7 +20,7 @@ class EachIndex:
         marked = {id(part) for part, batched in zip(index, flags) if batched}
         if any(batched and part.dtype.kind == "b" for part, batched in zip(index, flags)):
             raise refusal("indexing with a mask", "use where(), or masked_fill() to write")
-        xp = numpy_backend.xp
+        xp = host
         parts = [as_index(xp, part) if isinstance(part, list) else part for part in index]
         self.size, self.shape, self.given = size, shape, given
         self.view, picks = divided(shape, parts)
@@ -101,4 +101,4 @@ def _depth(part: Any, batched: bool) -> int:
 
 def _numbers(size: int, depth: int) -> Any:
     """The number of each element, to pick along with batched parts of an index."""
-    return numpy_backend.xp.arange(size).reshape(size, *(1,) * depth)
+    return host.arange(size).reshape(size, *(1,) * depth)
