@@ -19,7 +19,8 @@ import weakref
 import pytest
 
 import adjoint
-from adjoint.autograd import Function
+from adjoint.autograd import Function, forward_rules
+from adjoint.transforms import batches
 from tests.build_script import script
 
 SOME = 2000
@@ -93,9 +94,12 @@ def all_kinds():
     module = adjoint.nn.Identity()
     module.register_full_backward_hook(lambda *grads: None)
     held.append(module(y))
-    adjoint.vmap(lambda t: t.softmax(0))(x)
-    adjoint.func.jvp(adjoint.tanh, (constant.detach(),), (constant.detach(),))
-    adjoint.func.jvp(lambda t: t.softmax(0), (constant.detach(),), (constant.detach(),))
+    operands = [constant.detach(), None]
+    held += [
+        batches.BatchCall(adjoint.relu, batches.BatchLevel(2), operands[:1]),
+        forward_rules._Call(adjoint.relu, operands[:1], operands[:1]),
+        forward_rules._ArrayCall(adjoint.relu, operands[:1], operands[:1]),
+    ]
     return held
 
 
