@@ -45,7 +45,16 @@ def chosen(name: str) -> list[Sample]:
     return (full or usable)[:SAMPLES_EACH]
 
 
-@pytest.mark.parametrize("name", all_functions())
+def each_function() -> list[Any]:
+    """Every function; XLA takes seconds for some, so most are left to the run of everything."""
+    names = all_functions()
+    return [
+        name if i % 4 == 0 else pytest.param(name, marks=pytest.mark.slow)
+        for i, name in enumerate(names)
+    ]
+
+
+@pytest.mark.parametrize("name", each_function())
 def test_jax(jax: Any, name: str) -> None:
     """Values, data types and first-order gradients on JAX are NumPy's."""
     if name in exceptions.JAX:
