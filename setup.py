@@ -16,6 +16,7 @@ from distutils.sysconfig import customize_compiler  # isort: skip
 
 # Only these are compiled; the op tables stay interpreted, because rules are read by signature.
 COMPILED = [
+    "adjoint/backends/error_state.py",
     "adjoint/autograd/provenance.py",
     "adjoint/tensors/core.py",
     "adjoint/call/context.py",

@@ -65,6 +65,7 @@ texts = st.one_of(damaged(), damaged(), tokens, st.text(string.printable, max_si
 @given(texts)
 @example("f(Tensor x, Tensor x) -> Tensor")
 @example("f(Tensor x) -> Tensor ,")
+@example("f(Tensor(a->*) x) -> Tensor")
 @example("f(int n=inf) -> Tensor")
 @example("f(ScalarType t=nothing) -> Tensor")
 @example("f(int n=1, Tensor x) -> Tensor")

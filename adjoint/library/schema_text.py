@@ -12,7 +12,7 @@ from adjoint.ops.op import MISSING
 
 _QUOTED = r"%(?:[^%\\]|\\.)*%"
 _TEXT = "|".join(_QUOTED.replace("%", quote) for quote in ('"', "'"))
-_TOKEN = re.compile(rf"\s*(->|{_TEXT}|[\w.:+-]+|[()\[\]?,*=!|])", re.DOTALL)
+_TOKEN = re.compile(rf"\s*(->|{_TEXT}|(?:[\w.:+]|-(?!>))+|[()\[\]?,*=!|])", re.DOTALL)
 _ALIAS = re.compile(r"(?:\w+(?:\|\w+)*|\*)!?(?:->(?:\w+(?:\|\w+)*|\*))?")
 _NAME = re.compile(r"(?:[A-Za-z_]\w*::)?[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?")
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
