@@ -9,7 +9,9 @@ from itertools import chain, starmap
 from operator import call, setitem
 from typing import Any, Final
 
+from adjoint._base import moments
 from adjoint.autograd.grad_mode import set_grad_enabled
+from adjoint.autograd.provenance import INTERPRETED
 from adjoint.backends import call_quietly
 from adjoint.optim.programs import GRAD, Program, Spare, pieces
 from adjoint.tensors.core import F32, F64, backend_of, counted, set_attribute
@@ -100,7 +102,11 @@ class Writes:
         if self.late:
             self._run_late()
             return
-        call_quietly(exhaust, chain(starmap(call, self.calls), counted(self.changed)))
+        if not INTERPRETED:
+            call_quietly(exhaust, chain(starmap(call, self.calls), counted(self.changed)))
+            return
+        with moments.lock:  # from reading the counts on, so that no change of another is lost
+            call_quietly(exhaust, chain(starmap(call, self.calls), counted(self.changed)))
 
     def _run_late(self) -> None:
         """Copy first, and put it back if anything fails then."""

@@ -215,7 +215,8 @@ def _count_up(counters: list[VersionCounter]) -> None:
 def counted(tensors: list[Any]) -> Any:
     """What counts a change of each tensor when it is iterated over, and runs no bytecode then.
 
-    The line of the user's program that makes the changes is noted at once, and looked for once.
+    The line of the user's program that makes the changes is noted at once, and looked for once. In
+    the interpreter the counts are read at once, too: whoever calls this holds `moments.lock`.
     """
     frame = user_frame(2)
     counters: list[VersionCounter] = []
