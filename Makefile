@@ -73,7 +73,7 @@ test-pure: $(TEST_STAMPS)
 		$(if $(EVERYTHING),,$(DIFFERING)))
 
 # The installed package, or with SOURCE=1 the sources; LIBRARY=torch: the same faults in PyTorch.
-RUN_SOAK := import runpy, sys; sys.path.append("$(CURDIR)"); runpy.run_module("tests.faults.soak", run_name="__main__")
+RUN_SOAK := import sys; sys.path.append("$(CURDIR)"); from tests.faults.soak import main; sys.exit(main())
 
 soak: $(VENV)/.test $(if $(filter torch,$(LIBRARY)),$(VENV)/.torch)
 	$(if $(SOURCE),PYTHONPATH=$(CURDIR)) $(BIN)/python -P -c '$(RUN_SOAK)' \

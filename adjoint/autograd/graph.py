@@ -180,17 +180,20 @@ class MutationContext:
     """The tensors saved in one `allow_mutation_on_saved_tensors`: as they were, or their clones."""
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all tensors; what was saved here can't be used for backward any more.
+
+        By new tables: to empty the old ones would call back for each tensor, and an interrupt that
+        is heard in such a callback is lost.
+        """
         self.original: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
         self.cloned: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
         self.handles: weakref.WeakValueDictionary[tuple[int, int], _Handle] = (
             weakref.WeakValueDictionary()
         )
         self.memories: weakref.WeakValueDictionary[int, _Memory] = weakref.WeakValueDictionary()
-
-    def clear(self) -> None:
-        """Forget all tensors; what was saved here can't be used for backward any more."""
-        for table in (self.original, self.cloned, self.handles, self.memories):
-            table.clear()
 
     def pack(self, tensor: Tensor) -> _Handle:
         """Take a tensor; the same one in the same version only once."""

@@ -159,7 +159,8 @@ class TestSettings:
         Compiled, all classes of settings leave by Scope's, which is no such function.
         """
         before = settings()
-        exits = {"__exit__"} if "__code__" in dir(Scope.__exit__) or name == "quiet" else set()
+        leaving = quiet.__exit__ if name == "quiet" else Scope.__exit__
+        exits = {"__exit__"} if "__code__" in dir(leaving) else set()
 
         def block(manager):
             with manager:
