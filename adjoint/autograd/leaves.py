@@ -134,6 +134,8 @@ def prepare(
 def may_run_code(leaf: TensorCore, grad: Any, create_graph: bool) -> bool:
     """Whether adding to a gradient makes a call that somebody may watch, or hook into."""
     old = leaf.gradient
+    if type(grad) is NDARRAY and not create_graph:  # most of all, which every pass asks for
+        return old is not None and (old.special or type(old.array) is not NDARRAY)
     if create_graph or is_layered(leaf, grad):
         return True
     return old is not None and not is_changed_in_place(old)
