@@ -156,8 +156,7 @@ class Run:
         self.hooks = ((self.pack, _same),)
         watchers = (self.call,) if region.early_stop else ()
         try:
-            with region.surroundings.again(self.hooks, (self.preserve,), watchers):
-                region.run()
+            region.surroundings.again(region.run, self.hooks, (self.preserve,), watchers)
         except Stop:
             pass
         except Exception as error:

@@ -5,6 +5,7 @@ One node stands for the region; its backward runs the region again and calls bac
 
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from adjoint.autograd.entry_points import backward
@@ -81,8 +82,7 @@ class CheckpointFunctionBackward(Node):
             raise freed(self.name())
         _refuse_unfit_pass(create_graph)
         inputs = detach_variable(tuple(restored(value) for value in kept))
-        with self.surroundings.again():
-            outputs = self.function(*inputs)
+        outputs = self.surroundings.again(partial(self.function, *inputs))
         given = [outputs] if isinstance(outputs, Tensor) else list(outputs)
         roots, starts = [], []
         for i, grad in zip(self.places, grads):

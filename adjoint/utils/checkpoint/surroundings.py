@@ -1,12 +1,11 @@
 """What a recomputation must find as the first run did: random numbers, settings, arguments."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
-from adjoint.call.context import change, current, set_current
-from adjoint.random import fork_rng, get_rng_state, set_rng_state
+from adjoint.call.context import Scope, Settings, current, replaced
+from adjoint.random import get_rng_state, set_rng_state
 from adjoint.tensors.tensor import Tensor
 
 
@@ -71,35 +70,66 @@ class Surroundings:
         if self.random is not None and self.random.tolist() == get_rng_state().tolist():
             self.random = None
 
-    @contextmanager
     def again(
         self,
+        region: Callable[[], Any],
         hooks: tuple[Any, ...] = (),
         guards: tuple[Any, ...] = (),
         watchers: tuple[Any, ...] = (),
-    ) -> Iterator[None]:
-        """Inside, all is as it was, but grad mode is on and saving goes through `hooks`.
+    ) -> Any:
+        """Run a region as it ran first, but for grad mode, which is on, and `hooks` on saving.
 
         `guards` are told of each tensor that is changed in place. Watchers belong to the run, not
         to the region, since those of the first have seen it; but such as autocast say otherwise.
         Those given see a call after these, and before those of the run.
         """
-        before = current()
-        with fork_rng(enabled=self.random is not None):
-            if self.random is not None:
-                set_rng_state(self.random)
+        scope = Again(self.settings, hooks, guards, watchers)
+        if self.random is None:
+            with scope:
+                return region()
+        before = get_rng_state()
+        try:
+            set_rng_state(self.random)
+            with scope:
+                return region()
+        finally:
             try:
-                set_current(self.settings)
-                change(
-                    grad_enabled=True,
-                    saved_hooks=hooks,
-                    hooks_refusal=None,
-                    guards=(*self.settings.guards, *guards),
-                    watchers=(*before.watchers, *watchers, *of_region(self.settings.watchers)),
-                )
-                yield
-            finally:
-                set_current(before)
+                set_rng_state(before)
+            except BaseException:  # a signal that is heard as the call begins
+                set_rng_state(before)
+                raise
+
+
+class Again(Scope):
+    """Inside, the settings are those of a first run, but for what belongs to running it again."""
+
+    def __init__(
+        self,
+        first: Settings,
+        hooks: tuple[Any, ...],
+        guards: tuple[Any, ...],
+        watchers: tuple[Any, ...],
+    ) -> None:
+        self.first = first
+        self.hooks = hooks
+        self.guards = guards
+        self.watchers = watchers
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        first = self.first
+        values = {
+            "grad_enabled": True,
+            "saved_hooks": self.hooks,
+            "hooks_refusal": None,
+            "guards": (*first.guards, *self.guards),
+            "watchers": (*outer.watchers, *self.watchers, *of_region(first.watchers)),
+        }
+        return replaced(first, values)
+
+    def _outside(self, now: Settings, outer: Settings) -> Settings:
+        """See Scope; what the region has set is nobody else's."""
+        return outer
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
