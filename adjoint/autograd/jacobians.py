@@ -54,8 +54,12 @@ def needs_grad(value: Any) -> bool:
 
 
 def values_of(tensor: Tensor) -> Any:
-    """A tensor's elements on the host."""
-    return tensor.detach().numpy_array()
+    """A tensor's elements on the host; those that only its class knows, one by one."""
+    plain: Any = tensor.detach()
+    if plain.layer is None or not plain.layer.wraps:
+        return plain.numpy_array()
+    numbers = [element.item() for element in plain.reshape(-1)]
+    return np.asarray(numbers, dtype=plain.dtype.numpy_dtype).reshape(plain.shape)
 
 
 def like(tensor: Tensor, values: Any) -> Tensor:
@@ -71,6 +75,15 @@ def shifted(tensor: Tensor, shift: Any) -> Iterator[None]:
 
     For the function may close over the tensor, or over a view of it.
     """
+    if tensor.layer is not None and tensor.layer.wraps:
+        memory: Any = tensor.data
+        whole = memory.clone()
+        try:
+            memory.add_(like(tensor, shift))
+            yield
+        finally:
+            memory.copy_(whole)
+        return
     array = tensor.array
     backend = backend_of(array)
     before = backend.copy(array)

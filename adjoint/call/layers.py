@@ -127,6 +127,8 @@ class Layer:
 
     def __init__(self, level: Level) -> None:
         self.level = level
+        self.wraps = False  # its tensor is of a class that answers calls on its instances
+        self.overridden = False  # and that class wants to see them before they are recorded
         self.borrowed = False  # its tensor is from outside, and remains when the level ends
         self.code: Any = None  # of the user's function that made the tensor, and where in it
         self.instruction: int = 0
@@ -146,6 +148,29 @@ class Layer:
     def store(self, target: Tensor, result: Tensor) -> None:
         """Put a result of this level where the values of a tensor are."""
         raise NotImplementedError
+
+    def change(self, op: "Op", values: list[Any]) -> None:
+        """If it wraps: let the class change the first argument in place."""
+        raise NotImplementedError
+
+    def renewed(self, tensor: Tensor) -> Tensor:
+        """If it wraps: another tensor of the class that shows the same, without history."""
+        raise NotImplementedError
+
+    def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+        """If it wraps: what the class answers to a factory that imitates one of its instances."""
+        raise NotImplementedError
+
+    def parts(self, tensor: Tensor) -> list[Tensor]:
+        """The tensors whose memory its tensor shows."""
+        return self.below()
+
+    def values(self, tensor: Tensor) -> Any:
+        """The array that holds the values of its tensor; refused if Python can't read them."""
+        refusal = self.value_refused()
+        if refusal is not None:
+            raise RuntimeError(refusal)
+        return tensor.current_array()
 
     def detached(self) -> "Layer | None":
         """The same layer on what it holds without history, and without what depends on others."""

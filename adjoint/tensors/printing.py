@@ -248,6 +248,5 @@ def format_tensor(self: Tensor, spec: str) -> str:
 
 METHODS: dict[str, Any] = {
     "__repr__": tensor_text,
-    "__str__": tensor_text,
     "__format__": format_tensor,
 }

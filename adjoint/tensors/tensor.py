@@ -219,11 +219,7 @@ class Tensor(TensorCore):
 
     def concrete_array(self) -> Any:
         """The array for those who read its values; a transform that has none refuses here."""
-        if self.layer is not None:
-            refusal = self.layer.value_refused()
-            if refusal is not None:
-                raise RuntimeError(refusal)
-        return self.current_array()
+        return self.current_array() if self.layer is None else self.layer.values(self)
 
     def overwrite(self, result: Any, name: str) -> "Tensor":
         """Become the result of a call with out=self."""
@@ -268,7 +264,11 @@ class Tensor(TensorCore):
     @property
     def data(self) -> "Tensor":
         """The same memory without history; changes through it go unnoticed by autograd."""
-        return Tensor(self.current_array()) if self.layer is None else self.detach()
+        if self.layer is None:
+            return Tensor(self.current_array())
+        apart = self.detach()
+        apart.rare().counter = None
+        return apart
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -361,9 +361,13 @@ class Tensor(TensorCore):
         """The engine's answer to retain_grad."""
         old = self.gradient
         if old is None:
-            self.gradient = (
-                grad if grad.needs_grad else Tensor(backend_of(grad.array).copy(grad.array))
-            )
+            whole: Any = grad
+            if grad.needs_grad:
+                self.gradient = grad
+            elif grad.layer is not None:
+                self.gradient = whole.clone()
+            else:
+                self.gradient = Tensor(backend_of(grad.array).copy(grad.array))
         else:
             self.gradient = old + grad
 

@@ -1,8 +1,6 @@
 """torch._C: the part of PyTorch that is written in C++."""
 
 import weakref
-from collections.abc import Callable
-from typing import Any
 
 from adjoint.autograd import graph
 from adjoint.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
@@ -14,6 +12,11 @@ from adjoint.call.context import (
 )
 from adjoint.compat.no_compiler import nothing, refused
 from adjoint.compat.torch_tree.library import Tag as Tag
+from adjoint.compat.torch_tree.utils._python_dispatch import (
+    dispatch_disabled,
+    undispatched,
+    unhandled,
+)
 from adjoint.compat.torch_tree.utils.weak import WeakTensorKeyDictionary
 from adjoint.compat.torch_tree.version import has_lapack as has_lapack
 from adjoint.device import device as device
@@ -38,18 +41,12 @@ _AutoDispatchBelowAutograd = no_grad
 _set_grad_enabled = change_grad_enabled
 _is_fwd_grad_enabled, _set_fwd_grad_enabled = tracking.get, change_tracking
 DisableTorchFunction = DisableTorchFunctionSubclass = plain
+_disabled_torch_function_impl = unhandled
+_DisableTorchDispatch, _disabled_torch_dispatch_impl = dispatch_disabled, undispatched
 
 # What only compilers and tracers would answer otherwise.
 _get_tracing_state = _log_api_usage_once = nothing
 _jit_set_profiling_executor = _jit_set_profiling_mode = refused
-
-
-def _disabled_torch_function_impl(
-    func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
-) -> Any:
-    """A `__torch_function__` that makes the call as if all were plain tensors."""
-    with plain():
-        return func(*args, **(kwargs or {}))
 
 
 class _WeakTensorRef:
