@@ -23,7 +23,7 @@ from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.call.errors import complaint
-from adjoint.call.layers import Below, newest, open_levels
+from adjoint.call.layers import Below, derivatives, newest, open_levels
 from adjoint.call.promotion import common_backend, promoted, unwrapped
 from adjoint.call.record import extended, needs, pack_all, record, settle
 from adjoint.dtypes import can_cast, from_numpy_dtype
@@ -173,6 +173,14 @@ def check_history(op_name: str, target: Tensor, recorded: bool) -> None:
             f"{op_name}(): {what} that requires grad is being used in an in-place operation. Use "
             "the out-of-place form, or change it under no_grad()."
         )
+    if recorded and not target.needs_grad:
+        for derivative in derivatives.get():
+            if derivative.captures(target):
+                raise RuntimeError(
+                    f"{op_name}(): inside {derivative.name} it would mutate a captured Tensor: one "
+                    "from outside the function, changed by what depends on its inputs, would have "
+                    "a history that ends with the transform. Let it be an argument, or clone() it"
+                )
 
 
 def alias_of(tensor: Tensor, copy: bool) -> Tensor:

@@ -130,10 +130,12 @@ class Batch(Layer):
         return layered(self.batch_level, made)
 
     def text(self) -> str | None:
-        """See Layer; as in PyTorch, but that the batch always lies in front."""
+        """See Layer; an argument's batch is shown where it was given."""
         if not self.batched:
             return repr(self.value)
-        return f"BatchedTensor(lvl={self.level.number}, bdim=0, value={self.value!r})"
+        at = self.given_dim
+        value = movedim(self.value, 0, at) if at else self.value
+        return f"BatchedTensor(lvl={self.level.depth}, bdim={at}, value={value!r})"
 
     def value_refused(self) -> str | None:
         """See Layer."""

@@ -22,6 +22,7 @@ from adjoint.func import (
     vjp,
     vmap,
 )
+from adjoint.transforms.duals import change_tracking
 
 RNG = np.random.default_rng(0)
 
@@ -507,6 +508,123 @@ class TestInside:
         found = func.per_sample_grad(model, lambda output: (output**2).sum())(x)
         assert found["weight"].shape == (4, 2, 3)
         assert seen[0] == (1, 2) and (1, 2) in seen[1:]
+
+    def test_a_tensor_is_shown_as_it_is(self) -> None:
+        texts: list[str] = []
+
+        def f(a: Any) -> Any:
+            texts.append(repr(a))
+            return a.sum()
+
+        x = adjoint.tensor([[1.0, 2.0]])
+        grad(f)(x)
+        grad(grad(f))(x[0, 0])
+        vmap(grad(f), in_dims=1)(x)
+        vmap(vmap(f), in_dims=1)(x)
+        grad(lambda a: vmap(f)(a).sum())(x)
+        grad(f)(x.requires_grad_())
+        inner, number = "tensor([[1., 2.]])", "tensor(1.)"
+        assert texts == [
+            f"GradTrackingTensor(lvl=1, value={inner})",
+            f"GradTrackingTensor(lvl=2, value=GradTrackingTensor(lvl=1, value={number}))",
+            f"GradTrackingTensor(lvl=2, value=BatchedTensor(lvl=1, bdim=1, value={inner}))",
+            f"BatchedTensor(lvl=2, bdim=0, value=BatchedTensor(lvl=1, bdim=1, value={inner}))",
+            f"BatchedTensor(lvl=2, bdim=0, value=GradTrackingTensor(lvl=1, value={inner}))",
+            "GradTrackingTensor(lvl=1, value=tensor([[1., 2.]], requires_grad=True))",
+        ]
+
+    def test_a_captured_tensor_is_not_changed_by_inputs(self) -> None:
+        x, captured = numbers(3), numbers(3)
+        before = captured.tolist()
+
+        def f(a: Any) -> Any:
+            captured.copy_(a)
+            return (a * captured).sum()
+
+        with pytest.raises(RuntimeError, match="grad it would mutate a captured Tensor"):
+            grad(f)(x)
+        with pytest.raises(RuntimeError, match="vjp it would mutate a captured Tensor"):
+            vjp(f, x)
+        assert captured.tolist() == before and not captured.requires_grad
+
+    def test_what_the_function_makes_itself_may_change(self) -> None:
+        x, kept = numbers(3), None
+
+        def f(a: Any) -> Any:
+            nonlocal kept
+            kept = adjoint.zeros(3, dtype=a.dtype)
+            kept.copy_(a)
+            return (a * kept).sum()
+
+        assert_close(grad(f)(x), 2 * x.numpy())
+
+    def test_modes_outside(self) -> None:
+        x = numbers().requires_grad_()
+        with adjoint.no_grad():
+            out, pullback = vjp(lambda a: a**2, x)
+            assert not grad(lambda a: a**2)(x).requires_grad
+        (y,) = pullback(adjoint.ones_like(x.detach()))
+        assert not out.requires_grad and y.requires_grad
+        assert_close(adjoint.autograd.grad(y, x)[0], np.array(2.0))
+        before = change_tracking(False)
+        try:
+            assert_close(
+                jvp(adjoint.sin, (x.detach(),), (out * 0 + 1,))[1], np.cos(x.detach().numpy())
+            )
+        finally:
+            assert change_tracking(before) is False
+
+    def test_retained_gradients_of_a_batch(self) -> None:
+        def f(a: Any) -> Any:
+            leaf = a.detach().requires_grad_()
+            middle = leaf * 2
+            middle.retain_grad()
+            cube(middle).backward()
+            return middle.grad
+
+        x = numbers(4, 3)
+        assert_close(vmap(f)(x), 12 * x.numpy() ** 2)
+
+    def test_rows_one_by_one_see_no_batch(self) -> None:
+        class Reading(adjoint.autograd.Function):
+            @staticmethod
+            def forward(a: Any) -> Any:
+                return a * 3
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                pass
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                assert g.nonzero().shape == (1, 1)
+                return g * 3
+
+        x = numbers(3)
+        assert_close(jacrev(Reading.apply, chunk_size=1)(x), 3 * np.eye(3))
+        several = lambda a: (a**2, a.sum())
+        for whole, one in zip(jacrev(several)(x), jacrev(several, chunk_size=1)(x)):
+            assert_close(one, whole)
+        assert jacrev(lambda a: a[:0], chunk_size=1)(x).shape == (0, 3)
+
+    def test_an_input_returned_as_it_is_can_t_be_saved(self) -> None:
+        class Same(adjoint.autograd.Function):
+            @staticmethod
+            def forward(a: Any) -> Any:
+                return a
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                ctx.save_for_backward(inputs[0])
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return g
+
+        x = numbers()
+        for call in (Same.apply, grad(lambda a: Same.apply(a.clone()))):
+            with pytest.raises(RuntimeError, match="Same: An input that has been returned as-is"):
+                call(x)
 
 
 class TestBeyond:

@@ -11,6 +11,7 @@ from adjoint.call.context import (
     is_inference_mode_enabled as is_inference_mode_enabled,
 )
 from adjoint.compat.no_compiler import nothing, refused
+from adjoint.compat.torch_tree.autograd import forward_ad
 from adjoint.compat.torch_tree.library import Tag as Tag
 from adjoint.compat.torch_tree.utils._python_dispatch import (
     dispatch_disabled,
@@ -26,7 +27,7 @@ from adjoint.tensors.core import TensorCore
 from adjoint.tensors.size import Size as Size
 from adjoint.tensors.subclass import plain
 from adjoint.tensors.tensor import Tensor
-from adjoint.transforms.duals import change_tracking, tracking
+from adjoint.transforms.duals import change_tracking
 
 TensorBase = _TensorBase = TensorCore
 
@@ -39,7 +40,8 @@ _will_engine_execute_node = graph.will_run
 # Modes.
 _AutoDispatchBelowAutograd = no_grad
 _set_grad_enabled = change_grad_enabled
-_is_fwd_grad_enabled, _set_fwd_grad_enabled = tracking.get, change_tracking
+_is_fwd_grad_enabled = forward_ad._is_fwd_grad_enabled  # noqa: SLF001  # PyTorch's name of it
+_set_fwd_grad_enabled = change_tracking
 DisableTorchFunction = DisableTorchFunctionSubclass = plain
 _disabled_torch_function_impl = unhandled
 _DisableTorchDispatch, _disabled_torch_dispatch_impl = dispatch_disabled, undispatched
