@@ -75,11 +75,29 @@ class Mapped:
     # ---- arguments ----
 
     def take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-        """Take the arguments apart, and answer the size of the batch; refuse what doesn't fit.
+        """Take the arguments apart, and answer the size of the batch; refuse what doesn't fit."""
+        self.take_apart(args, kwargs)
+        pairs = self.pairs()
+        if not pairs:
+            raise ValueError(
+                f"{self.call_shown()}: at least one Tensor must be mapped over, but all in_dims "
+                "are None"
+            )
+        sizes = [int(leaf.shape[dim]) for leaf, dim in pairs]
+        self.size = sizes[0]
+        if any(size != self.size for size in sizes):
+            raise ValueError(
+                f"{self.call_shown()}: Expected all tensors to have the same size in the mapped "
+                f"dimension, got sizes {sizes} for the mapped dimension"
+            )
+        return self.size
+
+    def take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Find all leaves of the arguments, and the dimension of each along which the batch lies.
 
         Keyword arguments are mapped along their first dimension, as in PyTorch.
         """
-        if not isinstance(self.in_dims, (int, tuple, list, dict)) or isinstance(self.in_dims, bool):
+        if not isinstance(self.in_dims, (int, tuple)) or isinstance(self.in_dims, bool):
             raise ValueError(
                 f"{self.call_shown()}: expected `in_dims` to be int or a (potentially nested) "
                 f"tuple matching the structure of inputs, got: {type(self.in_dims)}."
@@ -91,7 +109,7 @@ class Mapped:
             )
         self.positions = len(args)
         dims = [self.in_dims] * len(args) if isinstance(self.in_dims, int) else self.in_dims
-        if not isinstance(dims, (tuple, list)) or len(dims) != len(args):
+        if len(dims) != len(args):
             raise self.misfit(args)
         found: list[Any] = []
         for arg, dim in (*zip(args, dims), *((value, 0) for value in kwargs.values())):
@@ -106,25 +124,8 @@ class Mapped:
                 raise self.misfit(args)
             found.extend(own)
         self.names = tuple(kwargs)
-        sizes: dict[int, int] = {}
         for i, (leaf, dim) in enumerate(zip(self.leaves, found)):
             self.dims.append(self.checked(i, leaf, dim))
-            at = self.dims[-1]
-            if at is not None:
-                sizes.setdefault(int(leaf.shape[at]), i)
-        if not sizes:
-            raise ValueError(
-                f"{self.call_shown()}: at least one Tensor must be mapped over, but all in_dims "
-                "are None"
-            )
-        if len(sizes) > 1:
-            raise ValueError(
-                f"{self.call_shown()}: Expected all tensors to have the same size in the mapped "
-                f"dimension, got sizes {[int(x.shape[d]) for x, d in self.pairs()]} for the mapped "
-                "dimension"
-            )
-        self.size = next(iter(sizes))
-        return self.size
 
     def misfit(self, args: tuple[Any, ...]) -> ValueError:
         """The error for in_dims of another structure than the arguments."""
@@ -224,14 +225,19 @@ class Mapped:
         return outputs, dims, spec
 
     def placed_dims(self, answer: Any, results: list[Any], spec: TreeSpec) -> list[Any]:
-        """Where the batch lies in each result."""
-        for result in results:
-            if not isinstance(result, Tensor):
+        """Where the batch lies in each result; what is no Tensor has none."""
+        dims = self.dims_of(answer, results, spec)
+        for result, dim in zip(results, dims):
+            if dim is not None and not isinstance(result, Tensor):
                 raise ValueError(
                     f"vmap({name_of(self.func)}, ...): `{name_of(self.func)}` must only return "
                     f"Tensors, got type {type(result)}. Did you mean to set out_dims= to None for "
                     "output?"
                 )
+        return dims
+
+    def dims_of(self, answer: Any, results: list[Any], spec: TreeSpec) -> list[Any]:
+        """What out_dims says of each result."""
         if isinstance(self.out_dims, int):
             return [self.out_dims] * len(results)
         if isinstance(answer, Tensor) and isinstance(self.out_dims, (tuple, list)):
@@ -280,11 +286,13 @@ def spread(prefix: Any, tree: Any) -> list[Any] | None:
     leaves, _ = tree_flatten(tree)
     if prefix is None or isinstance(prefix, int):
         return [prefix] * len(leaves)
-    if isinstance(prefix, (tuple, list)) and isinstance(tree, (tuple, list)):
+    if type(prefix) is not type(tree):
+        return None
+    if isinstance(prefix, (tuple, list)):
         if len(prefix) != len(tree):
             return None
         parts = [spread(p, t) for p, t in zip(prefix, tree)]
-    elif isinstance(prefix, dict) and isinstance(tree, dict):
+    elif isinstance(prefix, dict):
         if prefix.keys() != tree.keys():
             return None
         parts = [spread(prefix[key], tree[key]) for key in tree]

@@ -27,6 +27,7 @@ from adjoint.tensors.core import TensorCore
 from adjoint.tensors.size import Size as Size
 from adjoint.tensors.subclass import plain
 from adjoint.tensors.tensor import Tensor
+from adjoint.transforms.batches import loops
 from adjoint.transforms.duals import change_tracking
 
 TensorBase = _TensorBase = TensorCore
@@ -45,6 +46,17 @@ _set_fwd_grad_enabled = change_tracking
 DisableTorchFunction = DisableTorchFunctionSubclass = plain
 _disabled_torch_function_impl = unhandled
 _DisableTorchDispatch, _disabled_torch_dispatch_impl = dispatch_disabled, undispatched
+
+
+def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
+    """Whether vmap says each time that it calls an op for each element, and not only once."""
+    return loops.always_said
+
+
+def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
+    """Let vmap say each time that it calls an op for each element, or only once."""
+    loops.always_said = enabled
+
 
 # What only compilers and tracers would answer otherwise.
 _get_tracing_state = _log_api_usage_once = nothing

@@ -19,7 +19,15 @@ from adjoint.func.batching import place
 from adjoint.ops.arranging.shape import movedim
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import renewed
-from adjoint.transforms.batches import Batch, BatchLevel, batched_value, layered, value_at
+from adjoint.transforms.batches import (
+    Batch,
+    BatchLevel,
+    batched_value,
+    joined,
+    layered,
+    loops,
+    value_at,
+)
 from adjoint.transforms.duals import Dual, DualLevel
 
 # ---- the transforms under way ----
@@ -184,3 +192,29 @@ def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, out_dim: int)
     """A tensor of a vmap as seen from outside, its batch at a dimension."""
     own = _batch_level(level)
     return place(batched_value(own, *value_at(own, tensor)), out_dim)
+
+
+def reshape_dim_into(src: int, dst: int, x: Tensor) -> Tensor:
+    """A dimension as the slower part of another, which is numbered as if the first were gone."""
+    front = movedim(x, src, 0)
+    return joined(front, dst % (x.ndim - 1))  # type: ignore[no-any-return]  # an op of a Tensor
+
+
+def reshape_dim_outof(src: int, size1: int, x: Tensor) -> Tensor:
+    """A dimension as two, the first of a given size."""
+    at = src % x.ndim
+    shape = x.shape
+    return x.reshape((*shape[:at], size1, shape[at] // size1, *shape[at + 1 :]))  # type: ignore[attr-defined, no-any-return]
+
+
+# ---- ops that vmap calls for each element ----
+
+
+def _is_vmap_fallback_enabled() -> bool:
+    """Whether vmap may call an op for each element."""
+    return loops.allowed
+
+
+def _set_vmap_fallback_enabled(enabled: bool) -> None:
+    """Let vmap call ops for each element, or refuse to."""
+    loops.allowed = enabled
