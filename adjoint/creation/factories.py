@@ -89,7 +89,7 @@ def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
     if isinstance(value, Size) and not sizes:
         return np.empty(tuple(value), numpy_dtype)
     if isinstance(value, Tensor):
-        return value.array
+        return value.concrete_array()
     if isinstance(value, int) and not isinstance(value, bool):
         return np.empty(shape_of("Tensor", (value, *sizes)), numpy_dtype)
     if sizes or not is_row(value):
@@ -525,7 +525,18 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
     """Uninitialised memory seen with the given strides, with this tensor's data type and device."""
-    return empty_strided(size, stride, **_own(self, options))
+    shape, steps = shape_of("new_empty_strided", size), shape_of("new_empty_strided", stride)
+    if self.layer is None:
+        return empty_strided(shape, steps, **_own(self, options))
+    if _is_wrapped(self):
+        return _in_layer("new_empty_strided", (self, shape, steps), options)
+
+    def again(below: Tensor, front: tuple[int, ...]) -> Tensor:
+        room = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps))
+        ahead = (room,) if front else ()
+        return new_empty_strided(below, (*front, *shape), (*ahead, *steps), **dict(options))
+
+    return _in_layer("new_empty_strided", (self,), options, again)
 
 
 METHODS: dict[str, Any] = {

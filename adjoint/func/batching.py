@@ -7,6 +7,7 @@ from typing import Any
 from adjoint.call.layers import opened
 from adjoint.ops.arranging.shape import cat, expand, movedim
 from adjoint.pytree import TreeSpec, tree_flatten, tree_unflatten
+from adjoint.random import get_rng_state, set_rng_state
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, layered, value_at
 
@@ -64,8 +65,7 @@ class Mapped:
         self.leaves: list[Any] = []
         self.dims: list[int | None] = []
         self.specs: list[tuple[TreeSpec | None, int]] = []  # of each argument; None: a Tensor
-        self.positions = 0  # how many arguments are given by position
-        self.names: tuple[str, ...] = ()  # of those given by keyword
+        self.keywords: dict[str, Any] = {}  # arguments that are the same for all elements
         self.size = 0
 
     def call_shown(self) -> str:
@@ -95,24 +95,25 @@ class Mapped:
     def take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Find all leaves of the arguments, and the dimension of each along which the batch lies.
 
-        Keyword arguments are mapped along their first dimension, as in PyTorch.
+        Keyword arguments have no batch, as in PyTorch.
         """
         if not isinstance(self.in_dims, (int, tuple)) or isinstance(self.in_dims, bool):
             raise ValueError(
                 f"{self.call_shown()}: expected `in_dims` to be int or a (potentially nested) "
                 f"tuple matching the structure of inputs, got: {type(self.in_dims)}."
             )
-        if not args and not kwargs:
+        if not args:
             raise ValueError(
                 f"{self.call_shown()}: got no inputs. Maybe you forgot to add inputs, or you are "
-                "trying to vmap over a function with no inputs, which can't be done."
+                "trying to vmap over a function with no inputs, which can't be done: arguments "
+                "given by keyword have no batch."
             )
-        self.positions = len(args)
+        self.keywords = kwargs
         dims = [self.in_dims] * len(args) if isinstance(self.in_dims, int) else self.in_dims
         if len(dims) != len(args):
             raise self.misfit(args)
         found: list[Any] = []
-        for arg, dim in (*zip(args, dims), *((value, 0) for value in kwargs.values())):
+        for arg, dim in zip(args, dims):
             if isinstance(arg, Tensor):
                 leaves, spec = [arg], None
             else:
@@ -123,7 +124,6 @@ class Mapped:
             if own is None:
                 raise self.misfit(args)
             found.extend(own)
-        self.names = tuple(kwargs)
         for i, (leaf, dim) in enumerate(zip(self.leaves, found)):
             self.dims.append(self.checked(i, leaf, dim))
 
@@ -191,7 +191,10 @@ class Mapped:
         """The same, so many elements at a time."""
         leaves = [self.in_front(leaf, dim) for leaf, dim in zip(self.leaves, self.dims)]
         rows: list[list[Any]] = []
+        state = get_rng_state() if self.randomness == "same" else None
         for start in range(0, self.size, chunk_size):
+            if state is not None:  # all chunks draw what the first one has drawn
+                set_rng_state(state)
             end = min(start + chunk_size, self.size)
             part = [
                 leaf[start:end] if dim is not None else leaf for leaf, dim in zip(leaves, self.dims)
@@ -216,9 +219,7 @@ class Mapped:
                 leaf if dim is None else layered(level, leaf, given_dim=dim)
                 for leaf, dim in zip(leaves, self.dims)
             ]
-            given = self.rebuilt(inside)
-            keywords = dict(zip(self.names, given[self.positions :]))
-            answer = self.func(*given[: self.positions], **keywords)
+            answer = self.func(*self.rebuilt(inside), **self.keywords)
             results, spec = tree_flatten(answer)
             dims = self.placed_dims(answer, results, spec)
             outputs = [self.taken_out(level, r, dim) for r, dim in zip(results, dims)]

@@ -104,7 +104,7 @@ def check_directions(primals: list[Any], tangents: list[Any], name: str = "jvp")
                 f"{list(tangent.shape)}"
             )
         if not (primal.dtype.is_floating_point or primal.dtype.is_complex):
-            raise RuntimeError(
+            raise ValueError(
                 f"{name}: primal {i} is {primal.dtype.name}, and only Tensors of floating point "
                 "and complex dtype have a tangent; convert it with .to(...) first"
             )

@@ -43,6 +43,18 @@ def start_in_base(tensor: Tensor) -> int:
     return 0 if base is None else memory_of(tensor).start - memory_of(base).start
 
 
+def place_of(tensor: Tensor) -> tuple[int, tuple[int, ...]]:
+    """Where a tensor begins in the memory of its base, and its strides; of a batch, the first one.
+
+    All are counted in elements.
+    """
+    bottom: Any = tensor
+    while bottom.layer is not None and not bottom.layer.wraps:
+        bottom = bottom.layer.below()[0]
+    array = lying(tensor)
+    return start_in_base(bottom), tuple(backend_of(array).xp.strides_of(array))
+
+
 def known_integer(value: Any) -> int | None:
     """The integer that a 0-d Tensor or array holds; None where it has no value yet (traced).
 

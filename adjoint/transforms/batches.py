@@ -397,8 +397,9 @@ class BatchCall(OpNode):
     def tried(self) -> Any:
         """What the op makes of one element, from its shape and type alone: it may refuse it."""
         arrays = [unwrapped(value) for value in self.logical]
+        xp = backend_of(dispatch.tensors_in(self.logical)[0].array).xp
         try:
-            return dispatch.run_forward(self.op, backend_of(arrays[0]).xp, arrays)
+            return dispatch.run_forward(self.op, xp, arrays)
         except Exception as error:
             raise complaint(self.op, arrays, error)
 

@@ -1,7 +1,9 @@
 """func: transforms of functions, in any nesting, against finite sums, loops and PyTorch."""
 
+import copy
 import gc
 import math
+import pickle
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +26,7 @@ from adjoint.func import (
 )
 from adjoint.transforms.duals import change_tracking
 
+LAST = adjoint.channels_last
 RNG = np.random.default_rng(0)
 
 
@@ -355,6 +358,11 @@ class TestVmap:
         [
             (lambda x: vmap(adjoint.sin, (0, 0))(x), "in_dims is not compatible"),
             (lambda x: vmap(adjoint.sin, "0")(x), "expected `in_dims` to be int"),
+            (lambda x: vmap(adjoint.sin, [0])(x), "expected `in_dims` to be int"),
+            (lambda x: vmap(sum, ((0, 0),))([x, x]), "in_dims is not compatible"),
+            (lambda x: vmap(lambda a: [a, a], out_dims=(0, 0))(x), "out_dims is not"),
+            (lambda x: vmap(lambda a: adjoint.cat([a, a], 2))(x), "range.*2"),
+            (lambda x: vmap(lambda a: a.clone(memory_format=LAST))(x), "required rank 4"),
             (lambda x: vmap(adjoint.sin, 5)(x), "in_dim=5"),
             (lambda x: vmap(adjoint.sin, None)(x), "expected `in_dims`"),
             (lambda x: vmap(adjoint.sin, (None,))(x), "at least one Tensor"),
@@ -375,6 +383,47 @@ class TestVmap:
     def test_randomness_must_be_known(self) -> None:
         with pytest.raises(RuntimeError, match="randomness"):
             vmap(adjoint.sin, randomness="often")
+
+    def test_results_that_are_no_tensors_have_no_batch(self) -> None:
+        x = numbers(4, 3)
+        found = vmap(lambda a: (a * 2, "text"), out_dims=(0, None))(x)
+        assert_close(found[0], 2 * x.numpy())
+        assert found[1] == "text"
+        assert vmap(lambda a: None, out_dims=None)(x) is None
+
+    def test_keywords_have_no_batch(self) -> None:
+        x, w = numbers(3), numbers(3)
+        found = vmap(lambda a, b, c: a * b + c)(x, b=w, c=1)
+        assert_close(found, np.outer(x.numpy(), w.numpy()) + 1)
+        with pytest.raises(ValueError, match="got no inputs"):
+            vmap(lambda a: a)(a=x)
+
+    def test_chunks_draw_the_same(self) -> None:
+        draw = lambda a: a + adjoint.randn(())
+        x = adjoint.zeros(6)
+        assert len(set(vmap(draw, randomness="same", chunk_size=2)(x).tolist())) == 1
+        assert len(set(vmap(draw, randomness="different", chunk_size=2)(x).tolist())) == 6
+
+    @pytest.mark.parametrize("dim", [0, 1, 2])
+    def test_patterns_in_memory(self, dim: int) -> None:
+        x = numbers(3, 4, 5)
+        rows = np.moveaxis(x.numpy(), dim, 0)
+        strides = tuple(s // 8 for s in rows.strides[1:])
+        turned = lambda a: a.as_strided((rows.shape[2], rows.shape[1]), strides[::-1])
+        found = vmap(turned, in_dims=dim)(x)
+        assert found._base is x
+        assert_close(found, rows.swapaxes(1, 2))
+        picked = vmap(lambda a: a.as_strided((2,), strides[1:], strides[1]), in_dims=dim)(x)
+        assert_close(picked, rows[:, 0, 1:3])
+        summed = lambda a: vmap(turned, in_dims=dim)(a).sum()
+        assert_close(grad(summed)(x), np.ones((3, 4, 5)))
+        with pytest.raises(RuntimeError, match="beyond one element"):
+            vmap(lambda a: a.as_strided((2,), (1,), 10**3), in_dims=dim)(x)
+
+    def test_new_memory_for_each(self) -> None:
+        made = vmap(lambda a: a.new_empty_strided((2, 3), (1, 2)).fill_(1).mul_(a))(numbers(4))
+        assert made.shape == (4, 2, 3) and made.stride() == (6, 1, 2)
+        assert vmap(lambda a: a.new_empty_strided((0, 3), (3, 1)))(numbers(4)).shape == (4, 0, 3)
 
 
 class TestEscape:
@@ -625,6 +674,36 @@ class TestInside:
         for call in (Same.apply, grad(lambda a: Same.apply(a.clone()))):
             with pytest.raises(RuntimeError, match="Same: An input that has been returned as-is"):
                 call(x)
+
+    def test_hooks_on_modules_see_values_and_leave_them(self) -> None:
+        model, x = nn.Linear(3, 2).double(), numbers(4, 3)
+        f = lambda a: (model(a) ** 2).sum()
+        expected = [grad(f)(row).detach().numpy() for row in x]
+        seen = []
+        handle = model.register_full_backward_hook(lambda *given: seen.append(given[2][0].shape))
+        assert_close(vmap(grad(f))(x), np.stack(expected))
+        assert seen == [(2,)]
+        for call in (vmap(model), lambda a: jvp(model, (a,), (a,))):
+            with pytest.raises(RuntimeError, match="full backward hooks.*is outside"):
+                call(x)
+        with adjoint.no_grad():
+            assert_close(jacfwd(f)(x[0]), expected[0])
+        handle.remove()
+        model.register_full_backward_hook(lambda module, before, after: (before[0] * 2,))
+        assert_close(vmap(grad(f))(x), 2 * np.stack(expected))
+
+    def test_copies_of_a_batch(self) -> None:
+        x = numbers(4, 3)
+        assert_close(vmap(lambda a: copy.deepcopy(a) * 2)(x), 2 * x.numpy())
+        assert_close(vmap(lambda a: nn.Parameter(a) * 2)(x), 2 * x.numpy())
+        assert_close(vmap(lambda a: a.data * 2)(x), 2 * x.numpy())
+        for read in (pickle.dumps, Tensor, adjoint.to_dlpack, lambda a: a.tolist()):
+            with pytest.raises(RuntimeError, match="values of a batched tensor can't be read"):
+                vmap(read)(x)
+
+    def test_an_optimizer_has_nothing_to_change_in_a_batch(self) -> None:
+        with pytest.raises(RuntimeError, match="a batch inside vmap"):
+            vmap(lambda a: adjoint.optim.SGD([a.detach().requires_grad_()], 0.1))(numbers(4, 3))
 
 
 class TestBeyond:
