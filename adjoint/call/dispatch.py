@@ -382,8 +382,8 @@ def with_first_in(level: Level, values: list[Any]) -> list[Any]:
 def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings: Settings) -> Any:
     """A call inside transforms: the newest level makes it, on what lies below."""
     for tensor in tensors:
-        if tensor.special and settings.overrides and not op.transparent:
-            if tensor.layer is None or tensor.layer.overridden:
+        if tensor.layer is None or (upper.wrapping and tensor.layer.overridden):
+            if tensor.special and settings.overrides and not op.transparent:
                 return override(op, op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()

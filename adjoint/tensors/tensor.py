@@ -293,7 +293,10 @@ class Tensor(TensorCore):
         """Call hook with the gradient each time it is computed; what it returns replaces it."""
         self.up_to_date()
         if not self.needs_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            raise RuntimeError(
+                "cannot register a hook on a tensor that doesn't require gradient"
+                + asked_outside(self)
+            )
         node = self.node
         if node is None:
             table = self.leaf_hooks()
@@ -345,7 +348,9 @@ class Tensor(TensorCore):
         """Keep the gradient of a tensor that is no leaf in its grad."""
         self.up_to_date()
         if not self.needs_grad:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            raise RuntimeError(
+                "can't retain_grad on Tensor that has requires_grad=False" + asked_outside(self)
+            )
         if self.node is None:
             return
         extras = self.rare()
@@ -609,6 +614,16 @@ class Tensor(TensorCore):
                 f"a tensor contains numbers, or tensors; not a {type(element).__name__}"
             )
         return bool((self == element).any())
+
+
+def asked_outside(tensor: Tensor) -> str:
+    """For an error: that a gradient is needed of what lies below, but outside the transform."""
+    if tensor.layer is None or not tensor.requires_grad:
+        return ""
+    return (
+        f" inside {tensor.layer.level.opened_at()}; what needs one is outside: differentiate "
+        "inside with func.grad, or do this outside"
+    )
 
 
 def can_operate(other: Any) -> bool:

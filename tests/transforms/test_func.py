@@ -692,6 +692,12 @@ class TestInside:
         model.register_full_backward_hook(lambda module, before, after: (before[0] * 2,))
         assert_close(vmap(grad(f))(x), 2 * np.stack(expected))
 
+    def test_hooks_for_gradients_outside_are_refused(self) -> None:
+        w = numbers(3).requires_grad_()
+        for call in (lambda t: t.register_hook(print), lambda t: t.retain_grad()):
+            with pytest.raises(RuntimeError, match="what needs one is outside"):
+                vmap(lambda a, call=call: call(a * w))(numbers(4, 3))
+
     def test_copies_of_a_batch(self) -> None:
         x = numbers(4, 3)
         assert_close(vmap(lambda a: copy.deepcopy(a) * 2)(x), 2 * x.numpy())
