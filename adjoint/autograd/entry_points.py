@@ -203,6 +203,18 @@ def _edge(i: int, value: Any, function: str) -> tuple[Node, int]:
     return node, value.output_number
 
 
+def _handler(roots: Sequence[Any]) -> Any:
+    """The `__torch_function__` of a root whose class has one of its own; None if none has."""
+    for root in roots:
+        if isinstance(root, Tensor) and root.special and current().overrides:
+            kind: Any = type(root)
+            common: Any = Tensor
+            found = getattr(kind.__torch_function__, "__func__", None)
+            if found is not common.__torch_function__.__func__:
+                return kind.__torch_function__
+    return None
+
+
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -217,6 +229,13 @@ def backward(
             raise RuntimeError("give grad_tensors or its old name grad_variables, not both")
         grad_tensors = grad_variables
     roots = _sequence(tensors)
+    handler = _handler(roots)
+    if handler is not None:
+        named = {"grad_tensors": grad_tensors, "retain_graph": retain_graph}
+        kinds = tuple({type(root) for root in roots if isinstance(root, Tensor) and root.special})
+        named |= {"create_graph": create_graph, "inputs": inputs}
+        handler(backward, kinds, (roots,), named)
+        return
     given = _gradients(grad_tensors, len(roots))
     layered = _is_layered(roots, given)
     nodes, numbers, starts = _roots(roots, given, create_graph or layered)

@@ -30,6 +30,7 @@ _FUNCTIONS: dict[str, Any] = {
     **{name: getattr(Tensor, name) for name in factories.METHODS},
     "_local_scalar_dense": Tensor.item,
     "detach": Tensor.detach,
+    "sym_size": Tensor.size,  # type: ignore[attr-defined]  # given by the tables
 }
 _SHOWN = {"view_shape": "view", "convolve": "convolution"}
 

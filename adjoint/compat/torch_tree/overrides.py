@@ -3,7 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from adjoint.autograd.grad_mode import enable_grad
 from adjoint.tensors.tensor import Tensor
+
+# In a `__torch_dispatch__`, calls are recorded again inside.
+enable_reentrant_dispatch = enable_grad
 
 
 def _handler(value: Any) -> Any:

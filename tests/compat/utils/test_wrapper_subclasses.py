@@ -272,3 +272,38 @@ def test_two_that_are_one():
     assert (pair.left.tolist(), pair.right.tolist()) == ([2.0, 2.0], [1.0, 1.0])
     doubled = pair * 2
     assert (doubled.left.tolist(), doubled.right.tolist()) == ([4.0, 4.0], [2.0, 2.0])
+
+
+def test_backward_is_seen_by_torch_function():
+    class Lazy(Holding):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func is compat.autograd.backward:
+                (roots,) = args
+                asked.append((types, kwargs["retain_graph"]))
+                return func([root.held for root in roots], **kwargs)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    asked = []
+    x = compat.ones(2, requires_grad=True)
+    compat.autograd.backward(Lazy(x * 2), compat.ones(2), retain_graph=True)
+    Lazy((x * 3).sum(), requires_grad=True).backward()
+    assert asked == [((Lazy,), True), ((Lazy,), None)]
+    assert x.grad.tolist() == [5.0, 5.0]
+
+
+def test_a_handler_may_record_and_call_unseen():
+    class Counted(compat.Tensor):
+        def __new__(cls, data):
+            return compat.Tensor._make_subclass(cls, data)
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            with compat.overrides.enable_reentrant_dispatch():
+                recorded.append(compat.ones(1, requires_grad=True).exp().grad_fn is not None)
+            with compat.utils._mode_utils.no_dispatch():
+                return func(*args, **(kwargs or {}))
+
+    recorded = []
+    assert (Counted(compat.ones(2)) + 1).tolist() == [2.0, 2.0]
+    assert recorded == [True]
