@@ -23,7 +23,14 @@ from adjoint.ops.arranging.shape import cat, split
 from adjoint.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, batched_value, layered, value_at
-from adjoint.transforms.duals import DualLevel, change_tracking, dual, primal_at, tangent_at
+from adjoint.transforms.duals import (
+    DualLevel,
+    change_tracking,
+    dual,
+    primal_at,
+    tangent_at,
+    tracking,
+)
 
 
 def jvp(
@@ -53,7 +60,7 @@ def jvp(
         )
     check_directions(flat, directions)
     level = DualLevel()
-    with opened(level), following():
+    with opened(level) if tracking.get() else following(level):
         inside = [dual(level, p, t) for p, t in zip(flat, directions)]
         answer, aux = func(*tree_unflatten(inside, spec)), None
         if has_aux:
@@ -77,13 +84,14 @@ def jvp(
 
 
 @contextmanager
-def following() -> Iterator[None]:
-    """Let calls have tangents, whatever the mode outside says."""
-    before = change_tracking(True)
+def following(level: DualLevel) -> Iterator[None]:
+    """Let a level be open and calls have tangents, though the mode outside says otherwise."""
+    change_tracking(True)
     try:
-        yield
+        with opened(level):
+            yield
     finally:
-        change_tracking(before)
+        change_tracking(False)
 
 
 def check_directions(primals: list[Any], tangents: list[Any], name: str = "jvp") -> None:
