@@ -9,12 +9,24 @@ from typing import Any
 from adjoint.autograd.entry_points import grad
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.backends import backend_of
+from adjoint.backends.error_state import quiet
 from adjoint.call import dispatch
 from adjoint.call.context import current, is_grad_enabled
 from adjoint.call.dispatch import conj
 from adjoint.call.layers import Level, needs_below, newest
 from adjoint.call.op_node import OpNode
-from adjoint.call.rule import OF_BOTH, OF_FIRST, OF_GRAD, OF_RESULT, OF_SECOND
+from adjoint.call.rule import (
+    GRAD,
+    OF_BOTH,
+    OF_FIRST,
+    OF_GRAD,
+    OF_RESULT,
+    OF_SECOND,
+    RESULT,
+    SHAPE,
+    TANGENT,
+    Rule,
+)
 from adjoint.ops.arranging.shape import expand
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.op import Op
@@ -29,6 +41,8 @@ def jvp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
 
 def pushed(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     """The result of an op, computed once, and its tangent; tuples if there are several results."""
+    if op.family == "elementwise" and op.outputs is None:
+        return _elementwise(op, args, tangents)
     if op.jvp is not None:
         result = dispatch.apply(op, args)
         moved = _Call(op, args, tangents, result).run(op.jvp, [], True, None)
@@ -39,8 +53,6 @@ def pushed(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
         return dispatch.apply(op, args), _linear(op, args, tangents)
     if op.family == "multilinear":
         return dispatch.apply(op, args), _multilinear(op, args, tangents)
-    if op.family == "elementwise" and op.outputs is None:
-        return _elementwise(op, args, tangents)
     return through_vjp(op, args, tangents)
 
 
@@ -96,9 +108,16 @@ def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any
     """The rules themselves: a diagonal Jacobian is its own transpose, but for the conjugate."""
     result = _called(op, args)
     if _is_short(op, args, tangents, result):
-        return result, _on_arrays(op, args, tangents, result)
+        values = [raw(value) for value in args]
+        moved = on_arrays(op, values, [raw(tangent) for tangent in tangents], result.array)
+        return result, None if moved is None else Tensor(moved)
     call = _Call(op, args, tangents, result)
-    total: Any = None
+    if op.jvp is not None:
+        total = call.run(op.jvp, [], True, None)
+        if total is not None:
+            total = expand(total, result.shape)
+        return result, fitting(result, total, tangents)
+    total = None
     for place, parameter in enumerate(op.inputs):
         if tangents[parameter] is None:
             continue
@@ -158,49 +177,102 @@ def _is_short(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> b
     return True
 
 
-def _on_arrays(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> Tensor | None:
-    """The tangent of a call whose rules may work on the arrays themselves."""
-    shape = result.array.shape
+def is_brief(op: Op) -> bool:
+    """Whether calls of one or two arguments can have their tangents by `brief_tangent`."""
+    return op.diagonal or op.family == "multilinear" or (op.family == "linear" and op.required == 1)
+
+
+def brief_tangent(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any:
+    """The array of a tangent of a call that NumPy's own function makes; None if there is none."""
+    if op.diagonal:
+        return on_arrays(op, args, tangents, out) if op.inputs else None
     total: Any = None
-    fresh = False  # whether total is memory that nobody else has
-    for place, parameter in enumerate(op.inputs):
-        tangent, rule = tangents[parameter], op.rules[place]
-        if tangent is None or rule is None:
+    for i in range(len(args)):
+        if tangents[i] is None:
             continue
-        array = tangent.array
-        if array.shape != shape:
-            array = NUMPY_BACKEND.xp.broadcast_to(array, shape)
-        term = _term(op, rule, array, args, result)
-        if total is None:
-            total = term
-            fresh = type(term) is NDARRAY and term is not array and term.base is None
-        elif fresh and total.shape == shape and total.dtype is result.array.dtype:
-            total += term
+        if len(args) == 1:
+            term = op.direct(tangents[0])
         else:
-            total, fresh = total + term, True
-    if total is None:
-        return None
-    if type(total) is not NDARRAY:
-        total, fresh = NUMPY_BACKEND.asarray(total), True
-    if total.shape != shape:  # a rule that answers a constant, to be broadcast
-        total, fresh = NUMPY_BACKEND.xp.broadcast_to(total, shape), False
-    return Tensor(total if fresh else total.copy())
+            term = op.direct(args[0], tangents[1]) if i else op.direct(tangents[0], args[1])
+        total = term if total is None else total + term
+    if total is None or _is_own(total, tangents, out):
+        return total
+    return NUMPY_BACKEND.xp.array(total)
 
 
-def _term(op: Op, rule: Any, tangent: Any, args: list[Any], result: Tensor) -> Any:
+def on_arrays(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any:
+    """The array of a result's tangent, by rules that work on arrays; None if there is none.
+
+    Arguments after those given have their defaults.
+    """
+    total: Any = None
+    with quiet():
+        if op.jvp is not None:
+            total = op.jvp.function(*_named(op, op.jvp, None, args, tangents, out))
+        else:
+            for place, parameter in enumerate(op.inputs):
+                rule = op.rules[place]
+                if parameter >= len(tangents) or tangents[parameter] is None or rule is None:
+                    continue
+                tangent = tangents[parameter]
+                if tangent.shape != out.shape:
+                    tangent = NUMPY_BACKEND.xp.broadcast_to(tangent, out.shape)
+                term = _term(op, rule, tangent, args, out)
+                if total is None:
+                    total = term
+                elif _is_own(total, tangents, out):
+                    total += term
+                else:
+                    total = total + term
+    if total is None or _is_own(total, tangents, out):
+        return total
+    # Another tensor's memory, or a number for all elements.
+    return NUMPY_BACKEND.xp.array(NUMPY_BACKEND.xp.broadcast_to(total, out.shape), dtype=out.dtype)
+
+
+def _is_own(array: Any, tangents: list[Any], out: Any) -> bool:
+    """Whether an array can be the one of a tangent: in form, and in memory that nobody else has."""
+    if type(array) is not NDARRAY or array.base is not None or array is out:
+        return False
+    for tangent in tangents:
+        if array is tangent:
+            return False
+    return array.dtype is out.dtype and array.shape == out.shape
+
+
+def _term(op: Op, rule: Rule, tangent: Any, args: list[Any], out: Any) -> Any:
     """What a rule makes of the array of a tangent; the common forms are called straight."""
     form = rule.form
     if form == OF_GRAD:
         return rule.function(tangent)
     if form == OF_RESULT:
-        return rule.function(tangent, result.array)
+        return rule.function(tangent, out)
     if form == OF_FIRST:
-        return rule.function(tangent, raw(args[0]))
+        return rule.function(tangent, args[0])
     if form == OF_SECOND:
-        return rule.function(tangent, raw(args[1]))
+        return rule.function(tangent, args[1])
     if form == OF_BOTH:
-        return rule.function(tangent, raw(args[0]), raw(args[1]))
-    return _ArrayCall(op, args, [], result).run(rule, [tangent], False, None)
+        return rule.function(tangent, args[0], args[1])
+    return rule.function(*_named(op, rule, tangent, args, [], out))
+
+
+def _named(
+    op: Op, rule: Rule, tangent: Any, args: list[Any], tangents: list[Any], out: Any
+) -> list[Any]:
+    """What the parameters of an elementwise rule name, as arrays: `OpNode.run` without a node."""
+    found: list[Any] = []
+    for kind, index in rule.sources:
+        if kind == GRAD:
+            found.append(tangent)
+        elif kind == RESULT:
+            found.append(out)
+        elif kind == TANGENT:
+            found.append(tangents[index])
+        elif kind == SHAPE:
+            found.append(args[index].shape)
+        else:
+            found.append(args[index] if index < len(args) else op.defaults[index])
+    return found
 
 
 class _Call(OpNode):
@@ -229,19 +301,6 @@ class _Call(OpNode):
     def tangent(self, parameter: int) -> Any:
         """See OpNode."""
         return self.tangents[parameter]
-
-
-class _ArrayCall(_Call):
-    """The same for rules on arrays."""
-
-    def value(self, parameter: int, recorded: bool) -> Any:
-        """See OpNode."""
-        value = self.args[parameter]
-        return value.array if isinstance(value, Tensor) else value
-
-    def result_value(self, index: int, recorded: bool) -> Any:
-        """See OpNode."""
-        return self.answer.array
 
 
 def _rule(op: Op, place: int, grad: Any, call: _Call) -> Any:

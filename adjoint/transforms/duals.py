@@ -7,13 +7,14 @@ primals is computed once; its tangent follows from the op's family or rules (`fo
 from contextvars import ContextVar
 from typing import Any, Final
 
-from adjoint.autograd.forward_rules import pushed
-from adjoint.autograd.node import edge_node
+from adjoint.autograd.forward_rules import brief_tangent, is_brief, pushed
+from adjoint.autograd.node import ALIGNED, edge_node
 from adjoint.call import dispatch
-from adjoint.call.context import current
-from adjoint.call.layers import Layer, Level, lies_in, newest_level, with_layer
+from adjoint.call.context import Settings, current
+from adjoint.call.errors import complaint
+from adjoint.call.layers import Layer, Level, lies_in, newest_level, note_line, with_layer
 from adjoint.ops.op import Op
-from adjoint.tensors.core import backend_of, is_floating
+from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, Spec, backend_of, is_floating
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import replay
 
@@ -86,6 +87,67 @@ class Dual(Layer):
             pushed_on = [None] * len(result)
         results = [self.wrapped(r, t) for r, t in zip(result, pushed_on)]
         return tuple(results) if op.outputs is None else op.outputs(*results)
+
+    def brief(self, op: Op, settings: Settings, a: Any, b: Any) -> Tensor | None:
+        """See Layer: for ordinary NumPy floats, on one level, with nothing to record."""
+        level = self.dual_level
+        if not is_brief(op) or level.ended or settings.inference or level.is_idle():
+            return None
+        args: list[Any] = []
+        tangents: list[Any] = []
+        spec: Spec | None = None
+        for i in range(op.required):
+            value = b if i else a
+            tangent: Any = None
+            if isinstance(value, Tensor):
+                if value.extras is not None:
+                    value.refresh()
+                layer = value.layer
+                if layer is not None:
+                    if layer.level is not level or value.needs_grad or value.cut:
+                        return None
+                    held: Dual = layer
+                    value, tangent = held.primal, held.tangent
+                found = plain_spec(value)
+                if found is None or (spec is not None and found.dtype is not spec.dtype):
+                    return None
+                spec = found if spec is None or spec.single else spec
+                value = value.array
+                if tangent is not None:
+                    own = plain_spec(tangent)
+                    if own is None or own.dtype is not spec.dtype:
+                        return None
+                    tangent = tangent.array
+            elif type(value) is not float and type(value) is not int:
+                return None
+            args.append(value)
+            tangents.append(tangent)
+        assert spec is not None
+        return self.briefly(op, args, tangents, spec)
+
+    def briefly(self, op: Op, args: list[Any], tangents: list[Any], spec: Spec) -> Tensor:
+        """The same with its arguments as arrays; spec is one that the result may share."""
+        try:
+            out = op.direct(args[0]) if len(args) == 1 else op.direct(args[0], args[1])
+        except Exception as error:
+            raise complaint(op, args, error)
+        if type(out) is not NDARRAY:
+            out = NUMPY_BACKEND.asarray(out)
+        result = Tensor(out)
+        shared = spec if op.node_lane == ALIGNED and spec.shape == out.shape else None
+        result.known = shared
+        moved = brief_tangent(op, args, tangents, out)
+        if moved is None and self.dual_level.fades:
+            return result
+        tangent: Tensor | None = None
+        if moved is not None:
+            tangent = Tensor(moved)
+            tangent.known = shared
+        found = dual(self.dual_level, result, tangent)
+        found.known = shared
+        if not self.dual_level.fades:
+            note_line(found.layer)
+        return found
 
     def wrapped(self, result: Tensor, tangent: Tensor | None) -> Tensor:
         """A result at this level; if it fades, one without a tangent need not take part."""
@@ -172,6 +234,18 @@ class Dual(Layer):
 def dual(level: DualLevel, primal: Tensor, tangent: Tensor | None) -> Tensor:
     """A tensor of a level of forward mode."""
     return with_layer(primal.array, Dual(level, primal, tangent))
+
+
+def plain_spec(tensor: Tensor) -> Spec | None:
+    """What an ordinary NumPy tensor of floats without a history looks like; None for others."""
+    if tensor.special or tensor.needs_grad or tensor.cut:
+        return None
+    if tensor.extras is not None:
+        tensor.refresh()
+    spec = tensor.known
+    if spec is None:
+        spec = tensor.spec()
+    return spec if spec.short else None
 
 
 def primal_at(level: Level, value: Any) -> Any:

@@ -74,9 +74,20 @@ def _turned(grad: Value, along: Any, across: Any) -> Value:
     return grad * (along / where(distance == 0, 1, distance))
 
 
+def _turn(input_tangent: Any, other_tangent: Any, input: Any, other: Any) -> Any:
+    """How far the point (other, input) goes across its direction, over its distance."""
+    distance = input * input + other * other
+    across = None if input_tangent is None else input_tangent * other
+    if other_tangent is not None:
+        back = other_tangent * input
+        across = -back if across is None else across - back
+    return across / where(distance == 0, 1, distance)
+
+
 @elementwise(
     input=lambda grad, input, other: _turned(grad, other, input),
     other=lambda grad, input, other: -_turned(grad, input, other),
+    jvp=_turn,
     floats=True,
     domain=(0.5, 3.0),
     also="arctan2",
