@@ -14,7 +14,7 @@ from adjoint.call.context import Settings, current
 from adjoint.call.errors import complaint
 from adjoint.call.layers import Layer, Level, lies_in, newest_level, note_line, with_layer
 from adjoint.ops.op import Op
-from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, Spec, backend_of, is_floating
+from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, Spec, TensorCore, backend_of, is_floating
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import replay
 
@@ -283,6 +283,15 @@ def zeros_beside(primal: Any, tangents: list[Any]) -> Any:
     return zeros
 
 
+def shows_all(view: Tensor, base: TensorCore) -> bool:
+    """Whether a view is its base once more: one tangent then serves both."""
+    a, b = view.array, base.array
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    xp = backend_of(a).xp
+    return bool(xp.strides_of(a) == xp.strides_of(b))
+
+
 def take_part(level: DualLevel, tensor: Any) -> None:
     """Give a tensor from below a layer: that of its base, or one in which it has no tangent yet.
 
@@ -291,7 +300,9 @@ def take_part(level: DualLevel, tensor: Any) -> None:
     extras = tensor.extras
     if extras is not None and extras.base is not None and lies_in(extras.base, level):
         base = extras.base.layer
-        tangent = None if base.tangent is None else replay(base.tangent, extras.steps)
+        tangent = base.tangent
+        if tangent is not None and not shows_all(tensor, extras.base):
+            tangent = replay(tangent, extras.steps)
         tensor.layer = Dual(level, replay(base.primal, extras.steps), tangent)
     else:
         below = tensor.shared()

@@ -134,7 +134,7 @@ def exp2(xp: Any, input: Array) -> Array:
 
 
 @elementwise(
-    input=lambda grad, result: grad * (conj(result) + 1),
+    input=lambda grad, result: grad * conj(result) + grad,
     floats=True,
     also="special",
     inplace="function",

@@ -23,7 +23,7 @@ def cos(xp: Any, input: Array) -> Array:
 
 
 @elementwise(
-    input=lambda grad, result: grad * (1 + conj(result * result)),
+    input=lambda grad, result: grad + grad * conj(result * result),
     floats=True,
     domain=(-1.2, 1.2),
     inplace="function",
