@@ -20,6 +20,8 @@ from adjoint.call.rule import (
     OF_BOTH,
     OF_FIRST,
     OF_GRAD,
+    OF_LATER,
+    OF_MORE,
     OF_RESULT,
     OF_SECOND,
     RESULT,
@@ -182,20 +184,62 @@ def is_brief(op: Op) -> bool:
     return op.diagonal or op.family == "multilinear" or (op.family == "linear" and op.required == 1)
 
 
-def brief_tangent(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any:
-    """The array of a tangent of a call that NumPy's own function makes; None if there is none."""
+def brief_tangent(op: Op, array: Any, tangent: Any, out: Any) -> Any:
+    """The array of the tangent of a call of one argument; None if there is none."""
+    rule = op.first_rule
+    if not op.diagonal:
+        found = op.direct(tangent)
+    elif op.jvp is None and rule is None:
+        return None
+    elif op.jvp is None and rule is not None and rule.form == OF_GRAD:
+        found = rule.function(tangent)
+    else:
+        before = STATE.get()
+        try:  # what `quiet` does, which takes three times as long
+            STATE.set(IGNORE)
+            if op.jvp is not None:
+                found = op.jvp.function(*_named(op, op.jvp, None, [array], [tangent], out))
+            else:
+                assert rule is not None
+                found = _term(op, rule, tangent, array, None, out)
+        finally:
+            STATE.set(before)
+    if found is not tangent and _is_own(found, out):
+        return found
+    return _in_own_memory(found, out)
+
+
+def brief_tangent_of_pair(op: Op, x: Any, y: Any, s: Any, t: Any, out: Any) -> Any:
+    """The array of the tangent of a call of two arguments, of which s and t are the tangents."""
     if op.diagonal:
-        return on_arrays(op, args, tangents, out) if op.inputs else None
-    total: Any = None
-    for i in range(len(args)):
-        if tangents[i] is None:
-            continue
-        if len(args) == 1:
-            term = op.direct(tangents[0])
-        else:
-            term = op.direct(args[0], tangents[1]) if i else op.direct(tangents[0], args[1])
-        total = term if total is None else total + term
-    return None if total is None else _in_own_memory(total, tangents, out)
+        rule = op.second_rule if s is None else op.first_rule
+        if op.jvp is not None or (s is not None and t is not None) or rule is None:
+            return on_arrays(op, [x, y], [s, t], out) if op.inputs else None
+        if rule.form == OF_MORE or rule.form == OF_LATER:
+            return on_arrays(op, [x, y], [s, t], out)
+        return _brief_part(op, rule, t if s is None else s, x, y, out)
+    found: Any = None
+    if s is not None:
+        found = op.direct(s, y)
+    if t is not None:
+        other = op.direct(x, t)
+        found = other if found is None else found + other
+    return found if _is_own(found, out) else _in_own_memory(found, out)
+
+
+def _brief_part(op: Op, rule: Rule, tangent: Any, x: Any, y: Any, out: Any) -> Any:
+    """The same where but one of two arguments has a tangent."""
+    if tangent.shape != out.shape:
+        tangent = NUMPY_BACKEND.xp.broadcast_to(tangent, out.shape)
+    before = STATE.get()
+    try:
+        STATE.set(IGNORE)
+        found = _term(op, rule, tangent, x, y, out)
+    finally:
+        STATE.set(before)
+    if found is not tangent and _is_own(found, out):
+        return found
+    return _in_own_memory(found, out)
 
 
 def on_arrays(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any:
@@ -203,28 +247,29 @@ def on_arrays(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any:
 
     Arguments after those given have their defaults.
     """
-    rule = op.first_rule
-    if len(args) == 1 and rule is not None and rule.form == OF_GRAD and op.jvp is None:
-        return _in_own_memory(rule.function(tangents[0]), tangents, out)
     before = STATE.get()
-    try:  # what `quiet` does, which takes three times as long
+    try:
         STATE.set(IGNORE)
         if op.jvp is not None:
             total = op.jvp.function(*_named(op, op.jvp, None, args, tangents, out))
             if total is not None and total.shape != out.shape:  # of tangents that were smaller
                 total = NUMPY_BACKEND.xp.broadcast_to(total, out.shape)
-        elif len(args) == 1:
-            total = None if rule is None else _term(op, rule, tangents[0], args, out)
         else:
             total = _sum_of_terms(op, args, tangents, out)
     finally:
         STATE.set(before)
-    return None if total is None else _in_own_memory(total, tangents, out)
+    if total is None:
+        return None
+    for tangent in tangents:
+        if total is tangent:
+            return total.copy()
+    return total if _is_own(total, out) else _in_own_memory(total, out)
 
 
 def _sum_of_terms(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any:
     """What the rules of all arguments with tangents make of them."""
     total: Any = None
+    fresh = False  # whether total is memory that nobody else has
     for place, parameter in enumerate(op.inputs):
         rule = op.rules[place]
         if parameter >= len(tangents) or tangents[parameter] is None or rule is None:
@@ -232,50 +277,50 @@ def _sum_of_terms(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any
         tangent = tangents[parameter]
         if tangent.shape != out.shape:
             tangent = NUMPY_BACKEND.xp.broadcast_to(tangent, out.shape)
-        term = _term(op, rule, tangent, args, out)
+        second = args[1] if len(args) > 1 else None
+        if rule.form == OF_MORE or rule.form == OF_LATER:
+            term = rule.function(*_named(op, rule, tangent, args, [], out))
+        else:
+            term = _term(op, rule, tangent, args[0], second, out)
         if total is None:
             total = term
-        elif _is_own(total, tangents, out):
+            fresh = term is not tangent and _is_own(term, out)
+        elif fresh:
             total += term
         else:
-            total = total + term
+            total, fresh = total + term, True
     return total
 
 
-def _in_own_memory(array: Any, tangents: list[Any], out: Any) -> Any:
-    """What a rule answered in the type of a result, and in memory that nobody else has."""
-    if _is_own(array, tangents, out):
-        return array
+def _in_own_memory(array: Any, out: Any) -> Any:
+    """A copy of what a rule answered, in the form of a result."""
     if type(array) is NDARRAY and array.dtype is out.dtype:
         return array.copy()
     array = NUMPY_BACKEND.asarray(array, out.dtype)  # a number, for all elements
     return NUMPY_BACKEND.xp.broadcast_to(array, out.shape).copy()
 
 
-def _is_own(array: Any, tangents: list[Any], out: Any) -> bool:
-    """Whether an array is in memory that nobody else has, and in the type of a result."""
-    if type(array) is not NDARRAY or array is out or array.base is not None:
+def _is_own(array: Any, out: Any) -> bool:
+    """Whether what a rule answered has memory of its own, and the type of a result."""
+    if type(array) is not NDARRAY or array.base is not None or array is out:
         return False
-    for tangent in tangents:
-        if array is tangent:
-            return False
     return array.dtype is out.dtype
 
 
-def _term(op: Op, rule: Rule, tangent: Any, args: list[Any], out: Any) -> Any:
+def _term(op: Op, rule: Rule, tangent: Any, first: Any, second: Any, out: Any) -> Any:
     """What a rule makes of the array of a tangent; the common forms are called straight."""
     form = rule.form
-    if form == OF_GRAD:
-        return rule.function(tangent)
     if form == OF_RESULT:
         return rule.function(tangent, out)
     if form == OF_FIRST:
-        return rule.function(tangent, args[0])
+        return rule.function(tangent, first)
     if form == OF_SECOND:
-        return rule.function(tangent, args[1])
+        return rule.function(tangent, second)
+    if form == OF_GRAD:
+        return rule.function(tangent)
     if form == OF_BOTH:
-        return rule.function(tangent, args[0], args[1])
-    return rule.function(*_named(op, rule, tangent, args, [], out))
+        return rule.function(tangent, first, second)
+    return rule.function(*_named(op, rule, tangent, [first], [], out))
 
 
 def _named(

@@ -7,7 +7,12 @@ primals is computed once; its tangent follows from the op's family or rules (`fo
 from contextvars import ContextVar
 from typing import Any, Final
 
-from adjoint.autograd.forward_rules import brief_tangent, is_brief, pushed
+from adjoint.autograd.forward_rules import (
+    brief_tangent,
+    brief_tangent_of_pair,
+    is_brief,
+    pushed,
+)
 from adjoint.autograd.node import ALIGNED, edge_node
 from adjoint.call import dispatch
 from adjoint.call.context import Settings, current
@@ -50,13 +55,41 @@ class DualLevel(Level):
 
 
 class Dual(Layer):
-    """A tensor with a tangent; None if it has none but takes part."""
+    """A tensor with a tangent; None if it has none but takes part.
 
-    def __init__(self, level: DualLevel, primal: Tensor, tangent: Tensor | None) -> None:
+    What the short form of a call makes holds arrays, until somebody asks for tensors.
+    """
+
+    def __init__(self, level: DualLevel, primal: Tensor | None, tangent: Tensor | None) -> None:
         super().__init__(level)
         self.dual_level = level
-        self.primal = primal
-        self.tangent = tangent
+        self.held = primal
+        self.held_tangent = tangent
+        self.array: Any = None  # of the primal, while it is not held
+        self.moved: Any = None  # of the tangent, while it is not held
+        self.spec: Spec | None = None  # what both look like, while neither is held
+
+    @property
+    def primal(self) -> Tensor:
+        """The tensor below."""
+        held = self.held
+        if held is None:
+            held = self.held = Tensor(self.array)
+            held.known = self.spec
+        return held
+
+    @property
+    def tangent(self) -> Tensor | None:
+        """Its tangent, a tensor like it."""
+        if self.held_tangent is None and self.moved is not None:
+            self.held_tangent = Tensor(self.moved)
+            self.held_tangent.known = self.spec
+        return self.held_tangent
+
+    @tangent.setter
+    def tangent(self, tangent: Tensor | None) -> None:
+        self.held_tangent = tangent
+        self.moved = None
 
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
@@ -93,61 +126,70 @@ class Dual(Layer):
         level = self.dual_level
         if not is_brief(op) or level.ended or settings.inference or level.is_idle():
             return None
-        args: list[Any] = []
-        tangents: list[Any] = []
-        spec: Spec | None = None
-        for i in range(op.required):
-            value = b if i else a
-            tangent: Any = None
-            if isinstance(value, Tensor):
-                if value.extras is not None:
-                    value.refresh()
-                layer = value.layer
-                if layer is not None:
-                    if layer.level is not level or value.needs_grad or value.cut:
-                        return None
-                    held: Dual = layer
-                    value, tangent = held.primal, held.tangent
-                found = plain_spec(value)
-                if found is None or (spec is not None and found.dtype is not spec.dtype):
-                    return None
-                spec = found if spec is None or spec.single else spec
-                value = value.array
-                if tangent is not None:
-                    own = plain_spec(tangent)
-                    if own is None or own.dtype is not spec.dtype:
-                        return None
-                    tangent = tangent.array
-            elif type(value) is not float and type(value) is not int:
+        if op.required == 1:
+            spec = self.plain_spec() if not (a.needs_grad or a.cut) else None
+            if spec is None:
                 return None
-            args.append(value)
-            tangents.append(tangent)
-        assert spec is not None
-        return self.briefly(op, args, tangents, spec)
+            array = self.array if self.held is None else self.held.array
+            out = op.direct(array)
+            if type(out) is not NDARRAY:
+                out = NUMPY_BACKEND.asarray(out)
+            moved = self.moved if self.held_tangent is None else self.held_tangent.array
+            if moved is not None:
+                moved = brief_tangent(op, array, moved, out)
+            return self.briefly(op, out, moved, spec)
+        return self.brief_pair(op, a, b)
 
-    def briefly(self, op: Op, args: list[Any], tangents: list[Any], spec: Spec) -> Tensor:
-        """The same with its arguments as arrays; spec is one that the result may share."""
+    def brief_pair(self, op: Op, a: Any, b: Any) -> Tensor | None:
+        """The same of two arguments, of which one may be a number or have no tangent."""
+        x, s, first = seen_at(self.dual_level, a)
+        y, t, second = seen_at(self.dual_level, b)
+        if first is None or second is None:
+            return None
+        if first is not second and first is not NUMBER and second is not NUMBER:
+            if first.dtype is not second.dtype:
+                return None
         try:
-            out = op.direct(args[0]) if len(args) == 1 else op.direct(args[0], args[1])
+            out = op.direct(x, y)
         except Exception as error:
-            raise complaint(op, args, error)
+            raise complaint(op, [x, y], error)
         if type(out) is not NDARRAY:
             out = NUMPY_BACKEND.asarray(out)
-        result = Tensor(out)
-        shared = spec if op.node_lane == ALIGNED and spec.shape == out.shape else None
-        result.known = shared
-        moved = brief_tangent(op, args, tangents, out)
-        if moved is None and self.dual_level.fades:
-            return result
-        tangent: Tensor | None = None
-        if moved is not None:
-            tangent = Tensor(moved)
-            tangent.known = shared
-        found = dual(self.dual_level, result, tangent)
-        found.known = shared
-        if not self.dual_level.fades:
-            note_line(found.layer)
+        moved: Any = None
+        if s is not None or t is not None:
+            moved = brief_tangent_of_pair(op, x, y, s, t, out)
+        spec = second if first is NUMBER or first.shape != out.shape else first
+        return self.briefly(op, out, moved, spec)
+
+    def briefly(self, op: Op, out: Any, moved: Any, spec: Spec) -> Tensor:
+        """A result and its tangent at this level, from arrays; they may look as spec says."""
+        found = Tensor(out)
+        if op.node_lane != ALIGNED or spec.shape != out.shape:
+            spec = Spec(out)
+        found.known = spec
+        level = self.dual_level
+        if moved is not None or not level.fades:
+            layer = Dual(level, None, None)
+            layer.array = out
+            layer.moved = moved
+            layer.spec = spec
+            found.layer = layer
+            found.special = True
+            if not level.fades:
+                note_line(layer)
         return found
+
+    def plain_spec(self) -> Spec | None:
+        """What it looks like if it holds ordinary NumPy tensors of floats; None for others."""
+        if self.held is None and self.held_tangent is None:
+            return self.spec
+        spec = plain_spec(self.primal)
+        tangent = self.tangent
+        if spec is not None and tangent is not None:
+            own = plain_spec(tangent)
+            if own is None or own.dtype is not spec.dtype:
+                return None
+        return spec
 
     def wrapped(self, result: Tensor, tangent: Tensor | None) -> Tensor:
         """A result at this level; if it fades, one without a tangent need not take part."""
@@ -234,6 +276,25 @@ class Dual(Layer):
 def dual(level: DualLevel, primal: Tensor, tangent: Tensor | None) -> Tensor:
     """A tensor of a level of forward mode."""
     return with_layer(primal.array, Dual(level, primal, tangent))
+
+
+NUMBER: Final[Spec] = Spec(NUMPY_BACKEND.asarray(0))  # stands for that of a Python number
+
+
+def seen_at(level: DualLevel, value: Any) -> tuple[Any, Any, Spec | None]:
+    """The arrays of an argument and its tangent, and what it looks like; None if not ordinary."""
+    if not isinstance(value, Tensor):
+        return value, None, NUMBER if type(value) is float or type(value) is int else None
+    if value.extras is not None:
+        value.refresh()
+    if value.layer is None:
+        return value.array, None, plain_spec(value)
+    if value.layer.level is not level or value.needs_grad or value.cut:
+        return None, None, None
+    layer: Dual = value.layer
+    spec = layer.plain_spec()
+    array = layer.array if layer.held is None else layer.held.array
+    return array, layer.moved if layer.held_tangent is None else layer.held_tangent.array, spec
 
 
 def plain_spec(tensor: Tensor) -> Spec | None:

@@ -6,7 +6,7 @@ from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.arrange import tril, triu
+from adjoint.ops.arranging.arrange import constant_pad_nd, tril, triu
 from adjoint.ops.arranging.shape import cat, expand, narrow, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
 from adjoint.ops.elementwise.complex_numbers import real
@@ -162,7 +162,8 @@ def _square_qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any) -> Any:
     return linalg_solve_triangular(mH(R), grad_q + Q @ hermitian, upper=False, left=False)
 
 
-def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any:
+def _check_qr_mode(A: Any, mode: str) -> None:
+    """Refuse the modes without a derivative."""
     rows, columns = A.shape[-2:]
     if mode == "r":
         raise RuntimeError("qr: the derivative needs Q; mode='r' does not compute it")
@@ -170,6 +171,11 @@ def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any
         raise RuntimeError(
             "qr: mode='complete' has no derivative for more rows than columns; use 'reduced'"
         )
+
+
+def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any:
+    _check_qr_mode(A, mode)
+    rows, columns = A.shape[-2:]
     if rows >= columns:
         return _square_qr_rule(grad_q, grad_r, Q, R)
     # A = [X Y] and R = [U V]: X = Q U is square, and Y = Q V depends on X through Q.
@@ -178,6 +184,29 @@ def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any
     grad_first, first = narrow(grad_r, -1, 0, rows), narrow(R, -1, 0, rows)
     inner = _square_qr_rule(grad_q + later @ mH(grad_later), grad_first, Q, first)
     return cat([inner, Q @ grad_later], -1)
+
+
+def _square_qr_tangent(A_tangent: Any, Q: Any, R: Any) -> tuple[Any, Any]:
+    """For R square: with C = Q^H dA R^-1, dR = H R and dQ = dA R^-1 - Q H, H the half of C + C^H.
+
+    It is upper triangular, with half the diagonal.
+    """
+    over = linalg_solve_triangular(R, A_tangent, upper=True, left=False)
+    product = mH(Q) @ over
+    half = triu(product + mH(product), 1) + diag_embed(_real_part(_main_diagonal(product)))
+    return over - Q @ half, half @ R
+
+
+def _qr_tangent(A: Any, A_tangent: Any, result0: Any, result1: Any, mode: str) -> tuple[Any, Any]:
+    """The first columns say how Q moves, and Q what that means for the later ones."""
+    _check_qr_mode(A, mode)
+    rows, columns = A.shape[-2:]
+    if rows >= columns:
+        return _square_qr_tangent(A_tangent, result0, result1)
+    first, rest = narrow(A_tangent, -1, 0, rows), (rows, columns - rows)
+    moved, upper = _square_qr_tangent(first, result0, narrow(result1, -1, 0, rows))
+    later = mH(moved) @ narrow(A, -1, *rest) + mH(result0) @ narrow(A_tangent, -1, *rest)
+    return moved, cat([upper, later], -1)
 
 
 def _qr_each(A: Any, A_batched: bool, A_shape: Any, mode: str) -> Any:
@@ -190,6 +219,7 @@ def _qr_each(A: Any, A_batched: bool, A_shape: Any, mode: str) -> Any:
         grad0, grad1, result0, result1, A, mode
     ),
     vmap=_qr_each,
+    jvp=_qr_tangent,
     returns="Q R",
     home="linalg",
     autocast="float32",
@@ -269,6 +299,33 @@ def _lu_rule(grad: Value, packed: Any, pivots: Any) -> Value:
     return permutation(pivots, packed) @ inner
 
 
+def _lu_tangent(A_tangent: Any, packed: Any, pivots: Any) -> Any:
+    """With F = L^-1 P^T dA U^-1 of the square part: L times its lower half, its upper half times U.
+
+    Further columns are L^-1 of what they were, further rows times U^-1.
+    """
+    rows, columns = packed.shape[-2:]
+    rank = min(rows, columns)
+    moved = mH(permutation(pivots, packed)) @ A_tangent
+    square = narrow(narrow(packed, -2, 0, rank), -1, 0, rank)
+    L, U = tril(square, -1) + identity_like(square), triu(square)
+    inner = narrow(narrow(moved, -2, 0, rank), -1, 0, rank)
+    inner = linalg_solve_triangular(L, inner, upper=False, unitriangular=True)
+    inner = linalg_solve_triangular(U, inner, upper=True, left=False)
+    lower, upper = L @ tril(inner, -1), triu(inner) @ U
+    result = tril(lower, -1) + triu(upper)
+    if columns > rank:
+        rest, rest_moved = (narrow(x, -1, rank, columns - rank) for x in (packed, moved))
+        beside = rest_moved - lower @ rest
+        beside = linalg_solve_triangular(L, beside, upper=False, unitriangular=True)
+        return cat([result, beside], -1)
+    if rows > rank:
+        rest, rest_moved = (narrow(x, -2, rank, rows - rank) for x in (packed, moved))
+        below = rest_moved - rest @ upper
+        return cat([result, linalg_solve_triangular(U, below, upper=True, left=False)], -2)
+    return result
+
+
 @general(home=None, batching=FRONT)
 def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
     """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
@@ -288,6 +345,7 @@ def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
 
 @general(
     A=lambda grad0, result0, result1: _lu_rule(grad0, result0, result1),
+    jvp=lambda A_tangent, result0, result1: (_lu_tangent(A_tangent, result0, result1), None),
     returns="LU pivots",
     node_name="LinalgLuFactorExBackward0",
     home="linalg",
@@ -439,8 +497,25 @@ def _eig_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) ->
     return solve_matrix(adjoint, inner @ adjoint)
 
 
+def _eig_tangent(A_tangent: Any, values: Any, vectors: Any) -> tuple[Any, Any]:
+    """With C = V^-1 dA V: its diagonal, and V (C over the differences of eigenvalues).
+
+    From that the part along each vector is taken, so that the norms stay 1.
+    """
+    inner = _in_basis(A_tangent, vectors)
+    moved = vectors @ _quotient(inner, _differences(values))
+    along = _real_part(_main_diagonal(mH(vectors) @ moved))
+    return _main_diagonal(inner), moved - vectors * unsqueeze(along, -2)
+
+
+def _in_basis(matrix: Any, vectors: Any) -> Any:
+    """V^-1 @ matrix @ V."""
+    return solve_matrix(vectors, matrix.to(vectors.dtype) @ vectors)
+
+
 @general(
     A=lambda grad0, grad1, result0, result1: _eig_rule(grad0, grad1, result0, result1),
+    jvp=lambda A_tangent, result0, result1: _eig_tangent(A_tangent, result0, result1),
     returns="eigenvalues eigenvectors",
     home="linalg",
     autocast="float32",
@@ -460,7 +535,11 @@ def _eigvals_rule(grad: Value, A: Value) -> Value:
 
 
 @general(
-    A=lambda grad, A: _eigvals_rule(grad, A), home="linalg", autocast="float32", batching=MATRICES
+    A=lambda grad, A: _eigvals_rule(grad, A),
+    jvp=lambda A, A_tangent: _main_diagonal(_in_basis(A_tangent, linalg_eig(A)[1])),
+    home="linalg",
+    autocast="float32",
+    batching=MATRICES,
 )
 def linalg_eigvals(xp: Any, A: Array) -> Array:
     """Eigenvalues of square matrices, complex even for real ones."""
@@ -500,9 +579,38 @@ def _svd_rule(grad_u: Any, grad_s: Any, grad_vh: Any, U: Any, S: Any, Vh: Any) -
     return result
 
 
+def _svd_tangent(A_tangent: Any, U: Any, S: Any, Vh: Any) -> tuple[Any, Any, Any]:
+    """With P = U^H dA V: its diagonal, and skew parts of P S and S P over differences of squares.
+
+    Vectors that belong to no singular value are free, and taken to rest.
+    """
+    rows, columns, rank = U.shape[-2], Vh.shape[-1], S.shape[-1]
+    U, free_u = narrow(U, -1, 0, rank), U.shape[-1] - rank
+    V, free_v = mH(narrow(Vh, -2, 0, rank)), Vh.shape[-2] - rank
+    right, left = A_tangent @ V, mH(A_tangent) @ U
+    product = mH(U) @ right
+    gaps = _differences(S * S)
+    across, down = unsqueeze(S, -2), unsqueeze(S, -1)
+    turn_u, turn_v = _quotient(product * across, gaps), _quotient(down * product, gaps)
+    turn_u, turn_v = turn_u - mH(turn_u), turn_v - mH(turn_v)
+    main = _main_diagonal(product)
+    if holds_complex(U):
+        turn_u = turn_u + diag_embed(_quotient(main - conj(main), 2 * S))
+    moved_u, moved_v = U @ turn_u, V @ turn_v
+    if rows > rank:
+        moved_u = moved_u + _quotient(_outside(right, U), across)
+    if columns > rank:
+        moved_v = moved_v + _quotient(_outside(left, V), across)
+    U_tangent = constant_pad_nd(moved_u, (0, free_u))
+    return U_tangent, real(main), mH(constant_pad_nd(moved_v, (0, free_v)))
+
+
 @general(
     A=lambda grad0, grad1, grad2, result0, result1, result2: _svd_rule(
         grad0, grad1, grad2, result0, result1, result2
+    ),
+    jvp=lambda A_tangent, result0, result1, result2: _svd_tangent(
+        A_tangent, result0, result1, result2
     ),
     returns="U S Vh",
     home="linalg",
