@@ -46,8 +46,12 @@ def pushed(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     if op.family == "elementwise" and op.outputs is None:
         return _elementwise(op, args, tangents)
     if op.jvp is not None:
-        result = dispatch.apply(op, args)
-        moved = _Call(op, args, tangents, result).run(op.jvp, [], True, None)
+        hidden: Any = None
+        if op.hides:
+            result, hidden = dispatch.apply_openly(op, args)
+        else:
+            result = dispatch.apply(op, args)
+        moved = _Call(op, args, tangents, result, hidden).run(op.jvp, [], True, None)
         if not isinstance(result, tuple):
             return result, fitting(result, moved, tangents)
         return result, tuple([fitting(r, m, tangents) for r, m in zip(result, moved)])
@@ -209,15 +213,21 @@ def brief_tangent(op: Op, array: Any, tangent: Any, out: Any) -> Any:
     return _in_own_memory(found, out)
 
 
-def brief_tangent_of_pair(op: Op, x: Any, y: Any, s: Any, t: Any, out: Any) -> Any:
-    """The array of the tangent of a call of two arguments, of which s and t are the tangents."""
+def brief_tangent_of_pair(op: Op, x: Any, y: Any, s: Any, t: Any, out: Any, aligned: bool) -> Any:
+    """The array of the tangent of a call of two arguments, of which s and t are the tangents.
+
+    They are aligned if none has to be broadcast.
+    """
     if op.diagonal:
         rule = op.second_rule if s is None else op.first_rule
         if op.jvp is not None or (s is not None and t is not None) or rule is None:
             return on_arrays(op, [x, y], [s, t], out) if op.inputs else None
         if rule.form == OF_MORE or rule.form == OF_LATER:
             return on_arrays(op, [x, y], [s, t], out)
-        return _brief_part(op, rule, t if s is None else s, x, y, out)
+        tangent = t if s is None else s
+        if not aligned and tangent.shape != out.shape:
+            tangent = NUMPY_BACKEND.xp.broadcast_to(tangent, out.shape)
+        return _brief_part(op, rule, tangent, x, y, out)
     found: Any = None
     if s is not None:
         found = op.direct(s, y)
@@ -229,8 +239,6 @@ def brief_tangent_of_pair(op: Op, x: Any, y: Any, s: Any, t: Any, out: Any) -> A
 
 def _brief_part(op: Op, rule: Rule, tangent: Any, x: Any, y: Any, out: Any) -> Any:
     """The same where but one of two arguments has a tangent."""
-    if tangent.shape != out.shape:
-        tangent = NUMPY_BACKEND.xp.broadcast_to(tangent, out.shape)
     before = STATE.get()
     try:
         STATE.set(IGNORE)
@@ -345,11 +353,19 @@ def _named(
 class _Call(OpNode):
     """A call whose arguments and result are at hand: the rules find them as in a node."""
 
-    def __init__(self, op: Op, args: list[Any], tangents: list[Any], result: Any = None) -> None:
+    def __init__(
+        self,
+        op: Op,
+        args: list[Any],
+        tangents: list[Any],
+        result: Any = None,
+        hidden: Any = None,
+    ) -> None:
         super().__init__(op)
         self.args = args
         self.tangents = tangents
         self.answer = result
+        self.unseen = hidden
 
     def value(self, parameter: int, recorded: bool) -> Any:
         """See OpNode."""
@@ -364,6 +380,16 @@ class _Call(OpNode):
         if self.answer is None:
             self.answer = dispatch.apply(self.op, self.args)
         return self.answer[index] if isinstance(self.answer, tuple) else self.answer
+
+    def hidden(self) -> Any:
+        """See OpNode; as tensors, and None where they are not at hand in the type of the result."""
+        first = self.answer[0] if isinstance(self.answer, tuple) else self.answer
+        several = isinstance(self.unseen, tuple)
+        arrays = list(self.unseen) if several else [self.unseen]
+        if any(array is None or array.dtype != first.array.dtype for array in arrays):
+            return None
+        found = [Tensor(array) for array in arrays]
+        return tuple(found) if several else found[0]
 
     def tangent(self, parameter: int) -> Any:
         """See OpNode."""

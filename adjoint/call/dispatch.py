@@ -300,6 +300,33 @@ def apply(op: "Op", values: list[Any]) -> Any:
         values = op.counted_from_end(values)
     if backend is not NUMPY_BACKEND:
         values = beside(values, tensors, backend)
+    return wrap(op, values, backend, computed(op, values, given, backend), settings)
+
+
+def apply_openly(op: "Op", values: list[Any]) -> tuple[Any, Any]:
+    """A call, and what its forward hides for rules; None inside transforms, or if it is recorded.
+
+    Dimensions are counted from the end already.
+    """
+    settings = current()
+    tensors = tensors_in(values)
+    plain = settings.plain
+    for tensor in tensors:
+        if tensor.special or (tensor.needs_grad and settings.grad_enabled):
+            plain = False
+        elif tensor.extras is not None:
+            tensor.refresh()
+    if not plain:
+        return apply(op, values), None
+    backend = common_backend(op, tensors)
+    if backend is not NUMPY_BACKEND:
+        values = beside(values, tensors, backend)
+    out = computed(op, values, values, backend)
+    return wrap(op, values, backend, out, settings), out[1]
+
+
+def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) -> Any:
+    """What an op's forward answers to arguments, as arrays; `given` are those of the user."""
     arrays: list[Any] = []
     for value in values:
         arrays.append(value.array if isinstance(value, Tensor) else unwrapped(value))
@@ -309,9 +336,7 @@ def apply(op: "Op", values: list[Any]) -> Any:
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
         raise complaint(op, as_given(op, arrays, given), error)
-    if not op.hides:
-        out = narrowed(op, arrays, out)
-    return wrap(op, values, backend, out, settings)
+    return out if op.hides else narrowed(op, arrays, out)
 
 
 def as_given(op: "Op", arrays: list[Any], given: list[Any]) -> list[Any]:

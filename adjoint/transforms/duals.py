@@ -137,7 +137,7 @@ class Dual(Layer):
             moved = self.moved if self.held_tangent is None else self.held_tangent.array
             if moved is not None:
                 moved = brief_tangent(op, array, moved, out)
-            return self.briefly(op, out, moved, spec)
+            return self.briefly(out, moved, spec if op.node_lane == ALIGNED else Spec(out))
         return self.brief_pair(op, a, b)
 
     def brief_pair(self, op: Op, a: Any, b: Any) -> Tensor | None:
@@ -155,17 +155,19 @@ class Dual(Layer):
             raise complaint(op, [x, y], error)
         if type(out) is not NDARRAY:
             out = NUMPY_BACKEND.asarray(out)
+        # Two of one shape, or one and a number: then all that follows has that shape.
+        aligned = first is second or first is NUMBER or second is NUMBER
+        aligned = aligned or first.shape == second.shape
         moved: Any = None
         if s is not None or t is not None:
-            moved = brief_tangent_of_pair(op, x, y, s, t, out)
-        spec = second if first is NUMBER or first.shape != out.shape else first
-        return self.briefly(op, out, moved, spec)
+            moved = brief_tangent_of_pair(op, x, y, s, t, out, aligned)
+        if not aligned or op.node_lane != ALIGNED:
+            return self.briefly(out, moved, Spec(out))
+        return self.briefly(out, moved, second if first is NUMBER else first)
 
-    def briefly(self, op: Op, out: Any, moved: Any, spec: Spec) -> Tensor:
-        """A result and its tangent at this level, from arrays; they may look as spec says."""
+    def briefly(self, out: Any, moved: Any, spec: Spec) -> Tensor:
+        """A result and its tangent at this level, from arrays that look as spec says."""
         found = Tensor(out)
-        if op.node_lane != ALIGNED or spec.shape != out.shape:
-            spec = Spec(out)
         found.known = spec
         level = self.dual_level
         if moved is not None or not level.fades:

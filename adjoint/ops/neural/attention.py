@@ -98,9 +98,10 @@ def _attend_tangent(
     key_tangent: Any,
     value_tangent: Any,
     mask_tangent: Any,
+    hidden: Any,
 ) -> Any:
     """W dV + (W * (dS - sum of W * dS)) V, with dS the tangents of the scores."""
-    weights = _matches(query, key, mask, scale, causal)
+    weights = _matches(query, key, mask, scale, causal) if hidden is None else hidden
     scores = mask_tangent
     for pair in ((query_tangent, key), (query, key_tangent)):
         if pair[0] is not None and pair[1] is not None:

@@ -165,6 +165,13 @@ def _cross_entropy_rule(
     return grad * hidden
 
 
+def _cross_entropy_tangent(
+    input: Any, target: Any, ignore_index: int, hidden: Any, input_tangent: Any
+) -> Any:
+    slope = class_slope(input, target, ignore_index) if hidden is None else hidden
+    return sum(slope * input_tangent)
+
+
 def _counts(target: Any, ignore_index: int) -> Any:
     """How many targets of each element count."""
     return sum(target != ignore_index, -1)
@@ -191,9 +198,7 @@ def _cross_entropy_over_batch(
     node_name="NllLossBackward0",
     home=None,
     autocast="float32",
-    jvp=lambda input, target, ignore_index, input_tangent: sum(
-        class_slope(input, target, ignore_index) * input_tangent
-    ),
+    jvp=_cross_entropy_tangent,
 )
 def mean_cross_entropy(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
