@@ -6,7 +6,6 @@ from typing import Any
 from adjoint.call.dispatch import conj
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.elementwise.powers import sqrt
-from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import elementwise
 
 
@@ -71,7 +70,7 @@ def atan(xp: Any, input: Array) -> Array:
 def _turned(grad: Value, along: Any, across: Any) -> Value:
     """grad * along / (along² + across²); 0 at the origin, where there is no direction."""
     distance = along * along + across * across
-    return grad * (along / where(distance == 0, 1, distance))
+    return grad * (along / (distance + (distance == 0)))
 
 
 def _turn(input_tangent: Any, other_tangent: Any, input: Any, other: Any) -> Any:
@@ -81,7 +80,7 @@ def _turn(input_tangent: Any, other_tangent: Any, input: Any, other: Any) -> Any
     if other_tangent is not None:
         back = other_tangent * input
         across = -back if across is None else across - back
-    return across / where(distance == 0, 1, distance)
+    return across / (distance + (distance == 0))
 
 
 @elementwise(
