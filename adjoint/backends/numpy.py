@@ -17,6 +17,7 @@ from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
+_MANY = 8192  # elements from which bits are chosen faster than numbers
 KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
 _rooms = threading.local()
 
@@ -62,6 +63,41 @@ def _ones(shape: tuple[int, ...], kind: str) -> Any:
 def _row_starts(count: int, width: int) -> Any:
     """Where each row of a matrix begins among all elements; shared, so never written to."""
     return np.arange(0, count * width, width)
+
+
+def _can_mix(condition: Any, first: Any, second: Any) -> bool:
+    """Whether to choose between bits: of one floating type, in the shape of the condition.
+
+    One of the two may be the zero that ZEROS has of the type.
+    """
+    if condition.dtype.char != "?":
+        return False
+    for one, other in ((first, second), (second, first)):
+        if type(one) is np.ndarray and one.shape == condition.shape and one.dtype.char in ZEROS:
+            if other is ZEROS[one.dtype.char]:
+                return True
+            return _same_order(one, other) and one.dtype == other.dtype
+    return False
+
+
+def _mixed(condition: Any, first: Any, second: Any) -> Any:
+    """first where a condition holds and second elsewhere, by masks of ones and zeros."""
+    array = second if first.ndim == 0 else first
+    out = np.empty(condition.shape, array.dtype)
+    whole = np.int32 if array.itemsize == 4 else np.int64
+    bits = out.view(whole)
+    bits[...] = condition.view(np.int8)
+    if first.ndim == 0:  # zero where it holds: 1 becomes 0, 0 becomes all ones
+        np.subtract(bits, 1, out=bits)
+        np.bitwise_and(bits, second.view(whole), out=bits)
+        return out
+    np.negative(bits, out=bits)
+    if second.ndim == 0:
+        np.bitwise_and(bits, first.view(whole), out=bits)
+        return out
+    np.bitwise_and(bits, first.view(whole) ^ second.view(whole), out=bits)
+    np.bitwise_xor(bits, second.view(whole), out=bits)
+    return out
 
 
 def _same_order(array: Any, other: Any) -> bool:
@@ -160,6 +196,28 @@ class NumpyNamespace(Convolutions, Namespace):
         if kind.kind in "fV":
             return array.sum(dtype=np.float32).astype(kind)
         return super().total(array)
+
+    def where(self, condition: Any, *choices: Any) -> Any:
+        """NumPy's own, which takes half the time for arrays that it takes for a number.
+
+        For many elements it is bits that are chosen: where NumPy branches, this takes a tenth.
+        """
+        if len(choices) != 2 or type(condition) is not np.ndarray:
+            return np.where(condition, *choices)
+        first, second = choices
+        if type(second) is int and second == 0 and type(first) is np.ndarray:
+            second = ZEROS.get(first.dtype.char, 0)
+        elif type(first) is int and first == 0 and type(second) is np.ndarray:
+            first = ZEROS.get(second.dtype.char, 0)
+        if condition.size >= _MANY and _can_mix(condition, first, second):
+            return _mixed(condition, first, second)
+        return np.where(condition, first, second)
+
+    def zeros_like(self, array: Any, dtype: Any = None) -> Any:
+        """Zeros in the form of an array; NumPy's own takes six times as long for a small one."""
+        if type(array) is np.ndarray and array.flags.c_contiguous:
+            return np.zeros(array.shape, array.dtype if dtype is None else dtype)
+        return np.zeros_like(array, dtype)
 
     def relu(self, array: Any, out: Any = None) -> Any:
         kind = array.dtype.char

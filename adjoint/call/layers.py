@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adjoint._base import mypyc_attr
 from adjoint.autograd.node import AccumulateGrad
 from adjoint.autograd.provenance import locate, trail, user_frame
+from adjoint.call.context import Settings
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
 
@@ -134,6 +135,13 @@ class Layer:
     def call(self, op: "Op", values: list[Any]) -> Any:
         """The results of a call, its arguments with this layer or below it."""
         raise NotImplementedError
+
+    def brief(self, op: "Op", settings: Settings, a: Any, b: Any) -> Tensor | None:
+        """The result of a call of one or two arguments; None if it must go the whole way.
+
+        It is the short form of `call`, as `Path` is of `apply`; b is None if there is but one.
+        """
+        return None
 
     def adopt(self, name: str, values: list[Any]) -> None:
         """Let the first argument take part, which is to be changed in place by the others."""

@@ -139,6 +139,17 @@ def _through_each(input: Any, source: Any, target: Any, mean: str) -> Any:
     return through_memory(input, patterns[0], patterns[1], mean)
 
 
+def _strided_each(input: Any, size: Any, stride: Any, offset: int, source: Any) -> Any:
+    """Each element of a batch has the memory that it shows, and nothing around it."""
+    end = source[2] + _extent(source[0], source[1])
+    if 0 not in size and (offset < source[2] or offset + _extent(size, stride) > end):
+        raise RuntimeError(
+            f"as_strided(): sizes {list(size)}, strides {list(stride)} and storage offset {offset} "
+            "can access memory outside of `tensor`, an element of a batch"
+        )
+    return _through_each(input, source, (size, stride, offset), "source")
+
+
 @linear(
     input=lambda grad, source, target, mean: through_memory(
         grad, target, source, "target" if mean == "source" else "source"
@@ -160,9 +171,7 @@ def through_memory(xp: Any, input: Array, source: Any, target: Any, mean: str) -
     input=lambda grad, size, stride, offset, source: through_memory(
         grad, (size, stride, offset), source, "target"
     ),
-    vmap=lambda input, size, stride, offset, source: _through_each(
-        input, source, (size, stride, offset), "source"
-    ),
+    vmap=_strided_each,
     view=True,
     node_name="AsStridedBackward0",
     home=None,
