@@ -121,20 +121,10 @@ def _product(left: Any, right: Any, out: Any) -> Any:
     return matmul(left, right) if out is None else matmul(left, right, out=out)
 
 
-def _turned_each(
-    input: Any, input_batched: bool, input_shape: Any, other: Any, other_batched: bool
-) -> Any:
-    """Products for each element; of single rows, the products of all their elements."""
-    turned = mT(input) if input_batched else input.T
-    if input_shape[0] == 1 and input_batched and other_batched:
-        return turned * other
-    return matmul(turned, other)
-
-
 @multilinear(
     input=lambda grad, other: rows_product(conj(other), grad),
     other=lambda grad, input: matmul(conj(input), grad),
-    vmap=_turned_each,
+    vmap=lambda input, other: matmul(mT(input), other),
     home=None,
     autocast="narrow",
     node_name="MmBackward0",
