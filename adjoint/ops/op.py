@@ -20,9 +20,11 @@ from adjoint.call.rule import (
     ALIGN,
     ALL_GRADS,
     BATCHED,
+    FRONT,
     GRAD,
     HIDDEN,
     LOOP,
+    MATRICES,
     NEEDS,
     NOTHING,
     RESULT,
@@ -73,6 +75,7 @@ class Op(Described):
         self.batching = ALIGN if family == "elementwise" else LOOP
         # Which dimension of an argument, or of the "result", joins the batch, if not the first.
         self.folds: dict[str, int] = {}
+        self.short_rank = -1  # elements of so many dimensions need but one call below; -1: none
         self.draws = ""  # the public name of what draws by chance
         self.draws_by_form = False  # the first argument says how many numbers, and not which
         self.dims: list[tuple[int, int]] = []  # parameters that count dimensions; see from_end
@@ -469,8 +472,17 @@ def _finish(op: Op) -> None:
     op.direct = None if op.view else _direct(op)
     if _has_short_form(op):
         op.lane = dispatch.UNARY if op.required == 1 else dispatch.BINARY
+        op.short_rank = _short_rank(op)
     if op.wide is True and (op.direct is None or len(op.parameters) > op.required):
         op.forward = widening_forward(op.forward)
+
+
+def _short_rank(op: Op) -> int:
+    """The least rank of elements for which a call over a batch is the same call below; or -1."""
+    if op.batching == MATRICES:
+        return 2
+    one = op.lane == dispatch.UNARY and op.batching == FRONT and op.vmap is None and not op.dims
+    return 0 if op.diagonal or one else -1
 
 
 def _has_short_form(op: Op) -> bool:

@@ -75,7 +75,7 @@ class Batch(Layer):
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
         level = self.batch_level
-        if op.diagonal and op.lane <= dispatch.BINARY:
+        if op.short_rank >= 0:
             found = short_call(op, level, values)
             if found is not None:
                 return found
@@ -166,7 +166,7 @@ def stand_in(array: Any, batched: bool) -> Any:
 
 
 def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
-    """The call of an elementwise op of one or two arguments that agree; None if it is another.
+    """The call of an op on one or two arguments that agree, place by place or as matrices, or None.
 
     Most calls inside vmap are of this kind, and need neither alignment nor promotion.
     """
@@ -185,6 +185,8 @@ def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
     elif type(first) is not float and type(first) is not int:
         return None
     if op.lane == dispatch.UNARY:
+        if values[0].array.ndim < op.short_rank:
+            return None
         return layered(level, dispatch.path.unary(op, first), batched)
     second: Any = values[1]
     if isinstance(second, Tensor):
@@ -197,9 +199,14 @@ def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
         if isinstance(first, Tensor):
             if first.array.dtype is not second.array.dtype:
                 return None
-            if rank >= 0 and (values[0].array.ndim > rank or values[1].array.ndim > rank):
+            one, other = values[0].array.ndim, values[1].array.ndim
+            if rank >= 0 and (one > rank or other > rank):
+                return None
+            if one < op.short_rank or other < op.short_rank:
                 return None
     elif type(second) is not float and type(second) is not int:
+        return None
+    if op.short_rank > 0 and not (isinstance(first, Tensor) and isinstance(second, Tensor)):
         return None
     return layered(level, dispatch.path.binary(op, first, second), batched)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.call.dispatch import conj
-from adjoint.call.rule import FRONT
+from adjoint.call.rule import FRONT, MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, permute, reshape, squeeze, transpose, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
@@ -104,6 +104,7 @@ def _product_each(input: Any, input_batched: bool, other: Any, other_batched: bo
     input=lambda grad, other: _left_factor(grad, other),
     other=lambda grad, input, other_shape: _right_factor(grad, input, other_shape),
     vmap=_product_each,
+    batching=MATRICES,  # where both are
     node_name="MmBackward0",
     saved_as={"other": "mat2"},
     exact_out=True,
@@ -124,7 +125,7 @@ def _product(left: Any, right: Any, out: Any) -> Any:
 @multilinear(
     input=lambda grad, other: rows_product(conj(other), grad),
     other=lambda grad, input: matmul(conj(input), grad),
-    vmap=lambda input, other: matmul(mT(input), other),
+    batching=MATRICES,
     home=None,
     autocast="narrow",
     node_name="MmBackward0",
@@ -137,7 +138,7 @@ def turned_product(xp: Any, input: Array, other: Array) -> Array:
 @multilinear(
     input=lambda grad, other: matmul(grad, conj(other)),
     other=lambda grad, input: turned_product(grad, conj(input)),
-    vmap=lambda input, other: matmul(input, mT(other)),
+    batching=MATRICES,
     home=None,
     autocast="narrow",
     node_name="MmBackward0",

@@ -4,8 +4,9 @@ import math
 from typing import Any
 
 from adjoint.call.dispatch import conj
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import expand, movedim, reshape, unsqueeze
+from adjoint.ops.arranging.shape import movedim, reshape, unsqueeze
 from adjoint.ops.batch_rules import of_rank, size_of, with_batch
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.matrices.matmul import einsum, matmul, mT, turned_product
@@ -34,21 +35,22 @@ def _linear_weight(grad: Value, input: Value, weight_shape: Any) -> Value:
 
 @linear_family(
     input=lambda grad: column_sums(grad),
-    vmap=lambda input, shape: expand(unsqueeze(input, 1), (input.shape[0], *shape)),
+    vmap=lambda input, shape: equal_rows(input, (input.shape[0], *shape)),
     home=None,
 )
 def equal_rows(xp: Any, input: Array, shape: Any) -> Array:
-    """A matrix all of whose rows are input: the gradient of column_sums."""
-    return xp.array(xp.broadcast_to(input, shape))
+    """A matrix all of whose rows are input, or many of them: the gradient of column_sums."""
+    rows = input if input.ndim == 1 else xp.expand_dims(input, -2)
+    return xp.array(xp.broadcast_to(rows, shape))
 
 
 @linear_family(
     input=lambda grad, input_shape: equal_rows(grad, input_shape),
-    vmap=lambda input: sum(input, 1),
+    batching=FRONT,
     home=None,
 )
 def column_sums(xp: Any, input: Array) -> Array:
-    """The sum over the rows of a matrix."""
+    """The sum over the rows of a matrix, or of each of many."""
     return xp.column_sums(input)
 
 
