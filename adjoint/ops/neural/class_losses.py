@@ -23,6 +23,7 @@ from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
 from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor
 
 
 def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
@@ -182,10 +183,13 @@ def _of_all_rows(terms: Value) -> Value:
 def _cross_entropy_rule(
     grad: Value, input: Value, target: Value, ignore_index: int, hidden: Any
 ) -> Value:
-    """By the slope that forward has kept; where it is recorded, from the input again."""
-    if isinstance(grad, TensorCore):
-        return _of_each(grad) * class_slope(input, target, ignore_index)
-    return _of_each(grad) * hidden
+    """By the slope that forward has kept; in a transform it has kept none, and comes again."""
+    slope = hidden
+    if hidden is None:
+        slope = class_slope(input, target, ignore_index)
+    elif isinstance(grad, TensorCore):
+        slope = class_slope.recorded([input, target, ignore_index], Tensor(hidden))
+    return _of_each(grad) * slope
 
 
 # The forwards below know batches themselves: made of ops, one takes eight to ten of them.
