@@ -237,8 +237,8 @@ class NumpyNamespace(Convolutions, Namespace):
     def rows_product(self, array: Any, other: Any) -> Any:
         if array.ndim != 2 or other.ndim != 2:
             return self.matmul(array, other.swapaxes(-2, -1))
-        if len(array) <= 64:  # see linear; here the result may lie in any order
-            return other.dot(array.T.copy()).T
+        if len(array) <= 64:  # see linear
+            return other.dot(array.T.copy()).T.copy()
         return array.dot(other.T)
 
     def row_sums(self, array: Any) -> Any:
