@@ -20,6 +20,7 @@ from adjoint.call.rule import (
     ALIGN,
     ALL_GRADS,
     BATCHED,
+    EACH,
     FRONT,
     GRAD,
     HIDDEN,
@@ -29,6 +30,7 @@ from adjoint.call.rule import (
     NOTHING,
     RESULT,
     SHAPE,
+    SIZE,
     TANGENT,
     VALUE,
     Plan,
@@ -360,6 +362,9 @@ def _resolve(op: Op, function: Any) -> Rule:
     return Rule(function, [_source(op, name) for name in names], bool(op.wide))
 
 
+_ENDINGS: Final = {"_shape": SHAPE, "_tangent": TANGENT, "_batched": BATCHED, "_each": EACH}
+
+
 def _source(op: Op, name: str) -> tuple[int, int]:
     if name == "grads":
         return (GRAD, ALL_GRADS)
@@ -372,14 +377,17 @@ def _source(op: Op, name: str) -> tuple[int, int]:
         return (NEEDS, 0)
     if name == "hidden":
         return (HIDDEN, 0)
+    if name == "batch_size":
+        return (SIZE, 0)
     if name in op.index_of:
         return (VALUE, op.index_of[name])
-    for ending, kind in (("_shape", SHAPE), ("_tangent", TANGENT), ("_batched", BATCHED)):
+    for ending, kind in _ENDINGS.items():
         if name.endswith(ending) and name[: -len(ending)] in op.index_of:
             return (kind, op.index_of[name[: -len(ending)]])
     raise TypeError(
-        f"{op.name}: a rule asks for '{name}', which is no grad, result, needs, hidden, parameter "
-        f"of {op.signature()}, nor <parameter>_shape, <parameter>_tangent or <parameter>_batched"
+        f"{op.name}: a rule asks for '{name}', which is no grad, result, needs, hidden, "
+        f"batch_size, parameter of {op.signature()}, nor <parameter>"
+        + ", <parameter>".join(_ENDINGS)
     )
 
 

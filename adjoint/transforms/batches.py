@@ -12,7 +12,7 @@ from adjoint.call.errors import complaint
 from adjoint.call.layers import Below, Layer, Level, opened, with_layer
 from adjoint.call.op_node import OpNode
 from adjoint.call.promotion import promotion, unwrapped
-from adjoint.call.rule import ALIGN, FOLD, FRONT, LEAD, MATRICES
+from adjoint.call.rule import ALIGN, BATCHED, EACH, FOLD, FRONT, LEAD, MATRICES
 from adjoint.ops.arranging.shape import expand, movedim, reshape, select, stack
 from adjoint.ops.op import Op, rank_of
 from adjoint.tensors.core import NDARRAY, backend_of
@@ -318,9 +318,11 @@ class BatchCall(OpNode):
             return [tuple(getattr(element, "shape", ())) for element in value]
         return tuple(getattr(value, "shape", ()))
 
-    def is_batched(self, parameter: int) -> Any:
+    def of_batch(self, kind: int, parameter: int) -> Any:
         """See OpNode."""
-        return self.flags[parameter]
+        if kind == BATCHED:
+            return self.flags[parameter]
+        return self.in_front(parameter) if kind == EACH else self.level.size
 
     # ---- how ops take a batch ----
 

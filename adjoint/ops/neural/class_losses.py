@@ -10,7 +10,6 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import gather, getitem
 from adjoint.ops.arranging.positions import one_hot
 from adjoint.ops.arranging.shape import reshape, unsqueeze
-from adjoint.ops.batch_rules import size_of, with_batch
 from adjoint.ops.elementwise.activation import logsigmoid, relu
 from adjoint.ops.elementwise.arithmetic import div, mul
 from adjoint.ops.elementwise.powers import square
@@ -64,20 +63,11 @@ def _spread_losses(grad: Value, target: Value, shape: Any, ignore_index: int) ->
 
 
 def _spread_over_batch(
-    input: Any,
-    input_batched: bool,
-    target: Any,
-    target_batched: bool,
-    shape: Any,
-    ignore_index: int,
+    input_each: Any, target_each: Any, shape: Any, ignore_index: int, batch_size: int
 ) -> Any:
-    size = size_of((input, input_batched), (target, target_batched))
-    values, classes = (
-        with_batch(input, input_batched, size),
-        with_batch(target, target_batched, size),
-    )
-    whole = (size * shape[0], *shape[1:])
-    return parted(spread_losses(joined(values), joined(classes), whole, ignore_index), size)
+    values, classes = joined(input_each), joined(target_each)
+    whole = (batch_size * shape[0], *shape[1:])
+    return parted(spread_losses(values, classes, whole, ignore_index), batch_size)
 
 
 @linear(

@@ -144,9 +144,10 @@ def _filters_over_batch(
     padding: Any,
     dilation: Any,
     groups: int,
+    batch_size: int,
 ) -> Any:
     """Each element's products in a group of their own; what is shared need not be repeated."""
-    size = size_of((images, images_batched), (other, other_batched))
+    size = batch_size
     rest = (kernel, stride, padding, dilation)
     if groups == 1 and not other_batched:
         return one_after_another(convolve_filters(side_by_side(images), other, *rest, 1), size)

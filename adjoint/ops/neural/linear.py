@@ -7,7 +7,7 @@ from adjoint.call.dispatch import conj
 from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import movedim, reshape, unsqueeze
-from adjoint.ops.batch_rules import of_rank, size_of, with_batch
+from adjoint.ops.batch_rules import of_rank, with_batch
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.matrices.matmul import einsum, matmul, mT, turned_product
 from adjoint.ops.neural.batches import joined
@@ -68,24 +68,24 @@ def _over_batch(
     weight_shape: Any,
     bias: Any,
     bias_batched: bool,
+    batch_size: int,
 ) -> Any:
     """Rows of all elements by one matrix, or the rows of each by its own."""
     if not weight_batched and not bias_batched:
         return linear(input, weight, bias)
-    size = size_of((input, input_batched), (weight, weight_batched), (bias, bias_batched))
     out_shape = (*input_shape[:-1], *weight_shape[:-1])
     if not weight_batched:
         out = linear(input, weight)
     elif not input_batched and len(weight_shape) == 2:
         many = linear(input, joined(weight))
-        out = movedim(reshape(many, (*input_shape[:-1], size, weight_shape[0])), -2, 0)
+        out = movedim(reshape(many, (*input_shape[:-1], batch_size, weight_shape[0])), -2, 0)
     else:
         rows = reshape(
-            with_batch(input, input_batched, size),
-            (size, math.prod(input_shape[:-1]), input_shape[-1]),
+            with_batch(input, input_batched, batch_size),
+            (batch_size, math.prod(input_shape[:-1]), input_shape[-1]),
         )
         matrix = weight if len(weight_shape) == 2 else unsqueeze(weight, 1)
-        out = reshape(matmul(rows, mT(matrix)), (size, *out_shape))
+        out = reshape(matmul(rows, mT(matrix)), (batch_size, *out_shape))
     return out if bias is None else add(out, of_rank(bias, bias_batched, len(out_shape)))
 
 
