@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint._base import mypyc_attr
-from adjoint.autograd.node import AccumulateGrad
+from adjoint.autograd.node import AccumulateGrad, Node
 from adjoint.autograd.provenance import locate, trail, user_frame
 from adjoint.call.context import Settings
 from adjoint.tensors.core import TensorCore
@@ -278,3 +278,25 @@ def needs_below(tensor: Any) -> bool:
     if tensor.needs_grad:
         return True
     return tensor.layer is not None and any(needs_below(t) for t in tensor.layer.below())
+
+
+def reaches_others(outputs: list[Tensor], own: set[int]) -> bool:
+    """Whether a graph has other leaves than our own, here or on a level below."""
+    stack: list[Node] = []
+    for output in outputs:
+        if output.layer is not None:
+            for below in output.layer.below():
+                if needs_below(below):
+                    return True
+        if output.node is not None:
+            stack.append(output.node)
+    seen: set[Node] = set(stack)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, AccumulateGrad) and id(node.variable) not in own:
+            return True
+        for following, _ in node.edges():
+            if following is not None and following not in seen:
+                seen.add(following)
+                stack.append(following)
+    return False
