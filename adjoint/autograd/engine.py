@@ -509,8 +509,8 @@ def on_fresh_stack(
     except BaseException:
         detached.halt.ask()
         try:
-            if not daemon.cancel():
-                daemon.outlast()
+            daemon.cancel()
+            daemon.outlast()
         finally:
             detached.let_go()
         raise
@@ -605,9 +605,14 @@ def perform(
             explain(task, task.current, error)
         raise
     finally:
-        end_early_writes(task)
-        if workers is not None:
-            workers.part()
+        if task.journal:
+            try:
+                end_early_writes(task)
+            except BaseException:  # an interrupt: nothing else would forget them
+                end_early_writes(task)
+                raise
+        if workers is not None:  # without a call: one that fails would leave a circle
+            task.workers, workers.contexts, workers.errors = None, {}, []
     callbacks = task.callbacks
     at = 0
     while at < len(callbacks):

@@ -207,9 +207,3 @@ class Workers:
                 found.discard(self)
         while self.running:
             self.wake.get()
-
-    def part(self) -> None:
-        """Let go of the pass, so that what it holds is freed at once."""
-        self.task.workers = None
-        self.contexts = {}
-        self.errors = []
