@@ -1,4 +1,4 @@
-"""What all stand on: bases of compiled classes that must be interpreted, threads, forks, signals."""
+"""What all stand on: bases of compiled classes that must not be, threads, forks, signals."""
 
 import os
 import signal

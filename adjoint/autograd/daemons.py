@@ -33,7 +33,7 @@ class Daemon:
 
     def start(self) -> None:
         """Start it. After an error ask `cancel` whether it runs."""
-        # In one call, so that what a signal raises after it is no sign of a thread that isn't there.
+        # In one call, so that it is known whether there is a thread if a signal is heard after it.
         self.begun.extend(map(start_new_thread, (self.attend,), ((),)))
         self.started.get()
         failed, self.failed = self.failed, None

@@ -347,9 +347,9 @@ class Writes:
                 total += part
             self.run()
         except BaseException:
-            if not done:
-                for total, values in reversed(before):
-                    total[...] = values
+            while before and not done:
+                total, values = before.pop()
+                total[...] = values
             raise
 
     def write(self, counts: Any) -> None:

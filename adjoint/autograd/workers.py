@@ -115,8 +115,9 @@ def thread_of(device: Any) -> DeviceThread:
 class Workers:
     """What the threads that work on one pass share."""
 
-    def __init__(self, task: GraphTask) -> None:
-        self.task = task
+    task: GraphTask  # while it runs
+
+    def __init__(self) -> None:
         self.lock = threading.RLock()
         self.wake: SimpleQueue[None] = SimpleQueue()  # of the caller, after each change
         self.outstanding = 0  # nodes that are ready or being evaluated
@@ -124,7 +125,6 @@ class Workers:
         self.closed = False
         self.errors: list[BaseException] = []
         self.contexts: dict[Any, contextvars.Context] = {}
-        task.short = False  # the short form of a step does not lock
 
     def push(self, node: Node) -> None:
         """A node is ready; it goes to its device's thread, or to the caller."""

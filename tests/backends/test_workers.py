@@ -21,7 +21,7 @@ from adjoint.backends.numpy import NumpyBackend, NumpyNamespace
 from adjoint.call.context import is_grad_enabled
 from adjoint.device import device
 from adjoint.tensors.core import Spec
-from tests.signals import heard_at
+from tests.signals import heard_at, is_free
 
 
 class First(np.ndarray):
@@ -432,6 +432,21 @@ def test_a_signal_anywhere_in_the_callers_share() -> None:
         assert x.grad is None or np.all(x.grad.array == 6.0)
         place += 7  # every place would take minutes
     np.testing.assert_array_equal(x.grad.array, np.full(3, 6.0))
+
+
+def test_no_lock_is_kept_by_a_signal_that_is_heard_as_it_is_taken() -> None:
+    """Compiled or not, the threads of devices are interpreted."""
+    backward((leaf(First) * 2.0).sum())  # their thread is there, so that places keep their numbers
+    place = 0
+    while True:
+        loss = moved(moved(leaf() * 2.0, First) * 3.0, np.ndarray).sum()
+        heard = heard_at(place, backward, loss, folder=workers.__file__)
+        assert is_free(workers._locks.threads)
+        assert all(is_free(thread.lock) for thread in workers._threads.values())
+        if not heard:
+            break
+        place += 1
+    assert place > 20
 
 
 @pytest.mark.parametrize("fails", [False, True])
