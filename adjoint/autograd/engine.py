@@ -609,7 +609,8 @@ def perform(
         raise
     finally:
         if workers is not None:  # without a call: one that fails would leave the circle
-            task.workers, workers.contexts, workers.errors = None, {}, []
+            task.workers = workers.task = None
+            workers.contexts, workers.errors = {}, []
         if task.journal:
             try:
                 end_early_writes(task)

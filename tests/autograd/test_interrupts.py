@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import pytest
 import adjoint
 from adjoint import amp, library
 from adjoint._base import moments
-from adjoint.autograd import forward_ad, graph, hooks, leaves, profiler
+from adjoint.autograd import daemons, forward_ad, graph, hooks, leaves, profiler
 from adjoint.autograd.graph_task import GraphTask, current_task
 from adjoint.autograd.jacobians import shifted
 from adjoint.autograd.node import next_sequence_number
@@ -123,6 +124,23 @@ class TestNested:
         after = list(ran)
         time.sleep(0.05)
         assert ran == after
+
+    def test_a_signal_anywhere_as_a_thread_starts_and_ends(self):
+        threads = threading.active_count()
+        files = (threading.__file__, daemons.__file__)
+        place = 0
+        while True:
+            x = leaf(1.0)
+            inner = (x * 2.0).sum()
+            loss = self.chain(12, inner.backward)
+            heard = heard_at(place, loss.backward, folder=files)
+            assert threading.active_count() == threads
+            assert x.grad is None or x.grad.tolist() == [2.0]
+            if not heard:
+                break
+            place += 1
+        assert x.grad.tolist() == [2.0]
+        assert place > 5
 
 
 def same(tensor):
@@ -372,6 +390,35 @@ class TestKernels:
         with handling(error), pytest.raises(TimeoutError) as caught:
             adjoint.cumsum(adjoint.ones(3), 0)
         assert caught.value is error
+
+    def test_in_functions_that_set_the_state_of_warnings(self):
+        """NumPy does so in Python, where a signal may be heard."""
+        before = np.geterr(), np.geterrcall()
+        matrix = adjoint.eye(2)
+        folder = str(Path(np.__file__).with_name("_core") / "_ufunc_config.py")
+        for function in (adjoint.linalg.eigh, adjoint.linalg.inv, adjoint.linalg.svd):
+            place = 0
+            while heard_at(place, function, matrix, folder=folder):
+                assert (np.geterr(), np.geterrcall()) == before
+                place += 1
+            assert place
+
+    def test_in_the_name_of_a_hook(self):
+        class Sending:
+            def __repr__(self):
+                signal.raise_signal(signal.SIGUSR1)
+                return "never"
+
+        class Broken:
+            def __repr__(self):
+                raise ValueError
+
+        error = TimeoutError("late")
+        with handling(error), pytest.raises(TimeoutError) as caught:
+            hooks.name_of(Sending())
+        assert caught.value is error
+        broken = Broken()
+        assert hooks.name_of(broken) == object.__repr__(broken)
 
     def test_what_the_kernel_raises_is_reworded(self):
         with pytest.raises(RuntimeError, match="add"):
