@@ -64,7 +64,7 @@ class DeviceThread:
         with self.lock:
             if not self.ready:
                 return False
-            ready = list(heappop(self.ready))
+            ready: list[Any] = [*heappop(self.ready)]
             workers: Workers = ready.pop()
             self.at = workers
         try:
