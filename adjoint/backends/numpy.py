@@ -4,6 +4,7 @@ import functools
 import math
 import os
 import threading
+import types
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,17 @@ _WITH_POLES = (
     "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "sqrt", "exp",
     "exp2", "expm1", "sinh", "cosh", "tan", "arcsin", "arccos", "arccosh", "arctanh",
 )  # fmt: skip
+# Functions that change the error state themselves, in Python: a signal could leave it changed.
+_WITH_STATES = ("isclose",)
+
+
+@functools.cache
+def _linalg() -> Any:
+    """NumPy's linear algebra, all of which changes the error state; see above."""
+    found = {name: getattr(np.linalg, name) for name in np.linalg.__all__}
+    return types.SimpleNamespace(
+        **{k: v if isinstance(v, type) else quietly(v) for k, v in found.items()}
+    )
 
 
 class NumpyNamespace(Convolutions, Namespace):
@@ -133,7 +145,7 @@ class NumpyNamespace(Convolutions, Namespace):
         # Copies: to look up an attribute takes twice as long in a class that has __getattr__.
         own = {name for kind in type(self).__mro__ for name in vars(kind)}
         self.__dict__.update({k: v for k, v in vars(library).items() if k not in own})
-        for name in _WITH_POLES:
+        for name in (*_WITH_POLES, *_WITH_STATES):
             setattr(self, name, quietly(getattr(library, name)))
 
     @property
@@ -144,7 +156,7 @@ class NumpyNamespace(Convolutions, Namespace):
     @property
     def linalg(self) -> Any:
         """See fft."""
-        return np.linalg
+        return _linalg()
 
     @property
     def random(self) -> Any:
