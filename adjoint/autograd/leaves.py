@@ -435,7 +435,7 @@ def prepare_late(
             owned = is_alone(grad)
         start = len(writes.owners)
         prepare(writes, sums, leaf, grad, owned, task.create_graph)
-        if writes.names[start] == "gradient":  # or it had one, to which this is added
+        if "gradient" in writes.names[start:]:  # or it had one, to which this is added
             places[id(leaf)] = start
 
 
