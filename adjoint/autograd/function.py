@@ -5,7 +5,6 @@ runs forward without recording, and hangs the outputs on the node; docs/notes/fu
 what may be returned, saved and changed.
 """
 
-import contextlib
 import functools
 import inspect
 import warnings
@@ -29,7 +28,13 @@ from adjoint.autograd.function_outputs import Outputs
 from adjoint.autograd.function_tangents import Tangents
 from adjoint.autograd.intermediates import Intermediates
 from adjoint.call import dispatch
-from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
+from adjoint.call.context import (
+    change,
+    change_grad_enabled,
+    current,
+    is_grad_enabled,
+    set_current,
+)
 from adjoint.call.layers import opened
 from adjoint.ops.op import Op
 from adjoint.pytree import tree_flatten
@@ -182,13 +187,15 @@ class FunctionOp(Op):
         settings = current()
         apart = function.setup_context is not Function.setup_context
         try:
-            change_grad_enabled(False)
-            with made if executable else contextlib.nullcontext():
-                if apart:
-                    output = function.forward(*values[:count], **keywords)
-                    function.setup_context(ctx, tuple(values), output)
-                else:
-                    output = function.forward(ctx, *values[:count], **keywords)
+            if executable:
+                change(grad_enabled=False, intermediates=made)
+            else:
+                change_grad_enabled(False)
+            if apart:
+                output = function.forward(*values[:count], **keywords)
+                function.setup_context(ctx, tuple(values), output)
+            else:
+                output = function.forward(ctx, *values[:count], **keywords)
         finally:
             set_current(settings)
         call = Outputs(node, tensors, output, executable, made)

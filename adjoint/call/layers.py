@@ -11,8 +11,9 @@ from dis import get_instructions
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint._base import mypyc_attr
-from adjoint.autograd.node import AccumulateGrad, edge_node
+from adjoint.autograd.node import AccumulateGrad, Node, edge_node
 from adjoint.autograd.provenance import locate, trail, user_frame
+from adjoint.call.context import Settings
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
 
@@ -230,6 +231,13 @@ class Layer:
         """The results of a call, its arguments with this layer or below it."""
         raise NotImplementedError
 
+    def brief(self, op: "Op", settings: Settings, a: Any, b: Any) -> Tensor | None:
+        """The result of a call of one or two arguments; None if it must go the whole way.
+
+        It is the short form of `call`, as `Path` is of `apply`; b is None if there is but one.
+        """
+        return None
+
     def adopt(self, name: str, values: list[Any]) -> None:
         """Let the first argument take part, which is to be changed in place by the others."""
         raise NotImplementedError
@@ -388,3 +396,25 @@ def needs_below(tensor: Any) -> bool:
     if tensor.needs_grad:
         return True
     return tensor.layer is not None and any(needs_below(t) for t in tensor.layer.below())
+
+
+def reaches_others(outputs: list[Tensor], own: set[int]) -> bool:
+    """Whether a graph has other leaves than our own, here or on a level below."""
+    stack: list[Node] = []
+    for output in outputs:
+        if output.layer is not None:
+            for below in output.layer.below():
+                if needs_below(below):
+                    return True
+        if output.node is not None:
+            stack.append(output.node)
+    seen: set[Node] = set(stack)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, AccumulateGrad) and id(node.variable) not in own:
+            return True
+        for following, _ in node.edges():
+            if following is not None and following not in seen:
+                seen.add(following)
+                stack.append(following)
+    return False

@@ -6,9 +6,15 @@ from typing import Any
 
 from adjoint.autograd import entry_points
 from adjoint.autograd.forward_rules import leaf_of
-from adjoint.autograd.node import AccumulateGrad, Node
-from adjoint.call.context import Changed, is_grad_enabled
-from adjoint.call.layers import Derivative, Level, needs_below, newest_level, opened
+from adjoint.call.context import Scope, Settings, is_grad_enabled, with_modes
+from adjoint.call.layers import (
+    Derivative,
+    Level,
+    needs_below,
+    newest_level,
+    opened,
+    reaches_others,
+)
 from adjoint.creation.factories import eye, ones_like, zeros, zeros_like
 from adjoint.func.batching import name_of
 from adjoint.ops.arranging.shape import cat, split, stack
@@ -17,9 +23,16 @@ from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, batched_value, layered, value_at
 
 
-def recording() -> Changed:
+class recording(Scope):
     """Record what is called, whatever the modes outside say."""
-    return Changed({"grad_enabled": True, "inference": False})
+
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("grad_enabled", "inference")
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return with_modes(outer, True, False)
 
 
 def chosen(argnums: Any, args: tuple[Any, ...], name: str) -> tuple[int, ...]:
@@ -134,26 +147,6 @@ class Differentiated:
 def needs_any(values: list[Any]) -> bool:
     """Whether one of the tensors needs a gradient somewhere."""
     return any(isinstance(value, Tensor) and needs_below(value) for value in values)
-
-
-def reaches_others(outputs: list[Tensor], own: set[int]) -> bool:
-    """Whether a graph has other leaves than our own, here or on a level below."""
-    stack: list[Node] = []
-    for output in outputs:
-        if output.layer is not None and any(needs_below(t) for t in output.layer.below()):
-            return True
-        if output.node is not None:
-            stack.append(output.node)
-    seen: set[Node] = set(stack)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, AccumulateGrad) and id(node.variable) not in own:
-            return True
-        for following, _ in node.edges():
-            if following is not None and following not in seen:
-                seen.add(following)
-                stack.append(following)
-    return False
 
 
 def _scalar(output: Any, name: str, func: Any) -> Tensor:

@@ -12,7 +12,7 @@ from adjoint.call.errors import complaint
 from adjoint.call.layers import Below, Layer, Level, opened, with_layer
 from adjoint.call.op_node import OpNode
 from adjoint.call.promotion import promotion, unwrapped
-from adjoint.call.rule import ALIGN, FOLD, FRONT, LEAD, MATRICES
+from adjoint.call.rule import ALIGN, BATCHED, EACH, FOLD, FRONT, LEAD, MATRICES
 from adjoint.ops.arranging.shape import expand, movedim, reshape, select, stack
 from adjoint.ops.op import Op, rank_of
 from adjoint.tensors.core import NDARRAY, backend_of
@@ -75,7 +75,7 @@ class Batch(Layer):
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
         level = self.batch_level
-        if op.diagonal and op.lane <= dispatch.BINARY:
+        if op.short_rank >= 0:
             found = short_call(op, level, values)
             if found is not None:
                 return found
@@ -169,7 +169,7 @@ def stand_in(array: Any, batched: bool) -> Any:
 
 
 def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
-    """The call of an elementwise op of one or two arguments that agree; None if it is another.
+    """The call of an op on one or two arguments that agree, place by place or as matrices, or None.
 
     Most calls inside vmap are of this kind, and need neither alignment nor promotion.
     """
@@ -188,6 +188,8 @@ def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
     elif type(first) is not float and type(first) is not int:
         return None
     if op.lane == dispatch.UNARY:
+        if values[0].array.ndim < op.short_rank:
+            return None
         return layered(level, dispatch.path.unary(op, first), batched)
     second: Any = values[1]
     if isinstance(second, Tensor):
@@ -200,9 +202,14 @@ def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
         if isinstance(first, Tensor):
             if first.array.dtype is not second.array.dtype:
                 return None
-            if rank >= 0 and (values[0].array.ndim > rank or values[1].array.ndim > rank):
+            one, other = values[0].array.ndim, values[1].array.ndim
+            if rank >= 0 and (one > rank or other > rank):
+                return None
+            if one < op.short_rank or other < op.short_rank:
                 return None
     elif type(second) is not float and type(second) is not int:
+        return None
+    if op.short_rank > 0 and not (isinstance(first, Tensor) and isinstance(second, Tensor)):
         return None
     return layered(level, dispatch.path.binary(op, first, second), batched)
 
@@ -314,9 +321,11 @@ class BatchCall(OpNode):
             return [tuple(getattr(element, "shape", ())) for element in value]
         return tuple(getattr(value, "shape", ()))
 
-    def is_batched(self, parameter: int) -> Any:
+    def of_batch(self, kind: int, parameter: int) -> Any:
         """See OpNode."""
-        return self.flags[parameter]
+        if kind == BATCHED:
+            return self.flags[parameter]
+        return self.in_front(parameter) if kind == EACH else self.level.size
 
     # ---- how ops take a batch ----
 

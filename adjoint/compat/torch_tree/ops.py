@@ -6,6 +6,7 @@ one. Custom ops have those that were defined, as namespace::name.overload.
 
 from typing import Any, NoReturn
 
+from adjoint.compat.aten import PRIVATE
 from adjoint.compat.missing_names import missing
 from adjoint.creation import factories
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
@@ -153,7 +154,8 @@ class Namespace:
         if self.name != "aten":
             return self._custom(name)
         known = _CASES.get(name, name)
-        for table in (TABLE, INPLACE, COMPOSITES, _FUNCTIONS):
+        tables: tuple[dict[str, Any], ...] = (TABLE, INPLACE, COMPOSITES, PRIVATE, _FUNCTIONS)
+        for table in tables:
             if known in table:
                 packet = vars(self)[name] = Packet(table[known], self.name, name)
                 return packet

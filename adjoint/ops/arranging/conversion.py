@@ -29,7 +29,7 @@ from adjoint.dtypes import (
 )
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
-from adjoint.ops.batch_rules import of_rank, size_of, with_batch
+from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import concrete, lying, memory_of
@@ -143,13 +143,8 @@ def _write(xp: Any, array: Any, src: Any, non_blocking: bool) -> None:
     array[...] = src
 
 
-def _copied_each(
-    input: Any, input_batched: bool, input_shape: Any, src: Any, src_batched: bool
-) -> Any:
-    size = size_of((input, input_batched), (src, src_batched))
-    if src_batched:
-        src = of_rank(src, True, len(input_shape))
-    return copy(with_batch(input, input_batched, size), src)
+def _copied_each(input_each: Any, input_shape: Any, src: Any, src_batched: bool) -> Any:
+    return copy(input_each, of_rank(src, src_batched, len(input_shape)))
 
 
 @linear(

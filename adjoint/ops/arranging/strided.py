@@ -163,7 +163,8 @@ def _strided_each(input: Any, size: Any, stride: Any, offset: int, source: Any) 
     if reach and not source[2] <= offset <= end - reach:
         raise RuntimeError(
             f"as_strided(): sizes {list(size)}, strides {list(stride)} and storage offset {offset} "
-            "reach beyond one element of the batch. This is not supported inside of vmap"
+            "can access memory outside of `tensor`, an element of a batch. This is not supported "
+            "inside of vmap"
         )
     array = lying(input)
     strides = backend_of(array).xp.strides_of(array)
