@@ -33,8 +33,10 @@ from adjoint.optim.plans import (
 )
 from adjoint.optim.programs import Fitted, Program, Spare, Tape, likeness, named
 from adjoint.optim.writes import Writes
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import F32, F64, backend_of
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 NO_STATE: Final[State] = {}  # of optimizers that have none
 
@@ -202,6 +204,8 @@ class ElementwiseOptimizer(Optimizer):
         writes = Writes(self._spare)
         for number, group in enumerate(self.param_groups):
             params = [param for param in group["params"] if param.gradient is not None]
+            if upper.wrapping:
+                refuse_wrapped(params)
             if group["differentiable"]:
                 for param in params:
                     self._record(param, group, writes)
@@ -431,6 +435,16 @@ def _applied(
 def _kind(dtype: Any) -> Any:
     """The data type in which a rule treats an array of this one."""
     return F64 if dtype == F64 or dtype == complex128.numpy_dtype else F32
+
+
+def refuse_wrapped(params: list[Any]) -> None:
+    """A step works on the memory of gradients: some have none, and their class answers calls."""
+    for i, param in enumerate(params):
+        if not has_values(param.gradient):
+            raise RuntimeError(
+                f"the gradient of parameter {i} is a {type(param.gradient).__name__}, which has no "
+                "memory of its own: put what it holds into .grad before the step"
+            )
 
 
 def _floats(numbers: dict[str, Any]) -> dict[str, Any]:
