@@ -16,7 +16,7 @@ from adjoint.ops.op import TABLE, Op
 from adjoint.testing import takes_only_tensors
 
 SIZES = (1_000, 100_000)
-TURNS = 25
+TURNS = 80
 BAR = 2.5
 
 # Why more than 2.5 is what it takes: the same reason for several ops.
