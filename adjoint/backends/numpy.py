@@ -190,6 +190,8 @@ class NumpyNamespace(Convolutions, Namespace):
     def total(self, array: Any) -> Any:
         kind = array.dtype
         if kind.char in "fd":
+            if array.ndim == 1 and array.size <= 1024:  # see row_sums
+                return array.dot(_ones(array.shape, kind.char))
             return np.add.reduce(array, axis=None)
         if kind.kind in "fV":
             return array.sum(dtype=np.float32).astype(kind)
@@ -299,11 +301,11 @@ class NumpyNamespace(Convolutions, Namespace):
             return np.add.reduce(array, axis=0, dtype=np.float32).astype(array.dtype)
         return np.add.reduce(array, axis=0)
 
-    def row_shares(self, array: Any) -> tuple[Any, Any, Any]:
+    def row_shares(self, array: Any, parts: Any) -> tuple[Any, Any, Any]:
         shifted = array - _row_peaks(array)
         powers = np.exp(shifted)  # of nothing positive: it can't overflow, and sums are 1 or more
         totals = self.row_sums(powers)
-        return shifted, np.log(totals[:, 0]), np.divide(powers, totals, out=powers)
+        return shifted, np.log(totals[:, 0]), np.divide(powers, totals * parts, out=powers)
 
     def places_of(self, columns: Any, width: int) -> Any:
         return _row_starts(len(columns), width) + columns
@@ -365,7 +367,8 @@ class NumpyNamespace(Convolutions, Namespace):
 
     def all_below(self, numbers: Any, size: int) -> bool:
         # As unsigned numbers, the negative are very large.
-        return bool(numbers.size) and bool(np.maximum.reduce(numbers.view(np.uint64)) < size)
+        below = numbers.view(np.uint64) < size
+        return bool(0 < numbers.size == np.count_nonzero(below))  # sooner found than a maximum
 
     def on_host(self, array: Any) -> Any:
         return array

@@ -338,7 +338,7 @@ def test_no_two_threads_draw_the_same_number():
     draws = {
         "hook": lambda: hooks.RemovableHandle(hooks.HookTable()).id,
         "node": next_sequence_number,
-        "pass": lambda: GraphTask(False, False, None).id,
+        "pass": lambda: GraphTask([], False, False, None).id,
     }
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

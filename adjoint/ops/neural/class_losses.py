@@ -204,26 +204,27 @@ def mean_cross_entropy(xp: Any, input: Array, target: Array, ignore_index: int =
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
     places = xp.places_of(safe, input.shape[1])
-    shifted, logs, shares = xp.row_shares(input)
+    rows = _at_least_one(xp, count, input.dtype)
+    shifted, logs, shares = xp.row_shares(input, rows)
     losses = logs - shifted.reshape(-1)[places]
     if counted is not None:
         losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
     total = xp.total(losses)
     mean = xp.asarray(total / count if counted is None else xp.divide(total, count), losses.dtype)
-    return mean, _slope(xp, shares, places, counted, count)
+    return mean, _slope(xp, shares, places, counted, rows)
 
 
-def _share(xp: Any, count: Any, dtype: Any) -> Any:
-    """Each row's share of a mean; where every target is ignored, one that keeps zeros zeros."""
-    return 1 / count if isinstance(count, int) else xp.asarray(1 / xp.maximum(count, 1), dtype)
+def _at_least_one(xp: Any, count: Any, dtype: Any) -> Any:
+    """By how many rows a mean divides; where every target is ignored, what keeps zeros zeros."""
+    return count if isinstance(count, int) else xp.asarray(xp.maximum(count, 1), dtype)
 
 
-def _slope(xp: Any, shares: Any, places: Any, counted: Any, count: Any) -> Any:
-    """A fresh softmax, made the gradient of the mean cross entropy over so many rows."""
-    shares = xp.lowered(shares.reshape(-1), places, 1).reshape(shares.shape)
+def _slope(xp: Any, shares: Any, places: Any, counted: Any, rows: Any) -> Any:
+    """A softmax divided by so many rows, made the gradient of the mean cross entropy over them."""
+    shares = xp.lowered(shares.reshape(-1), places, 1 / rows).reshape(shares.shape)
     if counted is not None:
         shares = xp.where(counted[:, None], shares, xp.zeros((), shares.dtype))
-    return xp.into(xp.multiply, shares, shares, _share(xp, count, shares.dtype))
+    return shares
 
 
 def _shared_out(rows: Any, target: Any, ignore_index: int) -> Any:
@@ -254,9 +255,10 @@ def _turn_over_batch(direction: Any, input: Any, target: Any, ignore_index: int)
 )
 def class_slope(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Array:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
-    shares = xp.row_shares(input)[2]
     safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
-    return _slope(xp, shares, xp.places_of(safe, input.shape[1]), counted, count)
+    rows = _at_least_one(xp, count, input.dtype)
+    shares = xp.row_shares(input, rows)[2]
+    return _slope(xp, shares, xp.places_of(safe, input.shape[1]), counted, rows)
 
 
 def _turn_rule(
@@ -304,9 +306,9 @@ def class_turn(
     xp: Any, direction: Array, input: Array, target: Array, ignore_index: int = -100
 ) -> Array:
     """How class_slope moves with input along a direction: softmax's derivative, by rows."""
-    shares = xp.row_shares(input)[2]
+    shares = xp.row_shares(input, 1)[2]
     _, counted, count = _targets(xp, target, input.shape[1], ignore_index)
-    weighted = direction * _share(xp, count, direction.dtype)
+    weighted = direction * (1 / _at_least_one(xp, count, direction.dtype))
     if counted is not None:
         weighted = xp.where(counted[:, None], weighted, xp.zeros((), weighted.dtype))
     return shares * (weighted - xp.row_sums(weighted * shares))
