@@ -20,6 +20,7 @@ COMPILED = [
     "adjoint/autograd/provenance.py",
     "adjoint/tensors/core.py",
     "adjoint/call/context.py",
+    "adjoint/call/held.py",
     "adjoint/autograd/hooks.py",
     "adjoint/autograd/node.py",
     "adjoint/autograd/saved_tensors.py",

@@ -18,6 +18,7 @@ LAYERS = [
         "autograd.provenance",
         "backends",
         "call.context",
+        "call.held",
         "device",
         "dtypes",
         "pytree",

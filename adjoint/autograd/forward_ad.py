@@ -10,6 +10,7 @@ from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.backends import backend_of
 from adjoint.backends.namespace import ordered_strides
 from adjoint.call.context import current
+from adjoint.call.held import Held
 from adjoint.call.layers import lies_in, newest, open_levels
 from adjoint.call.record import record, settle
 from adjoint.creation.factories import zeros
@@ -45,13 +46,17 @@ def __getattr__(name: str) -> Any:
 
 def enter_dual_level() -> int:
     """Open the level in which tensors may have tangents; its number, which is always 0."""
+    open_levels.set((*open_levels.get(), _new_level()))
+    return 0
+
+
+def _new_level() -> DualLevel:
     if _open_level() is not None:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment: a dual level is open; use "
             "func.jvp, which can be nested"
         )
-    open_levels.set((*open_levels.get(), DualLevel("forward_ad.dual_level", fades=True)))
-    return 0
+    return DualLevel("forward_ad.dual_level", fades=True)
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -68,18 +73,38 @@ def exit_dual_level(*, level: int | None = None) -> None:
     ending.ended = True
 
 
-class dual_level(ContextDecorator):
+class dual_level(ContextDecorator, Held):
     """Inside, tensors may have tangents: make_dual gives them, unpack_dual shows them."""
 
     def clone(self) -> Any:
         """See ContextDecorator."""
         return type(self)()
 
-    def __enter__(self) -> int:
-        return enter_dual_level()
+    level: DualLevel | None = None
 
-    def __exit__(self, *exc: object) -> None:
-        exit_dual_level()
+    def _variable(self) -> Any:
+        """See Held."""
+        return open_levels
+
+    def _inside(self, before: Any) -> Any:
+        """See Held."""
+        return (*before, _new_level())
+
+    def _given(self) -> int:
+        """See Held: the number of the level, which is always 0."""
+        return 0
+
+    def _outside(self, now: Any) -> Any:
+        """See Held."""
+        self.level = _open_level()
+        return tuple(each for each in now if each is not self.level)
+
+    def _left(self) -> None:
+        """See Held: its tensors lose their tangents."""
+        if self.level is None:
+            exit_dual_level()  # which says that none is open
+        else:
+            self.level.ended = True
 
 
 class UnpackedDualTensor(NamedTuple):

@@ -457,7 +457,7 @@ def through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]
 
 def leaf_of(value: Tensor, level: Level | None) -> Tensor:
     """A tensor to differentiate by: on the level of all, and leading back to the one it shows."""
-    own = None if value.layer is None else value.layer.level
+    own = None if value.layer is None or value.layer.wraps else value.layer.level
     if level is not None and level.fades:
         own = level
     if own is level and value.needs_grad and is_grad_enabled():

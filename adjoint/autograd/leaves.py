@@ -11,15 +11,24 @@ from itertools import chain, starmap
 from operator import call, iadd, setitem
 from typing import Any, Final
 
-from adjoint._base import after_fork
+from adjoint._base import after_fork, moments
 from adjoint.autograd.early_writes import any_open, close, forget_all, note, take_back
 from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.hooks import NodeHooks, run_accumulate_hooks, wrapped
 from adjoint.autograd.node import AccumulateGrad, Node
+from adjoint.autograd.provenance import INTERPRETED
 from adjoint.autograd.reference_counts import is_alone
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.call.context import current
-from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, TensorCore, backend_of, raw
+from adjoint.tensors.core import (
+    NDARRAY,
+    NUMPY_BACKEND,
+    TensorCore,
+    VersionCounter,
+    backend_of,
+    counting,
+    raw,
+)
 from adjoint.tensors.upper import upper
 
 exhaust: Final[Any] = deque(maxlen=0).extend
@@ -130,8 +139,11 @@ def prepare(
         before_change(old)
         counter = old.counter()
         counter.note()
-        writes.set(counter, "value", counter.value + 1)
-        writes.call((add_in_place, old.array, array))
+        writes.count(counter)
+        if type(old.array) is NDARRAY:
+            writes.call((add_in_place, old.array, array))
+        else:
+            writes.add(old.array, array)
     else:
         if writes.replaced is None:
             writes.replaced = {}
@@ -290,6 +302,20 @@ class Writes:
         self.values: list[Any] = []
         self.calls: list[Any] | None = None  # which functions are called before, with what
         self.replaced: dict[int, Any] | None = None  # arrays among these, by their tensors' ids
+        self.counters: list[VersionCounter] | None = None  # which count a change
+        self.fallible: list[tuple[Any, Any]] | None = None  # sums that may fail, or run bytecode
+
+    def count(self, counter: VersionCounter) -> None:
+        """A change is counted."""
+        if self.counters is None:
+            self.counters = []
+        self.counters.append(counter)
+
+    def add(self, total: Any, part: Any) -> None:
+        """Something is added to an array of another library than NumPy."""
+        if self.fallible is None:
+            self.fallible = []
+        self.fallible.append((total, part))
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """An attribute becomes what is given."""
@@ -313,11 +339,41 @@ class Writes:
 
     def run(self) -> None:
         """Write: one call that runs no bytecode, between which a signal could be heard."""
+        if self.fallible is not None:
+            self.run_fallible(self.fallible)
+        elif self.counters is None:
+            self.write(None)
+        elif INTERPRETED:
+            with moments.lock:  # from reading the counts on, so that no change of another is lost
+                self.write(counting(self.counters))
+        else:
+            self.write(counting(self.counters))
+
+    def run_fallible(self, sums: list[tuple[Any, Any]]) -> None:
+        """Make the sums first that may fail, and take them back if anything does."""
+        self.fallible = None
+        before: list[tuple[Any, Any]] = []
+        done: list[bool] = []
+        self.note(done, True)
+        try:
+            while sums:
+                total, part = sums.pop()
+                before.append((total, backend_of(total).copy(total)))
+                total += part
+            self.run()
+        except BaseException:
+            while before and not done:
+                total, values = before.pop()
+                total[...] = values
+            raise
+
+    def write(self, counts: Any) -> None:
+        """See run."""
         attributes = map(set_attribute, self.owners, self.names, self.values)
-        if self.calls is None:
+        if self.calls is None and counts is None:
             exhaust(attributes)
         else:
-            exhaust(chain(starmap(call_function, self.calls), attributes))
+            exhaust(chain(starmap(call_function, self.calls or ()), counts or (), attributes))
 
 
 def commit(task: GraphTask) -> None:
@@ -379,7 +435,7 @@ def prepare_late(
             owned = is_alone(grad)
         start = len(writes.owners)
         prepare(writes, sums, leaf, grad, owned, task.create_graph)
-        if writes.names[start] == "gradient":  # or it had one, to which this is added
+        if "gradient" in writes.names[start:]:  # or it had one, to which this is added
             places[id(leaf)] = start
 
 
@@ -395,13 +451,7 @@ def roll_back(task: GraphTask) -> None:
 
 def end_early_writes(task: GraphTask) -> None:
     """The pass has ended, and what it wrote early is settled: the outermost forgets it."""
-    if task.journal and (task.parent is None or not task.committed):
-        try:
-            with _locks.accumulate:
-                close(task)
-        except BaseException:  # an interrupt while it waits: nothing else would forget it
-            with _locks.accumulate:
-                close(task)
-            raise
-    if task.journal:
-        task.journal = {}
+    if task.parent is None or not task.committed:
+        with _locks.accumulate:
+            close(task)
+    task.journal = {}

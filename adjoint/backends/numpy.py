@@ -4,6 +4,7 @@ import functools
 import math
 import os
 import threading
+import types
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,17 @@ _WITH_POLES = (
     "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "sqrt", "exp",
     "exp2", "expm1", "sinh", "cosh", "tan", "arcsin", "arccos", "arccosh", "arctanh",
 )  # fmt: skip
+# Functions that change the error state themselves, in Python: a signal could leave it changed.
+_WITH_STATES = ("isclose",)
+
+
+@functools.cache
+def _linalg() -> Any:
+    """NumPy's linear algebra, all of which changes the error state; see above."""
+    found = {name: getattr(np.linalg, name) for name in np.linalg.__all__}
+    return types.SimpleNamespace(
+        **{k: v if isinstance(v, type) else quietly(v) for k, v in found.items()}
+    )
 
 
 class NumpyNamespace(Convolutions, Namespace):
@@ -133,7 +145,7 @@ class NumpyNamespace(Convolutions, Namespace):
         # Copies: to look up an attribute takes twice as long in a class that has __getattr__.
         own = {name for kind in type(self).__mro__ for name in vars(kind)}
         self.__dict__.update({k: v for k, v in vars(library).items() if k not in own})
-        for name in _WITH_POLES:
+        for name in (*_WITH_POLES, *_WITH_STATES):
             setattr(self, name, quietly(getattr(library, name)))
 
     @property
@@ -144,7 +156,7 @@ class NumpyNamespace(Convolutions, Namespace):
     @property
     def linalg(self) -> Any:
         """See fft."""
-        return np.linalg
+        return _linalg()
 
     @property
     def random(self) -> Any:
@@ -251,6 +263,12 @@ class NumpyNamespace(Convolutions, Namespace):
                     return np.ndarray(shape, array.dtype, array, 0, (0,) * lead + tuple(steps))
         return np.broadcast_to(array, shape)
 
+    def expand_dims(self, array: Any, axis: int) -> Any:
+        """A view with another axis; NumPy's own, in Python, takes five times as long."""
+        sizes = list(array.shape)
+        sizes.insert(axis if axis >= 0 else axis + array.ndim + 1, 1)
+        return array.reshape(sizes)
+
     def matmul(self, array: Any, other: Any) -> Any:
         """NumPy's product, in the type of its factors: it would widen bfloat16."""
         depth = array.ndim
@@ -260,6 +278,11 @@ class NumpyNamespace(Convolutions, Namespace):
             if depth > 2 and array.size:  # one product is faster than one a batch
                 rows = array.reshape(-1, array.shape[-1]).dot(other)
                 return rows.reshape(*array.shape[:-1], other.shape[1])
+        if depth > 2 < other.ndim and array.shape[-1] == 1 == other.shape[-2]:
+            # Columns by rows: BLAS, called for each pair, takes three times as long or more.
+            if array.dtype.char in "fd":
+                return np.einsum("...ik,...kj->...ij", array, other)
+            return array * other
         product = np.matmul(array, other)
         if array.dtype.kind == "V" and array.dtype == other.dtype != product.dtype:
             return product.astype(array.dtype)
@@ -279,11 +302,15 @@ class NumpyNamespace(Convolutions, Namespace):
         return out if bias is None else np.add(out, bias, out)
 
     def turned_product(self, array: Any, other: Any) -> Any:
+        if array.ndim != 2 or other.ndim != 2:
+            return self.matmul(array.swapaxes(-2, -1), other)
         return array.T.dot(other)  # see matmul
 
     def rows_product(self, array: Any, other: Any) -> Any:
-        if len(array) <= 64:  # see linear; here the result may lie in any order
-            return other.dot(array.T.copy()).T
+        if array.ndim != 2 or other.ndim != 2:
+            return self.matmul(array, other.swapaxes(-2, -1))
+        if len(array) <= 64:  # see linear
+            return other.dot(array.T.copy()).T.copy()
         return array.dot(other.T)
 
     def row_sums(self, array: Any) -> Any:
@@ -294,18 +321,20 @@ class NumpyNamespace(Convolutions, Namespace):
         return np.add.reduce(array, axis=1, keepdims=True)
 
     def column_sums(self, array: Any) -> Any:
-        kind, length = array.dtype.char, len(array)
+        kind, length = array.dtype.char, array.shape[-2]
         if array.ndim == 2 and 0 < length <= 1024 and kind in ZEROS:  # see row_sums
             return _ones((length,), kind).dot(array)
+        if length == 1:
+            return array[..., 0, :].copy()
         if kind in _HALVES:  # too short to gather sums in
-            return np.add.reduce(array, axis=0, dtype=np.float32).astype(array.dtype)
-        return np.add.reduce(array, axis=0)
+            return np.add.reduce(array, axis=-2, dtype=np.float32).astype(array.dtype)
+        return np.add.reduce(array, axis=-2)
 
-    def row_shares(self, array: Any, parts: Any) -> tuple[Any, Any, Any]:
+    def row_shares(self, array: Any) -> tuple[Any, Any, Any]:
         shifted = array - _row_peaks(array)
         powers = np.exp(shifted)  # of nothing positive: it can't overflow, and sums are 1 or more
         totals = self.row_sums(powers)
-        return shifted, np.log(totals[:, 0]), np.divide(powers, totals * parts, out=powers)
+        return shifted, np.log(totals[:, 0]), np.divide(powers, totals, out=powers)
 
     def places_of(self, columns: Any, width: int) -> Any:
         return _row_starts(len(columns), width) + columns

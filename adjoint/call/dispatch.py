@@ -439,8 +439,9 @@ def with_first_in(level: Level, values: list[Any]) -> list[Any]:
 def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings: Settings) -> Any:
     """A call inside transforms: the newest level makes it, on what lies below."""
     for tensor in tensors:
-        if tensor.layer is None and tensor.special and settings.overrides and not op.transparent:
-            return override(op, op, values, tensors)
+        if tensor.layer is None or (upper.wrapping and tensor.layer.overridden):
+            if tensor.special and settings.overrides and not op.transparent:
+                return override(op, op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
     top = newest(tensors)
@@ -453,7 +454,7 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
     out = top.call(op, values)
     several = isinstance(out, tuple)
     results: list[Tensor] = list(out) if several else [out]
-    if not has_layer(results):  # it is a call of the level below
+    if not has_layer(results) and not top.wraps:  # it is a call of the level below
         return out
     recorded = False
     if settings.grad_enabled and op.inputs:

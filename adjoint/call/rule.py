@@ -15,6 +15,8 @@ NEEDS: Final = 4
 HIDDEN: Final = 5  # what forward computed besides its result, for the rules alone
 TANGENT: Final = 6  # of an input, in a rule that pushes tangents forward
 BATCHED: Final = 7  # whether a value has a batch, its first dimension, in a rule over batches
+EACH: Final = 8  # a value with the batch in front, shown to each element if it is one for all
+SIZE: Final = 9  # how many elements the batch has
 
 ALL_GRADS: Final = -1  # the number of GRAD for a rule that wants the gradients of all outputs
 

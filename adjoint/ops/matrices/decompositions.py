@@ -208,9 +208,9 @@ def _qr_tangent(A: Any, A_tangent: Any, result0: Any, result1: Any, mode: str) -
     return moved, cat([upper, later], -1)
 
 
-def _qr_each(A: Any, A_batched: bool, A_shape: Any, mode: str) -> Any:
-    Q, R = linalg_qr(*matrices_each(A, A_batched, A_shape), mode)
-    return (expand(Q, (A.shape[0], 0)) if mode == "r" else Q), R
+def _qr_each(A_each: Any, A_shape: Any, mode: str, batch_size: int) -> Any:
+    Q, R = linalg_qr(*matrices_each(A_each, A_shape), mode)
+    return (expand(Q, (batch_size, 0)) if mode == "r" else Q), R
 
 
 @general(

@@ -17,7 +17,7 @@ from adjoint.ops.arranging.shape import (
     unsqueeze,
 )
 from adjoint.ops.arranging.strided import diagonal
-from adjoint.ops.batch_rules import of_rank, size_of, with_batch
+from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import log
 from adjoint.ops.elementwise.selection import choose
@@ -142,21 +142,16 @@ def _pseudo_inverse_rule(grad: Value, A: Value, result: Value) -> Value:
     )
 
 
-def matrices_each(A: Any, A_batched: bool, A_shape: Any, *bounds: tuple[Any, bool]) -> list[Any]:
-    """Matrices and tolerances, with the batch in front of the matrices."""
+def matrices_each(A_each: Any, A_shape: Any, *bounds: tuple[Any, bool]) -> list[Any]:
+    """Matrices, which have the batch in front, and tolerances for each."""
     if len(A_shape) < 2:
         raise RuntimeError(f"expected at least 2 dimensions, got shape {tuple(A_shape)}")
-    size = size_of((A, A_batched), *bounds)
     rank = len(A_shape) - 2
-    return [
-        with_batch(A, A_batched, size),
-        *[of_rank(bound, batched, rank) for bound, batched in bounds],
-    ]
+    return [A_each, *[of_rank(bound, batched, rank) for bound, batched in bounds]]
 
 
 def _pseudo_inverse_each(
-    A: Any,
-    A_batched: bool,
+    A_each: Any,
     A_shape: Any,
     atol: Any,
     atol_batched: bool,
@@ -165,7 +160,7 @@ def _pseudo_inverse_each(
     hermitian: bool,
 ) -> Any:
     bounds = ((atol, atol_batched), (rtol, rtol_batched))
-    return pseudo_inverse(*matrices_each(A, A_batched, A_shape, *bounds), hermitian)
+    return pseudo_inverse(*matrices_each(A_each, A_shape, *bounds), hermitian)
 
 
 @general(
@@ -464,8 +459,8 @@ def linalg_solve_triangular(
 
 
 @general(
-    vmap=lambda A, A_batched, A_shape, rcond, rcond_batched: lstsq_facts(
-        *matrices_each(A, A_batched, A_shape, (rcond, rcond_batched))
+    vmap=lambda A_each, A_shape, rcond, rcond_batched: lstsq_facts(
+        *matrices_each(A_each, A_shape, (rcond, rcond_batched))
     ),
     home=None,
     autocast="float32",
