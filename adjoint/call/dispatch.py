@@ -83,11 +83,9 @@ class Path(Calls):
                 if spec.short:
                     if not a.special:
                         return finished(op, settings, op.direct(a.array), a, None, spec, None)
-                    layer: Layer | None = a.layer
-                    if layer is not None:
-                        brief = layer.brief(op, settings, a, None)
-                        if brief is not None:
-                            return brief
+                    found = briefly(op, settings, a, None)
+                    if found is not None:
+                        return found
         elif type(a) is NDARRAY and op.lane == UNARY:
             return op.direct(a)
         return apply(op, [a, *op.defaults[1:]])
@@ -130,13 +128,9 @@ class Path(Calls):
                 except Exception as error:
                     raise complaint(op, [x, y], error)
                 return finished(op, settings, out, a, b, first, second)
-            layer = layer_of(a)
-            if layer is None:
-                layer = layer_of(b)
-            if layer is not None:
-                brief = layer.brief(op, settings, a, b)
-                if brief is not None:
-                    return brief
+            found = briefly(op, settings, a, b)
+            if found is not None:
+                return found
         if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
             return op.direct(a, b)
         if operator and not (can_operate(a) and can_operate(b)):
@@ -414,6 +408,14 @@ def has_layer(tensors: list[Tensor]) -> bool:
         if tensor.layer is not None:
             return True
     return False
+
+
+def briefly(op: "Op", settings: Settings, a: Any, b: Any) -> Tensor | None:
+    """A call inside a transform by the short form of its layer; None if it must go all the way."""
+    layer = layer_of(a)
+    if layer is None:
+        layer = layer_of(b)
+    return None if layer is None else layer.brief(op, settings, a, b)
 
 
 def layer_of(value: Any) -> Layer | None:

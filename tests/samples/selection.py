@@ -1,6 +1,7 @@
 """Samples of choices, extremes and bounds."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,17 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((ties, np.array([np.nan, 1.0, 3.0])))
     yield Sample((np.array([np.nan, np.nan, 3.0]), np.array([np.nan, 1.0, 3.0])))
     yield Sample((np.array([1, 2]), np.array([2, 1])))
+
+
+@samples("share_of_larger")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    def share(input: Any, other: Any) -> Any:
+        return ((input > other).to(input.dtype) + (input >= other).to(input.dtype)) * 0.5
+
+    for x, y in pairs(rng):
+        if x.dtype.kind == "f":
+            yield Sample((x, y), torch=share)
+    yield Sample((np.array([1.0, 2.0, 3.0]), np.array([1.0, np.nan, 4.0])), torch=share)
 
 
 @samples("clamp")

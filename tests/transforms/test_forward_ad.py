@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -230,3 +231,43 @@ def test_a_level_inside_vmap() -> None:
     x, t = adjoint.tensor([0.1, 0.2]), adjoint.arange(6.0).reshape(3, 2)
     found = adjoint.func.vmap(derivative, in_dims=(None, 0))(x, t)
     np.testing.assert_allclose(found.tolist(), (t * x.cos()).tolist(), rtol=1e-6)
+
+
+def test_layouts_inside_vmap() -> None:
+    """A batch of tangents lies as its primal does; an element has no memory around it."""
+    for library, vmap in ((adjoint, adjoint.func.vmap), (torch, torch._vmap_internals._vmap)):
+        ad = library.autograd.forward_ad
+        for turned in (False, True):
+            primal = library.ones(2, 3).t() if turned else library.ones(3, 2)
+            tangents = library.ones(4, 3, 2)
+
+            def given(tangent: Any, primal: Any = primal, ad: Any = ad) -> Any:
+                with ad.dual_level():
+                    return ad.unpack_dual(ad.make_dual(primal, tangent)).tangent
+
+            assert (vmap(given)(tangents) is tangents) is not turned
+        rows = library.arange(24.0).reshape(2, 3, 4)
+        shown = vmap(lambda row: row[1:].as_strided((3,), (1,), 4))(rows)
+        assert shown.tolist() == [[4.0, 5.0, 6.0], [16.0, 17.0, 18.0]]
+        for size, offset in ((3, 0), (9, 4)):
+            with pytest.raises(RuntimeError, match="can access memory outside of `tensor`"):
+                vmap(lambda row, n=size, o=offset: row[1:].as_strided((n,), (1,), o))(rows)
+
+
+def test_a_view_of_all_shares_the_tangent_of_its_base() -> None:
+    with fw.dual_level():
+        base = adjoint.zeros(2, 2)
+        view, turned = base.view_as(base), base.t()
+        view.copy_(fw.make_dual(adjoint.ones(2, 2), adjoint.ones(2, 2)))
+        assert fw.unpack_dual(view).tangent is fw.unpack_dual(base).tangent
+        assert fw.unpack_dual(turned).tangent is not fw.unpack_dual(base).tangent
+        view.mul_(3)
+        assert fw.unpack_dual(base).tangent.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+
+def test_infinite_tangents_do_not_warn() -> None:
+    with warnings.catch_warnings(), fw.dual_level():
+        warnings.simplefilter("error")
+        zero = fw.make_dual(adjoint.zeros(2), adjoint.ones(2))
+        for result in (zero.sqrt(), zero.log(), 1 / zero, zero**-1.5):
+            assert not fw.unpack_dual(result).tangent.isfinite().any()

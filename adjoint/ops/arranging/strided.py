@@ -8,8 +8,7 @@ from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import reshape, select, unsqueeze
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, linear
-from adjoint.tensors.concrete import lying, place_of
-from adjoint.tensors.core import backend_of
+from adjoint.tensors.concrete import place_of
 from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace
 
@@ -166,9 +165,8 @@ def _strided_each(input: Any, size: Any, stride: Any, offset: int, source: Any) 
             "can access memory outside of `tensor`, an element of a batch. This is not supported "
             "inside of vmap"
         )
-    array = lying(input)
-    strides = backend_of(array).xp.strides_of(array)
-    if tuple(strides[1:]) != tuple(source[1]):
+    strides = place_of(input)[1]
+    if strides[1:] != tuple(source[1]):
         return _through_each(input, source, (size, stride, offset), "source")
     count, step = input.shape[0], strides[0]
     whole = ((count, *source[0]), (step, *source[1]), source[2])

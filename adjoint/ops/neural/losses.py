@@ -77,9 +77,18 @@ def _same_shape(name: str, input: Any, target: Any) -> None:
 # ---- distances ----
 
 
+def _squared_error_tangent(input_tangent: Any, target_tangent: Any, input: Any, target: Any) -> Any:
+    """Twice the difference, times that of the tangents."""
+    slope = (input - target) * 2
+    if target_tangent is None:
+        return input_tangent * slope
+    return slope * (-target_tangent if input_tangent is None else input_tangent - target_tangent)
+
+
 @elementwise(
     input=lambda grad, input, target: grad * (2 * (input - target)),
     target=lambda grad, input, target: grad * (2 * (target - input)),
+    jvp=_squared_error_tangent,
     inplace=False,
     node_name="MseLossBackward0",
     home=None,

@@ -1,0 +1,59 @@
+"""Operations that torch.ops.aten has, and no public name."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.compat import aten
+
+GEOMETRIES = [
+    (False, (1, 1), (0, 0), (1, 1), (0, 0), 1),
+    (False, (2, 1), (1, 2), (1, 2), (0, 0), 2),
+    (True, (1, 1), (0, 0), (1, 1), (0, 0), 1),
+    (True, (2, 2), (1, 0), (1, 1), (1, 0), 2),
+]
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_gradients_of_convolutions(geometry: Any, torch: Any) -> None:
+    transposed, stride, padding, dilation, extra, groups = geometry
+    rng = np.random.default_rng(0)
+    images, weight = rng.standard_normal((2, 4, 6, 7)), rng.standard_normal((4, 4 // groups, 3, 2))
+    function = torch.conv_transpose2d if transposed else torch.conv2d
+    more = (extra, groups, dilation) if transposed else (dilation, groups)
+    shape = function(torch.tensor(images), torch.tensor(weight), None, stride, padding, *more).shape
+    grad = rng.standard_normal(tuple(shape))
+    found, expected = (
+        call(
+            *[
+                library.tensor(each.tolist(), dtype=library.float64)
+                for each in (grad, images, weight)
+            ],
+            (shape[1],),
+            stride,
+            padding,
+            dilation,
+            transposed,
+            extra,
+            groups,
+            (True, True, True),
+        )
+        for library, call in (
+            (adjoint, aten.convolution_backward),
+            (torch, torch.ops.aten.convolution_backward),
+        )
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-10, atol=1e-10)
+
+
+def test_gradients_that_nobody_wants() -> None:
+    images, weight = adjoint.ones(1, 1, 4, 4), adjoint.ones(2, 1, 3, 3)
+    rest = ((2,), (1, 1), (0, 0), (1, 1), False, (0, 0), 1)
+    found = aten.convolution_backward(
+        adjoint.ones(1, 2, 2, 2), images, weight, *rest, (False, False, True)
+    )
+    assert found[:2] == (None, None)
+    assert found[2].tolist() == [4.0, 4.0]
