@@ -20,6 +20,7 @@ COMPILED = [
     "adjoint/autograd/provenance.py",
     "adjoint/tensors/core.py",
     "adjoint/call/context.py",
+    "adjoint/call/held.py",
     "adjoint/autograd/hooks.py",
     "adjoint/autograd/node.py",
     "adjoint/autograd/saved_tensors.py",
@@ -45,6 +46,7 @@ COMPILED = [
     "adjoint/nn/backward_hooks.py",
     "adjoint/nn/gates.py",
     "adjoint/nn/module_call.py",
+    "adjoint/optim/descent.py",
 ]
 
 # Asked for only where they are used: a pure build needs nothing but setuptools. The version is

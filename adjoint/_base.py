@@ -1,8 +1,10 @@
-"""What all modules stand on: bases of compiled classes that must be interpreted, threads, forks."""
+"""What all stand on: bases of compiled classes that must not be, threads, forks, signals."""
 
 import os
+import signal
 import threading
 from collections.abc import Callable
+from types import FunctionType, MethodType
 from typing import Any, Final
 
 try:
@@ -63,3 +65,21 @@ def advance(holder: Any, name: str) -> None:
     """Add one to an attribute, in one piece."""
     with moments.lock:
         setattr(holder, name, getattr(holder, name) + 1)
+
+
+def signal_handlers() -> set[Any]:
+    """The code of all functions that handle signals."""
+    found = [signal.getsignal(number) for number in signal.valid_signals()]
+    functions = [f.__func__ if isinstance(f, MethodType) else f for f in found]
+    return {f.__code__ for f in functions if isinstance(f, FunctionType)}
+
+
+def is_of_handler(error: BaseException) -> bool:
+    """Whether a signal's handler raised this, while other code ran that may fail by itself."""
+    trace = error.__traceback__
+    handlers = signal_handlers()
+    while trace is not None:
+        if trace.tb_frame.f_code in handlers:
+            return True
+        trace = trace.tb_next
+    return False

@@ -3,10 +3,12 @@
 from contextvars import ContextVar
 from typing import Any
 
+from adjoint.call.held import Held
+
 _KNOWN = ("cpu", "cuda", "xla", "meta")
 
 
-class device:
+class device(Held):
     """A device type and its index: `device("cuda:0")`, `device("cuda", 0)`, `device("cpu")`.
 
     As a context, it is where factories make tensors that name no device of their own.
@@ -52,12 +54,9 @@ class device:
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (str(self),))
 
-    def __enter__(self) -> "device":
-        _defaults.set((*_defaults.get(), self))
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        _defaults.set(_defaults.get()[:-1])
+    def _variable(self) -> Any:
+        """See Held."""
+        return _defaults
 
 
 CPU = device("cpu")

@@ -96,3 +96,49 @@ def heard_at(place, function, *args, folder=PACKAGE, except_in=()):
     finally:
         sys.settrace(before)
     return False
+
+
+def meanwhile(place, function, action, folder=PACKAGE):
+    """Call a function, and another before the so-and-so-many-th bytecode of it that is interpreted.
+
+    That is what another thread may do there. False if there are fewer.
+    """
+    left = place
+
+    def on_opcode(frame, event, argument):
+        nonlocal left
+        if event == "opcode":
+            left -= 1
+            if left == -1:
+                sys.settrace(None)
+                action()
+        return on_opcode
+
+    def on_call(frame, event, argument):
+        if not frame.f_code.co_filename.startswith(folder):
+            return None
+        frame.f_trace_opcodes = True
+        return on_opcode
+
+    before = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return left < 0
+
+
+def is_free(lock):
+    """Whether another thread gets a lock at once."""
+    got = []
+
+    def take():
+        got.append(lock.acquire(blocking=False))
+        if got[0]:
+            lock.release()
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    thread.join()
+    return got[0]

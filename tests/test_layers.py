@@ -18,6 +18,7 @@ LAYERS = [
         "autograd.provenance",
         "backends",
         "call.context",
+        "call.held",
         "device",
         "dtypes",
         "pytree",
@@ -56,6 +57,7 @@ LAYERS = [
     ["saving"],
     [
         "compat.absent_devices",
+        "compat.aten",
         "compat.float8_types",
         "compat.missing_names",
         "compat.no_compiler",

@@ -469,10 +469,9 @@ def run_pass(
     Inside transforms gradients stay Tensors, as they do to be recorded: then it is `layered`.
     """
     parent = current_task()
-    task = GraphTask(keep_graph, create_graph, parent)
+    task = GraphTask(roots, keep_graph, create_graph, parent)
     if layered and not create_graph:
         task.tensors, task.short = True, False
-    task.roots = roots
     settings = current()
     task.observers = settings.observers
     task.anomaly = settings.anomaly
@@ -482,6 +481,7 @@ def run_pass(
     if targets:
         if not accumulate_targets:
             task.captured = [None] * len(targets)
+            task.captures = {}
             for slot, (node, number) in enumerate(targets):
                 task.captures.setdefault(node, []).append((number, slot))
         restrict(task, roots, [node for node, _ in targets], accumulate_targets)
@@ -489,7 +489,8 @@ def run_pass(
     if workers:
         from adjoint.autograd.workers import Workers  # threads only where a device needs one
 
-        task.workers = Workers(task)
+        task.workers = Workers()
+        task.short = False  # the short form of a step does not lock
     if task.depth > 0 and task.depth % NESTED_PER_THREAD == 0:
         on_fresh_stack(task, roots, numbers, grads)
     else:
@@ -509,8 +510,8 @@ def on_fresh_stack(
     except BaseException:
         detached.halt.ask()
         try:
-            if not daemon.cancel():
-                daemon.outlast()
+            daemon.cancel()
+            daemon.outlast()
         finally:
             detached.let_go()
         raise
@@ -583,6 +584,8 @@ def perform(
     """Deliver the roots' gradients, evaluate until nothing is ready, and write the leaves."""
     workers = task.workers
     try:
+        if workers is not None:
+            workers.task = task  # a circle, from here on until the end
         under_way.set(presence)
         if workers is not None or (task.tensors and is_grad_enabled() != task.create_graph):
             task.enter_user_code()  # before a worker copies this context
@@ -605,9 +608,15 @@ def perform(
             explain(task, task.current, error)
         raise
     finally:
-        end_early_writes(task)
-        if workers is not None:
-            workers.part()
+        if workers is not None:  # without a call: one that fails would leave the circle
+            task.workers = workers.task = None
+            workers.contexts, workers.errors = {}, []
+        if task.journal:
+            try:
+                end_early_writes(task)
+            except BaseException:  # an interrupt: nothing else would forget them
+                end_early_writes(task)
+                raise
     callbacks = task.callbacks
     at = 0
     while at < len(callbacks):

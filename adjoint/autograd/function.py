@@ -5,7 +5,6 @@ runs forward without recording, and hangs the outputs on the node; docs/notes/fu
 what may be returned, saved and changed.
 """
 
-import contextlib
 import functools
 import inspect
 import warnings
@@ -29,7 +28,13 @@ from adjoint.autograd.function_outputs import Outputs
 from adjoint.autograd.function_tangents import Tangents
 from adjoint.autograd.intermediates import Intermediates
 from adjoint.call import dispatch
-from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
+from adjoint.call.context import (
+    change,
+    change_grad_enabled,
+    current,
+    is_grad_enabled,
+    set_current,
+)
 from adjoint.call.layers import opened
 from adjoint.ops.op import Op
 from adjoint.pytree import tree_flatten
@@ -180,17 +185,23 @@ class FunctionOp(Op):
         count = len(values) - len(self.names)
         keywords = dict(zip(self.names, values[count:]))
         settings = current()
+        apart = function.setup_context is not Function.setup_context
         try:
-            change_grad_enabled(False)
-            with made if executable else contextlib.nullcontext():
-                if function.setup_context is not Function.setup_context:
-                    output = function.forward(*values[:count], **keywords)
-                    function.setup_context(ctx, tuple(values), output)
-                else:
-                    output = function.forward(ctx, *values[:count], **keywords)
+            if executable:
+                change(grad_enabled=False, intermediates=made)
+            else:
+                change_grad_enabled(False)
+            if apart:
+                output = function.forward(*values[:count], **keywords)
+                function.setup_context(ctx, tuple(values), output)
+            else:
+                output = function.forward(ctx, *values[:count], **keywords)
         finally:
             set_current(settings)
-        return Outputs(node, tensors, output, executable, made)
+        call = Outputs(node, tensors, output, executable, made)
+        if apart:
+            call.check_returned()
+        return call
 
     # ---- inside vmap ----
 
@@ -211,7 +222,9 @@ class FunctionOp(Op):
             function.setup_context(FunctionCtx(node), tuple(values), output)
         finally:
             set_current(settings)
-        return Outputs(node, tensors, output, executable, made).finish()
+        call = Outputs(node, tensors, output, executable, made)
+        call.check_returned()
+        return call.finish()
 
     def batched_output(self, level: Any, values: list[Any]) -> Any:
         """What the Function's rule for batches answers, or the one that is made for it."""

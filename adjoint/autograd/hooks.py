@@ -10,7 +10,7 @@ import warnings
 import weakref
 from typing import Any, Final
 
-from adjoint._base import HookTable, WeakBase, exchange, moments, mypyc_attr
+from adjoint._base import HookTable, WeakBase, exchange, is_of_handler, moments, mypyc_attr
 from adjoint.autograd.provenance import INTERPRETED
 from adjoint.tensors.core import TensorCore, backend_of
 from adjoint.tensors.upper import upper
@@ -208,8 +208,11 @@ def name_of(hook: Any) -> str:
             return hook.name
         hook = hook.function
     try:
-        return str(getattr(hook, "__qualname__", None) or repr(hook))
-    except Exception:  # of the hook's own __repr__, which must not hide why its name is asked for
+        name = getattr(hook, "__qualname__", None)
+        return name if isinstance(name, str) and name else repr(hook)
+    except Exception as error:  # of the hook's own __repr__ must not hide why its name is asked for
+        if is_of_handler(error):
+            raise
         return object.__repr__(hook)
 
 

@@ -7,14 +7,13 @@ known here. The settings of the context hold the record while such a forward run
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from adjoint.call.context import Scope, Settings, replaced
 from adjoint.tensors.core import TensorCore, is_floating
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
 
 
-class Intermediates(Scope):
+class Intermediates:
     """The inputs of one forward, and what came of them; tensors by identity, held weakly."""
 
     def __init__(self, inputs: list[Any]) -> None:
@@ -39,11 +38,3 @@ class Intermediates(Scope):
             for result in results:
                 if is_floating(result.array):
                     self.mark(result)
-
-    def _fields(self) -> tuple[str, ...]:
-        """See Scope."""
-        return ("intermediates",)
-
-    def _inside(self, outer: Settings) -> Settings:
-        """See Scope."""
-        return replaced(outer, {"intermediates": self})

@@ -5,7 +5,6 @@ Wirtinger derivative, as PyTorch's gradients do. Outputs are real: gradcheck see
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from adjoint.autograd.entry_points import grad
 from adjoint.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from adjoint.backends import backend_of, quiet
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.held import Held
 from adjoint.tensors.tensor import Tensor
 
 np = numpy_backend.xp
@@ -54,8 +54,12 @@ def needs_grad(value: Any) -> bool:
 
 
 def values_of(tensor: Tensor) -> Any:
-    """A tensor's elements on the host."""
-    return tensor.detach().numpy_array()
+    """A tensor's elements on the host; those that only its class knows, one by one."""
+    plain: Any = tensor.detach()
+    if plain.layer is None or not plain.layer.wraps:
+        return plain.numpy_array()
+    numbers = [element.item() for element in plain.reshape(-1)]
+    return np.asarray(numbers, dtype=plain.dtype.numpy_dtype).reshape(plain.shape)
 
 
 def like(tensor: Tensor, values: Any) -> Tensor:
@@ -65,29 +69,52 @@ def like(tensor: Tensor, values: Any) -> Tensor:
     return Tensor(backend.from_numpy(array, backend.device(tensor.array)))
 
 
-@contextmanager
-def shifted(tensor: Tensor, shift: Any) -> Iterator[None]:
+class shifted(Held):
     """Inside, the tensor's values are moved: where its library can, in the same memory.
 
     For the function may close over the tensor, or over a view of it.
     """
-    array = tensor.array
-    backend = backend_of(array)
-    before = backend.copy(array)
-    moved = backend.from_numpy(
-        (backend.to_numpy(before) + shift).astype(array.dtype), backend.device(array)
-    )
-    try:
-        if backend.mutable:
-            array[...] = moved
+
+    def __init__(self, tensor: Tensor, shift: Any) -> None:
+        self.tensor = tensor
+        self.wrapped: Any = None  # the same memory as its class knows it, if only that does
+        self.array = array = tensor.array
+        if tensor.layer is not None and tensor.layer.wraps:
+            self.wrapped = tensor.data
+            self.before = self.wrapped.clone()
+            self.moved = self.before + like(tensor, shift)
+            return
+        backend = backend_of(array)
+        self.mutable = backend.mutable
+        self.before = backend.copy(array) if self.mutable else array
+        self.moved = backend.from_numpy(
+            (backend.to_numpy(self.before) + shift).astype(array.dtype), backend.device(array)
+        )
+
+    def _variable(self) -> Any:
+        """See Held."""
+        return self
+
+    def _inside(self, before: Any) -> Any:
+        """See Held."""
+        return self.moved
+
+    def _outside(self, now: Any) -> Any:
+        """See Held."""
+        return self.before
+
+    def get(self) -> Any:
+        """The values that there were."""
+        return self.before
+
+    def set(self, values: Any) -> None:
+        """Let the tensor have these values."""
+        if self.wrapped is not None:
+            self.wrapped.copy_(values)
+        elif self.mutable:
+            self.array[...] = values
         else:
-            tensor.replace_array(moved)
-        yield
-    finally:
-        if backend.mutable:
-            array[...] = before
-        else:
-            tensor.replace_array(array)
+            self.tensor.replace_array(values)
 
 
 def difference(problem: Problem, source: int, shift: Any, size: float) -> dict[int, Any]:

@@ -5,7 +5,7 @@ make the call of every op, the engine tells it of every node. `profile` puts one
 `record_function` names ranges.
 """
 
-from typing import Any, Self
+from typing import Any
 
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.profiler_events import (
@@ -15,8 +15,9 @@ from adjoint.autograd.profiler_events import (
     Results,
 )
 from adjoint.autograd.provenance import calls, module_path, modules_of
-from adjoint.autograd.recorder import Recorder, Running
+from adjoint.autograd.recorder import Recorder, Running, running_in_context
 from adjoint.call.context import Scope, Settings, current, replaced
+from adjoint.call.held import Held
 
 
 class ModulePaths:
@@ -96,7 +97,7 @@ class profile(Results, Scope):
         return self.table() if self.recorder.finished is not None else repr(self)
 
 
-class record_function(ContextDecorator):
+class record_function(ContextDecorator, Held):
     """Gives a part of the program a name in the profiles it runs under; also a decorator."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
@@ -108,14 +109,24 @@ class record_function(ContextDecorator):
         """See ContextDecorator."""
         return record_function(self.name, self.args)
 
-    def __enter__(self) -> Self:
-        label = self.name if self.args is None else f"{self.name}({self.args})"
-        for observer in current().observers:
-            if isinstance(observer, Recorder):
-                self.tokens.append(observer.enter_range(label))
-        return self
+    def _variable(self) -> Any:
+        """See Held."""
+        return running_in_context
 
-    def __exit__(self, *exc: object) -> None:
+    def _inside(self, before: Any) -> Any:
+        """See Held."""
+        label = self.name if self.args is None else f"{self.name}({self.args})"
+        recorders = [each for each in current().observers if isinstance(each, Recorder)]
+        self.tokens = [recorder.new_range(label, before) for recorder in recorders]
+        return (*before, *self.tokens)
+
+    def _outside(self, now: Any) -> Any:
+        """See Held."""
+        started = self.tokens and self.tokens[0] in now
+        return now[: now.index(self.tokens[0])] if started else now
+
+    def _left(self) -> None:
+        """See Held: the range is over in all profiles."""
         while self.tokens:
             token = self.tokens.pop()
             token.recorder.leave_range(token)

@@ -28,7 +28,7 @@ class Running:
 
 
 # What runs in this context, outermost first.
-_running: ContextVar[tuple[Running, ...]] = ContextVar("adjoint_profiled", default=())
+running_in_context: ContextVar[tuple[Running, ...]] = ContextVar("adjoint_profiled", default=())
 
 
 @dataclass(slots=True, eq=False)
@@ -123,11 +123,11 @@ class Recorder:
 
     # ---- what record_function calls ----
 
-    def enter_range(self, name: str) -> Running:
-        """A part of the program that has a name begins."""
-        running = self.begin(name, "range")
-        running.event.start = self.now()
-        return running
+    def new_range(self, name: str, running: tuple[Running, ...]) -> Running:
+        """A part of the program that has a name begins, within what runs."""
+        token = self.made(name, "range", running)
+        token.event.start = self.now()
+        return token
 
     def leave_range(self, token: Running) -> None:
         """The part that `token` stands for is over."""
@@ -142,7 +142,13 @@ class Recorder:
 
     def begin(self, name: str, kind: str) -> Running:
         """A new event, within the one that runs in this context on this thread."""
-        running = _running.get()
+        running = running_in_context.get()
+        token = self.made(name, kind, running)
+        running_in_context.set((*running, token))
+        return token
+
+    def made(self, name: str, kind: str, running: tuple[Running, ...]) -> Running:
+        """A new event, within one of those that run."""
         thread = threading.get_native_id()
         event = FunctionEvent(name, kind, "forward", thread)
         for outer in reversed(running):
@@ -150,16 +156,14 @@ class Recorder:
                 event.cpu_parent = outer.event
                 event.phase = outer.event.phase
                 break
-        token = Running(event, self, thread)
-        _running.set((*running, token))
-        return token
+        return Running(event, self, thread)
 
     def finish(self, token: Running) -> None:
         """An event is over, and with it all within it that never ended because they failed."""
         event = token.event
-        running = _running.get()
+        running = running_in_context.get()
         if token in running:
-            _running.set(running[: running.index(token)])
+            running_in_context.set(running[: running.index(token)])
         outer = event.cpu_parent
         if outer is not None:
             outer.inner_time += event.end - event.start

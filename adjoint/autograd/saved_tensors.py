@@ -40,7 +40,7 @@ class SavedTensor:
                 "Output of saved tensor unpack_hook expected to be a Tensor, but "
                 f"'{name_of(give)}' returned {type(value).__name__}"
             )
-        self.check(value, name_of(give))
+        self.check(value, give)
         node = self.node
         if node is None and not self.needs_grad and not value.needs_grad:
             return value
@@ -56,15 +56,15 @@ class SavedTensor:
         tensor.needs_grad = self.needs_grad
         return tensor
 
-    def check(self, value: TensorCore, name: str) -> None:
+    def check(self, value: TensorCore, give: Any) -> None:
         """Refuse what is not like the tensor that was saved, or is that tensor, but changed."""
         array = value.array
         where = backend_of(array).device(array)
         if array.shape != self.shape or array.dtype != self.dtype or where != self.device:
             raise RuntimeError(
-                f"the unpack hook '{name}' of a saved tensor returned shape {tuple(array.shape)}, "
-                f"{array.dtype} on {where}; saved were {tuple(self.shape)}, {self.dtype} on "
-                f"{self.device}"
+                f"the unpack hook '{name_of(give)}' of a saved tensor returned shape "
+                f"{tuple(array.shape)}, {array.dtype} on {where}; saved were {tuple(self.shape)}, "
+                f"{self.dtype} on {self.device}"
             )
         extras = value.extras
         if extras is not None and extras.counter is self.counter:

@@ -28,6 +28,7 @@ class DeviceThread:
         self.wake: SimpleQueue[None] = SimpleQueue()
         self.device = device
         self.broken: BaseException | None = None
+        self.at: Workers | None = None  # for whom it works, or is about to
         self.daemon = Daemon(f"adjoint-backward-{device}", self.loop)
 
     def submit(self, node: Node, workers: "Workers") -> None:
@@ -63,8 +64,15 @@ class DeviceThread:
         with self.lock:
             if not self.ready:
                 return False
-            _, _, node, workers = heappop(self.ready)
-        workers.serve(node)
+            ready: list[Any] = [*heappop(self.ready)]
+            workers: Workers = ready.pop()
+            self.at = workers
+        try:
+            workers.serve(ready)
+        finally:
+            ready.clear()
+            self.at = None
+            workers.wake.put(None)
         return True
 
     def give_up(self, error: BaseException) -> None:
@@ -115,16 +123,16 @@ def thread_of(device: Any) -> DeviceThread:
 class Workers:
     """What the threads that work on one pass share."""
 
-    def __init__(self, task: GraphTask) -> None:
-        self.task = task
+    task: GraphTask  # while it runs
+
+    def __init__(self) -> None:
         self.lock = threading.RLock()
         self.wake: SimpleQueue[None] = SimpleQueue()  # of the caller, after each change
         self.outstanding = 0  # nodes that are ready or being evaluated
-        self.running = 0  # those that devices evaluate
         self.closed = False
         self.errors: list[BaseException] = []
         self.contexts: dict[Any, contextvars.Context] = {}
-        task.short = False  # the short form of a step does not lock
+        self.threads: set[DeviceThread] = set()  # to which nodes were handed over
 
     def push(self, node: Node) -> None:
         """A node is ready; it goes to its device's thread, or to the caller."""
@@ -139,22 +147,24 @@ class Workers:
         if device is None:
             self.wake.put(None)
         else:
-            thread_of(device).submit(node, self)
+            thread = thread_of(device)
+            self.threads.add(thread)
+            thread.submit(node, self)
 
-    def serve(self, node: Node) -> None:
-        """Evaluate a node on its device's thread, unless the pass has ended meanwhile."""
+    def serve(self, ready: list[Any]) -> None:
+        """Evaluate the last of a list on its device's thread, unless the pass has ended meanwhile.
+
+        It is taken out of the list, so that nothing of the pass is kept here when that ends.
+        """
         with self.lock:
             if self.closed:
                 return
-            self.running += 1
-            context = self.contexts[node.worker()]
+            context = self.contexts[ready[-1].worker()]
         try:
-            context.run(self.step, node)
+            context.run(self.step, ready.pop())
         finally:
             with self.lock:
-                self.running -= 1
                 self.outstanding -= 1
-            self.wake.put(None)
 
     def step(self, node: Node) -> None:
         """Evaluate one node, unless another has failed."""
@@ -201,15 +211,8 @@ class Workers:
         """The pass has ended or failed: wait until no device works for it any more."""
         with self.lock:
             self.closed = True
-        for device in self.contexts:
-            found = _threads.get(device)
-            if found is not None:
-                found.discard(self)
-        while self.running:
+        threads = list(self.threads)
+        for thread in threads:
+            thread.discard(self)
+        while any(thread.at is self for thread in threads):
             self.wake.get()
-
-    def part(self) -> None:
-        """Let go of the pass, so that what it holds is freed at once."""
-        self.task.workers = None
-        self.contexts = {}
-        self.errors = []

@@ -1,10 +1,9 @@
 """Errors of array libraries as PyTorch's types, naming the op and what it was given."""
 
-import signal
 import sys
-from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+from adjoint._base import signal_handlers
 from adjoint.backends import libraries
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def _is_of_kernel(op: "Op", error: Exception) -> bool:
         frame = trace.tb_frame
         package = _package(frame.f_globals.get("__name__"))
         if package == own != "adjoint":
-            if frame.f_code in _handlers():
+            if frame.f_code in signal_handlers():
                 return False
         elif package not in libraries() and package not in sys.stdlib_module_names:
             return False
@@ -60,13 +59,6 @@ def _is_of_kernel(op: "Op", error: Exception) -> bool:
 
 def _package(module: Any) -> str:
     return str(module).partition(".")[0]
-
-
-def _handlers() -> set[Any]:
-    """The code of all functions that handle signals."""
-    found = [signal.getsignal(number) for number in signal.valid_signals()]
-    functions = [f.__func__ if isinstance(f, MethodType) else f for f in found]
-    return {f.__code__ for f in functions if isinstance(f, FunctionType)}
 
 
 def described(value: Any) -> str:

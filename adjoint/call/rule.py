@@ -59,8 +59,10 @@ class Rule:
                 self.form, self.later = OF_LATER, sources[1][1]
         grads = [i for i, (kind, _) in enumerate(sources) if kind == GRAD]
         # The argument whose type says whether to compute in float32; -1: as it comes. A rule of
-        # the gradient alone has but one step, and rounds once as it is.
-        self.wide = grads[0] if wide and grads and len(sources) > 1 else -1
+        # the gradient alone has but one step, and rounds once as it is. Tangents may be None.
+        values = [i for i, (kind, _) in enumerate(sources) if kind in (RESULT, VALUE)]
+        first = grads[:1] if TANGENT not in [kind for kind, _ in sources] else values[:1]
+        self.wide = first[0] if wide and first and len(sources) > 1 else -1
 
 
 class Plan:

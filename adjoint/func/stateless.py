@@ -5,10 +5,10 @@ A module is known here by its members alone, because modules lie above this laye
 
 # ruff: noqa: SLF001  the members that PyTorch calls private are where parameters are
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from adjoint.call.held import Held
 from adjoint.ops.arranging.conversion import typename
 from adjoint.ops.arranging.shape import stack
 from adjoint.tensors.tensor import Tensor
@@ -98,25 +98,54 @@ def _merged(dicts: Any) -> Tensors:
     return merged
 
 
-@contextlib.contextmanager
-def replaced(
-    module: Any, tensors: Tensors, tie_weights: bool = False, strict: bool = False
-) -> Iterator[None]:
-    """Inside, a module has the given tensors in the place of its own, by their paths."""
-    new = _with_tied(module, tensors) if tie_weights else tensors
-    if strict:
-        _check_complete(module, new)
-    old: Tensors = {}
-    owners: dict[str, Any] = {}
-    try:
-        for path, value in new.items():
-            old[path] = _exchanged(_owner(module, path, owners), path, value)
-        yield
-    finally:
-        for path, value in reversed(old.items()):
-            left = _exchanged(_owner(module, path, owners), path, value)
-            if path in tensors and left is not _MISSING:
-                tensors[path] = left
+class replaced(Held):
+    """Inside, a module has the given tensors in the place of its own, by their paths.
+
+    What is assigned to one of them inside goes to the dictionary.
+    """
+
+    def __init__(
+        self, module: Any, tensors: Tensors, tie_weights: bool = False, strict: bool = False
+    ) -> None:
+        self.given = tensors
+        self.new = _with_tied(module, tensors) if tie_weights else tensors
+        if strict:
+            _check_complete(module, self.new)
+        known: dict[str, Any] = {}
+        self.owners = {path: _owner(module, path, known) for path in self.new}
+        for path, value in self.new.items():
+            _check(path, value)
+        self.before: Tensors = {}
+        self.after: Tensors = {}
+
+    def _variable(self) -> Any:
+        """See Held."""
+        return self
+
+    def get(self) -> Tensors:
+        """The tensors that the module has now."""
+        return {path: _found(owner, path) for path, owner in self.owners.items()}
+
+    def set(self, tensors: Tensors) -> None:
+        """Let the module have these tensors."""
+        for path, value in tensors.items():
+            _put(self.owners[path], path, value)
+
+    def _inside(self, before: Any) -> Any:
+        """See Held."""
+        self.before = before
+        return dict(self.new)
+
+    def _outside(self, now: Any) -> Any:
+        """See Held."""
+        self.after = now
+        return self.before
+
+    def _left(self) -> None:
+        """See Held: what the call has assigned is handed over."""
+        for path, value in self.after.items():
+            if path in self.given and value is not _MISSING:
+                self.given[path] = value
 
 
 def _with_tied(module: Any, tensors: Tensors) -> Tensors:
@@ -178,26 +207,39 @@ def _owner(module: Any, path: str, known: dict[str, Any]) -> Any:
     return known[prefix]
 
 
-def _exchanged(module: Any, path: str, value: Any) -> Any:
-    """Put a tensor, or nothing, under the last name of a path; what was there before."""
-    name = path.rpartition(".")[2]
-    if name == "":
+def _check(path: str, value: Any) -> None:
+    """Refuse what is no path of a tensor, or no tensor."""
+    if path.rpartition(".")[2] == "":
         raise KeyError(
             f"functional_call: the name at the end of '{path}' can't be the empty string"
         )
-    if value is not _MISSING and value is not None and not isinstance(value, Tensor):
+    if value is not None and not isinstance(value, Tensor):
         raise TypeError(f"functional_call: expected a Tensor for '{path}', got {typename(value)}")
+
+
+def _found(module: Any, path: str) -> Any:
+    """The tensor under the last name of a path, if there is one."""
+    name = path.rpartition(".")[2]
     for members in (module._parameters, module._buffers):
         if name in members:
-            before = members.pop(name) if value is _MISSING else members[name]
-            if value is not _MISSING:
+            return members[name]
+    found = getattr(module, name, _MISSING)
+    if found is not _MISSING and found is not None and not isinstance(found, Tensor):
+        raise TypeError(f"functional_call: '{path}' is no tensor but a {typename(found)}")
+    return found
+
+
+def _put(module: Any, path: str, value: Any) -> None:
+    """Put a tensor, or nothing, under the last name of a path."""
+    name = path.rpartition(".")[2]
+    for members in (module._parameters, module._buffers):
+        if name in members:
+            if value is _MISSING:
+                del members[name]
+            else:
                 members[name] = value
-            return before
-    before = getattr(module, name, _MISSING)
-    if before is not _MISSING and before is not None and not isinstance(before, Tensor):
-        raise TypeError(f"functional_call: '{path}' is no tensor but a {typename(before)}")
+            return
     if value is not _MISSING:
         setattr(module, name, value)
-    elif before is not _MISSING:
+    elif hasattr(module, name):
         delattr(module, name)
-    return before

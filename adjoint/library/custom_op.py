@@ -1,9 +1,8 @@
 """Custom operators: functions with a schema, kernels per device, and a derivative of their own."""
 
-import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import Signature
 from typing import Any
 
@@ -15,6 +14,7 @@ from adjoint.autograd.saved_tensors import before_change
 from adjoint.call import dispatch
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.call.dispatch import tensors_in
+from adjoint.call.held import Attribute, Held
 from adjoint.call.record import cut_of
 from adjoint.device import device
 from adjoint.library.formula import Call, OpFunction, Registered, registration_site
@@ -89,7 +89,7 @@ class CustomOpDef(Op):
         self.composite = composite  # without a formula, its kernel is recorded op by op
         self.needs_formula = False  # without one, it refuses inputs that require grad
         self.registered = Registrations()
-        self.disabled: set[str | None] = set()
+        self.disabled: frozenset[str | None] = frozenset()
         self.function: type[OpFunction] = type(self.name, (OpFunction,), {})
 
     @property
@@ -169,15 +169,9 @@ class CustomOpDef(Op):
                 "them be given by position too"
             )
 
-    @contextlib.contextmanager
-    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> "KernelEnabled":
         """Inside, use or leave aside the kernel of a device; the general one steps in."""
-        before = device_type in self.disabled
-        (self.disabled.discard if enabled else self.disabled.add)(device_type)
-        try:
-            yield
-        finally:
-            (self.disabled.add if before else self.disabled.discard)(device_type)
+        return KernelEnabled(self, device_type, enabled)
 
     # ---- calling ----
 
@@ -521,18 +515,64 @@ class Namespaces:
 ops = Namespaces()
 
 
-@contextlib.contextmanager
-def scoped() -> Iterator[None]:
+class KernelEnabled(Held):
+    """Inside, the kernel of a device is used, or left aside."""
+
+    def __init__(self, op: CustomOpDef, device_type: str, enabled: bool) -> None:
+        self.disabled = Attribute(op, "disabled")
+        self.device_type = frozenset({device_type})
+        self.enabled = enabled
+        self.before = True
+
+    def _variable(self) -> Any:
+        """See Held."""
+        return self.disabled
+
+    def _inside(self, before: Any) -> Any:
+        """See Held."""
+        self.before = not self.device_type <= before
+        return self.chosen(before, self.enabled)
+
+    def _outside(self, now: Any) -> Any:
+        """See Held; what others have chosen for other devices stays."""
+        return self.chosen(now, self.before)
+
+    def chosen(self, disabled: frozenset[str], enabled: bool) -> frozenset[str]:
+        """The devices whose kernels are left aside."""
+        return disabled - self.device_type if enabled else disabled | self.device_type
+
+
+class scoped(Held):
     """Whatever is defined and registered inside is undone at the end."""
-    before = dict(REGISTRY)
-    states = {op: op.registered.copy() for op in REGISTRY.values()}
-    try:
-        yield
-    finally:
-        REGISTRY.clear()
-        REGISTRY.update(before)
-        for op, state in states.items():
-            op.registered = state
+
+    def __init__(self) -> None:
+        self.before: Any = None
+
+    def _variable(self) -> Any:
+        """See Held."""
+        return self
+
+    def _inside(self, before: Any) -> Any:
+        """See Held."""
+        self.before = before
+        return None
+
+    def _outside(self, now: Any) -> Any:
+        """See Held."""
+        return self.before
+
+    def get(self) -> Any:
+        """All ops, and what is registered for each."""
+        return dict(REGISTRY), {op: op.registered.copy() for op in REGISTRY.values()}
+
+    def set(self, state: Any) -> None:
+        """Let there be these; None: those that there are."""
+        if state is not None:
+            ops, registered = state
+            REGISTRY.clear()
+            REGISTRY.update(ops)
+            for op, each in registered.items():
+                op.registered = each
 
 
 def custom_op(

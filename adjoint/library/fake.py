@@ -1,12 +1,17 @@
 """What a fake function may ask for: sizes that depend on values it can't see."""
 
-import contextlib
-from collections.abc import Iterator
 from contextvars import ContextVar
+from typing import Any
+
+from adjoint.call.held import Held
 
 
-class FakeImplCtx:
-    """The context of a fake function; get_ctx() answers it."""
+class FakeImplCtx(Held):
+    """The context of a fake function, which runs inside it; get_ctx() answers it."""
+
+    def _variable(self) -> Any:
+        """See Held."""
+        return _contexts
 
     def __init__(self) -> None:
         self.unknown: dict[int, tuple[int, int | None]] = {}
@@ -25,23 +30,12 @@ class FakeImplCtx:
         return low <= real and (high is None or real <= high)
 
 
-_current: ContextVar[FakeImplCtx | None] = ContextVar("adjoint_fake", default=None)
-
-
-@contextlib.contextmanager
-def fake_mode() -> Iterator[FakeImplCtx]:
-    """Inside, a fake function is run."""
-    context = FakeImplCtx()
-    token = _current.set(context)
-    try:
-        yield context
-    finally:
-        _current.reset(token)
+_contexts: ContextVar[tuple[FakeImplCtx, ...]] = ContextVar("adjoint_fake", default=())
 
 
 def get_ctx() -> FakeImplCtx:
     """The context of the fake function that is being run."""
-    context = _current.get()
-    if context is None:
+    contexts = _contexts.get()
+    if not contexts:
         raise RuntimeError("get_ctx: there is no context outside of a fake function")
-    return context
+    return contexts[-1]

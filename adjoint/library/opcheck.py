@@ -10,7 +10,7 @@ from adjoint.call.dispatch import tensors_in
 from adjoint.creation.factories import empty_like, randn
 from adjoint.dtypes import FLOAT, complex128, float64
 from adjoint.library.custom_op import CustomOpDef, results_of, shared
-from adjoint.library.fake import fake_mode
+from adjoint.library.fake import FakeImplCtx
 from adjoint.library.trials import (
     CustomTrial,
     TableTrial,
@@ -129,7 +129,7 @@ def check_fake(trial: CustomTrial) -> None:
     real = results_of(trial.compute(trial.bind(*trial.copies(apart))))
     args, kwargs = trial.copies(lambda t: empty_like(t.detach()))
     arguments, keywords = trial.op.parted(trial.op.bind(args, kwargs))
-    with fake_mode() as sizes:
+    with FakeImplCtx() as sizes:
         claimed = results_of(fake(*arguments, **keywords))
     if len(claimed) != len(real):
         raise RuntimeError(f"the fake impl answers {len(claimed)} tensors, the op {len(real)}")

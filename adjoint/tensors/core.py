@@ -226,9 +226,18 @@ def counted(tensors: list[Any]) -> Any:
             counter.code = frame.f_code
             counter.instruction = frame.f_lasti
         counters.append(counter)
+    return counting(counters)
+
+
+def counting(counters: list[VersionCounter]) -> Any:
+    """What counts a change by each counter when it is iterated over; see counted."""
     if not INTERPRETED:
         return map(_count_up, [counters])
-    values = [counter.value + 1 for counter in counters]
+    values: list[int] = []
+    last: dict[int, int] = {}  # of a counter that comes more than once
+    for counter in counters:
+        values.append(last.get(id(counter), counter.value) + 1)
+        last[id(counter)] = values[-1]
     return map(set_attribute, counters, repeat("value"), values)
 
 

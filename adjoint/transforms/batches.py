@@ -130,10 +130,12 @@ class Batch(Layer):
         return layered(self.batch_level, made)
 
     def text(self) -> str | None:
-        """See Layer; as in PyTorch, but that the batch always lies in front."""
+        """See Layer; an argument's batch is shown where it was given."""
         if not self.batched:
             return repr(self.value)
-        return f"BatchedTensor(lvl={self.level.number}, bdim=0, value={self.value!r})"
+        at = self.given_dim
+        value = movedim(self.value, 0, at) if at else self.value
+        return f"BatchedTensor(lvl={self.level.depth}, bdim={at}, value={value!r})"
 
     def value_refused(self) -> str | None:
         """See Layer."""
@@ -142,8 +144,9 @@ class Batch(Layer):
             return None if layer is None else layer.value_refused()
         return (
             f"inside {self.level.opened_at()} the values of a batched tensor can't be read: by "
-            ".item(), by bool() in an if, or by a function whose result's shape or meaning depends "
-            "on values, such as nonzero; use where(), masks, or call it outside"
+            ".item() on a Tensor, by data-dependent control flow (bool() in an if), or by a "
+            "function whose result's shape or meaning depends on values, such as nonzero; use "
+            "where(), masks, or call it outside"
         )
 
 
@@ -403,8 +406,9 @@ class BatchCall(OpNode):
     def tried(self) -> Any:
         """What the op makes of one element, from its shape and type alone: it may refuse it."""
         arrays = [unwrapped(value) for value in self.logical]
+        xp = backend_of(dispatch.tensors_in(self.logical)[0].array).xp
         try:
-            return dispatch.run_forward(self.op, backend_of(arrays[0]).xp, arrays)
+            return dispatch.run_forward(self.op, xp, arrays)
         except Exception as error:
             raise complaint(self.op, arrays, error)
 
@@ -474,16 +478,30 @@ def cast(value: Any, kind: Any) -> Any:
     return value if value.dtype is kind else value.to(kind)
 
 
-_looped: Final[set[str]] = set()
+class Loops:
+    """What is done about ops that vmap calls for each element of the batch."""
+
+    def __init__(self) -> None:
+        self.allowed = True
+        self.always_said = False  # or once of each op
+        self.said: set[str] = set()
+
+
+loops: Final = Loops()
 
 
 def warn_of_loop(op: Op) -> None:
     """Say once of each op that vmap calls it for each element of the batch."""
-    if op.name not in _looped:
-        _looped.add(op.name)
+    if not loops.allowed:
+        raise RuntimeError(
+            f"vmap: {op.name} would be called once for each element of the batch, and that is "
+            "switched off"
+        )
+    if loops.always_said or op.name not in loops.said:
+        loops.said.add(op.name)
         warnings.warn(
-            f"vmap calls {op.name} once for each element of the batch, which takes as long as a "
-            "loop; docs/notes/vmap.md lists these ops",
+            f"There is a performance drop: vmap calls {op.name} once for each element of the "
+            "batch, which takes as long as a loop; docs/notes/vmap.md lists these ops",
             stacklevel=2,
         )
 

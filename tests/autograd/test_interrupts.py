@@ -1,25 +1,35 @@
 """A signal that is heard anywhere leaves everything as it was, or as it would have become."""
 
+import contextvars
+import copy
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import adjoint
-from adjoint import amp
-from adjoint.autograd import graph, hooks, profiler
+from adjoint import amp, library
+from adjoint._base import moments
+from adjoint.autograd import daemons, forward_ad, graph, hooks, leaves, profiler
 from adjoint.autograd.graph_task import GraphTask, current_task
+from adjoint.autograd.jacobians import shifted
 from adjoint.autograd.node import next_sequence_number
 from adjoint.backends.error_state import quiet
-from adjoint.call.context import Scope, current, set_current
+from adjoint.call.context import current, set_current
+from adjoint.func import stateless
+from adjoint.library.custom_op import REGISTRY
+from adjoint.library.fake import FakeImplCtx
+from adjoint.library.schema_text import parse
+from adjoint.nn.utils import parametrize
 from adjoint.tensors.subclass import plain
 from adjoint.utils import checkpoint
-from tests.signals import Heard, handling, heard_at, send
+from tests.signals import Heard, handling, heard_at, is_free, meanwhile, send
 
 
 def leaf(*values):
@@ -115,10 +125,44 @@ class TestNested:
         time.sleep(0.05)
         assert ran == after
 
+    def test_a_signal_anywhere_as_a_thread_starts_and_ends(self):
+        threads = threading.active_count()
+        files = (threading.__file__, daemons.__file__)
+        place = 0
+        while True:
+            x = leaf(1.0)
+            inner = (x * 2.0).sum()
+            loss = self.chain(12, inner.backward)
+            heard = heard_at(place, loss.backward, folder=files)
+            assert threading.active_count() == threads
+            assert x.grad is None or x.grad.tolist() == [2.0]
+            if not heard:
+                break
+            place += 1
+        assert x.grad.tolist() == [2.0]
+        assert place > 5
+
 
 def same(tensor):
     return tensor
 
+
+class Example:
+    """What managers change that is no context variable."""
+
+    def __init__(self):
+        self.values = adjoint.ones(2)
+        self.module = adjoint.nn.Linear(2, 1)
+        self.others = {"weight": adjoint.ones(1, 2), "bias": adjoint.ones(1)}
+        self.op = library.CustomOpDef("interrupts", "same", parse("same(Tensor x) -> Tensor"))
+
+    def state(self):
+        """All of it, by identity where that counts."""
+        parameters = {name: id(value) for name, value in self.module.named_parameters()}
+        return self.values.tolist(), parameters, self.op.disabled, list(REGISTRY)
+
+
+example = Example()
 
 MANAGERS = {
     "no_grad": adjoint.no_grad,
@@ -134,16 +178,32 @@ MANAGERS = {
     "plain": plain,
     "checkpoint_scope": checkpoint.checkpoint_scope,
     "quiet": quiet,
+    "device": lambda: adjoint.device("cpu"),
+    "dual_level": forward_ad.dual_level,
+    "record_function": lambda: profiler.record_function("part"),
+    "set_checkpoint_early_stop": lambda: checkpoint.set_checkpoint_early_stop(False),
+    "set_checkpoint_debug_enabled": lambda: checkpoint.set_checkpoint_debug_enabled(True),
+    "GraphExecGroup": checkpoint.GraphExecGroup,
+    "cached": parametrize.cached,
+    "fake": FakeImplCtx,
+    "shifted": lambda: shifted(example.values, 1.0),
+    "replaced": lambda: stateless.replaced(example.module, dict(example.others)),
+    "set_kernel_enabled": lambda: example.op.set_kernel_enabled("cpu", enabled=False),
+    "scoped": library.scoped,
 }
 
 
 def settings():
-    return (current(), np.geterr())
+    return (current(), np.geterr(), dict(contextvars.copy_context()), example.state())
+
+
+UNSEEN = {"record_function", "enable_grad"}  # without a profile, and where it is enabled
 
 
 @pytest.fixture
 def restored():
-    """Whatever a test finds, the next starts as it did."""
+    """Whatever a test finds, the next starts as it did; all variables of a pass have been set."""
+    example.module(leaf(1.0, 2.0)).sum().backward()
     before, errors = current(), np.geterr()
     yield
     set_current(before)
@@ -158,13 +218,21 @@ class TestSettings:
 
         Compiled, all classes of settings leave by Scope's, which is no such function.
         """
+        exits = {"__exit__"} if "__code__" in dir(type(MANAGERS[name]()).__exit__) else set()
+        with MANAGERS[name]():
+            pass  # a context variable that has its default is in a context only once it was set
         before = settings()
-        leaving = quiet.__exit__ if name == "quiet" else Scope.__exit__
-        exits = {"__exit__"} if "__code__" in dir(leaving) else set()
+        seen = []
 
         def block(manager):
             with manager:
-                pass
+                if name == "scoped":
+                    REGISTRY["interrupts::same"] = example.op
+                seen.append(settings() != before)
+
+        block(MANAGERS[name]())
+        assert seen == [name not in UNSEEN]
+        assert settings() == before
 
         place = 0
         while heard_at(place, block, MANAGERS[name](), except_in=exits):
@@ -197,13 +265,15 @@ class TestSettings:
         place = 0
         while True:
             x = leaf(1.0, 2.0)
+            x.grad = adjoint.zeros(2)
             loss = (x * x).sum()
             if not heard_at(place, lambda loss=loss: loss.backward(create_graph=create_graph)):
                 break
             assert settings() == before
             assert current_task() is None
-            grad = x.grad
-            assert grad is None or grad.tolist() == [2.0, 4.0]
+            assert is_free(leaves._locks.accumulate)
+            assert is_free(moments.lock)
+            assert x.grad.tolist() in ([0.0, 0.0], [2.0, 4.0])
             place += 1
         assert settings() == before
 
@@ -321,6 +391,35 @@ class TestKernels:
             adjoint.cumsum(adjoint.ones(3), 0)
         assert caught.value is error
 
+    def test_in_functions_that_set_the_state_of_warnings(self):
+        """NumPy does so in Python, where a signal may be heard."""
+        before = np.geterr(), np.geterrcall()
+        matrix = adjoint.eye(2)
+        folder = str(Path(np.__file__).with_name("_core") / "_ufunc_config.py")
+        for function in (adjoint.linalg.eigh, adjoint.linalg.inv, adjoint.linalg.svd):
+            place = 0
+            while heard_at(place, function, matrix, folder=folder):
+                assert (np.geterr(), np.geterrcall()) == before
+                place += 1
+            assert place
+
+    def test_in_the_name_of_a_hook(self):
+        class Sending:
+            def __repr__(self):
+                signal.raise_signal(signal.SIGUSR1)
+                return "never"
+
+        class Broken:
+            def __repr__(self):
+                raise ValueError
+
+        error = TimeoutError("late")
+        with handling(error), pytest.raises(TimeoutError) as caught:
+            hooks.name_of(Sending())
+        assert caught.value is error
+        broken = Broken()
+        assert hooks.name_of(broken) == object.__repr__(broken)
+
     def test_what_the_kernel_raises_is_reworded(self):
         with pytest.raises(RuntimeError, match="add"):
             adjoint.ones(2) + adjoint.ones(3)
@@ -334,16 +433,43 @@ class Index:
         return 0
 
 
+DRAWN = {
+    "hook": lambda: hooks.RemovableHandle(hooks.HookTable()).id,
+    "node": next_sequence_number,
+    "pass": lambda: GraphTask([], False, False, None).id,
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_number_is_drawn_in_one_piece(name):
+    """Whatever is drawn between two bytecodes is another; compiled code has none."""
+    place, draw = 0, DRAWN[name]
+    found = True
+    while found:
+        drawn = []
+        found = meanwhile(place, lambda d=drawn: d.append(draw()), lambda d=drawn: d.append(draw()))
+        assert len(set(drawn)) == len(drawn) == 1 + found
+        place += 1
+
+
+def test_a_handle_that_is_copied_while_others_are_made():
+    handle = hooks.RemovableHandle(hooks.HookTable())
+    place = 0
+    found = True
+    while found:
+        drawn = []
+        draw = lambda d=drawn: d.extend(DRAWN["hook"]() for _ in range(2))
+        found = meanwhile(place, lambda: copy.copy(handle), draw)
+        draw()
+        assert len(set(drawn)) == len(drawn)
+        place += 1
+
+
 def test_no_two_threads_draw_the_same_number():
-    draws = {
-        "hook": lambda: hooks.RemovableHandle(hooks.HookTable()).id,
-        "node": next_sequence_number,
-        "pass": lambda: GraphTask(False, False, None).id,
-    }
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        for name, draw in draws.items():
+        for name, draw in DRAWN.items():
             drawn = []
 
             def body(draw=draw, drawn=drawn):

@@ -9,7 +9,9 @@ import pytest
 
 import adjoint
 from adjoint.autograd import Function, enforce_grad_layout_policy, leaves as leaves_module
+from adjoint.autograd.early_writes import any_open
 from adjoint.autograd.reference_counts import is_alone
+from adjoint.call.context import Changed
 from adjoint.tensors.upper import upper
 
 
@@ -332,6 +334,7 @@ class TestAllOrNone:
                 loss.backward()
             except KeyboardInterrupt:
                 sys.settrace(tracing)
+                assert not any_open()
                 after = self.state(leaves, not nested)
                 assert after == before or None not in after
                 if after != before:
@@ -341,6 +344,31 @@ class TestAllOrNone:
                 sys.settrace(tracing)
                 break
         assert None not in self.state(leaves)
+
+    def test_a_change_that_is_made_before_they_are_written_is_counted(self):
+        """As by another thread: both changes count."""
+        first, second = leaf(1.0), leaf(1.0)
+        for each in (first, second):
+            each.grad = adjoint.ones(1)
+        told = []
+
+        def guard(tensor):
+            told.append(tensor)
+            for grad in (first.grad, second.grad):
+                grad.counter().count()
+
+        loss = (first * second).sum()
+        with Changed({"guards": (guard,)}):
+            loss.backward()
+        assert len(told) == 2
+        assert (first.grad._version, second.grad._version) == (3, 3)
+
+    def test_leaves_that_share_a_gradient_count_both_sums(self):
+        first, second = leaf(1.0), leaf(2.0)
+        first.grad = second.grad = adjoint.ones(1)
+        (first * second).sum().backward()
+        assert first.grad.tolist() == [4.0]
+        assert first.grad._version == 2
 
 
 def test_leaves_whose_data_type_has_changed_get_both_gradients():

@@ -31,6 +31,13 @@ def recorder(**options):
     return Recorder(clock=itertools.count(0, 1000).__next__, **options)
 
 
+def entered(noted, name):
+    """Begin a named range as record_function does."""
+    token = noted.begin(name, "range")
+    token.event.start = noted.now()
+    return token
+
+
 def observed(noted, name, call, *values):
     """Call an op as dispatch does for an observer."""
     token = noted.enter_op(name, list(values))
@@ -178,10 +185,10 @@ def test_what_runs_within_belongs_to_the_node():
 
 def test_ops_that_failed_end_with_what_is_around_them():
     noted = recorder()
-    outer = noted.enter_range("outer")
+    outer = entered(noted, "outer")
     noted.enter_op("failing", [])
     noted.leave_range(outer)
-    following = noted.enter_range("following")
+    following = entered(noted, "following")
     noted.leave_range(following)
     assert [event.name for event in noted.results()] == ["outer", "following"]
     assert following.event.cpu_parent is None
@@ -189,7 +196,7 @@ def test_ops_that_failed_end_with_what_is_around_them():
 
 def test_threads_do_not_nest():
     noted = recorder()
-    outer = noted.enter_range("outer")
+    outer = entered(noted, "outer")
     thread = threading.Thread(target=lambda: observed(noted, "exp", adjoint.exp, adjoint.ones(2)))
     thread.start()
     thread.join()
@@ -204,7 +211,7 @@ def test_coroutines_do_not_nest():
     noted = recorder()
 
     async def work(name):
-        token = noted.enter_range(name)
+        token = entered(noted, name)
         await asyncio.sleep(0)
         observed(noted, f"op of {name}", adjoint.exp, adjoint.ones(2))
         await asyncio.sleep(0)
@@ -263,7 +270,7 @@ def events():
     """A forward of two modules on two lines, its backward, and a range around all."""
     place = [""]
     noted = recorder(record_shapes=True, module_path=lambda: place[0])
-    whole = noted.enter_range("whole")
+    whole = entered(noted, "whole")
     x = adjoint.ones(4, requires_grad=True)
     place[0] = "net.layer"
     h = observed(noted, "mul", adjoint.mul, x, 2)

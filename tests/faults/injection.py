@@ -62,8 +62,9 @@ class Events:
         self.fired = False
         self.dropped = False  # it came where the interpreter passes nothing on, as it says
         self.counts: collections.Counter[str] = collections.Counter()
-        self.note: Callable[[], Any] | None = None
-        self.notes: dict[str, list[Any]] = {}
+        self.noted: str | None = None  # the kind of which each event is noted
+        self.note: Callable[[], Any] = nothing
+        self.notes: list[Any] = []
         self.tracer: Any = None  # tells of calls, while a run is under way
         self.before: Callable[[], Any] = nothing  # what is done around such a run
         self.after: Callable[[], Any] = nothing
@@ -72,8 +73,8 @@ class Events:
         """An event of this kind happens now."""
         if self.counting:
             self.counts[kind] += 1
-            if self.note is not None:
-                self.notes.setdefault(kind, []).append(self.note())
+            if self.noted == kind:
+                self.notes.append(self.note())
         elif self.kind == kind:
             self.left -= 1
             if self.left == 0:
@@ -99,17 +100,20 @@ class Events:
         self.error = None
 
     @contextlib.contextmanager
-    def count(self, note: Callable[[], Any] | None = None) -> Iterator[None]:
-        """Count the events of a run, with a note on each."""
+    def count(self, kind: str, note: Callable[[], Any]) -> Iterator[None]:
+        """Count the events of a run, with a note on each of a kind.
+
+        Notes call functions of the library: on other events those would be counted as calls.
+        """
         self.counts.clear()
-        self.notes = {}
-        self.note = note
+        self.notes = []
+        self.noted, self.note = kind, note
         self.counting = True
         try:
             yield
         finally:
             self.counting = False
-            self.note = None
+            self.noted = None
 
     def handle(self, number: int, frame: Any) -> None:
         """The handler of the signal."""

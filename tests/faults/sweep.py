@@ -112,11 +112,11 @@ class Sweep:
             self.traced(tracer.enter)
             return -tracer.left, []
         self.events.before()
-        with self.events.count(self.stamps):
+        with self.events.count(kind, self.stamps):
             self.traced()
         self.events.after()
         after = self.stamps()
-        notes = self.events.notes.get(kind, [])
+        notes = self.events.notes
         # `grad` writes nothing itself: passes within it have, and whether it is done can't be seen.
         done = None if self.entry == "grad" else True
         return self.events.counts[kind], [

@@ -9,11 +9,12 @@ Linear. Reading it runs the parametrizations on what `module.parametrizations.we
 
 import contextlib
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from adjoint.autograd.grad_mode import no_grad
+from adjoint.autograd.grad_mode import ContextDecorator, no_grad
+from adjoint.call.held import Held
 from adjoint.nn.containers import ModuleDict, ModuleList
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
@@ -23,18 +24,23 @@ from adjoint.tensors.tensor import Tensor
 # Inside cached(): the values computed so far, by the module's id and the name. It keeps the
 # modules too, so that no id is given away again meanwhile.
 _Cache = dict[tuple[int, str], tuple[Module, Any]]
-_cache: ContextVar[_Cache | None] = ContextVar("adjoint_parametrize_cache", default=None)
+_caches: ContextVar[tuple[_Cache, ...]] = ContextVar("adjoint_parametrize_cache", default=())
 
 
-@contextlib.contextmanager
-def cached() -> Iterator[None]:
+class cached(ContextDecorator, Held):
     """Inside, in the calling context, each parametrized tensor is computed once."""
-    token = None if _cache.get() is not None else _cache.set({})
-    try:
-        yield
-    finally:
-        if token is not None:
-            _cache.reset(token)
+
+    def clone(self) -> Any:
+        """See ContextDecorator."""
+        return cached()
+
+    def _variable(self) -> Any:
+        """See Held."""
+        return _caches
+
+    def _inside(self, before: Any) -> Any:
+        """See Held; within another, what was computed is known already."""
+        return (*before, before[-1] if before else {})
 
 
 class ParametrizationList(ModuleList):
@@ -340,10 +346,10 @@ def _property(name: str) -> property:
 
     def get(self: Any) -> Any:
         parametrizations = self.parametrizations[name]
-        cache = _cache.get()
-        if cache is None:
+        caches = _caches.get()
+        if not caches:
             return parametrizations()
-        key = (id(self), name)
+        cache, key = caches[-1], (id(self), name)
         if key not in cache:
             cache[key] = (self, parametrizations())
         return cache[key][1]

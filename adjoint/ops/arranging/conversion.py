@@ -81,14 +81,21 @@ def _copied(xp: Any, input: Any, target: Any, order: Any) -> Any:
     return xp.copied(input, target, ordered=order is contiguous_format)
 
 
-def _of_batch(order: Any) -> Any:
-    """The order in memory of a batch: channels last is one of single elements."""
-    return None if order in _CHANNELS_RANK else order
+def _of_batch(order: Any, shape: Any) -> Any:
+    """The order in memory of a batch: channels last is one of single elements, of a shape."""
+    rank = _CHANNELS_RANK.get(order)
+    if rank is None:
+        return order
+    if len(shape) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {order.name} format")
+    return None
 
 
 @linear(
     input=lambda grad: grad,
-    vmap=lambda input, memory_format: clone(input, memory_format=_of_batch(memory_format)),
+    vmap=lambda input, memory_format, input_shape: clone(
+        input, memory_format=_of_batch(memory_format, input_shape)
+    ),
     numpy="copy",
 )
 def clone(xp: Any, input: Array, *, memory_format: Any = None) -> Array:
@@ -98,8 +105,8 @@ def clone(xp: Any, input: Array, *, memory_format: Any = None) -> Array:
 
 @linear(
     input=lambda grad: grad,
-    vmap=lambda input, dtype, memory_format: to_copy(
-        input, dtype=dtype, memory_format=_of_batch(memory_format)
+    vmap=lambda input, dtype, memory_format, input_shape: to_copy(
+        input, dtype=dtype, memory_format=_of_batch(memory_format, input_shape)
     ),
     name="_to_copy",
     home=None,

@@ -32,6 +32,7 @@ from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim
 from adjoint.ops.elementwise.selection import choose, clamp
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.cumulative import cumsum
+from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.views import apply_inplace
 
 # ---- where an index tensor names along a dimension ----
@@ -53,6 +54,25 @@ def _scatter_source(grad: Value, dim: int, index: Value, src_shape: Any, reduce:
     return of_source(gather(grad, dim, index), src_shape)
 
 
+def _scatter_tangent(
+    input: Any,
+    input_tangent: Any,
+    dim: int,
+    index: Any,
+    src_tangent: Any,
+    reduce: Any,
+) -> Any:
+    """The tangents written as the values were; a number that is written does not move."""
+    if reduce == "multiply":
+        raise RuntimeError(
+            "scatter(reduce='multiply') has no derivative; use scatter_reduce 'prod'"
+        )
+    whole = zero_of(input) if input_tangent is None else input_tangent
+    if src_tangent is None:
+        return whole if reduce == "add" else scatter(whole, dim, index, value=0)
+    return scatter(whole, dim, index, src_tangent, reduce=reduce)
+
+
 def _scattered_each(
     input_shape: Any,
     input_each: Any,
@@ -72,6 +92,7 @@ def _scattered_each(
     src=lambda grad, dim, index, src_shape, reduce: _scatter_source(
         grad, dim, index, src_shape, reduce
     ),
+    jvp=_scatter_tangent,
     vmap=_scattered_each,
     inplace=True,
 )
@@ -190,6 +211,28 @@ def _scatter_reduce_gradients(
     return grad_input, of_source(grad_src, tuple(src.shape))
 
 
+def _taken_in_tangent(
+    input: Any,
+    input_tangent: Any,
+    dim: int,
+    index: Any,
+    src: Any,
+    src_tangent: Any,
+    reduce: str,
+    include_self: bool,
+    result: Any,
+) -> Any:
+    """Each element goes to one place, so that its slope is what the gradient 1 gives it."""
+    ones = zero_of(result) + 1
+    slopes = _scatter_reduce_gradients(ones, input, dim, index, src, reduce, include_self, result)
+    moved: Any = None if input_tangent is None else slopes[0] * input_tangent
+    if src_tangent is None:
+        return moved
+    part = _corner(slopes[1] * src_tangent, index)
+    brought = spread(part, tuple(input.shape), dim, index)
+    return brought if moved is None else moved + brought
+
+
 def _taken_in_each(
     input_shape: Any,
     input_each: Any,
@@ -204,7 +247,12 @@ def _taken_in_each(
     )
 
 
-@general(joint=("input src", _scatter_reduce_gradients), vmap=_taken_in_each, inplace=True)
+@general(
+    joint=("input src", _scatter_reduce_gradients),
+    jvp=_taken_in_tangent,
+    vmap=_taken_in_each,
+    inplace=True,
+)
 def scatter_reduce(
     xp: Any,
     input: Array,

@@ -219,7 +219,17 @@ def _cofactors_rule(grad: Value, A: Value, result: Value) -> Value:
     return weight * cofactors - cofactors @ mT(grad) @ back
 
 
-@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), home=None, batching=MATRICES)
+def _cofactors_tangent(A: Value, A_tangent: Value, result: Value) -> Value:
+    back = mT(linalg_inv(A))
+    return sum(A_tangent * back, (-2, -1), True) * result - result @ mT(A_tangent) @ back
+
+
+@general(
+    A=lambda grad, A, result: _cofactors_rule(grad, A, result),
+    jvp=_cofactors_tangent,
+    home=None,
+    batching=MATRICES,
+)
 def cofactors(xp: Any, A: Array) -> Array:
     """The matrix of cofactors, from singular values: it exists for singular matrices too."""
     left, values, right = xp.linalg.svd(A, full_matrices=False)
@@ -550,7 +560,12 @@ def linalg_tensorsolve(A: Value, B: Value, dims: Any = None) -> Value:
 # ---- functions of matrices ----
 
 
-@general(input=lambda grad: zero_of(grad), home=None, batching=MATRICES)
+@general(
+    input=lambda grad: zero_of(grad),
+    jvp=lambda result: zero_of(result),
+    home=None,
+    batching=MATRICES,
+)
 def identity_like(xp: Any, input: Array) -> Array:
     """Matrices in the shape of input, with 1 on the diagonal and 0 elsewhere."""
     rows, columns = input.shape[-2:]

@@ -182,6 +182,13 @@ def _cross_entropy_rule(
     return _of_each(grad) * slope
 
 
+def _cross_entropy_tangent(
+    input: Any, target: Any, ignore_index: int, hidden: Any, input_tangent: Any
+) -> Any:
+    slope = class_slope(input, target, ignore_index) if hidden is None else hidden
+    return _of_all_rows(slope * input_tangent)
+
+
 # The forwards below know batches themselves: made of ops, one takes eight to ten of them.
 @general(
     input=_cross_entropy_rule,
@@ -191,9 +198,7 @@ def _cross_entropy_rule(
     node_name="NllLossBackward0",
     home=None,
     autocast="float32",
-    jvp=lambda input, target, ignore_index, input_tangent: _of_all_rows(
-        class_slope(input, target, ignore_index) * input_tangent
-    ),
+    jvp=_cross_entropy_tangent,
 )
 def mean_cross_entropy(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
@@ -255,7 +260,34 @@ def _turn_rule(
     return by_direction, class_turn(slope, input, target, ignore_index)
 
 
-@general(joint=("direction input", _turn_rule), batching=FRONT, home=None, wide=True)
+def _turn_tangent(
+    direction: Any,
+    input: Any,
+    target: Any,
+    ignore_index: int,
+    direction_tangent: Any,
+    input_tangent: Any,
+) -> Any:
+    """Linear in the direction; by input, the transpose of its rule."""
+    moved: Any = None
+    if direction_tangent is not None:
+        moved = class_turn(direction_tangent, input, target, ignore_index)
+    if input_tangent is None:
+        return moved
+    shares = softmax(input, -1)
+    turned = class_turn(input_tangent, input, target, ignore_index)
+    bend = turned * (direction - sum(direction * shares, -1, True))
+    bend = bend - shares * sum(direction * turned, -1, True)
+    return bend if moved is None else moved + bend
+
+
+@general(
+    joint=("direction input", _turn_rule),
+    jvp=_turn_tangent,
+    batching=FRONT,
+    home=None,
+    wide=True,
+)
 def class_turn(
     xp: Any, direction: Array, input: Array, target: Array, ignore_index: int = -100
 ) -> Array:

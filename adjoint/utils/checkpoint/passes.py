@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from adjoint._base import after_fork
 from adjoint.autograd.graph_task import current_task
+from adjoint.call.held import Held
 
 Value = TypeVar("Value")
 
@@ -21,7 +22,7 @@ class _Mark:
         """A pass holds it as a callback; at its end nothing is left to do."""
 
 
-class GraphExecGroup:
+class GraphExecGroup(Held):
     """Backward passes inside share what is recomputed, so that a region runs again once.
 
     They should go through different parts of the graph; where they overlap, it runs once more.
@@ -30,20 +31,24 @@ class GraphExecGroup:
     def __init__(self) -> None:
         self.marks: list[_Mark] = []
 
-    def __enter__(self) -> "GraphExecGroup":
-        if _group.get() is not None:
+    def _variable(self) -> Any:
+        """See Held."""
+        return _groups
+
+    def _inside(self, before: Any) -> Any:
+        """See Held."""
+        if before:
             raise RuntimeError(
                 "GraphExecGroup contexts cannot be nested; leave the outer one first"
             )
-        _group.set(self)
-        return self
+        return (self,)
 
-    def __exit__(self, *exc: object) -> None:
-        _group.set(None)
+    def _left(self) -> None:
+        """See Held: what was recomputed goes."""
         self.marks.clear()
 
 
-_group: ContextVar[GraphExecGroup | None] = ContextVar("adjoint_exec_group", default=None)
+_groups: ContextVar[tuple[GraphExecGroup, ...]] = ContextVar("adjoint_exec_group", default=())
 
 
 class _Locks:
@@ -74,10 +79,10 @@ class PerPass(Generic[Value]):
 
     def get(self, make: Callable[[], Value]) -> Value:
         """The value of the pass under way, made if there is none; outside a pass, a new one."""
-        group, task = _group.get(), current_task()
+        groups, task = _groups.get(), current_task()
         holder: list[Any]
-        if group is not None:
-            key, holder = ("group", id(group)), group.marks
+        if groups:
+            key, holder = ("group", id(groups[-1])), groups[-1].marks
         elif task is not None:
             key, holder = ("pass", task.id), task.callbacks
         else:

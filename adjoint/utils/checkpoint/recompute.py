@@ -8,16 +8,18 @@ the pass they were made for.
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, MutableMapping
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
 
+from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.hooks import add_note
 from adjoint.autograd.saved_tensors import SavedTensor
 from adjoint.call.context import Changed, current, is_grad_enabled
 from adjoint.call.dispatch import OWN, tensors_in
+from adjoint.call.held import Held
 from adjoint.call.op_node import OpNode
 from adjoint.call.record import inputs_to_keep
 from adjoint.ops.op import Op
@@ -37,28 +39,49 @@ def noop_context_fn() -> tuple[Any, Any]:
     return nullcontext(), nullcontext()
 
 
-_early_stop: ContextVar[bool | None] = ContextVar("adjoint_checkpoint_early_stop", default=None)
-_debug: ContextVar[bool | None] = ContextVar("adjoint_checkpoint_debug", default=None)
+# What was decided for all checkpoints of a context, the innermost last; None leaves it to them.
+_Decisions = ContextVar[tuple[bool | None, ...]]
+_early_stop: _Decisions = ContextVar("adjoint_checkpoint_early_stop", default=(None,))
+_debug: _Decisions = ContextVar("adjoint_checkpoint_debug", default=(None,))
 
 
-@contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+class Decided(ContextDecorator, Held):
+    """Inside, something is decided for all checkpoints."""
+
+    decisions: _Decisions
+
+    def __init__(self, decision: bool | None) -> None:
+        self.decision = decision
+
+    def clone(self) -> Any:
+        """See ContextDecorator."""
+        return type(self)(self.decision)
+
+    def _variable(self) -> Any:
+        """See Held."""
+        return self.decisions
+
+    def _inside(self, before: Any) -> Any:
+        """See Held."""
+        return (*before, self.decision)
+
+
+class set_checkpoint_early_stop(Decided):
     """Decide early_stop for all checkpoints whose first run is inside, whatever they ask for."""
-    token = _early_stop.set(enable)
-    try:
-        yield
-    finally:
-        _early_stop.reset(token)
+
+    decisions = _early_stop
+
+    def __init__(self, enable: bool) -> None:
+        super().__init__(enable)
 
 
-@contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+class set_checkpoint_debug_enabled(Decided):
     """Decide debug for all checkpoints whose first run is inside; None leaves it to them."""
-    token = _debug.set(enabled)
-    try:
-        yield
-    finally:
-        _debug.reset(token)
+
+    decisions = _debug
+
+    def __init__(self, enabled: bool | None) -> None:
+        super().__init__(enabled)
 
 
 class Stop(BaseException):
@@ -310,7 +333,7 @@ def run_recomputed(
                 **{name: restored(value) for name, value in kept_named.items()},
             )
 
-    forced = _early_stop.get()
+    forced = _early_stop.get()[-1]
     region = Region(
         run,
         label_of(function),
@@ -342,7 +365,7 @@ def _first_run(
 
 def _traces(debug: bool, context_fn: Any) -> tuple[Trace, Trace] | None:
     """The logs of both runs, if they are wanted."""
-    forced = _debug.get()
+    forced = _debug.get()[-1]
     if not (debug if forced is None else forced):
         return None
     if context_fn is not noop_context_fn:
