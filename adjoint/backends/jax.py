@@ -90,6 +90,9 @@ class JaxNamespace(Namespace):
         setattr(self, name, found)
         return found
 
+    def are_indices(self, numbers: Any) -> bool:
+        return bool(numbers.dtype == jax.dtypes.canonicalize_dtype("int64"))
+
     def indexed(self, array: Any, index: Any) -> Any:
         """array[index], with NumPy's grammar and errors."""
         return array[_readable(array, index)]

@@ -97,6 +97,10 @@ class Namespace(ABC):
         """Whether 64-bit integers are known to lie in 0 … size - 1; False where they may not."""
         return False
 
+    def are_indices(self, numbers: Array) -> bool:
+        """Whether whole numbers have the type of indices, 64 bits or the most there are."""
+        return bool(numbers.dtype == "int64")
+
     @abstractmethod
     def on_host(self, array: Array) -> Array:
         """The same values as an array of NumPy."""

@@ -352,3 +352,16 @@ def test_jaxs_transformations_go_through() -> None:
 
     many = jnp.arange(6.0).reshape(3, 2)
     np.testing.assert_allclose(jax.vmap(squared)(many), 2 * many)
+
+
+def test_class_numbers_of_the_widest_type() -> None:
+    """JAX has no 64-bit numbers unless it is told to; its own are indices as they are."""
+    scores, classes = Tensor(jnp.ones((3, 4))).requires_grad_(), Tensor(jnp.asarray([0, 2, 1]))
+    assert classes.dtype is adjoint.int32
+    adjoint.nn.functional.cross_entropy(scores, classes).backward()
+    expected = np.full((3, 4), 1 / 12) - np.eye(4)[[0, 2, 1]] / 3
+    np.testing.assert_allclose(scores.grad.numpy_array(), expected, rtol=1e-6)
+    chosen = adjoint.take_along_dim(scores, classes.reshape(3, 1), 1)
+    assert chosen.shape == (3, 1)
+    with pytest.raises(RuntimeError, match="class numbers must be int64"):
+        adjoint.nn.functional.cross_entropy(scores, classes.to(adjoint.int16))

@@ -136,7 +136,7 @@ IMPORTS = {
     "host": ("adjoint/ops/", "NumPy, for chance and the limits of data types"),
     "is_array": ("adjoint/ops/arranging/index", "what may be an index, or be written"),
     "backend_for": ("adjoint/ops/arranging/conversion.py", "moves between devices"),
-    "backend_of": ("adjoint/ops/arranging/conversion.py", "moves between devices, and memory"),
+    "backend_of": ("adjoint/ops/arranging/conversion.py", "moves between devices, memory, types"),
     "numpy_backend": ("adjoint/ops/op.py", "NumPy's own functions are the short path"),
 }
 # What only the arrays of some libraries have.

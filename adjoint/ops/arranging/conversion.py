@@ -330,6 +330,11 @@ def cuda(
     return to(self, "cuda" if device is None else device, memory_format=memory_format)
 
 
+def is_index(self: Tensor) -> bool:
+    """Whether it has the type of indices: int64, where its library has that."""
+    return bool(backend_of(self.array).xp.are_indices(self.array))
+
+
 # ---- memory ----
 
 

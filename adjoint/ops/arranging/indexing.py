@@ -10,10 +10,10 @@ from typing import Any
 
 from adjoint.backends import is_array
 from adjoint.device import CPU
-from adjoint.dtypes import fitted_integer, int64
+from adjoint.dtypes import fitted_integer
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.batched_index import EachIndex, flags_of
-from adjoint.ops.arranging.conversion import is_contiguous, stride, to
+from adjoint.ops.arranging.conversion import is_contiguous, is_index, stride, to
 from adjoint.ops.arranging.index_parts import (
     consumed,
     divide,
@@ -513,7 +513,7 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
 @composite
 def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Value:
     """The elements that indices names along dim, the other dimensions broadcast."""
-    if indices.dtype is not int64:
+    if not is_index(indices):
         raise RuntimeError(f"take_along_dim(): indices must be of int64, got {indices.dtype}")
     if dim is None:
         return gather(flatten(input), 0, flatten(indices))

@@ -77,7 +77,7 @@ def _one_hot_each(tensor: Any, num_classes: int) -> Any:
 @general(vmap=_one_hot_each, home="nn.functional")
 def one_hot(xp: Any, tensor: Array, num_classes: int = -1) -> Array:
     """For each class number a row of zeros with a one at that place."""
-    if tensor.dtype != "int64":
+    if not xp.are_indices(tensor):
         raise RuntimeError(f"expected class numbers of int64, got {tensor.dtype}")
     if num_classes == -1:
         if not tensor.size:

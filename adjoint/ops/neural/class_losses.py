@@ -7,6 +7,7 @@ from adjoint.call.context import is_grad_enabled
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import FLOAT, int64, uint8
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.conversion import is_index
 from adjoint.ops.arranging.indexing import gather, getitem
 from adjoint.ops.arranging.positions import one_hot
 from adjoint.ops.arranging.shape import reshape, unsqueeze
@@ -86,7 +87,7 @@ def spread_losses(
 
 
 def _check_classes(input: Any, target: Any, weight: Any) -> None:
-    if target.dtype not in (int64, uint8):
+    if target.dtype is not uint8 and not is_index(target):
         raise RuntimeError(f"class numbers must be int64 or uint8, not {target.dtype}")
     if weight is None:
         return

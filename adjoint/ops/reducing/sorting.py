@@ -306,7 +306,7 @@ def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[A
 @general(home=None, batching=FRONT)
 def as_index(xp: Any, input: Array) -> Array:
     """Whole numbers as indices."""
-    return input.astype("int64")
+    return xp.array(input) if xp.are_indices(input) else input.astype("int64")
 
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -574,7 +574,7 @@ def _sorted_by(xp: Any, sequence: Any, sorter: Any) -> Any:
         raise RuntimeError(
             f"the sorter has shape {list(sorter.shape)}, the sequence {list(sequence.shape)}"
         )
-    if sorter.dtype != "int64":
+    if not xp.are_indices(sorter):
         raise RuntimeError(f"the sorter must be an int64 tensor, not {sorter.dtype}")
     check_positions(xp, sorter, sequence.shape[-1])
     return xp.take_along_axis(sequence, sorter, -1)
