@@ -293,14 +293,17 @@ class Writes:
         self.others: list[tuple[Any, str, Any]] = []  # which attribute of whom becomes what
         self.calls: list[Any] | None = None  # which functions are called, with what
         self.replaced: dict[int, Any] | None = None  # arrays among these, by their tensors' ids
-        self.counters: list[VersionCounter] | None = None  # which count a change
+        self.counters: list[VersionCounter] | None = None  # interpreted ones, which count a change
         self.fallible: list[tuple[Any, Any]] | None = None  # sums that may fail, or run bytecode
 
     def count(self, counter: VersionCounter) -> None:
         """A change is counted."""
-        if self.counters is None:
-            self.counters = []
-        self.counters.append(counter)
+        if not INTERPRETED:
+            self.call((VersionCounter.count, counter))
+        elif self.counters is None:
+            self.counters = [counter]
+        else:
+            self.counters.append(counter)
 
     def add(self, total: Any, part: Any) -> None:
         """Something is added to an array of another library than NumPy."""
@@ -326,13 +329,18 @@ class Writes:
         """Write: one call that runs no bytecode, between which a signal could be heard."""
         if self.fallible is not None:
             self.run_fallible(self.fallible)
-        elif self.counters is None:
-            self.write(())
-        elif INTERPRETED:
-            with moments.lock:  # from reading the counts on, so that no change of another is lost
-                self.write(counting(self.counters))
-        else:
-            self.write(counting(self.counters))
+            return
+        steps = chain(
+            map(set_attribute, self.leaves, repeat("gradient"), self.gradients),
+            map(iadd, self.totals, self.parts),
+            starmap(set_attribute, self.others),
+            () if self.calls is None else starmap(call_function, self.calls),
+        )
+        if self.counters is None:
+            exhaust(steps)
+            return
+        with moments.lock:  # from reading the counts on, so that no change of another is lost
+            exhaust(chain(steps, counting(self.counters)))
 
     def run_fallible(self, sums: list[tuple[Any, Any]]) -> None:
         """Make the sums first that may fail, and take them back if anything does."""
@@ -351,18 +359,6 @@ class Writes:
                 total, values = before.pop()
                 total[...] = values
             raise
-
-    def write(self, counts: Any) -> None:
-        """See run."""
-        exhaust(
-            chain(
-                map(set_attribute, self.leaves, repeat("gradient"), self.gradients),
-                map(iadd, self.totals, self.parts),
-                starmap(set_attribute, self.others),
-                counts,
-                () if self.calls is None else starmap(call_function, self.calls),
-            )
-        )
 
 
 def commit(task: GraphTask) -> None:
