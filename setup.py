@@ -46,6 +46,7 @@ COMPILED = [
     "adjoint/nn/backward_hooks.py",
     "adjoint/nn/gates.py",
     "adjoint/nn/module_call.py",
+    "adjoint/optim/descent.py",
 ]
 
 # Asked for only where they are used: a pure build needs nothing but setuptools. The version is

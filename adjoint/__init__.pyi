@@ -104,8 +104,8 @@ from adjoint.ops.arranging.conversion import preserve_format as preserve_format
 from adjoint.ops.arranging.conversion import result_type as result_type
 from adjoint.ops.arranging.conversion import strided as strided
 from adjoint.ops.arranging.conversion import typename as typename
-from adjoint.ops.matrices.decompositions import LU
 from adjoint.ops.matrices.factorizations import TriangularSolution
+from adjoint.ops.matrices.lu import LU
 from adjoint.ops.reducing.histograms import Histogram
 from adjoint.random import Generator as Generator
 from adjoint.random import default_generator as default_generator

@@ -1,8 +1,8 @@
 """The types of linalg.py and of what ops add to it; written by python -m tools.stubs."""
 
-from adjoint.ops.matrices.decompositions import LU
 from adjoint.ops.matrices.factorizations import LUWithInfo
 from adjoint.ops.matrices.linalg import LinAlgError as LinAlgError
+from adjoint.ops.matrices.lu import LU
 from adjoint.return_types import linalg_eig
 from adjoint.return_types import linalg_eigh
 from adjoint.return_types import linalg_inv_ex

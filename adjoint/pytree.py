@@ -6,8 +6,10 @@ of one of these is a leaf until it is registered, because it may mean something 
 """
 
 import dataclasses
+import functools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, NamedTuple
 
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
@@ -60,7 +62,10 @@ class TreeSpec:
         """A tree of this shape from an iterator of leaves, which may go on after it."""
         if self.type is None:
             return next(leaves)
-        children = [child.built(leaves) for child in self.children_specs]
+        if self.num_nodes == self.num_leaves + 1:  # one container of leaves, as most trees are
+            children = list(islice(leaves, self.num_leaves))
+        else:
+            children = [child.built(leaves) for child in self.children_specs]
         return container_of(self.type).unflatten(children, self.context)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
@@ -163,16 +168,20 @@ def _dataclass_of(children: list[Any], kind: Any) -> Any:
 _DATACLASS = _Container(_fields_of, _dataclass_of, None)
 
 
-def container_of(kind: type) -> Any:
-    """How a class is taken apart; None if its instances are leaves."""
+@functools.lru_cache(maxsize=256)  # each leaf comes here
+def _container_of(kind: type) -> Any:
     found = _CONTAINERS.get(kind)
     if found is None:
         if issubclass(kind, tuple):
             return _NAMED_TUPLE if hasattr(kind, "_fields") else None
-        # What dataclasses.is_dataclass asks; each leaf comes here.
+        # What dataclasses.is_dataclass asks.
         if hasattr(kind, "__dataclass_fields__") and not issubclass(kind, (dict, list)):
             return _DATACLASS
     return found
+
+
+# How a class is taken apart; None if its instances are leaves.
+container_of: Callable[[type], Any] = _container_of
 
 
 def register_pytree_node(cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten) -> None:
@@ -184,6 +193,7 @@ def register_pytree_node(cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten
     if cls in _CONTAINERS:
         raise ValueError(f"{cls.__name__} is registered as a pytree node already")
     _CONTAINERS[cls] = _Container(flatten_fn, unflatten_fn, None)
+    _container_of.cache_clear()
 
 
 def tree_flatten(

@@ -31,10 +31,6 @@ class linalg_qr(NamedTuple):
     Q: Tensor
     R: Tensor
 
-class linalg_lu_factor(NamedTuple):
-    LU: Tensor
-    pivots: Tensor
-
 class linalg_eigh(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
@@ -47,6 +43,10 @@ class linalg_svd(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
+
+class linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
 
 class geqrf(NamedTuple):
     a: Tensor

@@ -57,6 +57,7 @@ LAYERS = [
     ["saving"],
     [
         "compat.absent_devices",
+        "compat.aten",
         "compat.float8_types",
         "compat.missing_names",
         "compat.no_compiler",

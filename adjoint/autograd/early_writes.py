@@ -150,7 +150,7 @@ class Log:
                 state = self.advanced(state, entry.part)
         assert state is not None
         _put_back(writes, self.tensor, state)
-        writes.others.append((self, "entries", kept))
+        writes.set(self, "entries", kept)
 
 
 def _within(entry: Entry, task: "GraphTask") -> bool:
@@ -165,20 +165,19 @@ def _within(entry: Entry, task: "GraphTask") -> bool:
 def _put_back(writes: "Writes", tensor: "TensorCore", state: State) -> None:
     """Make the `.grad` of a tensor what it was."""
     gradient = state.gradient
-    writes.leaves.append(tensor)
-    writes.gradients.append(gradient)
+    writes.set(tensor, "gradient", gradient)
     if gradient is None:
         return
     if not backend_of(state.array).mutable:
-        writes.others.append((gradient, "array", state.values))
-        writes.others.append((gradient, "known", None))
+        writes.set(gradient, "array", state.values)
+        writes.set(gradient, "known", None)
     elif type(state.array) is not NDARRAY or state.array.flags.writeable:
         writes.restore(state.array, state.values)
     counter = gradient.counter() if state.version else _counter_of(gradient)
     if counter is not None:
-        writes.others.append((counter, "value", state.version))
-        writes.others.append((counter, "code", state.code))
-        writes.others.append((counter, "instruction", state.instruction))
+        writes.set(counter, "value", state.version)
+        writes.set(counter, "code", state.code)
+        writes.set(counter, "instruction", state.instruction)
 
 
 # ---- all logs; whoever comes here holds the lock under which gradients are written ----

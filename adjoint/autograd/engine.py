@@ -469,10 +469,9 @@ def run_pass(
     Inside transforms gradients stay Tensors, as they do to be recorded: then it is `layered`.
     """
     parent = current_task()
-    task = GraphTask(keep_graph, create_graph, parent)
+    task = GraphTask(roots, keep_graph, create_graph, parent)
     if layered and not create_graph:
         task.tensors, task.short = True, False
-    task.roots = roots
     settings = current()
     task.observers = settings.observers
     task.anomaly = settings.anomaly
@@ -482,6 +481,7 @@ def run_pass(
     if targets:
         if not accumulate_targets:
             task.captured = [None] * len(targets)
+            task.captures = {}
             for slot, (node, number) in enumerate(targets):
                 task.captures.setdefault(node, []).append((number, slot))
         restrict(task, roots, [node for node, _ in targets], accumulate_targets)

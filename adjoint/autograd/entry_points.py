@@ -6,6 +6,7 @@ from typing import Any, Final
 from adjoint.autograd.engine import run_pass
 from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge, Node, edge_node
 from adjoint.autograd.provenance import warn
+from adjoint.call.context import current
 from adjoint.call.layers import needs_below, newest
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
@@ -50,6 +51,8 @@ def _roots(
         nodes.append(node)
         numbers.append(tensor.output_number)
         if as_tensors:
+            if given is None and tensor.layer is not None and tensor.layer.wraps:
+                start = tensor.layer.made("ones_like", (tensor,), {})
             starts.append(start if isinstance(start, Tensor) else Tensor(start))
         else:
             starts.append(start.array if isinstance(start, Tensor) else start)
@@ -152,7 +155,12 @@ def one_like(array: Any) -> Any:
 
 
 def _is_layered(tensors: Sequence[Any], grads: Sequence[Any]) -> bool:
-    """Whether a pass starts inside a transform."""
+    """Whether a pass keeps Tensors: it starts inside a transform, or others see its calls."""
+    if upper.wrapping:
+        return True
+    for watcher in current().watchers:
+        if getattr(watcher, "watches_passes", False):
+            return True
     for tensor in (*tensors, *grads):
         if isinstance(tensor, Tensor) and tensor.layer is not None and newest([tensor]) is not None:
             return True

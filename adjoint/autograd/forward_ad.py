@@ -3,10 +3,12 @@
 One level at a time is open. When it ends, its tensors are plain again, and have no tangent.
 """
 
+import math
 from typing import Any, NamedTuple
 
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.backends import backend_of
+from adjoint.backends.namespace import ordered_strides
 from adjoint.call.context import current
 from adjoint.call.held import Held
 from adjoint.call.layers import lies_in, newest, open_levels
@@ -14,7 +16,7 @@ from adjoint.call.record import record, settle
 from adjoint.creation.factories import zeros
 from adjoint.ops.arranging.conversion import alias
 from adjoint.ops.arranging.strided import as_strided
-from adjoint.tensors.concrete import memory_of
+from adjoint.tensors.concrete import lying, memory_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.duals import DualLevel, dual
 
@@ -165,16 +167,39 @@ def _check_pair(tensor: Any, tangent: Any, level: DualLevel) -> None:
 
 
 def _laid_out_as(tensor: Tensor, tangent: Any) -> Any:
-    """A tangent that lies in memory as its primal does: itself, or a copy."""
-    if tensor.layer is not None or tangent.layer is not None or not tensor.array.size:
+    """A tangent that lies in memory as its primal does: itself, or a copy.
+
+    An element of a batch has no memory of its own, only its strides can be the same.
+    """
+    if tensor.layer is not None or not tensor.array.size:
         return tangent
     if not backend_of(tensor.array).mutable:
         return tangent
-    whole, other = memory_of(tensor), memory_of(tangent)
-    if whole[1:] == other[1:] or 0 in whole.strides:
+    whole = memory_of(tensor)
+    if 0 in whole.strides:
         return tangent
-    blank: Any = zeros(whole.room, dtype=tensor.dtype, device=tensor.device)
-    return as_strided(blank, tensor.shape, whole.strides, whole.start).copy_(tangent)
+    if tangent.layer is None:
+        same = whole[1:] == memory_of(tangent)[1:]
+    else:
+        same = whole.strides == backend_of(tensor.array).xp.strides_of(lying(tangent))
+    return tangent if same else _blank(tensor, tangent, ()).copy_(tangent)
+
+
+def _blank(tensor: Tensor, tangent: Tensor, sizes: tuple[int, ...]) -> Any:
+    """Zeros in which a tangent lies as a tensor does: a batch of them for a batch."""
+    if tangent.layer is None:
+        return zeros_laid_out_as(tensor, sizes)
+    return tangent.layer.imitated(
+        lambda below, count: _blank(tensor, below, (*count, *sizes)),
+    )
+
+
+def zeros_laid_out_as(tensor: Tensor, sizes: tuple[int, ...] = ()) -> Any:
+    """Zeros that lie in memory as a tensor does, as often as `sizes` in front say."""
+    whole = memory_of(tensor)
+    blank: Any = zeros(whole.room * math.prod(sizes), dtype=tensor.dtype, device=tensor.device)
+    steps = [step * whole.room for step in ordered_strides(sizes)]
+    return as_strided(blank, (*sizes, *tensor.shape), (*steps, *whole.strides), whole.start)
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:

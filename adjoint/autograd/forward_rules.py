@@ -9,12 +9,26 @@ from typing import Any
 from adjoint.autograd.entry_points import grad
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.backends import backend_of
+from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.call import dispatch
 from adjoint.call.context import current, is_grad_enabled
 from adjoint.call.dispatch import conj
 from adjoint.call.layers import Level, needs_below, newest
 from adjoint.call.op_node import OpNode
-from adjoint.call.rule import OF_BOTH, OF_FIRST, OF_GRAD, OF_RESULT, OF_SECOND
+from adjoint.call.rule import (
+    GRAD,
+    OF_BOTH,
+    OF_FIRST,
+    OF_GRAD,
+    OF_LATER,
+    OF_MORE,
+    OF_RESULT,
+    OF_SECOND,
+    RESULT,
+    SHAPE,
+    TANGENT,
+    Rule,
+)
 from adjoint.ops.arranging.shape import expand
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.op import Op
@@ -29,9 +43,15 @@ def jvp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
 
 def pushed(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     """The result of an op, computed once, and its tangent; tuples if there are several results."""
+    if op.family == "elementwise" and op.outputs is None:
+        return _elementwise(op, args, tangents)
     if op.jvp is not None:
-        result = dispatch.apply(op, args)
-        moved = _Call(op, args, tangents, result).run(op.jvp, [], True, None)
+        hidden: Any = None
+        if op.hides:
+            result, hidden = dispatch.apply_openly(op, args)
+        else:
+            result = dispatch.apply(op, args)
+        moved = _Call(op, args, tangents, result, hidden).run(op.jvp, [], True, None)
         if not isinstance(result, tuple):
             return result, fitting(result, moved, tangents)
         return result, tuple([fitting(r, m, tangents) for r, m in zip(result, moved)])
@@ -39,8 +59,6 @@ def pushed(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
         return dispatch.apply(op, args), _linear(op, args, tangents)
     if op.family == "multilinear":
         return dispatch.apply(op, args), _multilinear(op, args, tangents)
-    if op.family == "elementwise" and op.outputs is None:
-        return _elementwise(op, args, tangents)
     return through_vjp(op, args, tangents)
 
 
@@ -96,9 +114,16 @@ def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any
     """The rules themselves: a diagonal Jacobian is its own transpose, but for the conjugate."""
     result = _called(op, args)
     if _is_short(op, args, tangents, result):
-        return result, _on_arrays(op, args, tangents, result)
+        values = [raw(value) for value in args]
+        moved = on_arrays(op, values, [raw(tangent) for tangent in tangents], result.array)
+        return result, None if moved is None else Tensor(moved)
     call = _Call(op, args, tangents, result)
-    total: Any = None
+    if op.jvp is not None:
+        total = call.run(op.jvp, [], True, None)
+        if total is not None:
+            total = expand(total, result.shape)
+        return result, fitting(result, total, tangents)
+    total = None
     for place, parameter in enumerate(op.inputs):
         if tangents[parameter] is None:
             continue
@@ -158,59 +183,189 @@ def _is_short(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> b
     return True
 
 
-def _on_arrays(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> Tensor | None:
-    """The tangent of a call whose rules may work on the arrays themselves."""
-    shape = result.array.shape
+def is_brief(op: Op) -> bool:
+    """Whether calls of one or two arguments can have their tangents by `brief_tangent`."""
+    return op.diagonal or op.family == "multilinear" or (op.family == "linear" and op.required == 1)
+
+
+def brief_tangent(op: Op, array: Any, tangent: Any, out: Any) -> Any:
+    """The array of the tangent of a call of one argument; None if there is none."""
+    rule = op.first_rule
+    if not op.diagonal:
+        found = op.direct(tangent)
+    elif op.jvp is None and rule is None:
+        return None
+    elif op.jvp is None and rule is not None and rule.form == OF_GRAD:
+        found = rule.function(tangent)
+    else:
+        before = STATE.get()
+        try:  # what `quiet` does, which takes three times as long
+            STATE.set(IGNORE)
+            if op.jvp is not None:
+                found = op.jvp.function(*_named(op, op.jvp, None, [array], [tangent], out))
+            else:
+                assert rule is not None
+                found = _term(op, rule, tangent, array, None, out)
+        finally:
+            STATE.set(before)
+    if found is not tangent and _is_own(found, out):
+        return found
+    return _in_own_memory(found, out)
+
+
+def brief_tangent_of_pair(op: Op, x: Any, y: Any, s: Any, t: Any, out: Any, aligned: bool) -> Any:
+    """The array of the tangent of a call of two arguments, of which s and t are the tangents.
+
+    They are aligned if none has to be broadcast.
+    """
+    if op.diagonal:
+        rule = op.second_rule if s is None else op.first_rule
+        if op.jvp is not None or (s is not None and t is not None) or rule is None:
+            return on_arrays(op, [x, y], [s, t], out) if op.inputs else None
+        if rule.form == OF_MORE or rule.form == OF_LATER:
+            return on_arrays(op, [x, y], [s, t], out)
+        tangent = t if s is None else s
+        if not aligned and tangent.shape != out.shape:
+            tangent = NUMPY_BACKEND.xp.broadcast_to(tangent, out.shape)
+        return _brief_part(op, rule, tangent, x, y, out)
+    found: Any = None
+    if s is not None:
+        found = op.direct(s, y)
+    if t is not None:
+        other = op.direct(x, t)
+        found = other if found is None else found + other
+    return found if _is_own(found, out) else _in_own_memory(found, out)
+
+
+def _brief_part(op: Op, rule: Rule, tangent: Any, x: Any, y: Any, out: Any) -> Any:
+    """The same where but one of two arguments has a tangent."""
+    before = STATE.get()
+    try:
+        STATE.set(IGNORE)
+        found = _term(op, rule, tangent, x, y, out)
+    finally:
+        STATE.set(before)
+    if found is not tangent and _is_own(found, out):
+        return found
+    return _in_own_memory(found, out)
+
+
+def on_arrays(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any:
+    """The array of a result's tangent, by rules that work on arrays; None if there is none.
+
+    Arguments after those given have their defaults.
+    """
+    before = STATE.get()
+    try:
+        STATE.set(IGNORE)
+        if op.jvp is not None:
+            total = op.jvp.function(*_named(op, op.jvp, None, args, tangents, out))
+            if total is not None and total.shape != out.shape:  # of tangents that were smaller
+                total = NUMPY_BACKEND.xp.broadcast_to(total, out.shape)
+        else:
+            total = _sum_of_terms(op, args, tangents, out)
+    finally:
+        STATE.set(before)
+    if total is None:
+        return None
+    for tangent in tangents:
+        if total is tangent:
+            return total.copy()
+    return total if _is_own(total, out) else _in_own_memory(total, out)
+
+
+def _sum_of_terms(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any:
+    """What the rules of all arguments with tangents make of them."""
     total: Any = None
     fresh = False  # whether total is memory that nobody else has
     for place, parameter in enumerate(op.inputs):
-        tangent, rule = tangents[parameter], op.rules[place]
-        if tangent is None or rule is None:
+        rule = op.rules[place]
+        if parameter >= len(tangents) or tangents[parameter] is None or rule is None:
             continue
-        array = tangent.array
-        if array.shape != shape:
-            array = NUMPY_BACKEND.xp.broadcast_to(array, shape)
-        term = _term(op, rule, array, args, result)
+        tangent = tangents[parameter]
+        if tangent.shape != out.shape:
+            tangent = NUMPY_BACKEND.xp.broadcast_to(tangent, out.shape)
+        second = args[1] if len(args) > 1 else None
+        if rule.form == OF_MORE or rule.form == OF_LATER:
+            term = rule.function(*_named(op, rule, tangent, args, [], out))
+        else:
+            term = _term(op, rule, tangent, args[0], second, out)
         if total is None:
             total = term
-            fresh = type(term) is NDARRAY and term is not array and term.base is None
-        elif fresh and total.shape == shape and total.dtype is result.array.dtype:
+            fresh = term is not tangent and _is_own(term, out)
+        elif fresh:
             total += term
         else:
             total, fresh = total + term, True
-    if total is None:
-        return None
-    if type(total) is not NDARRAY:
-        total, fresh = NUMPY_BACKEND.asarray(total), True
-    if total.shape != shape:  # a rule that answers a constant, to be broadcast
-        total, fresh = NUMPY_BACKEND.xp.broadcast_to(total, shape), False
-    return Tensor(total if fresh else total.copy())
+    return total
 
 
-def _term(op: Op, rule: Any, tangent: Any, args: list[Any], result: Tensor) -> Any:
+def _in_own_memory(array: Any, out: Any) -> Any:
+    """A copy of what a rule answered, in the form of a result."""
+    if type(array) is NDARRAY and array.dtype is out.dtype:
+        return array.copy()
+    array = NUMPY_BACKEND.asarray(array, out.dtype)  # a number, for all elements
+    return NUMPY_BACKEND.xp.broadcast_to(array, out.shape).copy()
+
+
+def _is_own(array: Any, out: Any) -> bool:
+    """Whether what a rule answered has memory of its own, and the type of a result."""
+    if type(array) is not NDARRAY or array.base is not None or array is out:
+        return False
+    return array.dtype is out.dtype
+
+
+def _term(op: Op, rule: Rule, tangent: Any, first: Any, second: Any, out: Any) -> Any:
     """What a rule makes of the array of a tangent; the common forms are called straight."""
     form = rule.form
+    if form == OF_RESULT:
+        return rule.function(tangent, out)
+    if form == OF_FIRST:
+        return rule.function(tangent, first)
+    if form == OF_SECOND:
+        return rule.function(tangent, second)
     if form == OF_GRAD:
         return rule.function(tangent)
-    if form == OF_RESULT:
-        return rule.function(tangent, result.array)
-    if form == OF_FIRST:
-        return rule.function(tangent, raw(args[0]))
-    if form == OF_SECOND:
-        return rule.function(tangent, raw(args[1]))
     if form == OF_BOTH:
-        return rule.function(tangent, raw(args[0]), raw(args[1]))
-    return _ArrayCall(op, args, [], result).run(rule, [tangent], False, None)
+        return rule.function(tangent, first, second)
+    return rule.function(*_named(op, rule, tangent, [first], [], out))
+
+
+def _named(
+    op: Op, rule: Rule, tangent: Any, args: list[Any], tangents: list[Any], out: Any
+) -> list[Any]:
+    """What the parameters of an elementwise rule name, as arrays: `OpNode.run` without a node."""
+    found: list[Any] = []
+    for kind, index in rule.sources:
+        if kind == GRAD:
+            found.append(tangent)
+        elif kind == RESULT:
+            found.append(out)
+        elif kind == TANGENT:
+            found.append(tangents[index])
+        elif kind == SHAPE:
+            found.append(args[index].shape)
+        else:
+            found.append(args[index] if index < len(args) else op.defaults[index])
+    return found
 
 
 class _Call(OpNode):
     """A call whose arguments and result are at hand: the rules find them as in a node."""
 
-    def __init__(self, op: Op, args: list[Any], tangents: list[Any], result: Any = None) -> None:
+    def __init__(
+        self,
+        op: Op,
+        args: list[Any],
+        tangents: list[Any],
+        result: Any = None,
+        hidden: Any = None,
+    ) -> None:
         super().__init__(op)
         self.args = args
         self.tangents = tangents
         self.answer = result
+        self.unseen = hidden
 
     def value(self, parameter: int, recorded: bool) -> Any:
         """See OpNode."""
@@ -226,22 +381,19 @@ class _Call(OpNode):
             self.answer = dispatch.apply(self.op, self.args)
         return self.answer[index] if isinstance(self.answer, tuple) else self.answer
 
+    def hidden(self) -> Any:
+        """See OpNode; as tensors, and None where they are not at hand in the type of the result."""
+        first = self.answer[0] if isinstance(self.answer, tuple) else self.answer
+        several = isinstance(self.unseen, tuple)
+        arrays = list(self.unseen) if several else [self.unseen]
+        if any(array is None or array.dtype != first.array.dtype for array in arrays):
+            return None
+        found = [Tensor(array) for array in arrays]
+        return tuple(found) if several else found[0]
+
     def tangent(self, parameter: int) -> Any:
         """See OpNode."""
         return self.tangents[parameter]
-
-
-class _ArrayCall(_Call):
-    """The same for rules on arrays."""
-
-    def value(self, parameter: int, recorded: bool) -> Any:
-        """See OpNode."""
-        value = self.args[parameter]
-        return value.array if isinstance(value, Tensor) else value
-
-    def result_value(self, index: int, recorded: bool) -> Any:
-        """See OpNode."""
-        return self.answer.array
 
 
 def _rule(op: Op, place: int, grad: Any, call: _Call) -> Any:
@@ -305,7 +457,7 @@ def through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]
 
 def leaf_of(value: Tensor, level: Level | None) -> Tensor:
     """A tensor to differentiate by: on the level of all, and leading back to the one it shows."""
-    own = None if value.layer is None else value.layer.level
+    own = None if value.layer is None or value.layer.wraps else value.layer.level
     if level is not None and level.fades:
         own = level
     if own is level and value.needs_grad and is_grad_enabled():

@@ -185,19 +185,23 @@ class FunctionOp(Op):
         count = len(values) - len(self.names)
         keywords = dict(zip(self.names, values[count:]))
         settings = current()
+        apart = function.setup_context is not Function.setup_context
         try:
             if executable:
                 change(grad_enabled=False, intermediates=made)
             else:
                 change_grad_enabled(False)
-            if function.setup_context is not Function.setup_context:
+            if apart:
                 output = function.forward(*values[:count], **keywords)
                 function.setup_context(ctx, tuple(values), output)
             else:
                 output = function.forward(ctx, *values[:count], **keywords)
         finally:
             set_current(settings)
-        return Outputs(node, tensors, output, executable, made)
+        call = Outputs(node, tensors, output, executable, made)
+        if apart:
+            call.check_returned()
+        return call
 
     # ---- inside vmap ----
 
@@ -218,7 +222,9 @@ class FunctionOp(Op):
             function.setup_context(FunctionCtx(node), tuple(values), output)
         finally:
             set_current(settings)
-        return Outputs(node, tensors, output, executable, made).finish()
+        call = Outputs(node, tensors, output, executable, made)
+        call.check_returned()
+        return call.finish()
 
     def batched_output(self, level: Any, values: list[Any]) -> Any:
         """What the Function's rule for batches answers, or the one that is made for it."""

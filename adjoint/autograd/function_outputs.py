@@ -117,6 +117,17 @@ class Outputs:
                     "outside inference_mode to get a normal tensor."
                 )
 
+    def check_returned(self) -> None:
+        """After a setup_context, refuse to save what is input and output, as PyTorch does."""
+        returned = {id(out) for out in self.outputs} & self.inputs - self.dirty.keys()
+        for tensor in (*self.to_save, *self.saved_for_forward):
+            if id(tensor) in returned:
+                raise RuntimeError(
+                    f"{self.name}: An input that has been returned as-is as output can't be saved "
+                    "by setup_context, which could mean either of them. Return x.view_as(x) and "
+                    "save that, or let forward take ctx and save x itself"
+                )
+
     def check_dirty(self) -> None:
         """What was marked dirty must be an input and an output, and autograd able to follow."""
         returned = {id(out) for out in self.outputs}

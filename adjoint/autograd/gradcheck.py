@@ -35,6 +35,7 @@ from adjoint.ops import find_function
 from adjoint.ops.op import find
 from adjoint.random import Generator
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import renewed
 
 __all__ = [
     "GradcheckError",
@@ -390,10 +391,10 @@ class UndefinedGrad(Node):
 
 def _undefined(tensor: Tensor) -> Tensor:
     """The same values; a gradient that reaches them is lost."""
-    result = Tensor(tensor.array)
+    result: Any = renewed(tensor)
     result.node = UndefinedGrad(tensor)
     result.needs_grad = True
-    return result
+    return result  # type: ignore[no-any-return]  # made by `upper.tensor`
 
 
 def _check_batched(problem: Problem) -> None:

@@ -33,10 +33,22 @@ class Halt:
             halt = halt.inner
 
 
+# What a pass that nobody restricts asks for; never changed, a pass gets its own where it needs one.
+_NONE: "Final[set[Node]]" = set()
+_NOTHING: "Final[dict[Node, list[tuple[int, int]]]]" = {}
+_NO_GRADIENTS: Final[list[Any]] = []
+
+
 class GraphTask:
     """One backward pass: what waits, what is ready, what was asked for."""
 
-    def __init__(self, keep_graph: bool, create_graph: bool, parent: "GraphTask | None") -> None:
+    def __init__(
+        self,
+        roots: "list[Node]",
+        keep_graph: bool,
+        create_graph: bool,
+        parent: "GraphTask | None",
+    ) -> None:
         self.id: int = next_id()
         self.keep_graph = keep_graph
         self.create_graph = create_graph
@@ -51,14 +63,14 @@ class GraphTask:
         self.hot: Node | None = None  # ready too, newer than any in the queue; its gradient:
         self.hot_grad: Any = None
         self.needed: set[Node] | None = None  # None: every node of the graph
-        self.reached: set[Node] = set()  # needed, or only captured
-        self.captures: dict[Node, list[tuple[int, int]]] = {}
-        self.captured: list[Any] = []
+        self.reached: set[Node] = _NONE  # needed, or only captured
+        self.captures: dict[Node, list[tuple[int, int]]] = _NOTHING
+        self.captured: list[Any] = _NO_GRADIENTS
         self.leaves: list[tuple[AccumulateGrad, Any, bool]] = []
         self.journal: dict[int, Log] = {}  # what was written early, by the id of the tensor
         self.committed = False  # the leaves are written
         self.callbacks: list[Callable[[], object]] = []
-        self.roots: list[Node] = []
+        self.roots = roots
         self.notes: dict[Any, Any] = {}  # what hooks over several tensors keep
         self.logged = False  # each step is written to the log
         self.observers: tuple[Any, ...] = ()  # told before and after each step

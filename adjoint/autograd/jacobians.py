@@ -54,8 +54,12 @@ def needs_grad(value: Any) -> bool:
 
 
 def values_of(tensor: Tensor) -> Any:
-    """A tensor's elements on the host."""
-    return tensor.detach().numpy_array()
+    """A tensor's elements on the host; those that only its class knows, one by one."""
+    plain: Any = tensor.detach()
+    if plain.layer is None or not plain.layer.wraps:
+        return plain.numpy_array()
+    numbers = [element.item() for element in plain.reshape(-1)]
+    return np.asarray(numbers, dtype=plain.dtype.numpy_dtype).reshape(plain.shape)
 
 
 def like(tensor: Tensor, values: Any) -> Tensor:
@@ -73,7 +77,13 @@ class shifted(Held):
 
     def __init__(self, tensor: Tensor, shift: Any) -> None:
         self.tensor = tensor
+        self.wrapped: Any = None  # the same memory as its class knows it, if only that does
         self.array = array = tensor.array
+        if tensor.layer is not None and tensor.layer.wraps:
+            self.wrapped = tensor.data
+            self.before = self.wrapped.clone()
+            self.moved = self.before + like(tensor, shift)
+            return
         backend = backend_of(array)
         self.mutable = backend.mutable
         self.before = backend.copy(array) if self.mutable else array
@@ -99,7 +109,9 @@ class shifted(Held):
 
     def set(self, values: Any) -> None:
         """Let the tensor have these values."""
-        if self.mutable:
+        if self.wrapped is not None:
+            self.wrapped.copy_(values)
+        elif self.mutable:
             self.array[...] = values
         else:
             self.tensor.replace_array(values)

@@ -7,7 +7,7 @@ code of the user: he might call backward there.
 
 import threading
 from collections import deque
-from itertools import chain, repeat, starmap
+from itertools import chain, starmap
 from operator import call, iadd, setitem
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ set_attribute: Final[Any] = object.__setattr__
 set_item: Final[Any] = setitem
 call_function: Final[Any] = call
 append: Final[Any] = list.append
+add_in_place: Final[Any] = iadd
 can_cast: Final[Any] = NUMPY_BACKEND.xp.can_cast
 
 
@@ -72,17 +73,30 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
     if may_run_code(leaf, grad, task.create_graph):
         sums = Sums()
         sums.add(leaf, grad, task.create_graph)
-    writes = Writes()
     with _locks.accumulate:
-        if not post:
-            note(writes, task, leaf, part_of(leaf, grad, task.create_graph))
-        elif any_open():
-            note(writes, None, leaf, part_of(leaf, grad, task.create_graph))
-        prepare(writes, sums, leaf, grad, owned, task.create_graph)
-        writes.run()
+        if sums is None and leaf.gradient is None and post and not any_open():
+            leaf.gradient = first(leaf, raw(grad), owned)  # the one thing to write
+        else:
+            write_early(task, sums, leaf, grad, owned, not post)
     if post:
         task.enter_user_code()
         run_accumulate_hooks(node, post, leaf)
+
+
+def write_early(
+    task: GraphTask,
+    sums: "Sums | None",
+    leaf: TensorCore,
+    grad: Any,
+    owned: bool,
+    taken_back: bool,
+) -> None:
+    """Write a gradient before the end of the pass; one that is taken back if the pass fails."""
+    writes = Writes()
+    if taken_back or any_open():
+        note(writes, task if taken_back else None, leaf, part_of(leaf, grad, task.create_graph))
+    prepare(writes, sums, leaf, grad, owned, task.create_graph)
+    writes.run()
 
 
 def retain(task: GraphTask, hooks: NodeHooks, grads: list[Any]) -> None:
@@ -114,13 +128,11 @@ def prepare(
     """Find what setting or adding to `.grad` comes to; what can fail, fails here."""
     old = leaf.gradient
     if create_graph or is_layered(leaf, grad):
-        writes.leaves.append(leaf)
-        writes.gradients.append(total_of(sums, leaf, old, grad, True))
+        writes.set(leaf, "gradient", total_of(sums, leaf, old, grad, True))
         return
     array = raw(grad)
     if old is None:
-        writes.leaves.append(leaf)
-        writes.gradients.append(first(leaf, array, owned))
+        writes.set(leaf, "gradient", first(leaf, array, owned))
         return
     check_leaf(leaf, old, array)
     if is_changed_in_place(old):
@@ -129,8 +141,7 @@ def prepare(
         counter.note()
         writes.count(counter)
         if type(old.array) is NDARRAY:
-            writes.totals.append(old.array)
-            writes.parts.append(array)
+            writes.call((add_in_place, old.array, array))
         else:
             writes.add(old.array, array)
     else:
@@ -139,8 +150,8 @@ def prepare(
         before = writes.replaced.get(id(old))  # by another leaf, which shares the gradient
         total = total_of(sums, leaf, old, array, False) if before is None else before + array
         writes.replaced[id(old)] = total
-        writes.others.append((old, "array", total))
-        writes.others.append((old, "known", None))
+        writes.set(old, "array", total)
+        writes.set(old, "known", None)
 
 
 def may_run_code(leaf: TensorCore, grad: Any, create_graph: bool) -> bool:
@@ -286,12 +297,10 @@ class Writes:
     """What is to be written when a pass has succeeded: found first, then written all at once."""
 
     def __init__(self) -> None:
-        self.leaves: list[TensorCore] = []  # whose .grad becomes what
-        self.gradients: list[Any] = []
-        self.totals: list[Any] = []  # to which arrays what is added
-        self.parts: list[Any] = []
-        self.others: list[tuple[Any, str, Any]] = []  # which attribute of whom becomes what
-        self.calls: list[Any] | None = None  # which functions are called, with what
+        self.owners: list[Any] = []  # whose attribute of which name becomes what
+        self.names: list[str] = []
+        self.values: list[Any] = []
+        self.calls: list[Any] | None = None  # which functions are called before, with what
         self.replaced: dict[int, Any] | None = None  # arrays among these, by their tensors' ids
         self.counters: list[VersionCounter] | None = None  # interpreted ones, which count a change
         self.fallible: list[tuple[Any, Any]] | None = None  # sums that may fail, or run bytecode
@@ -310,6 +319,12 @@ class Writes:
         if self.fallible is None:
             self.fallible = []
         self.fallible.append((total, part))
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        """An attribute becomes what is given."""
+        self.owners.append(owner)
+        self.names.append(name)
+        self.values.append(value)
 
     def restore(self, array: Any, values: Any) -> None:
         """An array gets these values."""
@@ -330,17 +345,15 @@ class Writes:
         if self.fallible is not None:
             self.run_fallible(self.fallible)
             return
-        steps = chain(
-            map(set_attribute, self.leaves, repeat("gradient"), self.gradients),
-            map(iadd, self.totals, self.parts),
-            starmap(set_attribute, self.others),
-            () if self.calls is None else starmap(call_function, self.calls),
-        )
-        if self.counters is None:
-            exhaust(steps)
-            return
-        with moments.lock:  # from reading the counts on, so that no change of another is lost
-            exhaust(chain(steps, counting(self.counters)))
+        attributes = map(set_attribute, self.owners, self.names, self.values)
+        if self.counters is not None:
+            calls = starmap(call_function, self.calls or ())
+            with moments.lock:  # from reading the counts on, so that no change of another is lost
+                exhaust(chain(calls, attributes, counting(self.counters)))
+        elif self.calls is None:
+            exhaust(attributes)
+        else:
+            exhaust(chain(starmap(call_function, self.calls), attributes))
 
     def run_fallible(self, sums: list[tuple[Any, Any]]) -> None:
         """Make the sums first that may fail, and take them back if anything does."""
@@ -391,7 +404,7 @@ def commit(task: GraphTask) -> None:
             prepare_late(task, writes, sums, late)
         if task.parent is not None:
             task.parent.journal.update(task.journal)
-        writes.others.append((task, "committed", True))
+        writes.set(task, "committed", True)
         writes.run()
 
 
@@ -402,7 +415,7 @@ def prepare_late(
     late: list[tuple[AccumulateGrad, Any, bool]],
 ) -> None:
     """The same for leaves that may be set already: what comes is then added to that."""
-    places = {id(leaf): i for i, leaf in enumerate(writes.leaves)}
+    places = {id(o): i for i, o in enumerate(writes.owners) if writes.names[i] == "gradient"}
     while late:
         node, grad, owned = late.pop()
         leaf = node.variable
@@ -410,18 +423,18 @@ def prepare_late(
             note(writes, task.parent, leaf, part_of(leaf, grad, task.create_graph))
         place = places.get(id(leaf))
         if place is not None:
-            new = writes.gradients[place]
+            new = writes.values[place]
             check_leaf(leaf, new, grad)
             recording = task.create_graph
             both = new + wrapped(grad) if recording else upper.tensor(new.array + raw(grad))
-            writes.gradients[place] = both
+            writes.values[place] = both
             continue
         if not owned and leaf.gradient is None:
             owned = is_alone(grad)
-        places[id(leaf)] = len(writes.leaves)
+        start = len(writes.owners)
         prepare(writes, sums, leaf, grad, owned, task.create_graph)
-        if places[id(leaf)] == len(writes.leaves):  # it had a gradient, to which this is added
-            del places[id(leaf)]
+        if "gradient" in writes.names[start:]:  # or it had one, to which this is added
+            places[id(leaf)] = start
 
 
 def roll_back(task: GraphTask) -> None:

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+INTERPRETED: Final[bool] = __file__.endswith(".py")
+
 
 def _watched() -> tuple[Any, Any]:
     """The variable that holds NumPy's error state, and the value of it that ignores everything."""
@@ -54,9 +56,10 @@ class quiet:
 def call_quietly(function: Any, argument: Any) -> Any:
     """One call in which NumPy makes infinities and NaNs without a warning.
 
-    Nothing has to be put back: the state is set in a copy of the context, which ends with the call.
+    In the interpreter, where a signal may be heard before the state is put back, nothing has to be:
+    it is set in a copy of the context, which ends with the call.
     """
-    if _found is None:
+    if _found is None or not INTERPRETED:
         with quiet():
             return function(argument)
     context = contextvars.copy_context()

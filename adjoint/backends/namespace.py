@@ -161,6 +161,10 @@ class Namespace(ABC):
 
     # ---- sums and products ----
 
+    def tanh_back(self, slope: Array, output: Array) -> Array:
+        """slope times the derivative of tanh, given its output."""
+        return slope - slope * (output * output)
+
     def total(self, array: Array) -> Array:
         """The sum of all elements, integers in 64 bits."""
         kind = "int64" if array.dtype.kind in "biu" else array.dtype
@@ -188,8 +192,8 @@ class Namespace(ABC):
         return array.sum(axis=1, keepdims=True)
 
     def column_sums(self, array: Array) -> Array:
-        """The sum over the rows of a matrix."""
-        return array.sum(axis=0)
+        """The sum over the rows of a matrix, or of each of many."""
+        return array.sum(axis=-2)
 
     def row_shares(self, array: Array) -> tuple[Array, Array, Array]:
         """Of a matrix: rows less their greatest; the log of each sum of e to that; softmax."""
@@ -203,12 +207,12 @@ class Namespace(ABC):
         return self.arange(0, len(columns) * width, width) + columns
 
     def turned_product(self, array: Array, other: Array) -> Array:
-        """The transpose of a matrix times another."""
-        return self.matmul(array.T, other)
+        """The transpose of a matrix times another; of many as in matmul."""
+        return self.matmul(array.swapaxes(-2, -1), other)
 
     def rows_product(self, array: Array, other: Array) -> Array:
-        """A matrix times the transpose of another."""
-        return self.matmul(array, other.T)
+        """A matrix times the transpose of another; of many as in matmul."""
+        return self.matmul(array, other.swapaxes(-2, -1))
 
     def linear(self, input: Array, weight: Array, bias: Array | None) -> Array:
         """input @ weight.T + bias; bias may be None."""

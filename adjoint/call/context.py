@@ -9,7 +9,8 @@ from contextvars import ContextVar
 from threading import get_ident
 from typing import Any, Final
 
-from adjoint._base import mypyc_attr
+from adjoint._base import exchange, mypyc_attr
+from adjoint.autograd.provenance import INTERPRETED
 
 
 class Settings:
@@ -120,6 +121,15 @@ def change_grad_enabled(enabled: bool) -> bool:
     return before
 
 
+class Entry:
+    """A scope that a thread has entered: the settings around it, and those inside."""
+
+    def __init__(self, thread: int, outer: Settings, inner: Settings) -> None:
+        self.thread = thread
+        self.outer = outer
+        self.inner = inner
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Scope:
     """A context manager inside which some settings are others, also if a signal interrupts it.
@@ -128,8 +138,7 @@ class Scope:
     is the start of `__exit__`, if this class is interpreted too.
     """
 
-    # By thread: the settings around it, and those inside, the innermost last.
-    _entered: dict[int, list[tuple[Settings, Settings]]] | None = None
+    _entered: list[Entry] | None = None  # where it is entered, the innermost last
     _grad_enabled: bool | None = None  # the one setting that is another, if it is grad mode
     _early: bool = False  # whether the settings were changed before it was entered
     _shown: Any = None  # what `as` gives, if that is another
@@ -155,18 +164,19 @@ class Scope:
             inner = with_modes(outer, self._grad_enabled, outer.inference)
         around = self._outside(outer, outer) if self._early else outer
         if self._entered is None:
-            self._entered = {}
-        thread = get_ident()
-        stack = self._entered.get(thread)
-        if stack is None:
-            stack = self._entered[thread] = []
-        depth = len(stack)
+            if INTERPRETED:
+                exchange(self, "_entered", None, [])
+            else:
+                self._entered = []
+        entered = self._entered
+        assert entered is not None
+        entry = Entry(get_ident(), around, inner)
         try:
             set_current(inner)
-            stack.append((around, inner))
+            entered.append(entry)
         except BaseException:
             set_current(outer)
-            del stack[depth:]
+            forget(entered, entry)
             raise
         return self if self._shown is None else self._shown
 
@@ -183,22 +193,33 @@ class Scope:
 def leave(scope: Scope) -> None:
     """Put the settings back; until all is done, this may be interrupted and done again."""
     entered = scope._entered  # noqa: SLF001  # a part of Scope, which as a method would cost more
-    stack = None if entered is None else entered.get(get_ident())
-    if not stack:
+    if not entered:
         return
+    thread = get_ident()
     now = current()
-    place = len(stack) - 1
-    outer, inner = stack[place]
-    if now is inner:
-        set_current(outer)
-    else:
-        for i in range(place, -1, -1):
-            if stack[i][1] is now:  # those above it were entered in a pass, and never left
-                place = i
-                outer, inner = stack[i]
-                break
-        set_current(outer if now is inner else scope._outside(now, outer))  # noqa: SLF001
-    del stack[place:]
+    last = entered[-1]
+    if last.inner is now and last.thread == thread:  # as nearly always
+        set_current(last.outer)
+        forget(entered, last)
+        return
+    own = [entry for entry in entered if entry.thread == thread]
+    if not own:
+        return
+    place = len(own) - 1
+    for i in range(place, -1, -1):
+        if own[i].inner is now:  # those above it were entered in a pass, and never left
+            place = i
+            break
+    found = own[place]
+    set_current(found.outer if now is found.inner else scope._outside(now, found.outer))  # noqa: SLF001
+    for entry in own[place:]:
+        forget(entered, entry)
+
+
+def forget(entered: list[Entry], entry: Entry) -> None:
+    """Take an entry out of a list, which other threads may change, if it is there."""
+    if entry in entered:
+        entered.remove(entry)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

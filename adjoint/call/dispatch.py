@@ -4,6 +4,7 @@
 for ops whose forward is one NumPy function of one or two arguments (the lanes UNARY and BINARY).
 On plain NumPy tensors of one floating type, or one and a Python number, there is nothing to watch,
 override, promote or link, and no list is made (benchmarks/short_path.py says what that gives).
+Inside a transform a layer has a short form as well, `Layer.brief`.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +19,15 @@ from adjoint.call.context import (
     without_innermost_watcher,
 )
 from adjoint.call.errors import complaint
-from adjoint.call.layers import Level, newest, note_line, open_levels, recorded_at, unseen_by
+from adjoint.call.layers import (
+    Layer,
+    Level,
+    newest,
+    note_line,
+    open_levels,
+    recorded_at,
+    unseen_by,
+)
 from adjoint.call.promotion import as_array, common_backend, narrowed, promoted, unwrapped
 from adjoint.call.record import (
     cut_of,
@@ -71,8 +80,14 @@ class Path(Calls):
                 spec = a.known
                 if spec is None:
                     spec = a.spec()
-                if spec.short and not a.special:
-                    return finished(op, settings, op.direct(a.array), a, None, spec, None)
+                if spec.short:
+                    if not a.special:
+                        return finished(op, settings, op.direct(a.array), a, None, spec, None)
+                    layer: Layer | None = a.layer
+                    if layer is not None:
+                        brief = layer.brief(op, settings, a, None)
+                        if brief is not None:
+                            return brief
         elif type(a) is NDARRAY and op.lane == UNARY:
             return op.direct(a)
         return apply(op, [a, *op.defaults[1:]])
@@ -115,6 +130,13 @@ class Path(Calls):
                 except Exception as error:
                     raise complaint(op, [x, y], error)
                 return finished(op, settings, out, a, b, first, second)
+            layer = layer_of(a)
+            if layer is None:
+                layer = layer_of(b)
+            if layer is not None:
+                brief = layer.brief(op, settings, a, b)
+                if brief is not None:
+                    return brief
         if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
             return op.direct(a, b)
         if operator and not (can_operate(a) and can_operate(b)):
@@ -278,6 +300,33 @@ def apply(op: "Op", values: list[Any]) -> Any:
         values = op.counted_from_end(values)
     if backend is not NUMPY_BACKEND:
         values = beside(values, tensors, backend)
+    return wrap(op, values, backend, computed(op, values, given, backend), settings)
+
+
+def apply_openly(op: "Op", values: list[Any]) -> tuple[Any, Any]:
+    """A call, and what its forward hides for rules; None inside transforms, or if it is recorded.
+
+    Dimensions are counted from the end already.
+    """
+    settings = current()
+    tensors = tensors_in(values)
+    plain = settings.plain
+    for tensor in tensors:
+        if tensor.special or (tensor.needs_grad and settings.grad_enabled):
+            plain = False
+        elif tensor.extras is not None:
+            tensor.refresh()
+    if not plain:
+        return apply(op, values), None
+    backend = common_backend(op, tensors)
+    if backend is not NUMPY_BACKEND:
+        values = beside(values, tensors, backend)
+    out = computed(op, values, values, backend)
+    return wrap(op, values, backend, out, settings), out[1]
+
+
+def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) -> Any:
+    """What an op's forward answers to arguments, as arrays; `given` are those of the user."""
     arrays: list[Any] = []
     for value in values:
         arrays.append(value.array if isinstance(value, Tensor) else unwrapped(value))
@@ -287,9 +336,7 @@ def apply(op: "Op", values: list[Any]) -> Any:
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
         raise complaint(op, as_given(op, arrays, given), error)
-    if not op.hides:
-        out = narrowed(op, arrays, out)
-    return wrap(op, values, backend, out, settings)
+    return out if op.hides else narrowed(op, arrays, out)
 
 
 def as_given(op: "Op", arrays: list[Any], given: list[Any]) -> list[Any]:
@@ -369,6 +416,14 @@ def has_layer(tensors: list[Tensor]) -> bool:
     return False
 
 
+def layer_of(value: Any) -> Layer | None:
+    """What an argument is inside a transform; None outside, or if it is no tensor."""
+    if isinstance(value, Tensor):
+        layer: Layer | None = value.layer
+        return layer
+    return None
+
+
 def with_first_in(level: Level, values: list[Any]) -> list[Any]:
     """The arguments, the first tensor among them as one of a level."""
     lifted = list(values)
@@ -382,8 +437,9 @@ def with_first_in(level: Level, values: list[Any]) -> list[Any]:
 def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings: Settings) -> Any:
     """A call inside transforms: the newest level makes it, on what lies below."""
     for tensor in tensors:
-        if tensor.layer is None and tensor.special and settings.overrides and not op.transparent:
-            return override(op, op, values, tensors)
+        if tensor.layer is None or (upper.wrapping and tensor.layer.overridden):
+            if tensor.special and settings.overrides and not op.transparent:
+                return override(op, op, values, tensors)
         if tensor.extras is not None:
             tensor.refresh()
     top = newest(tensors)
@@ -396,7 +452,7 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
     out = top.call(op, values)
     several = isinstance(out, tuple)
     results: list[Tensor] = list(out) if several else [out]
-    if not has_layer(results):  # it is a call of the level below
+    if not has_layer(results) and not top.wraps:  # it is a call of the level below
         return out
     recorded = False
     if settings.grad_enabled and op.inputs:

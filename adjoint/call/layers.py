@@ -7,11 +7,13 @@ gives the results its layer. History is kept where a gradient is needed, on eith
 """
 
 from contextvars import ContextVar
+from dis import get_instructions
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint._base import mypyc_attr
-from adjoint.autograd.node import AccumulateGrad
+from adjoint.autograd.node import AccumulateGrad, Node, edge_node
 from adjoint.autograd.provenance import locate, trail, user_frame
+from adjoint.call.context import Settings
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
 
@@ -29,6 +31,7 @@ class Level:
     def __init__(self, name: str) -> None:
         self.name = name
         self.number = len(open_levels.get()) + 1
+        self.depth = depth_now() + 1  # its number among all transforms, as PyTorch counts them
         self.ended = False
         self.borrowed: list[Tensor] = []  # from outside, and given back when it ends
         frame = user_frame(2)
@@ -57,6 +60,97 @@ class Level:
 
 
 open_levels: Final[ContextVar[tuple[Level, ...]]] = ContextVar("adjoint_levels", default=())
+
+
+class Derivative:
+    """As a context: one derivative by backward, whose function is running.
+
+    It needs no level, since there is but one history; PyTorch has levels for these, too.
+    """
+
+    def __init__(self, name: str, func: Any, leaves: list[Tensor]) -> None:
+        self.name = name
+        self.func = func
+        self.leaves = leaves
+        self.depth = depth_now() + 1
+        self.outer: tuple[Derivative, ...] = ()
+
+    def __enter__(self) -> None:
+        self.outer = derivatives.get()
+        try:
+            derivatives.set((*self.outer, self))
+        except BaseException:  # what a signal's handler raises after the call
+            derivatives.set(self.outer)
+            raise
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            derivatives.set(self.outer)
+        except BaseException:
+            derivatives.set(self.outer)
+            raise
+
+    def captures(self, tensor: Tensor) -> bool:
+        """Whether its function finds a tensor outside, under a name that it does not bind."""
+        code = getattr(self.func, "__code__", None)
+        if code is None:
+            return False
+        names: list[str] = []
+        for name, cell in zip(code.co_freevars, self.func.__closure__ or ()):
+            if is_content(cell, tensor):
+                names.append(name)
+        for name in code.co_names:
+            if self.func.__globals__.get(name) is tensor:
+                names.append(name)
+        bound = {step.argval for step in get_instructions(code) if step.opname.startswith("STORE_")}
+        return any(name not in bound for name in names)
+
+
+derivatives: Final[ContextVar[tuple[Derivative, ...]]] = ContextVar(
+    "adjoint_derivatives", default=()
+)
+
+
+def is_content(cell: Any, tensor: Tensor) -> bool:
+    """Whether a variable of an outer function is a tensor; it may have no value yet."""
+    try:
+        return cell.cell_contents is tensor
+    except ValueError:
+        return False
+
+
+def depth_now() -> int:
+    """How many transforms are under way, derivatives by backward included."""
+    return len(open_levels.get()) + len(derivatives.get())
+
+
+def tracked_by(tensor: Tensor) -> tuple[list[Derivative], bool]:
+    """The derivatives under way that follow a tensor, the oldest first; and whether others may.
+
+    Those are backward passes outside all transforms.
+    """
+    waiting = derivatives.get()
+    if not waiting or not tensor.needs_grad:
+        return [], False
+    leaves: dict[Any, Derivative] = {}
+    for derivative in waiting:
+        for leaf in derivative.leaves:
+            leaves[edge_node(leaf)] = derivative
+    found: set[Derivative] = set()
+    others = False
+    stack: list[Any] = [edge_node(tensor)]
+    seen: set[Any] = set(stack)
+    while stack:
+        node = stack.pop()
+        if node in leaves:
+            found.add(leaves[node])
+        elif isinstance(node, AccumulateGrad):
+            others = True
+        for following, _ in node.edges():
+            if following is not None and following not in seen:
+                seen.add(following)
+                stack.append(following)
+    return [derivative for derivative in waiting if derivative in found], others
 
 
 class UnderWay:
@@ -127,6 +221,8 @@ class Layer:
 
     def __init__(self, level: Level) -> None:
         self.level = level
+        self.wraps = False  # its tensor is of a class that answers calls on its instances
+        self.overridden = False  # and that class wants to see them before they are recorded
         self.borrowed = False  # its tensor is from outside, and remains when the level ends
         self.code: Any = None  # of the user's function that made the tensor, and where in it
         self.instruction: int = 0
@@ -134,6 +230,13 @@ class Layer:
     def call(self, op: "Op", values: list[Any]) -> Any:
         """The results of a call, its arguments with this layer or below it."""
         raise NotImplementedError
+
+    def brief(self, op: "Op", settings: Settings, a: Any, b: Any) -> Tensor | None:
+        """The result of a call of one or two arguments; None if it must go the whole way.
+
+        It is the short form of `call`, as `Path` is of `apply`; b is None if there is but one.
+        """
+        return None
 
     def adopt(self, name: str, values: list[Any]) -> None:
         """Let the first argument take part, which is to be changed in place by the others."""
@@ -146,6 +249,29 @@ class Layer:
     def store(self, target: Tensor, result: Tensor) -> None:
         """Put a result of this level where the values of a tensor are."""
         raise NotImplementedError
+
+    def change(self, op: "Op", values: list[Any]) -> None:
+        """If it wraps: let the class change the first argument in place."""
+        raise NotImplementedError
+
+    def renewed(self, tensor: Tensor) -> Tensor:
+        """If it wraps: another tensor of the class that shows the same, without history."""
+        raise NotImplementedError
+
+    def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+        """If it wraps: what the class answers to a factory that imitates one of its instances."""
+        raise NotImplementedError
+
+    def parts(self, tensor: Tensor) -> list[Tensor]:
+        """The tensors whose memory its tensor shows."""
+        return self.below()
+
+    def values(self, tensor: Tensor) -> Any:
+        """The array that holds the values of its tensor; refused if Python can't read them."""
+        refusal = self.value_refused()
+        if refusal is not None:
+            raise RuntimeError(refusal)
+        return tensor.current_array()
 
     def detached(self) -> "Layer | None":
         """The same layer on what it holds without history, and without what depends on others."""
@@ -270,3 +396,25 @@ def needs_below(tensor: Any) -> bool:
     if tensor.needs_grad:
         return True
     return tensor.layer is not None and any(needs_below(t) for t in tensor.layer.below())
+
+
+def reaches_others(outputs: list[Tensor], own: set[int]) -> bool:
+    """Whether a graph has other leaves than our own, here or on a level below."""
+    stack: list[Node] = []
+    for output in outputs:
+        if output.layer is not None:
+            for below in output.layer.below():
+                if needs_below(below):
+                    return True
+        if output.node is not None:
+            stack.append(output.node)
+    seen: set[Node] = set(stack)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, AccumulateGrad) and id(node.variable) not in own:
+            return True
+        for following, _ in node.edges():
+            if following is not None and following not in seen:
+                seen.add(following)
+                stack.append(following)
+    return False

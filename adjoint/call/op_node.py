@@ -9,8 +9,8 @@ from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, un
 from adjoint.call.half_precision import half_type, wide
 from adjoint.call.rule import (
     ALL_GRADS,
-    BATCHED,
     GRAD,
+    HIDDEN,
     NEEDS,
     OF_BOTH,
     OF_FIRST,
@@ -185,10 +185,10 @@ class OpNode(Node):
                 args.append(tuple(self.active(None) if active is None else active))
             elif kind == TANGENT:
                 args.append(self.tangent(index))
-            elif kind == BATCHED:
-                args.append(self.is_batched(index))
-            else:
+            elif kind == HIDDEN:
                 args.append(self.hidden())
+            else:
+                args.append(self.of_batch(kind, index))
         if self.released:  # meanwhile, by a pass of another thread
             raise freed(self.name())
         if rule.wide >= 0 and half_type(args[rule.wide]) is not None:
@@ -327,8 +327,8 @@ class OpNode(Node):
         """The tangent of an argument; a node has none, a call that is pushed forward does."""
         raise NotImplementedError(f"{self.name()} keeps no tangent of argument {parameter}")
 
-    def is_batched(self, parameter: int) -> Any:
-        """Whether an argument has a batch in front; only a call inside vmap knows."""
+    def of_batch(self, kind: int, parameter: int) -> Any:
+        """What a rule over batches asks for besides values; only a call inside vmap knows."""
         raise NotImplementedError(f"{self.name()} knows no batch of argument {parameter}")
 
     def hidden(self) -> Any:

@@ -341,7 +341,7 @@ def share_memory(result: Any, source: Any, backend: Backend) -> bool:
     """Whether a result shows the memory of an argument; in a layer, if what it holds does."""
     if result.layer is None or source.layer is None:
         return result.layer is source.layer and backend.shares_memory(result.array, source.array)
-    pairs = zip(result.layer.below(), source.layer.below())
+    pairs = zip(result.layer.parts(result), source.layer.parts(source))
     return any(share_memory(shown, whole, backend_of(shown.array)) for shown, whole in pairs)
 
 

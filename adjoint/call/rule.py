@@ -15,6 +15,8 @@ NEEDS: Final = 4
 HIDDEN: Final = 5  # what forward computed besides its result, for the rules alone
 TANGENT: Final = 6  # of an input, in a rule that pushes tangents forward
 BATCHED: Final = 7  # whether a value has a batch, its first dimension, in a rule over batches
+EACH: Final = 8  # a value with the batch in front, shown to each element if it is one for all
+SIZE: Final = 9  # how many elements the batch has
 
 ALL_GRADS: Final = -1  # the number of GRAD for a rule that wants the gradients of all outputs
 
@@ -57,8 +59,10 @@ class Rule:
                 self.form, self.later = OF_LATER, sources[1][1]
         grads = [i for i, (kind, _) in enumerate(sources) if kind == GRAD]
         # The argument whose type says whether to compute in float32; -1: as it comes. A rule of
-        # the gradient alone has but one step, and rounds once as it is.
-        self.wide = grads[0] if wide and grads and len(sources) > 1 else -1
+        # the gradient alone has but one step, and rounds once as it is. Tangents may be None.
+        values = [i for i, (kind, _) in enumerate(sources) if kind in (RESULT, VALUE)]
+        first = grads[:1] if TANGENT not in [kind for kind, _ in sources] else values[:1]
+        self.wide = first[0] if wide and first and len(sources) > 1 else -1
 
 
 class Plan:

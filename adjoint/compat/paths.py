@@ -109,7 +109,6 @@ _FUNCTORCH = (
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
     "": (f"{_TREE}._VF",),
-    "_C._functorch": (),
     "_C._nn": ("adjoint.nn.functional",),
     "_VF": ("adjoint",),
     "__future__": ("adjoint.nn.conversion",),

@@ -89,7 +89,7 @@ def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
     if isinstance(value, Size) and not sizes:
         return np.empty(tuple(value), numpy_dtype)
     if isinstance(value, Tensor):
-        return value.array
+        return value.concrete_array()
     if isinstance(value, int) and not isinstance(value, bool):
         return np.empty(shape_of("Tensor", (value, *sizes)), numpy_dtype)
     if sizes or not is_row(value):
@@ -179,17 +179,36 @@ def _imitating(name: str, input: Any, options: dict[str, Any]) -> Options:
     return Options(name, _own(input, options))
 
 
-def _in_layer(input: Tensor, options: dict[str, Any], make: Callable[..., Tensor]) -> Tensor:
-    """A new tensor like one inside a transform; a batch of them if that is a batch."""
+def _in_layer(
+    name: str,
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+    make: Callable[..., Tensor] | None = None,
+) -> Tensor:
+    """What a factory makes in the likeness of its first argument, which has a layer.
+
+    A batch of tensors if that is a batch; or what its class answers to the call.
+    """
     needs = options.pop("requires_grad", False)
-    made: Tensor = input.layer.imitated(make)
+    layer = args[0].layer
+    made: Tensor = layer.imitated(make) if make is not None else layer.made(name, args, options)
     return made.requires_grad_() if needs else made
+
+
+def _is_wrapped(input: Any) -> bool:
+    """Whether the class of a tensor answers the calls on it."""
+    return isinstance(input, Tensor) and input.layer is not None and bool(input.layer.wraps)
 
 
 def _like(name: str, input: Tensor, options: dict[str, Any], value: Any) -> Tensor:
     """A number, or nothing, everywhere, in the order in memory of another tensor."""
+    if _is_wrapped(input):
+        given = (input, value) if name == "full_like" else (input,)
+        return _in_layer(name, given, options)
     if isinstance(input, Tensor) and input.layer is not None:
-        return _in_layer(input, options, lambda below, _: _like(name, below, dict(options), value))
+        return _in_layer(
+            name, (input,), options, lambda below, _: _like(name, below, dict(options), value)
+        )
     asked = _imitating(name, input, options)
     kind = asked.kind()
     array = input.array
@@ -367,11 +386,15 @@ def randn(*size: Any, generator: Any = None, **options: Any) -> Tensor:
 
 def rand_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
     """Numbers of [0, 1) in input's shape, data type and device."""
+    if _is_wrapped(input):
+        return _in_layer("rand_like", (input,), options | {"generator": generator})
     return _evenly(_imitating("rand_like", input, options), input.array.shape, generator)
 
 
 def randn_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
     """Normally distributed numbers in input's shape, data type and device."""
+    if _is_wrapped(input):
+        return _in_layer("randn_like", (input,), options | {"generator": generator})
     asked = _imitating("randn_like", input, options)
     return _normally(asked, input.array.shape, 0.0, 1.0, generator)
 
@@ -387,6 +410,8 @@ def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
 
 def randint_like(input: Tensor, *bounds: Any, generator: Any = None, **options: Any) -> Tensor:
     """Integers of [low, high) in input's shape, data type and device."""
+    if _is_wrapped(input):
+        return _in_layer("randint_like", (input, *bounds), options | {"generator": generator})
     given = _bounded("randint_like", ("low", "high"), bounds, options)
     if len(bounds) > 2 or "high" not in given:
         raise TypeError("randint_like() takes a tensor, low (0) and high")
@@ -459,30 +484,32 @@ def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
     return tensor(data, **_own(self, options))
 
 
-def _new(make: Any, self: Tensor, shape: tuple[int, ...], options: Any) -> Tensor:
+def _new(name: str, make: Any, self: Tensor, shape: tuple[int, ...], options: Any) -> Tensor:
     """What a factory makes of a shape, with a tensor's data type and device."""
     if self.layer is None:
         return make(shape, **_own(self, options))  # type: ignore[no-any-return]  # a factory
+    if _is_wrapped(self):
+        return _in_layer(name, (self, shape), options)
 
     def again(below: Tensor, front: tuple[int, ...]) -> Tensor:
-        return _new(make, below, (*front, *shape), dict(options))
+        return _new(name, make, below, (*front, *shape), dict(options))
 
-    return _in_layer(self, options, again)
+    return _in_layer(name, (self,), options, again)
 
 
 def new_zeros(self: Tensor, *size: Any, **options: Any) -> Tensor:
     """Zeros with this tensor's data type and device."""
-    return _new(zeros, self, sizes_of("new_zeros", size, options), options)
+    return _new("new_zeros", zeros, self, sizes_of("new_zeros", size, options), options)
 
 
 def new_ones(self: Tensor, *size: Any, **options: Any) -> Tensor:
     """Ones with this tensor's data type and device."""
-    return _new(ones, self, sizes_of("new_ones", size, options), options)
+    return _new("new_ones", ones, self, sizes_of("new_ones", size, options), options)
 
 
 def new_empty(self: Tensor, *size: Any, **options: Any) -> Tensor:
     """Uninitialised memory with this tensor's data type and device."""
-    return _new(empty, self, sizes_of("new_empty", size, options), options)
+    return _new("new_empty", empty, self, sizes_of("new_empty", size, options), options)
 
 
 def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor:
@@ -491,12 +518,25 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Any) -> Tensor
     def filled(shape: Any, **rest: Any) -> Tensor:
         return full(shape, fill_value, **rest)
 
-    return _new(filled, self, shape_of("new_full", size), options)
+    if _is_wrapped(self):
+        return _in_layer("new_full", (self, shape_of("new_full", size), fill_value), options)
+    return _new("new_full", filled, self, shape_of("new_full", size), options)
 
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
     """Uninitialised memory seen with the given strides, with this tensor's data type and device."""
-    return empty_strided(size, stride, **_own(self, options))
+    shape, steps = shape_of("new_empty_strided", size), shape_of("new_empty_strided", stride)
+    if self.layer is None:
+        return empty_strided(shape, steps, **_own(self, options))
+    if _is_wrapped(self):
+        return _in_layer("new_empty_strided", (self, shape, steps), options)
+
+    def again(below: Tensor, front: tuple[int, ...]) -> Tensor:
+        room = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps))
+        ahead = (room,) if front else ()
+        return new_empty_strided(below, (*front, *shape), (*ahead, *steps), **dict(options))
+
+    return _in_layer("new_empty_strided", (self,), options, again)
 
 
 METHODS: dict[str, Any] = {

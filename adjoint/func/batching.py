@@ -7,6 +7,7 @@ from typing import Any
 from adjoint.call.layers import opened
 from adjoint.ops.arranging.shape import cat, expand, movedim
 from adjoint.pytree import TreeSpec, tree_flatten, tree_unflatten
+from adjoint.random import get_rng_state, set_rng_state
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, layered, value_at
 
@@ -64,8 +65,7 @@ class Mapped:
         self.leaves: list[Any] = []
         self.dims: list[int | None] = []
         self.specs: list[tuple[TreeSpec | None, int]] = []  # of each argument; None: a Tensor
-        self.positions = 0  # how many arguments are given by position
-        self.names: tuple[str, ...] = ()  # of those given by keyword
+        self.keywords: dict[str, Any] = {}  # arguments that are the same for all elements
         self.size = 0
 
     def call_shown(self) -> str:
@@ -75,26 +75,45 @@ class Mapped:
     # ---- arguments ----
 
     def take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-        """Take the arguments apart, and answer the size of the batch; refuse what doesn't fit.
+        """Take the arguments apart, and answer the size of the batch; refuse what doesn't fit."""
+        self.take_apart(args, kwargs)
+        pairs = self.pairs()
+        if not pairs:
+            raise ValueError(
+                f"{self.call_shown()}: at least one Tensor must be mapped over, but all in_dims "
+                "are None"
+            )
+        sizes = [int(leaf.shape[dim]) for leaf, dim in pairs]
+        self.size = sizes[0]
+        if any(size != self.size for size in sizes):
+            raise ValueError(
+                f"{self.call_shown()}: Expected all tensors to have the same size in the mapped "
+                f"dimension, got sizes {sizes} for the mapped dimension"
+            )
+        return self.size
 
-        Keyword arguments are mapped along their first dimension, as in PyTorch.
+    def take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Find all leaves of the arguments, and the dimension of each along which the batch lies.
+
+        Keyword arguments have no batch, as in PyTorch.
         """
-        if not isinstance(self.in_dims, (int, tuple, list, dict)) or isinstance(self.in_dims, bool):
+        if not isinstance(self.in_dims, (int, tuple)) or isinstance(self.in_dims, bool):
             raise ValueError(
                 f"{self.call_shown()}: expected `in_dims` to be int or a (potentially nested) "
                 f"tuple matching the structure of inputs, got: {type(self.in_dims)}."
             )
-        if not args and not kwargs:
+        if not args:
             raise ValueError(
                 f"{self.call_shown()}: got no inputs. Maybe you forgot to add inputs, or you are "
-                "trying to vmap over a function with no inputs, which can't be done."
+                "trying to vmap over a function with no inputs, which can't be done: arguments "
+                "given by keyword have no batch."
             )
-        self.positions = len(args)
+        self.keywords = kwargs
         dims = [self.in_dims] * len(args) if isinstance(self.in_dims, int) else self.in_dims
-        if not isinstance(dims, (tuple, list)) or len(dims) != len(args):
+        if len(dims) != len(args):
             raise self.misfit(args)
         found: list[Any] = []
-        for arg, dim in (*zip(args, dims), *((value, 0) for value in kwargs.values())):
+        for arg, dim in zip(args, dims):
             if isinstance(arg, Tensor):
                 leaves, spec = [arg], None
             else:
@@ -105,26 +124,8 @@ class Mapped:
             if own is None:
                 raise self.misfit(args)
             found.extend(own)
-        self.names = tuple(kwargs)
-        sizes: dict[int, int] = {}
         for i, (leaf, dim) in enumerate(zip(self.leaves, found)):
             self.dims.append(self.checked(i, leaf, dim))
-            at = self.dims[-1]
-            if at is not None:
-                sizes.setdefault(int(leaf.shape[at]), i)
-        if not sizes:
-            raise ValueError(
-                f"{self.call_shown()}: at least one Tensor must be mapped over, but all in_dims "
-                "are None"
-            )
-        if len(sizes) > 1:
-            raise ValueError(
-                f"{self.call_shown()}: Expected all tensors to have the same size in the mapped "
-                f"dimension, got sizes {[int(x.shape[d]) for x, d in self.pairs()]} for the mapped "
-                "dimension"
-            )
-        self.size = next(iter(sizes))
-        return self.size
 
     def misfit(self, args: tuple[Any, ...]) -> ValueError:
         """The error for in_dims of another structure than the arguments."""
@@ -190,7 +191,10 @@ class Mapped:
         """The same, so many elements at a time."""
         leaves = [self.in_front(leaf, dim) for leaf, dim in zip(self.leaves, self.dims)]
         rows: list[list[Any]] = []
+        state = get_rng_state() if self.randomness == "same" else None
         for start in range(0, self.size, chunk_size):
+            if state is not None:  # all chunks draw what the first one has drawn
+                set_rng_state(state)
             end = min(start + chunk_size, self.size)
             part = [
                 leaf[start:end] if dim is not None else leaf for leaf, dim in zip(leaves, self.dims)
@@ -215,23 +219,26 @@ class Mapped:
                 leaf if dim is None else layered(level, leaf, given_dim=dim)
                 for leaf, dim in zip(leaves, self.dims)
             ]
-            given = self.rebuilt(inside)
-            keywords = dict(zip(self.names, given[self.positions :]))
-            answer = self.func(*given[: self.positions], **keywords)
+            answer = self.func(*self.rebuilt(inside), **self.keywords)
             results, spec = tree_flatten(answer)
             dims = self.placed_dims(answer, results, spec)
             outputs = [self.taken_out(level, r, dim) for r, dim in zip(results, dims)]
         return outputs, dims, spec
 
     def placed_dims(self, answer: Any, results: list[Any], spec: TreeSpec) -> list[Any]:
-        """Where the batch lies in each result."""
-        for result in results:
-            if not isinstance(result, Tensor):
+        """Where the batch lies in each result; what is no Tensor has none."""
+        dims = self.dims_of(answer, results, spec)
+        for result, dim in zip(results, dims):
+            if dim is not None and not isinstance(result, Tensor):
                 raise ValueError(
                     f"vmap({name_of(self.func)}, ...): `{name_of(self.func)}` must only return "
                     f"Tensors, got type {type(result)}. Did you mean to set out_dims= to None for "
                     "output?"
                 )
+        return dims
+
+    def dims_of(self, answer: Any, results: list[Any], spec: TreeSpec) -> list[Any]:
+        """What out_dims says of each result."""
         if isinstance(self.out_dims, int):
             return [self.out_dims] * len(results)
         if isinstance(answer, Tensor) and isinstance(self.out_dims, (tuple, list)):
@@ -280,11 +287,13 @@ def spread(prefix: Any, tree: Any) -> list[Any] | None:
     leaves, _ = tree_flatten(tree)
     if prefix is None or isinstance(prefix, int):
         return [prefix] * len(leaves)
-    if isinstance(prefix, (tuple, list)) and isinstance(tree, (tuple, list)):
+    if type(prefix) is not type(tree):
+        return None
+    if isinstance(prefix, (tuple, list)):
         if len(prefix) != len(tree):
             return None
         parts = [spread(p, t) for p, t in zip(prefix, tree)]
-    elif isinstance(prefix, dict) and isinstance(tree, dict):
+    elif isinstance(prefix, dict):
         if prefix.keys() != tree.keys():
             return None
         parts = [spread(prefix[key], tree[key]) for key in tree]

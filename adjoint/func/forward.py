@@ -1,7 +1,8 @@
 """Derivatives of functions by forward mode: jvp, jacfwd, linearize, hessian."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from adjoint.autograd import entry_points
@@ -22,7 +23,7 @@ from adjoint.ops.arranging.shape import cat, split
 from adjoint.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, batched_value, layered, value_at
-from adjoint.transforms.duals import DualLevel, dual, primal_at, tangent_at
+from adjoint.transforms.duals import DualLevel, change_tracking, dual, primal_at, tangent_at
 
 
 def jvp(
@@ -52,7 +53,7 @@ def jvp(
         )
     check_directions(flat, directions)
     level = DualLevel()
-    with opened(level):
+    with opened(level), following():
         inside = [dual(level, p, t) for p, t in zip(flat, directions)]
         answer, aux = func(*tree_unflatten(inside, spec)), None
         if has_aux:
@@ -75,6 +76,16 @@ def jvp(
     return (*pair, aux) if has_aux else pair
 
 
+@contextmanager
+def following() -> Iterator[None]:
+    """Let calls have tangents, whatever the mode outside says."""
+    before = change_tracking(True)
+    try:
+        yield
+    finally:
+        change_tracking(before)
+
+
 def check_directions(primals: list[Any], tangents: list[Any], name: str = "jvp") -> None:
     """Refuse a tangent that is not like its primal."""
     call = "jvp(f, primals, tangents)" if name == "jvp" else name
@@ -93,7 +104,7 @@ def check_directions(primals: list[Any], tangents: list[Any], name: str = "jvp")
                 f"{list(tangent.shape)}"
             )
         if not (primal.dtype.is_floating_point or primal.dtype.is_complex):
-            raise RuntimeError(
+            raise ValueError(
                 f"{name}: primal {i} is {primal.dtype.name}, and only Tensors of floating point "
                 "and complex dtype have a tangent; convert it with .to(...) first"
             )
@@ -207,7 +218,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     func runs once; push is cheap, and may be called as often as needed.
     """
     work = Differentiated("linearize", list(primals))
-    with recording():
+    with recording(), work.running(func):
         answer = func(*work.inputs())
         outputs, form = tensors_of(answer, "linearize", func)
         live = [output for output in outputs if output.needs_grad]

@@ -6,20 +6,33 @@ from typing import Any
 
 from adjoint.autograd import entry_points
 from adjoint.autograd.forward_rules import leaf_of
-from adjoint.autograd.node import AccumulateGrad, Node
-from adjoint.call.context import Changed, is_grad_enabled
-from adjoint.call.layers import Level, needs_below, newest_level, opened
-from adjoint.creation.factories import eye, ones_like, zeros_like
+from adjoint.call.context import Scope, Settings, is_grad_enabled, with_modes
+from adjoint.call.layers import (
+    Derivative,
+    Level,
+    needs_below,
+    newest_level,
+    opened,
+    reaches_others,
+)
+from adjoint.creation.factories import eye, ones_like, zeros, zeros_like
 from adjoint.func.batching import name_of
-from adjoint.ops.arranging.shape import cat, split
+from adjoint.ops.arranging.shape import cat, split, stack
 from adjoint.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, batched_value, layered, value_at
 
 
-def recording() -> Changed:
+class recording(Scope):
     """Record what is called, whatever the modes outside say."""
-    return Changed({"grad_enabled": True, "inference": False})
+
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("grad_enabled", "inference")
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return with_modes(outer, True, False)
 
 
 def chosen(argnums: Any, args: tuple[Any, ...], name: str) -> tuple[int, ...]:
@@ -56,6 +69,7 @@ class Differentiated:
         self.level: Level | None = newest_level()
         flat, self.spec = tree_flatten(inputs)
         self.leaves = [self.leaf(i, value) for i, value in enumerate(flat)]
+        self.outside: bool | None = None  # what leads_outside found
 
     def leaf(self, i: int, value: Any) -> Tensor:
         """An argument to differentiate by."""
@@ -70,9 +84,17 @@ class Differentiated:
                 f"{self.name}: input {i} is {value.dtype.name}, and only Tensors of floating point "
                 "and complex dtype have a derivative; convert it with .to(...) first"
             )
-        leaf = leaf_of(value, self.level)
+        if value.needs_grad and not self.recording:
+            with recording():  # a pullback may be called where it is recorded
+                leaf = leaf_of(value, self.level)
+        else:
+            leaf = leaf_of(value, self.level)
         leaf.inference = False  # it is kept by what is recorded here, and gone with it
         return leaf
+
+    def running(self, func: Any) -> Derivative:
+        """While the function runs."""
+        return Derivative(self.name, func, self.leaves)
 
     def inputs(self) -> Any:
         """The arguments again, in their structure."""
@@ -87,7 +109,7 @@ class Differentiated:
         """
         pairs = [(o, c) for o, c in zip(outputs, cotangents) if o.needs_grad]
         allowed = is_grad_enabled() if recorded is None else recorded
-        lasting = allowed and (self.is_lasting(outputs) or needs_any(cotangents))
+        lasting = allowed and (self.leads_outside(outputs) or needs_any(cotangents))
         grads: tuple[Any, ...] = (None,) * len(self.leaves)
         if pairs:
             grads = entry_points.grad(
@@ -100,43 +122,31 @@ class Differentiated:
             )
         return [zeros_like(x.detach()) if g is None else g for x, g in zip(self.leaves, grads)]
 
-    def is_lasting(self, outputs: list[Tensor]) -> bool:
-        """Whether something outside this transform needs the derivatives' own derivatives."""
-        if not self.recording:
-            return False
-        own = {id(leaf) for leaf in self.leaves if leaf.node is None}
-        return reaches_others(outputs, own)
+    def end(self) -> None:
+        """All is done: what was computed of leaves that are only its own needs no gradient."""
+        if not self.outside:
+            for leaf in self.leaves:
+                if leaf.node is None:
+                    leaf.needs_grad = False
+
+    def leads_outside(self, outputs: list[Tensor]) -> bool:
+        """Whether something outside this transform may need the derivatives' own derivatives."""
+        if self.outside is None:
+            own = {id(leaf) for leaf in self.leaves if leaf.node is None}
+            self.outside = reaches_others(outputs, own)
+        return self.outside
 
     def shown(self, value: Any, outputs: list[Tensor]) -> Any:
         """A result as the caller gets it: without history, unless it leads outside."""
-        if isinstance(value, Tensor) and value.needs_grad and not self.is_lasting(outputs):
-            return value.shared()
+        if isinstance(value, Tensor) and value.needs_grad:
+            if not self.recording or not self.leads_outside(outputs):
+                return value.shared()
         return value
 
 
 def needs_any(values: list[Any]) -> bool:
     """Whether one of the tensors needs a gradient somewhere."""
     return any(isinstance(value, Tensor) and needs_below(value) for value in values)
-
-
-def reaches_others(outputs: list[Tensor], own: set[int]) -> bool:
-    """Whether a graph has other leaves than our own, here or on a level below."""
-    stack: list[Node] = []
-    for output in outputs:
-        if output.layer is not None and any(needs_below(t) for t in output.layer.below()):
-            return True
-        if output.node is not None:
-            stack.append(output.node)
-    seen: set[Node] = set(stack)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, AccumulateGrad) and id(node.variable) not in own:
-            return True
-        for following, _ in node.edges():
-            if following is not None and following not in seen:
-                seen.add(following)
-                stack.append(following)
-    return False
 
 
 def _scalar(output: Any, name: str, func: Any) -> Tensor:
@@ -214,7 +224,7 @@ def grad_and_value(
         given = list(args)
         for number, value in zip(numbers, work.inputs()):
             given[number] = value
-        with recording():
+        with recording(), work.running(func):
             output, aux = func(*given, **kwargs), None
             if has_aux:
                 output, aux = with_aux(output, "grad")
@@ -224,6 +234,7 @@ def grad_and_value(
         answer = work.shown(output, [output])
         if has_aux:
             answer = (answer, tree_map(lambda leaf: work.shown(leaf, [output]), aux))
+        work.end()
         return (grads[0] if single else tuple(grads)), answer
 
     return wrapper
@@ -251,7 +262,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     With `has_aux` func returns a pair, and its second element comes third.
     """
     work = Differentiated("vjp", list(primals))
-    with recording():
+    with recording(), work.running(func):
         answer, aux = func(*work.inputs()), None
         if has_aux:
             answer, aux = with_aux(answer, "vjp")
@@ -331,7 +342,7 @@ def jacrev(
         given = list(args)
         for number, value in zip(numbers, work.inputs()):
             given[number] = value
-        with recording():
+        with recording(), work.running(func):
             answer, aux = func(*given, **kwargs), None
             if has_aux:
                 answer, aux = with_aux(answer, "jacrev")
@@ -360,6 +371,8 @@ def rows_of(
     """For each output the Jacobians by each leaf: pullbacks of unit vectors, many at once."""
     if len(outputs) == 1 and outputs[0].array.ndim == 0:
         return [work.pullback(outputs, [ones_like(outputs[0].detach())], last=True)]
+    if chunk_size == 1:
+        return rows_one_by_one(work, outputs)
     basis, sizes = basis_of(outputs)
     total = sum(sizes)
     step = total if chunk_size is None else chunk_size
@@ -375,6 +388,27 @@ def rows_of(
         parts = split(column, sizes, 0) if len(sizes) > 1 else (column,)
         for found, output, part in zip(by_output, outputs, parts):
             found.append(part.reshape((*output.shape, *leaf.shape)))
+    return by_output
+
+
+def rows_one_by_one(work: Differentiated, outputs: list[Tensor]) -> list[list[Tensor]]:
+    """The same by a pass for each unit vector, which sees no batch: it may look at values."""
+    by_output: list[list[Tensor]] = []
+    for output in outputs:
+        rows: list[list[Tensor]] = []
+        for i in range(int(output.array.size)):
+            cotangents = [zeros_like(each.detach()) for each in outputs]
+            unit = eye(int(output.array.size), dtype=output.dtype, device=output.device)[i]
+            cotangents[len(by_output)] = unit.reshape(output.shape)
+            rows.append(work.pullback(outputs, cotangents, last=False))
+        by_output.append(
+            [
+                stack([row[j] for row in rows]).reshape((*output.shape, *leaf.shape))
+                if rows
+                else zeros(*output.shape, *leaf.shape, dtype=leaf.dtype, device=leaf.device)
+                for j, leaf in enumerate(work.leaves)
+            ]
+        )
     return by_output
 
 

@@ -42,6 +42,8 @@ class Side:
         if is_grad_enabled():
             for place, leaf in enumerate(leaves):
                 if isinstance(leaf, Tensor) and leaf.requires_grad:
+                    if leaf.layer is not None:
+                        refuse_outside(leaf)
                     leaf.up_to_date()  # so that its node is the one it has now
                     self.places.append(place)
 
@@ -67,6 +69,16 @@ class Side:
         """The gradients of the leaves that need one, from such a nest."""
         found = nest if self.nest is None else self.nest.flatten_up_to(nest)
         return [found[place] for place in self.places]
+
+
+def refuse_outside(tensor: Tensor) -> None:
+    """Hooks called at one level can't see gradients that are only asked for below it."""
+    if not tensor.needs_grad and not tensor.layer.level.fades:
+        raise RuntimeError(
+            f"a module with full backward hooks is called inside {tensor.layer.level.opened_at()}, "
+            "and what needs a gradient is outside, where it would pass the hooks by: differentiate "
+            "inside with func.grad, call it under no_grad(), or remove the hooks"
+        )
 
 
 class Arguments(Side):

@@ -18,6 +18,7 @@ from adjoint.tensors.core import CUSTOM_VIEW, DEFAULT_VIEW, Extras, VersionCount
 from adjoint.tensors.pickling import attributes_of
 from adjoint.tensors.subclass import instance
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import renewed
 from adjoint.tensors.views import set_history
 
 
@@ -90,7 +91,9 @@ def stand_in(tensor: Tensor, gate: Gate, number: int, guarded: bool) -> Tensor:
     A guarded one is a view that can't be changed in place while gradients are recorded: its base
     would not hear of the gate.
     """
-    shown: Tensor = instance(type(tensor), tensor.array) if tensor.special else Tensor(tensor.array)
+    shown: Any = instance(type(tensor), tensor.array) if tensor.special else Tensor(tensor.array)
+    if tensor.layer is not None:
+        shown = renewed(tensor)
     for name, value in attributes_of(tensor).items():
         setattr(shown, name, value)
     if tensor.inference:
@@ -107,7 +110,7 @@ def stand_in(tensor: Tensor, gate: Gate, number: int, guarded: bool) -> Tensor:
     shown.extras = extras
     shown.known = tensor.known
     shown.node, shown.output_number, shown.needs_grad = gate, number, True
-    return shown
+    return shown  # type: ignore[no-any-return]  # a Tensor, of the same class
 
 
 def has_nest(values: tuple[Any, ...]) -> bool:
@@ -176,6 +179,8 @@ class Passage:
                 continue
             if tensor.array is not shown.array:  # one that can't be changed was replaced
                 tensor.replace_array(shown.array)
+            if tensor.layer is not shown.layer:
+                tensor.layer = shown.layer
             if shown.node is self.gate:
                 continue
             if shown.node is None:

@@ -34,6 +34,7 @@ from adjoint.ops.matrices import (
     distances,
     factorizations,
     linalg,
+    lu,
     matmul,
     matrix_norms,
 )
@@ -102,6 +103,7 @@ TABLES = (
     sorting,
     linalg,
     decompositions,
+    lu,
     factorizations,
     matrix_norms,
     fft,

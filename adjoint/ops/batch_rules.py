@@ -10,15 +10,6 @@ from adjoint.ops.arranging.shape import expand, reshape
 from adjoint.ops.dims import product
 
 
-def size_of(*values: tuple[Any, bool]) -> int:
-    """The size of the batch, from values of which at least one has it."""
-    for value, batched in values:
-        if batched:
-            size: int = value.shape[0]
-            return size
-    raise ValueError("no value has a batch")
-
-
 def with_batch(value: Any, batched: bool, size: int) -> Any:
     """A value with the batch in front; one for all elements is shown to each."""
     return value if batched else expand(value, (size, *value.shape))

@@ -38,13 +38,14 @@ def _with_extras(name: str, function: Any, exact_out: bool) -> Any:
     writes = "out" not in names and name != "getitem" and not name.endswith("_")
     if "dim" not in names and not writes:
         return function
+    words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not kwargs:
             return function(*args)
-        for alias, own in NUMPY_WORDS.items():
-            if alias in kwargs and own in names and own not in kwargs:
+        for alias, own in words.items():
+            if alias in kwargs and own not in kwargs:
                 kwargs[own] = kwargs.pop(alias)
         out = kwargs.pop("out", None) if writes else None
         result = function(*args, **kwargs)

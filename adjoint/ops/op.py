@@ -20,13 +20,17 @@ from adjoint.call.rule import (
     ALIGN,
     ALL_GRADS,
     BATCHED,
+    EACH,
+    FRONT,
     GRAD,
     HIDDEN,
     LOOP,
+    MATRICES,
     NEEDS,
     NOTHING,
     RESULT,
     SHAPE,
+    SIZE,
     TANGENT,
     VALUE,
     Plan,
@@ -73,6 +77,7 @@ class Op(Described):
         self.batching = ALIGN if family == "elementwise" else LOOP
         # Which dimension of an argument, or of the "result", joins the batch, if not the first.
         self.folds: dict[str, int] = {}
+        self.short_rank = -1  # elements of so many dimensions need but one call below; -1: none
         self.draws = ""  # the public name of what draws by chance
         self.draws_by_form = False  # the first argument says how many numbers, and not which
         self.dims: list[tuple[int, int]] = []  # parameters that count dimensions; see from_end
@@ -357,6 +362,9 @@ def _resolve(op: Op, function: Any) -> Rule:
     return Rule(function, [_source(op, name) for name in names], bool(op.wide))
 
 
+_ENDINGS: Final = {"_shape": SHAPE, "_tangent": TANGENT, "_batched": BATCHED, "_each": EACH}
+
+
 def _source(op: Op, name: str) -> tuple[int, int]:
     if name == "grads":
         return (GRAD, ALL_GRADS)
@@ -369,14 +377,17 @@ def _source(op: Op, name: str) -> tuple[int, int]:
         return (NEEDS, 0)
     if name == "hidden":
         return (HIDDEN, 0)
+    if name == "batch_size":
+        return (SIZE, 0)
     if name in op.index_of:
         return (VALUE, op.index_of[name])
-    for ending, kind in (("_shape", SHAPE), ("_tangent", TANGENT), ("_batched", BATCHED)):
+    for ending, kind in _ENDINGS.items():
         if name.endswith(ending) and name[: -len(ending)] in op.index_of:
             return (kind, op.index_of[name[: -len(ending)]])
     raise TypeError(
-        f"{op.name}: a rule asks for '{name}', which is no grad, result, needs, hidden, parameter "
-        f"of {op.signature()}, nor <parameter>_shape, <parameter>_tangent or <parameter>_batched"
+        f"{op.name}: a rule asks for '{name}', which is no grad, result, needs, hidden, "
+        f"batch_size, parameter of {op.signature()}, nor <parameter>"
+        + ", <parameter>".join(_ENDINGS)
     )
 
 
@@ -469,8 +480,17 @@ def _finish(op: Op) -> None:
     op.direct = None if op.view else _direct(op)
     if _has_short_form(op):
         op.lane = dispatch.UNARY if op.required == 1 else dispatch.BINARY
+        op.short_rank = _short_rank(op)
     if op.wide is True and (op.direct is None or len(op.parameters) > op.required):
         op.forward = widening_forward(op.forward)
+
+
+def _short_rank(op: Op) -> int:
+    """The least rank of elements for which a call over a batch is the same call below; or -1."""
+    if op.batching == MATRICES:
+        return 2
+    one = op.lane == dispatch.UNARY and op.batching == FRONT and op.vmap is None and not op.dims
+    return 0 if op.diagonal or one else -1
 
 
 def _has_short_form(op: Op) -> bool:

@@ -12,6 +12,7 @@ from adjoint.autograd.grad_mode import enable_grad
 from adjoint.autograd.hooks import RemovableHandle, name_of
 from adjoint.dtypes import FLOAT, category_of, float32, float64, get_default_dtype
 from adjoint.ops.arranging.conversion import clone, is_tensor
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.interop import from_dlpack
 from adjoint.tensors.tensor import Tensor
 
@@ -398,6 +399,12 @@ class Optimizer:
             raise TypeError(
                 "optimizer can only optimize Tensors, but one of the params is "
                 f"{type(param).__name__}"
+            )
+        if param.layer is not None and not has_values(param):
+            raise RuntimeError(
+                "an optimizer changes memory, and one of the params has none of its own: it is a "
+                "batch inside vmap, or its class answers calls. Write the step as a function, "
+                "param - lr * grad, or optimize outside"
             )
         leaf = param.is_leaf or param.retains_grad
         if not leaf and not self.defaults.get("differentiable", None):

@@ -5,17 +5,14 @@ from typing import Any
 
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
+from adjoint.optim.descent import descend
 from adjoint.optim.elementwise import ElementwiseOptimizer, penalty
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
-from adjoint.optim.plans import State, check_shapes, check_writable
-from adjoint.optim.programs import BLOCK
+from adjoint.optim.plans import State
 from adjoint.optim.writes import Writes
-from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import Tensor
 
 MANY = 16  # from here on a step over joined parameters is quicker
-
-_add, _multiply = numpy_backend.xp.add, numpy_backend.xp.multiply
 
 
 @lru_cache(maxsize=64)
@@ -104,24 +101,7 @@ class SGD(ElementwiseOptimizer):
             return params
         lr = group["lr"]
         factor = float(lr) if group["maximize"] else -float(lr)
-        cell = kind = None  # the factor in the data type of gradients
-        others, spare = [], writes.spare
-        for param in params:
-            array, grad = param.array, param.gradient.array
-            dtype = array.dtype
-            plain = type(array) is NDARRAY and array.size <= BLOCK and grad.dtype is dtype
-            if not plain or param.special or param.inference:
-                others.append(param)
-                continue
-            if grad.shape != array.shape or not array.flags.writeable:
-                check_shapes([array, grad], [])
-                check_writable([array])
-            if dtype is not kind:
-                cell, kind = _cell(factor, dtype), dtype
-            room = spare.room(0, dtype, array)
-            writes.calls += ((_multiply, grad, cell, room), (_add, array, room, array))
-            writes.changed.append(param)
-        return others
+        return descend(params, factor, _cell, writes)
 
 
 class ASGD(ElementwiseOptimizer):

@@ -20,7 +20,7 @@ def has_values(tensor: Tensor) -> bool:
 def lying(tensor: Tensor) -> Any:
     """An array that lies in memory as the tensor does: in a batch, as one of its elements."""
     bottom: Any = tensor
-    while bottom.layer is not None:
+    while bottom.layer is not None and not bottom.layer.wraps:
         bottom = bottom.layer.below()[0]
     array = bottom.current_array()
     while array.ndim > tensor.array.ndim:
@@ -31,7 +31,8 @@ def lying(tensor: Tensor) -> Any:
 
 def memory_of(tensor: Tensor) -> Memory:
     """Where a tensor lies; in a library that hides it, in order and alone."""
-    array = concrete(tensor)
+    wraps = tensor.layer is not None and tensor.layer.wraps
+    array = tensor.current_array() if wraps else concrete(tensor)
     xp: Namespace = backend_of(array).xp
     return xp.memory(array) or Memory(array, 0, xp.strides_of(array), array.size)
 
@@ -40,6 +41,18 @@ def start_in_base(tensor: Tensor) -> int:
     """How many elements into the memory of its base a view begins; 0 if it is none."""
     base: Any = None if tensor.extras is None else tensor.extras.base
     return 0 if base is None else memory_of(tensor).start - memory_of(base).start
+
+
+def place_of(tensor: Tensor) -> tuple[int, tuple[int, ...]]:
+    """Where a tensor begins in the memory of its base, and its strides; of a batch, the first one.
+
+    All are counted in elements.
+    """
+    bottom: Any = tensor
+    while bottom.layer is not None and not bottom.layer.wraps:
+        bottom = bottom.layer.below()[0]
+    array = lying(tensor)
+    return start_in_base(bottom), tuple(backend_of(array).xp.strides_of(array))
 
 
 def known_integer(value: Any) -> int | None:

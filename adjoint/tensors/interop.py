@@ -269,7 +269,7 @@ def export_dlpack(self: Tensor, **options: Any) -> Any:
     """The memory as a DLPack capsule."""
     if self.requires_grad:
         raise BufferError("Can't export a tensor that requires gradient; use tensor.detach()")
-    return self.array.__dlpack__(**options)
+    return self.concrete_array().__dlpack__(**options)
 
 
 def dlpack_device(self: Tensor) -> Any:

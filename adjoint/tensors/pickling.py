@@ -9,7 +9,7 @@ import copy
 from typing import Any
 
 from adjoint.autograd.hooks import warn_if_has_hooks
-from adjoint.backends import backend_for, backend_of
+from adjoint.backends import backend_for
 from adjoint.device import CPU, device
 from adjoint.ops.arranging.conversion import clone
 from adjoint.tensors.core import TensorCore
@@ -48,7 +48,7 @@ def reduced(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """What pickle keeps of a tensor."""
     warn_if_has_hooks(self)
     place = self.device
-    array = self.array if place == CPU else backend_of(self.array).to_numpy(self.array)
+    array = self.concrete_array() if place == CPU else self.numpy_array()
     return (rebuilt, (type(self), array, str(place), self.requires_grad, attributes_of(self)))
 
 
@@ -62,7 +62,11 @@ def deep_copied(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
-    made = _made(type(self), clone(self.detach()).array, self.requires_grad)
+    copied: Any = clone(self.detach())
+    if copied.layer is None:
+        made = _made(type(self), copied.array, self.requires_grad)
+    else:
+        made = copied.requires_grad_() if self.requires_grad else copied
     memo[id(self)] = made
     if self.gradient is not None:
         made.gradient = copy.deepcopy(self.gradient, memo)

@@ -7,9 +7,10 @@ from typing import Any
 
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.layers import newest
+from adjoint.call.layers import newest, tracked_by
 from adjoint.dtypes import bool_, default_complex, get_default_dtype, int64
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import renewed
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 
@@ -210,6 +211,14 @@ def _notes(self: Tensor) -> list[str]:
 
 def tensor_text(self: Tensor) -> str:
     """tensor([1., 2.], requires_grad=True)."""
+    tracked, others = tracked_by(self)
+    if tracked:
+        below: Any = renewed(self)
+        below.needs_grad = others
+        value = repr(below)
+        for derivative in tracked:
+            value = f"GradTrackingTensor(lvl={derivative.depth}, value={value})"
+        return value
     if self.layer is not None:
         shown: str | None = self.layer.text()
         if shown is not None:
@@ -248,6 +257,5 @@ def format_tensor(self: Tensor, spec: str) -> str:
 
 METHODS: dict[str, Any] = {
     "__repr__": tensor_text,
-    "__str__": tensor_text,
     "__format__": format_tensor,
 }

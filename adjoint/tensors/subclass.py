@@ -31,6 +31,8 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     _check(cls)
     data.up_to_date()
     made = instance(cls, data.array)
+    if data.layer is not None:
+        made.layer, made.special = data.layer.detached(), True
     made.rare().counter = data.counter()
     if require_grad:
         made.requires_grad_()
@@ -45,6 +47,8 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     with plain():
         shown = alias(self)
     made = instance(cls, shown.array)
+    if shown.layer is not None:
+        made.layer, made.special = shown.layer, True
     made.node, made.output_number = shown.node, shown.output_number
     made.needs_grad, made.extras = shown.needs_grad, shown.extras
     if shown.inference:

@@ -219,11 +219,7 @@ class Tensor(TensorCore):
 
     def concrete_array(self) -> Any:
         """The array for those who read its values; a transform that has none refuses here."""
-        if self.layer is not None:
-            refusal = self.layer.value_refused()
-            if refusal is not None:
-                raise RuntimeError(refusal)
-        return self.current_array()
+        return self.current_array() if self.layer is None else self.layer.values(self)
 
     def overwrite(self, result: Any, name: str) -> "Tensor":
         """Become the result of a call with out=self."""
@@ -268,7 +264,11 @@ class Tensor(TensorCore):
     @property
     def data(self) -> "Tensor":
         """The same memory without history; changes through it go unnoticed by autograd."""
-        return Tensor(self.current_array()) if self.layer is None else self.detach()
+        if self.layer is None:
+            return Tensor(self.current_array())
+        apart = self.detach()
+        apart.rare().counter = None
+        return apart
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -293,7 +293,10 @@ class Tensor(TensorCore):
         """Call hook with the gradient each time it is computed; what it returns replaces it."""
         self.up_to_date()
         if not self.needs_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            raise RuntimeError(
+                "cannot register a hook on a tensor that doesn't require gradient"
+                + asked_outside(self)
+            )
         node = self.node
         if node is None:
             table = self.leaf_hooks()
@@ -345,7 +348,9 @@ class Tensor(TensorCore):
         """Keep the gradient of a tensor that is no leaf in its grad."""
         self.up_to_date()
         if not self.needs_grad:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            raise RuntimeError(
+                "can't retain_grad on Tensor that has requires_grad=False" + asked_outside(self)
+            )
         if self.node is None:
             return
         extras = self.rare()
@@ -361,9 +366,13 @@ class Tensor(TensorCore):
         """The engine's answer to retain_grad."""
         old = self.gradient
         if old is None:
-            self.gradient = (
-                grad if grad.needs_grad else Tensor(backend_of(grad.array).copy(grad.array))
-            )
+            whole: Any = grad
+            if grad.needs_grad:
+                self.gradient = grad
+            elif grad.layer is not None:
+                self.gradient = whole.clone()
+            else:
+                self.gradient = Tensor(backend_of(grad.array).copy(grad.array))
         else:
             self.gradient = old + grad
 
@@ -605,6 +614,16 @@ class Tensor(TensorCore):
                 f"a tensor contains numbers, or tensors; not a {type(element).__name__}"
             )
         return bool((self == element).any())
+
+
+def asked_outside(tensor: Tensor) -> str:
+    """For an error: that a gradient is needed of what lies below, but outside the transform."""
+    if tensor.layer is None or not tensor.requires_grad:
+        return ""
+    return (
+        f" inside {tensor.layer.level.opened_at()}; what needs one is outside: differentiate "
+        "inside with func.grad, or do this outside"
+    )
 
 
 def can_operate(other: Any) -> bool:

@@ -100,6 +100,7 @@ class Upper:
         self.operators = Operators()
         # A function of tensors, called once inside a vmap over the first dimension of each.
         self.over_batch: Callable[[Any, list[Any]], list[Any]] = _no_batches
+        self.wrapping = 0  # how many tensors there are whose class answers calls; passes mind them
 
 
 upper: Final[Upper] = Upper()
@@ -107,8 +108,11 @@ upper: Final[Upper] = Upper()
 
 def renewed(tensor: TensorCore) -> TensorCore:
     """Another tensor on the same array, in the same layer, without history."""
+    layer = tensor.layer
+    if layer is not None and layer.wraps:
+        return layer.renewed(tensor)  # type: ignore[no-any-return]  # a layer is not known here
     other = upper.tensor(tensor.array)
-    if tensor.layer is not None:
-        other.layer = tensor.layer
+    if layer is not None:
+        other.layer = layer
         other.special = True
     return other

@@ -23,7 +23,7 @@ from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.call.errors import complaint
-from adjoint.call.layers import Below, newest, open_levels
+from adjoint.call.layers import Below, derivatives, newest, open_levels
 from adjoint.call.promotion import common_backend, promoted, unwrapped
 from adjoint.call.record import extended, needs, pack_all, record, settle
 from adjoint.dtypes import can_cast, from_numpy_dtype
@@ -173,6 +173,14 @@ def check_history(op_name: str, target: Tensor, recorded: bool) -> None:
             f"{op_name}(): {what} that requires grad is being used in an in-place operation. Use "
             "the out-of-place form, or change it under no_grad()."
         )
+    if recorded and not target.needs_grad:
+        for derivative in derivatives.get():
+            if derivative.captures(target):
+                raise RuntimeError(
+                    f"{op_name}(): inside {derivative.name} it would mutate a captured Tensor: one "
+                    "from outside the function, changed by what depends on its inputs, would have "
+                    "a history that ends with the transform. Let it be an argument, or clone() it"
+                )
 
 
 def alias_of(tensor: Tensor, copy: bool) -> Tensor:
@@ -217,7 +225,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
             tensor.refresh()
         if tensor.special:
             top = newest(tensors)
-            if top is not None:
+            if top is not None and not (settings.overrides and is_overridden(tensor)):
                 return change_in_layer(op, values, top)
             if tensor.special and settings.overrides:
                 return dispatch.override(op, function or op.changer, values, tensors)
@@ -257,6 +265,8 @@ def change_in_layer(op: "Op", values: list[Any], top: Any) -> Tensor:
 
     Each level below notices the change by itself, since it is one to a tensor of its own.
     """
+    if top.wraps:
+        return change_wrapped(op, values, top)
     target: Tensor = values[0]
     bare = top.bare(values)
     if bare is not None:
@@ -292,6 +302,37 @@ def change_in_layer(op: "Op", values: list[Any], top: Any) -> Tensor:
         settle(rebase(target, result.node, result.output_number), current())
     else:
         settle_view(target)
+    return target
+
+
+def is_overridden(tensor: Tensor) -> bool:
+    """Whether the class of a tensor in a layer wants to see calls before they are recorded."""
+    return tensor.layer is not None and bool(tensor.layer.overridden)
+
+
+def change_wrapped(op: "Op", values: list[Any], top: Any) -> Tensor:
+    """The same where a class answers the calls on its instances: it makes the change itself."""
+    target: Tensor = values[0]
+    recording = is_grad_enabled() and any(needs(v) for v in values)
+    before: Any = None
+    if recording:
+        check_history(op.name + "_", target, bool(op.inputs))
+        before = renewed_with_history(target)
+        if 0 in op.plan((1 << len(op.inputs)) - 1).values:
+            whole: Any = target.detach()
+            copy = whole.clone()
+            copy.needs_grad = before.needs_grad
+            copy.node, copy.output_number = before.node, before.output_number
+            before = copy
+    before_change(target)
+    top.change(op, values)
+    if op.view:  # the class changes what its instance holds, not how that looks from outside
+        target.replace_array(dispatch.apply_raw(op, [target.array, *values[1:]]))
+    if before is None:
+        target.counter().bump()
+        settle_view(target)
+    else:
+        remember_change(op, [before if v is target else v for v in values], target)
     return target
 
 
@@ -509,7 +550,7 @@ def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
     """The node of an in-place change of `target`; None if nothing needs a gradient."""
     if not op.inputs:
         return Forgotten(op, values[0])
-    changed = Tensor(target.array)
+    changed: Any = renewed(target)
     node = record(op, values, [changed], False)
     if node is None:
         return None

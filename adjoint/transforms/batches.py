@@ -12,7 +12,7 @@ from adjoint.call.errors import complaint
 from adjoint.call.layers import Below, Layer, Level, opened, with_layer
 from adjoint.call.op_node import OpNode
 from adjoint.call.promotion import promotion, unwrapped
-from adjoint.call.rule import ALIGN, FOLD, FRONT, LEAD, MATRICES
+from adjoint.call.rule import ALIGN, BATCHED, EACH, FOLD, FRONT, LEAD, MATRICES
 from adjoint.ops.arranging.shape import expand, movedim, reshape, select, stack
 from adjoint.ops.op import Op, rank_of
 from adjoint.tensors.core import NDARRAY, backend_of
@@ -75,7 +75,7 @@ class Batch(Layer):
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
         level = self.batch_level
-        if op.diagonal and op.lane <= dispatch.BINARY:
+        if op.short_rank >= 0:
             found = short_call(op, level, values)
             if found is not None:
                 return found
@@ -130,10 +130,12 @@ class Batch(Layer):
         return layered(self.batch_level, made)
 
     def text(self) -> str | None:
-        """See Layer; as in PyTorch, but that the batch always lies in front."""
+        """See Layer; an argument's batch is shown where it was given."""
         if not self.batched:
             return repr(self.value)
-        return f"BatchedTensor(lvl={self.level.number}, bdim=0, value={self.value!r})"
+        at = self.given_dim
+        value = movedim(self.value, 0, at) if at else self.value
+        return f"BatchedTensor(lvl={self.level.depth}, bdim={at}, value={value!r})"
 
     def value_refused(self) -> str | None:
         """See Layer."""
@@ -142,8 +144,9 @@ class Batch(Layer):
             return None if layer is None else layer.value_refused()
         return (
             f"inside {self.level.opened_at()} the values of a batched tensor can't be read: by "
-            ".item(), by bool() in an if, or by a function whose result's shape or meaning depends "
-            "on values, such as nonzero; use where(), masks, or call it outside"
+            ".item() on a Tensor, by data-dependent control flow (bool() in an if), or by a "
+            "function whose result's shape or meaning depends on values, such as nonzero; use "
+            "where(), masks, or call it outside"
         )
 
 
@@ -166,7 +169,7 @@ def stand_in(array: Any, batched: bool) -> Any:
 
 
 def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
-    """The call of an elementwise op of one or two arguments that agree; None if it is another.
+    """The call of an op on one or two arguments that agree, place by place or as matrices, or None.
 
     Most calls inside vmap are of this kind, and need neither alignment nor promotion.
     """
@@ -185,6 +188,8 @@ def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
     elif type(first) is not float and type(first) is not int:
         return None
     if op.lane == dispatch.UNARY:
+        if values[0].array.ndim < op.short_rank:
+            return None
         return layered(level, dispatch.path.unary(op, first), batched)
     second: Any = values[1]
     if isinstance(second, Tensor):
@@ -197,9 +202,14 @@ def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
         if isinstance(first, Tensor):
             if first.array.dtype is not second.array.dtype:
                 return None
-            if rank >= 0 and (values[0].array.ndim > rank or values[1].array.ndim > rank):
+            one, other = values[0].array.ndim, values[1].array.ndim
+            if rank >= 0 and (one > rank or other > rank):
+                return None
+            if one < op.short_rank or other < op.short_rank:
                 return None
     elif type(second) is not float and type(second) is not int:
+        return None
+    if op.short_rank > 0 and not (isinstance(first, Tensor) and isinstance(second, Tensor)):
         return None
     return layered(level, dispatch.path.binary(op, first, second), batched)
 
@@ -311,9 +321,11 @@ class BatchCall(OpNode):
             return [tuple(getattr(element, "shape", ())) for element in value]
         return tuple(getattr(value, "shape", ()))
 
-    def is_batched(self, parameter: int) -> Any:
+    def of_batch(self, kind: int, parameter: int) -> Any:
         """See OpNode."""
-        return self.flags[parameter]
+        if kind == BATCHED:
+            return self.flags[parameter]
+        return self.in_front(parameter) if kind == EACH else self.level.size
 
     # ---- how ops take a batch ----
 
@@ -394,8 +406,9 @@ class BatchCall(OpNode):
     def tried(self) -> Any:
         """What the op makes of one element, from its shape and type alone: it may refuse it."""
         arrays = [unwrapped(value) for value in self.logical]
+        xp = backend_of(dispatch.tensors_in(self.logical)[0].array).xp
         try:
-            return dispatch.run_forward(self.op, backend_of(arrays[0]).xp, arrays)
+            return dispatch.run_forward(self.op, xp, arrays)
         except Exception as error:
             raise complaint(self.op, arrays, error)
 
@@ -465,16 +478,30 @@ def cast(value: Any, kind: Any) -> Any:
     return value if value.dtype is kind else value.to(kind)
 
 
-_looped: Final[set[str]] = set()
+class Loops:
+    """What is done about ops that vmap calls for each element of the batch."""
+
+    def __init__(self) -> None:
+        self.allowed = True
+        self.always_said = False  # or once of each op
+        self.said: set[str] = set()
+
+
+loops: Final = Loops()
 
 
 def warn_of_loop(op: Op) -> None:
     """Say once of each op that vmap calls it for each element of the batch."""
-    if op.name not in _looped:
-        _looped.add(op.name)
+    if not loops.allowed:
+        raise RuntimeError(
+            f"vmap: {op.name} would be called once for each element of the batch, and that is "
+            "switched off"
+        )
+    if loops.always_said or op.name not in loops.said:
+        loops.said.add(op.name)
         warnings.warn(
-            f"vmap calls {op.name} once for each element of the batch, which takes as long as a "
-            "loop; docs/notes/vmap.md lists these ops",
+            f"There is a performance drop: vmap calls {op.name} once for each element of the "
+            "batch, which takes as long as a loop; docs/notes/vmap.md lists these ops",
             stacklevel=2,
         )
 

@@ -7,13 +7,19 @@ primals is computed once; its tangent follows from the op's family or rules (`fo
 from contextvars import ContextVar
 from typing import Any, Final
 
-from adjoint.autograd.forward_rules import pushed
-from adjoint.autograd.node import edge_node
+from adjoint.autograd.forward_rules import (
+    brief_tangent,
+    brief_tangent_of_pair,
+    is_brief,
+    pushed,
+)
+from adjoint.autograd.node import ALIGNED, edge_node
 from adjoint.call import dispatch
-from adjoint.call.context import current
-from adjoint.call.layers import Layer, Level, lies_in, newest_level, with_layer
+from adjoint.call.context import Settings, current
+from adjoint.call.errors import complaint
+from adjoint.call.layers import Layer, Level, lies_in, newest_level, note_line, with_layer
 from adjoint.ops.op import Op
-from adjoint.tensors.core import backend_of, is_floating
+from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, Spec, TensorCore, backend_of, is_floating
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import replay
 
@@ -49,13 +55,41 @@ class DualLevel(Level):
 
 
 class Dual(Layer):
-    """A tensor with a tangent; None if it has none but takes part."""
+    """A tensor with a tangent; None if it has none but takes part.
 
-    def __init__(self, level: DualLevel, primal: Tensor, tangent: Tensor | None) -> None:
+    What the short form of a call makes holds arrays, until somebody asks for tensors.
+    """
+
+    def __init__(self, level: DualLevel, primal: Tensor | None, tangent: Tensor | None) -> None:
         super().__init__(level)
         self.dual_level = level
-        self.primal = primal
-        self.tangent = tangent
+        self.held = primal
+        self.held_tangent = tangent
+        self.array: Any = None  # of the primal, while it is not held
+        self.moved: Any = None  # of the tangent, while it is not held
+        self.spec: Spec | None = None  # what both look like, while neither is held
+
+    @property
+    def primal(self) -> Tensor:
+        """The tensor below."""
+        held = self.held
+        if held is None:
+            held = self.held = Tensor(self.array)
+            held.known = self.spec
+        return held
+
+    @property
+    def tangent(self) -> Tensor | None:
+        """Its tangent, a tensor like it."""
+        if self.held_tangent is None and self.moved is not None:
+            self.held_tangent = Tensor(self.moved)
+            self.held_tangent.known = self.spec
+        return self.held_tangent
+
+    @tangent.setter
+    def tangent(self, tangent: Tensor | None) -> None:
+        self.held_tangent = tangent
+        self.moved = None
 
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
@@ -86,6 +120,78 @@ class Dual(Layer):
             pushed_on = [None] * len(result)
         results = [self.wrapped(r, t) for r, t in zip(result, pushed_on)]
         return tuple(results) if op.outputs is None else op.outputs(*results)
+
+    def brief(self, op: Op, settings: Settings, a: Any, b: Any) -> Tensor | None:
+        """See Layer: for ordinary NumPy floats, on one level, with nothing to record."""
+        level = self.dual_level
+        if not is_brief(op) or level.ended or settings.inference or level.is_idle():
+            return None
+        if op.required == 1:
+            spec = self.plain_spec() if not (a.needs_grad or a.cut) else None
+            if spec is None:
+                return None
+            array = self.array if self.held is None else self.held.array
+            out = op.direct(array)
+            if type(out) is not NDARRAY:
+                out = NUMPY_BACKEND.asarray(out)
+            moved = self.moved if self.held_tangent is None else self.held_tangent.array
+            if moved is not None:
+                moved = brief_tangent(op, array, moved, out)
+            return self.briefly(out, moved, spec if op.node_lane == ALIGNED else Spec(out))
+        return self.brief_pair(op, a, b)
+
+    def brief_pair(self, op: Op, a: Any, b: Any) -> Tensor | None:
+        """The same of two arguments, of which one may be a number or have no tangent."""
+        x, s, first = seen_at(self.dual_level, a)
+        y, t, second = seen_at(self.dual_level, b)
+        if first is None or second is None:
+            return None
+        if first is not second and first is not NUMBER and second is not NUMBER:
+            if first.dtype is not second.dtype:
+                return None
+        try:
+            out = op.direct(x, y)
+        except Exception as error:
+            raise complaint(op, [x, y], error)
+        if type(out) is not NDARRAY:
+            out = NUMPY_BACKEND.asarray(out)
+        # Two of one shape, or one and a number: then all that follows has that shape.
+        aligned = first is second or first is NUMBER or second is NUMBER
+        aligned = aligned or first.shape == second.shape
+        moved: Any = None
+        if s is not None or t is not None:
+            moved = brief_tangent_of_pair(op, x, y, s, t, out, aligned)
+        if not aligned or op.node_lane != ALIGNED:
+            return self.briefly(out, moved, Spec(out))
+        return self.briefly(out, moved, second if first is NUMBER else first)
+
+    def briefly(self, out: Any, moved: Any, spec: Spec) -> Tensor:
+        """A result and its tangent at this level, from arrays that look as spec says."""
+        found = Tensor(out)
+        found.known = spec
+        level = self.dual_level
+        if moved is not None or not level.fades:
+            layer = Dual(level, None, None)
+            layer.array = out
+            layer.moved = moved
+            layer.spec = spec
+            found.layer = layer
+            found.special = True
+            if not level.fades:
+                note_line(layer)
+        return found
+
+    def plain_spec(self) -> Spec | None:
+        """What it looks like if it holds ordinary NumPy tensors of floats; None for others."""
+        if self.held is None and self.held_tangent is None:
+            return self.spec
+        spec = plain_spec(self.primal)
+        tangent = self.tangent
+        if spec is not None and tangent is not None:
+            own = plain_spec(tangent)
+            if own is None or own.dtype is not spec.dtype:
+                return None
+        return spec
 
     def wrapped(self, result: Tensor, tangent: Tensor | None) -> Tensor:
         """A result at this level; if it fades, one without a tangent need not take part."""
@@ -174,6 +280,37 @@ def dual(level: DualLevel, primal: Tensor, tangent: Tensor | None) -> Tensor:
     return with_layer(primal.array, Dual(level, primal, tangent))
 
 
+NUMBER: Final[Spec] = Spec(NUMPY_BACKEND.asarray(0))  # stands for that of a Python number
+
+
+def seen_at(level: DualLevel, value: Any) -> tuple[Any, Any, Spec | None]:
+    """The arrays of an argument and its tangent, and what it looks like; None if not ordinary."""
+    if not isinstance(value, Tensor):
+        return value, None, NUMBER if type(value) is float or type(value) is int else None
+    if value.extras is not None:
+        value.refresh()
+    if value.layer is None:
+        return value.array, None, plain_spec(value)
+    if value.layer.level is not level or value.needs_grad or value.cut:
+        return None, None, None
+    layer: Dual = value.layer
+    spec = layer.plain_spec()
+    array = layer.array if layer.held is None else layer.held.array
+    return array, layer.moved if layer.held_tangent is None else layer.held_tangent.array, spec
+
+
+def plain_spec(tensor: Tensor) -> Spec | None:
+    """What an ordinary NumPy tensor of floats without a history looks like; None for others."""
+    if tensor.special or tensor.needs_grad or tensor.cut:
+        return None
+    if tensor.extras is not None:
+        tensor.refresh()
+    spec = tensor.known
+    if spec is None:
+        spec = tensor.spec()
+    return spec if spec.short else None
+
+
 def primal_at(level: Level, value: Any) -> Any:
     """An argument without its tangent at a level; lists element by element."""
     if isinstance(value, Tensor):
@@ -209,6 +346,15 @@ def zeros_beside(primal: Any, tangents: list[Any]) -> Any:
     return zeros
 
 
+def shows_all(view: Tensor, base: TensorCore) -> bool:
+    """Whether a view is its base once more: one tangent then serves both."""
+    a, b = view.array, base.array
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    xp = backend_of(a).xp
+    return bool(xp.strides_of(a) == xp.strides_of(b))
+
+
 def take_part(level: DualLevel, tensor: Any) -> None:
     """Give a tensor from below a layer: that of its base, or one in which it has no tangent yet.
 
@@ -217,7 +363,9 @@ def take_part(level: DualLevel, tensor: Any) -> None:
     extras = tensor.extras
     if extras is not None and extras.base is not None and lies_in(extras.base, level):
         base = extras.base.layer
-        tangent = None if base.tangent is None else replay(base.tangent, extras.steps)
+        tangent = base.tangent
+        if tangent is not None and not shows_all(tensor, extras.base):
+            tangent = replay(tangent, extras.steps)
         tensor.layer = Dual(level, replay(base.primal, extras.steps), tangent)
     else:
         below = tensor.shared()

@@ -436,7 +436,7 @@ class Index:
 DRAWN = {
     "hook": lambda: hooks.RemovableHandle(hooks.HookTable()).id,
     "node": next_sequence_number,
-    "pass": lambda: GraphTask(False, False, None).id,
+    "pass": lambda: GraphTask([], False, False, None).id,
 }
 
 

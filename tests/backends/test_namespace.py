@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.backends import backend_of
 from adjoint.backends.convolution import Convolutions
 from adjoint.backends.namespace import (
     FFT_NAMES,
@@ -171,3 +172,26 @@ def test_ops_do_not_know_libraries_by_their_marks() -> None:
                     asked = node.args[1].value
                     marked = asked in MARKS or asked == "strides"
                     assert not marked, f"{path}:{node.lineno} asks for {asked}"
+
+
+@pytest.mark.parametrize("kind", ["f", "d"])
+@pytest.mark.parametrize("count", [10, 10_000])
+def test_numpy_chooses_by_bits_what_it_would_choose(kind: str, count: int) -> None:
+    xp: Any = backend_of(np.zeros(1)).xp
+    rng = np.random.default_rng(0)
+    first, second = (rng.standard_normal(count).astype(kind) for _ in range(2))
+    first[::7], first[::11], second[::5] = np.nan, -np.inf, -0.0
+    for condition in (rng.random(count) < 0.5, np.ones(count, bool), rng.random(count) * 2 // 1):
+        for pair in (
+            (first, second),
+            (first, 0),
+            (0, second),
+            (first, -0.0),
+            (first[::-1], second),
+            (first, second[:1]),
+            (first, second.astype("d")),
+        ):
+            found, expected = xp.where(condition, *pair), np.where(condition, *pair)
+            assert found.dtype == expected.dtype
+            assert found.tobytes() == expected.tobytes()
+            assert found.base is None

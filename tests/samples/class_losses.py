@@ -88,32 +88,38 @@ def _(rng: Generator) -> Iterator[Sample]:
 
 
 def class_calls(rng: Generator) -> Iterator[tuple[Any, ...]]:
-    """Rows of scores with class numbers, some of them ignored."""
+    """Rows of scores with class numbers, some of them ignored; and such rows for several means."""
     x, target = rng.normal(size=(4, 3)), np.array([0, 2, 1, 2])
     yield x, target
     yield x * 100, target
     yield x, np.array([0, -100, 1, 2])
     yield x, target, 2
     yield rng.normal(size=(1, 1)), np.array([0])
+    yield rng.normal(size=(2, 4, 3)), np.array([target, [0, -100, 1, -100]])
+    yield rng.normal(size=(2, 2, 1, 3)), target.reshape(2, 2, 1)
+
+
+def means(x: Any, target: Any, ignored: int = -100) -> Any:
+    """mean_cross_entropy in PyTorch."""
+    torch = sys.modules["torch"]
+    rows = zip(x.reshape(-1, *x.shape[-2:]), target.reshape(-1, target.shape[-1]))
+    cross_entropy = torch.nn.functional.cross_entropy
+    found = [cross_entropy(scores, classes, ignore_index=ignored) for scores, classes in rows]
+    return torch.stack(found).reshape(target.shape[:-1])
 
 
 @samples("mean_cross_entropy")
 def _(rng: Generator) -> Iterator[Sample]:
     for call in class_calls(rng):
-        yield Sample(
-            call,
-            torch=lambda x, t, i=-100: sys.modules["torch"].nn.functional.cross_entropy(
-                x, t, ignore_index=i
-            ),
-        )
+        yield Sample(call, torch=means)
 
 
 def slope(x: Any, target: Any, ignored: int = -100) -> Any:
     """class_slope in PyTorch, differentiable as well."""
     torch = sys.modules["torch"]
     kept = (target != ignored).to(x.dtype)
-    hot = torch.nn.functional.one_hot(torch.where(target == ignored, 0, target), x.shape[1])
-    return (x.softmax(1) - hot) * (kept / kept.sum())[:, None]
+    hot = torch.nn.functional.one_hot(torch.where(target == ignored, 0, target), x.shape[-1])
+    return (x.softmax(-1) - hot) * (kept / kept.sum(-1, keepdim=True))[..., None]
 
 
 @samples("class_slope")
@@ -125,8 +131,9 @@ def _(rng: Generator) -> Iterator[Sample]:
 def turn(direction: Any, x: Any, target: Any, ignored: int = -100) -> Any:
     """class_turn in PyTorch, differentiable as well."""
     kept = (target != ignored).to(x.dtype)
-    shares, weighted = x.softmax(1), direction * (kept / kept.sum())[:, None]
-    return shares * (weighted - (weighted * shares).sum(1, keepdim=True))
+    weighted = direction * (kept / kept.sum(-1, keepdim=True))[..., None]
+    shares = x.softmax(-1)
+    return shares * (weighted - (weighted * shares).sum(-1, keepdim=True))
 
 
 @samples("class_turn")

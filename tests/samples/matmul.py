@@ -29,6 +29,8 @@ def _(rng: Generator) -> Iterator[Sample]:
         ((2, 3), (2, 3, 2)),
         ((2, 1, 2, 3), (3, 3, 1)),
         ((1, 2, 2), (3, 2, 2)),
+        ((2, 3, 1), (2, 1, 4)),
+        ((2, 1, 3, 1), (3, 1, 4)),
         ((0, 3), (3, 2)),
         ((2, 0), (0, 3)),
         ((2, 0, 3), (3, 2)),
@@ -232,10 +234,18 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((z, complex_normal(rng, 3, 2), "ij", "ji", ""), torch=contracted)
 
 
+BATCHES = (((5,), (5,)), ((), (5,)), ((5,), ()), ((2, 1), (5,)))  # of matrices on either side
+
+
 @samples("turned_product")
 def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(4, 3)), rng.normal(size=(4, 2))), torch=lambda a, b: a.T @ b)
     yield Sample((complex_normal(rng, 4, 3), complex_normal(rng, 4, 2)), torch=lambda a, b: a.T @ b)
+    for first, second in BATCHES:
+        yield Sample(
+            (rng.normal(size=(*first, 4, 3)), rng.normal(size=(*second, 4, 2))),
+            torch=lambda a, b: a.mT @ b,
+        )
 
 
 @samples("rows_product")
@@ -245,3 +255,8 @@ def _(rng: Generator) -> Iterator[Sample]:
             (rng.normal(size=(few, 3)), rng.normal(size=(2, 3))), torch=lambda a, b: a @ b.T
         )
     yield Sample((complex_normal(rng, 4, 3), complex_normal(rng, 2, 3)), torch=lambda a, b: a @ b.T)
+    for first, second in BATCHES:
+        yield Sample(
+            (rng.normal(size=(*first, 4, 3)), rng.normal(size=(*second, 2, 3))),
+            torch=lambda a, b: a @ b.mT,
+        )

@@ -12,14 +12,19 @@ Generator = np.random.Generator
 
 @samples("column_sums")
 def _(rng: Generator) -> Iterator[Sample]:
-    for shape in ((3, 4), (1, 3), (0, 3), (2000, 2)):
-        yield Sample((rng.normal(size=shape),), torch=lambda x: x.sum(0))
+    for shape in ((3, 4), (1, 3), (0, 3), (2000, 2), (5, 3, 4), (5, 1, 4), (2, 2, 0, 3)):
+        yield Sample((rng.normal(size=shape),), torch=lambda x: x.sum(-2))
 
 
 @samples("equal_rows")
 def _(rng: Generator) -> Iterator[Sample]:
     for shape in ((3, 4), (1, 4), (0, 4)):
         yield Sample((rng.normal(size=4), shape), torch=lambda x, shape: x.expand(shape))
+    for lead in ((2,), (2, 3)):
+        yield Sample(
+            (rng.normal(size=(*lead, 4)), (*lead, 5, 4)),
+            torch=lambda x, shape: x.unsqueeze(-2).expand(shape),
+        )
 
 
 @samples("linear")

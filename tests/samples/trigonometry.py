@@ -19,6 +19,14 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((np.array([True, False]),))
 
 
+@samples("tanh_back")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    for make in (rng.normal, lambda size: complex_array(rng, *size)):
+        yield Sample(
+            (make(size=(2, 3)), make(size=(2, 3))), torch=lambda slope, out: slope - slope * out**2
+        )
+
+
 @samples("asin", "acos", "atanh")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
     for x in shapes(rng, -0.9, 0.9):

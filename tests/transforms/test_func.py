@@ -1,7 +1,9 @@
 """func: transforms of functions, in any nesting, against finite sums, loops and PyTorch."""
 
+import copy
 import gc
 import math
+import pickle
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +24,9 @@ from adjoint.func import (
     vjp,
     vmap,
 )
+from adjoint.transforms.duals import change_tracking
 
+LAST = adjoint.channels_last
 RNG = np.random.default_rng(0)
 
 
@@ -354,6 +358,11 @@ class TestVmap:
         [
             (lambda x: vmap(adjoint.sin, (0, 0))(x), "in_dims is not compatible"),
             (lambda x: vmap(adjoint.sin, "0")(x), "expected `in_dims` to be int"),
+            (lambda x: vmap(adjoint.sin, [0])(x), "expected `in_dims` to be int"),
+            (lambda x: vmap(sum, ((0, 0),))([x, x]), "in_dims is not compatible"),
+            (lambda x: vmap(lambda a: [a, a], out_dims=(0, 0))(x), "out_dims is not"),
+            (lambda x: vmap(lambda a: adjoint.cat([a, a], 2))(x), "range.*2"),
+            (lambda x: vmap(lambda a: a.clone(memory_format=LAST))(x), "required rank 4"),
             (lambda x: vmap(adjoint.sin, 5)(x), "in_dim=5"),
             (lambda x: vmap(adjoint.sin, None)(x), "expected `in_dims`"),
             (lambda x: vmap(adjoint.sin, (None,))(x), "at least one Tensor"),
@@ -374,6 +383,47 @@ class TestVmap:
     def test_randomness_must_be_known(self) -> None:
         with pytest.raises(RuntimeError, match="randomness"):
             vmap(adjoint.sin, randomness="often")
+
+    def test_results_that_are_no_tensors_have_no_batch(self) -> None:
+        x = numbers(4, 3)
+        found = vmap(lambda a: (a * 2, "text"), out_dims=(0, None))(x)
+        assert_close(found[0], 2 * x.numpy())
+        assert found[1] == "text"
+        assert vmap(lambda a: None, out_dims=None)(x) is None
+
+    def test_keywords_have_no_batch(self) -> None:
+        x, w = numbers(3), numbers(3)
+        found = vmap(lambda a, b, c: a * b + c)(x, b=w, c=1)
+        assert_close(found, np.outer(x.numpy(), w.numpy()) + 1)
+        with pytest.raises(ValueError, match="got no inputs"):
+            vmap(lambda a: a)(a=x)
+
+    def test_chunks_draw_the_same(self) -> None:
+        draw = lambda a: a + adjoint.randn(())
+        x = adjoint.zeros(6)
+        assert len(set(vmap(draw, randomness="same", chunk_size=2)(x).tolist())) == 1
+        assert len(set(vmap(draw, randomness="different", chunk_size=2)(x).tolist())) == 6
+
+    @pytest.mark.parametrize("dim", [0, 1, 2])
+    def test_patterns_in_memory(self, dim: int) -> None:
+        x = numbers(3, 4, 5)
+        rows = np.moveaxis(x.numpy(), dim, 0)
+        strides = tuple(s // 8 for s in rows.strides[1:])
+        turned = lambda a: a.as_strided((rows.shape[2], rows.shape[1]), strides[::-1])
+        found = vmap(turned, in_dims=dim)(x)
+        assert found._base is x
+        assert_close(found, rows.swapaxes(1, 2))
+        picked = vmap(lambda a: a.as_strided((2,), strides[1:], strides[1]), in_dims=dim)(x)
+        assert_close(picked, rows[:, 0, 1:3])
+        summed = lambda a: vmap(turned, in_dims=dim)(a).sum()
+        assert_close(grad(summed)(x), np.ones((3, 4, 5)))
+        with pytest.raises(RuntimeError, match="beyond one element"):
+            vmap(lambda a: a.as_strided((2,), (1,), 10**3), in_dims=dim)(x)
+
+    def test_new_memory_for_each(self) -> None:
+        made = vmap(lambda a: a.new_empty_strided((2, 3), (1, 2)).fill_(1).mul_(a))(numbers(4))
+        assert made.shape == (4, 2, 3) and made.stride() == (6, 1, 2)
+        assert vmap(lambda a: a.new_empty_strided((0, 3), (3, 1)))(numbers(4)).shape == (4, 0, 3)
 
 
 class TestEscape:
@@ -507,6 +557,159 @@ class TestInside:
         found = func.per_sample_grad(model, lambda output: (output**2).sum())(x)
         assert found["weight"].shape == (4, 2, 3)
         assert seen[0] == (1, 2) and (1, 2) in seen[1:]
+
+    def test_a_tensor_is_shown_as_it_is(self) -> None:
+        texts: list[str] = []
+
+        def f(a: Any) -> Any:
+            texts.append(repr(a))
+            return a.sum()
+
+        x = adjoint.tensor([[1.0, 2.0]])
+        grad(f)(x)
+        grad(grad(f))(x[0, 0])
+        vmap(grad(f), in_dims=1)(x)
+        vmap(vmap(f), in_dims=1)(x)
+        grad(lambda a: vmap(f)(a).sum())(x)
+        grad(f)(x.requires_grad_())
+        inner, number = "tensor([[1., 2.]])", "tensor(1.)"
+        assert texts == [
+            f"GradTrackingTensor(lvl=1, value={inner})",
+            f"GradTrackingTensor(lvl=2, value=GradTrackingTensor(lvl=1, value={number}))",
+            f"GradTrackingTensor(lvl=2, value=BatchedTensor(lvl=1, bdim=1, value={inner}))",
+            f"BatchedTensor(lvl=2, bdim=0, value=BatchedTensor(lvl=1, bdim=1, value={inner}))",
+            f"BatchedTensor(lvl=2, bdim=0, value=GradTrackingTensor(lvl=1, value={inner}))",
+            "GradTrackingTensor(lvl=1, value=tensor([[1., 2.]], requires_grad=True))",
+        ]
+
+    def test_a_captured_tensor_is_not_changed_by_inputs(self) -> None:
+        x, captured = numbers(3), numbers(3)
+        before = captured.tolist()
+
+        def f(a: Any) -> Any:
+            captured.copy_(a)
+            return (a * captured).sum()
+
+        with pytest.raises(RuntimeError, match="grad it would mutate a captured Tensor"):
+            grad(f)(x)
+        with pytest.raises(RuntimeError, match="vjp it would mutate a captured Tensor"):
+            vjp(f, x)
+        assert captured.tolist() == before and not captured.requires_grad
+
+    def test_what_the_function_makes_itself_may_change(self) -> None:
+        x, kept = numbers(3), None
+
+        def f(a: Any) -> Any:
+            nonlocal kept
+            kept = adjoint.zeros(3, dtype=a.dtype)
+            kept.copy_(a)
+            return (a * kept).sum()
+
+        assert_close(grad(f)(x), 2 * x.numpy())
+
+    def test_modes_outside(self) -> None:
+        x = numbers().requires_grad_()
+        with adjoint.no_grad():
+            out, pullback = vjp(lambda a: a**2, x)
+            assert not grad(lambda a: a**2)(x).requires_grad
+        (y,) = pullback(adjoint.ones_like(x.detach()))
+        assert not out.requires_grad and y.requires_grad
+        assert_close(adjoint.autograd.grad(y, x)[0], np.array(2.0))
+        before = change_tracking(False)
+        try:
+            assert_close(
+                jvp(adjoint.sin, (x.detach(),), (out * 0 + 1,))[1], np.cos(x.detach().numpy())
+            )
+        finally:
+            assert change_tracking(before) is False
+
+    def test_retained_gradients_of_a_batch(self) -> None:
+        def f(a: Any) -> Any:
+            leaf = a.detach().requires_grad_()
+            middle = leaf * 2
+            middle.retain_grad()
+            cube(middle).backward()
+            return middle.grad
+
+        x = numbers(4, 3)
+        assert_close(vmap(f)(x), 12 * x.numpy() ** 2)
+
+    def test_rows_one_by_one_see_no_batch(self) -> None:
+        class Reading(adjoint.autograd.Function):
+            @staticmethod
+            def forward(a: Any) -> Any:
+                return a * 3
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                pass
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                assert g.nonzero().shape == (1, 1)
+                return g * 3
+
+        x = numbers(3)
+        assert_close(jacrev(Reading.apply, chunk_size=1)(x), 3 * np.eye(3))
+        several = lambda a: (a**2, a.sum())
+        for whole, one in zip(jacrev(several)(x), jacrev(several, chunk_size=1)(x)):
+            assert_close(one, whole)
+        assert jacrev(lambda a: a[:0], chunk_size=1)(x).shape == (0, 3)
+
+    def test_an_input_returned_as_it_is_can_t_be_saved(self) -> None:
+        class Same(adjoint.autograd.Function):
+            @staticmethod
+            def forward(a: Any) -> Any:
+                return a
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                ctx.save_for_backward(inputs[0])
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return g
+
+        x = numbers()
+        for call in (Same.apply, grad(lambda a: Same.apply(a.clone()))):
+            with pytest.raises(RuntimeError, match="Same: An input that has been returned as-is"):
+                call(x)
+
+    def test_hooks_on_modules_see_values_and_leave_them(self) -> None:
+        model, x = nn.Linear(3, 2).double(), numbers(4, 3)
+        f = lambda a: (model(a) ** 2).sum()
+        expected = [grad(f)(row).detach().numpy() for row in x]
+        seen = []
+        handle = model.register_full_backward_hook(lambda *given: seen.append(given[2][0].shape))
+        assert_close(vmap(grad(f))(x), np.stack(expected))
+        assert seen == [(2,)]
+        for call in (vmap(model), lambda a: jvp(model, (a,), (a,))):
+            with pytest.raises(RuntimeError, match="full backward hooks.*is outside"):
+                call(x)
+        with adjoint.no_grad():
+            assert_close(jacfwd(f)(x[0]), expected[0])
+        handle.remove()
+        model.register_full_backward_hook(lambda module, before, after: (before[0] * 2,))
+        assert_close(vmap(grad(f))(x), 2 * np.stack(expected))
+
+    def test_hooks_for_gradients_outside_are_refused(self) -> None:
+        w = numbers(3).requires_grad_()
+        for call in (lambda t: t.register_hook(print), lambda t: t.retain_grad()):
+            with pytest.raises(RuntimeError, match="what needs one is outside"):
+                vmap(lambda a, call=call: call(a * w))(numbers(4, 3))
+
+    def test_copies_of_a_batch(self) -> None:
+        x = numbers(4, 3)
+        assert_close(vmap(lambda a: copy.deepcopy(a) * 2)(x), 2 * x.numpy())
+        assert_close(vmap(lambda a: nn.Parameter(a) * 2)(x), 2 * x.numpy())
+        assert_close(vmap(lambda a: a.data * 2)(x), 2 * x.numpy())
+        for read in (pickle.dumps, Tensor, adjoint.to_dlpack, lambda a: a.tolist()):
+            with pytest.raises(RuntimeError, match="values of a batched tensor can't be read"):
+                vmap(read)(x)
+
+    def test_an_optimizer_has_nothing_to_change_in_a_batch(self) -> None:
+        with pytest.raises(RuntimeError, match="a batch inside vmap"):
+            vmap(lambda a: adjoint.optim.SGD([a.detach().requires_grad_()], 0.1))(numbers(4, 3))
 
 
 class TestBeyond:

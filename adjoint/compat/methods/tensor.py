@@ -15,6 +15,11 @@ from adjoint.compat.torch_tree.storage import (
     UntypedStorage,
     elements_for,
 )
+from adjoint.compat.torch_tree.utils._python_dispatch import (
+    make_subclass,
+    make_wrapper_subclass,
+    undispatched,
+)
 from adjoint.ops.arranging.conversion import (
     alias,
     channels_last,
@@ -220,9 +225,12 @@ def _init_subclass(cls: Any, /, **options: Any) -> None:
 REPLACED: dict[str, Any] = {
     "__dir__": _dir,
     "__init_subclass__": classmethod(_init_subclass),
+    "_make_subclass": staticmethod(make_subclass),
     "type": type,
 }
 TENSOR: dict[str, Any] = {
+    "__torch_dispatch__": staticmethod(undispatched),
+    "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
     "_view_func": _view_func,
     "_view_func_unsafe": _view_func,
     "new": new,

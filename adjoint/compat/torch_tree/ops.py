@@ -6,11 +6,14 @@ one. Custom ops have those that were defined, as namespace::name.overload.
 
 from typing import Any, NoReturn
 
+from adjoint.compat.aten import PRIVATE
 from adjoint.compat.missing_names import missing
+from adjoint.creation import factories
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE, Op
+from adjoint.tensors.tensor import Tensor
 
 _OVERLOADS = {"default", "Tensor", "Scalar", "int", "dim", "dim_IntList", "out", "correction"}
 
@@ -21,6 +24,13 @@ _CASES = {
     "view": "view_shape",
     "convolution": "convolve",
     "_convolution": "convolve",
+}
+# What is no operation in adjoint, and one in PyTorch.
+_FUNCTIONS: dict[str, Any] = {
+    **{name: getattr(factories, name) for name in factories.__all__},
+    **{name: getattr(Tensor, name) for name in factories.METHODS},
+    "_local_scalar_dense": Tensor.item,
+    "detach": Tensor.detach,
 }
 _SHOWN = {"view_shape": "view", "convolve": "convolution"}
 
@@ -37,6 +47,7 @@ class Overload:
         self.tags = list(getattr(operation, "tags", ()))
         self._defined_in_python = isinstance(operation, CustomOpDef)
         self.__name__ = f"{self._name}.{self.overload}"
+        self.__module__ = f"torch._ops.{self.namespace}"
 
     @property
     def _schema(self) -> Any:
@@ -44,7 +55,8 @@ class Overload:
         return self.operation.schema
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.operation(*args, **kwargs)
+        answer = self.operation(*args, **kwargs)
+        return tuple(answer) if hasattr(answer, "_fields") else answer
 
     def name(self) -> str:
         """Namespace, name and overload: aten::mul.Tensor, and aten::sin for the default one."""
@@ -141,7 +153,8 @@ class Namespace:
         if self.name != "aten":
             return self._custom(name)
         known = _CASES.get(name, name)
-        for table in (TABLE, INPLACE, COMPOSITES):
+        tables: tuple[dict[str, Any], ...] = (TABLE, INPLACE, COMPOSITES, PRIVATE, _FUNCTIONS)
+        for table in tables:
             if known in table:
                 packet = vars(self)[name] = Packet(table[known], self.name, name)
                 return packet
@@ -167,6 +180,7 @@ class Namespace:
 
 
 _namespaces: dict[str, Namespace] = {}
+_unnamed: dict[Any, Packet] = {}
 _packets: dict[str, CustomPacket] = {}  # as they were last shown: an overload is itself again
 
 
@@ -195,4 +209,13 @@ def overload_of(operation: Any) -> Any:
         packet = getattr(__getattr__(namespace), name.partition(".")[0])
         return getattr(packet, _shown_overload(operation))
     name = _SHOWN.get(operation.name, operation.name)
+    if name in TABLE or name in INPLACE or name in _SHOWN.values():
+        return named(name)
+    if operation not in _unnamed:  # it is a part of one with a name, or its in-place form
+        _unnamed[operation] = Packet(operation, "aten", name)
+    return _unnamed[operation].default
+
+
+def named(name: str) -> Any:
+    """torch.ops.aten's overload of a name."""
     return getattr(__getattr__("aten"), name).default

@@ -26,6 +26,7 @@ class Stateless(Module):
     fields: ClassVar[Mapping[str, Any]] = taking()
     unshown: ClassVar[frozenset[str]] = frozenset()  # fields that repr leaves out
     signature: ClassVar[inspect.Signature]
+    passed: ClassVar[tuple[str, ...]] = ()  # see passed_on
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -33,6 +34,7 @@ class Stateless(Module):
         cls.signature = inspect.Signature(
             [inspect.Parameter(name, kind, default=value) for name, value in cls.fields.items()]
         )
+        cls.passed = cls.passed_on()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -48,9 +50,14 @@ class Stateless(Module):
         """The attributes that follow from the constructor's arguments."""
         return given
 
+    @classmethod
+    def passed_on(cls) -> tuple[str, ...]:
+        """Which fields the function is given besides tensors."""
+        return tuple(cls.fields)
+
     def arguments(self) -> dict[str, Any]:
         """What the function is given besides tensors."""
-        return {name: getattr(self, name) for name in self.fields}
+        return {name: getattr(self, name) for name in self.passed}
 
     def forward(self, *tensors: Any) -> Any:
         """The function of the tensors."""

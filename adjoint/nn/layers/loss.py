@@ -25,9 +25,10 @@ class Loss(Stateless):
                 self.register_buffer(name, given.pop(name))
         return given
 
-    def arguments(self) -> dict[str, Any]:
-        """What the function is given besides tensors."""
-        return {name: getattr(self, name) for name in self.fields if name not in _OLD}
+    @classmethod
+    def passed_on(cls) -> tuple[str, ...]:
+        """See Stateless."""
+        return tuple(name for name in cls.fields if name not in _OLD)
 
     def extra_repr(self) -> str:
         """Nothing, as in PyTorch."""

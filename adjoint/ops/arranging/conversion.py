@@ -29,7 +29,7 @@ from adjoint.dtypes import (
 )
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
-from adjoint.ops.batch_rules import of_rank, size_of, with_batch
+from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import concrete, lying, memory_of
@@ -81,14 +81,21 @@ def _copied(xp: Any, input: Any, target: Any, order: Any) -> Any:
     return xp.copied(input, target, ordered=order is contiguous_format)
 
 
-def _of_batch(order: Any) -> Any:
-    """The order in memory of a batch: channels last is one of single elements."""
-    return None if order in _CHANNELS_RANK else order
+def _of_batch(order: Any, shape: Any) -> Any:
+    """The order in memory of a batch: channels last is one of single elements, of a shape."""
+    rank = _CHANNELS_RANK.get(order)
+    if rank is None:
+        return order
+    if len(shape) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {order.name} format")
+    return None
 
 
 @linear(
     input=lambda grad: grad,
-    vmap=lambda input, memory_format: clone(input, memory_format=_of_batch(memory_format)),
+    vmap=lambda input, memory_format, input_shape: clone(
+        input, memory_format=_of_batch(memory_format, input_shape)
+    ),
     numpy="copy",
 )
 def clone(xp: Any, input: Array, *, memory_format: Any = None) -> Array:
@@ -98,8 +105,8 @@ def clone(xp: Any, input: Array, *, memory_format: Any = None) -> Array:
 
 @linear(
     input=lambda grad: grad,
-    vmap=lambda input, dtype, memory_format: to_copy(
-        input, dtype=dtype, memory_format=_of_batch(memory_format)
+    vmap=lambda input, dtype, memory_format, input_shape: to_copy(
+        input, dtype=dtype, memory_format=_of_batch(memory_format, input_shape)
     ),
     name="_to_copy",
     home=None,
@@ -136,13 +143,8 @@ def _write(xp: Any, array: Any, src: Any, non_blocking: bool) -> None:
     array[...] = src
 
 
-def _copied_each(
-    input: Any, input_batched: bool, input_shape: Any, src: Any, src_batched: bool
-) -> Any:
-    size = size_of((input, input_batched), (src, src_batched))
-    if src_batched:
-        src = of_rank(src, True, len(input_shape))
-    return copy(with_batch(input, input_batched, size), src)
+def _copied_each(input_each: Any, input_shape: Any, src: Any, src_batched: bool) -> Any:
+    return copy(input_each, of_rank(src, src_batched, len(input_shape)))
 
 
 @linear(

@@ -24,7 +24,7 @@ from adjoint.ops.arranging.index_parts import (
     plain_index,
 )
 from adjoint.ops.arranging.shape import basic_index, basic_place, expand, flatten, reshape, select
-from adjoint.ops.batch_rules import of_rank, refusal, size_of, with_batch
+from adjoint.ops.batch_rules import of_rank, refusal
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.op import composite, linear
@@ -56,11 +56,15 @@ def _nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _picked_each(
-    input: Any, input_batched: bool, input_shape: Any, index: Any, index_batched: Any
+    input: Any,
+    input_batched: bool,
+    input_shape: Any,
+    index: Any,
+    index_batched: Any,
+    batch_size: int,
 ) -> Any:
     flags = flags_of(index, index_batched)
-    size = size_of((input, input_batched), *zip(index, flags))
-    each = EachIndex(index, flags, input_shape, size, input_batched)
+    each = EachIndex(index, flags, input_shape, batch_size, input_batched)
     return each.to_front(pick(each.viewed(input), each.picks))
 
 
@@ -94,14 +98,12 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
 
 
 def _placed_each(
-    input: Any, input_batched: bool, shape: Any, index: Any, index_batched: Any
+    input_each: Any, shape: Any, index: Any, index_batched: Any, batch_size: int
 ) -> Any:
-    flags = flags_of(index, index_batched)
-    size = size_of((input, input_batched), *zip(index, flags))
-    each = EachIndex(index, flags, shape, size, True)
-    values = each.to_place(with_batch(input, input_batched, size), True)
-    placed = place(values, each.viewed_shape(), each.picks)
-    return placed if is_whole(each.view) else basic_place(placed, (size, *shape), each.basic())
+    each = EachIndex(index, flags_of(index, index_batched), shape, batch_size, True)
+    placed = place(each.to_place(input_each, True), each.viewed_shape(), each.picks)
+    whole = (batch_size, *shape)
+    return placed if is_whole(each.view) else basic_place(placed, whole, each.basic())
 
 
 @linear(
@@ -186,8 +188,7 @@ def _masked_each(input: Any, rank: int, mask: Any, value: Any, value_batched: bo
 
 
 def set_each(
-    input: Any,
-    input_batched: bool,
+    input_each: Any,
     input_shape: Any,
     index: Any,
     index_batched: Any,
@@ -196,16 +197,14 @@ def set_each(
 ) -> Any:
     """Each element with a value at an index."""
     flags = flags_of(index, index_batched)
-    size = size_of((input, input_batched), (value, value_batched), *zip(index, flags))
-    input = with_batch(input, input_batched, size)
     mask = _marked(index, flags)
     if mask is not None:
-        return _masked_each(input, len(input_shape), mask, value, value_batched)
-    each = EachIndex(index, flags, input_shape, size, True)
+        return _masked_each(input_each, len(input_shape), mask, value, value_batched)
+    each = EachIndex(index, flags, input_shape, input_each.shape[0], True)
     if isinstance(value, Tensor):
         value = each.to_place(value, value_batched)
-    written = setitem(each.viewed(input), each.picks, value)
-    return written if is_whole(each.view) else setitem(input, each.basic(), written)
+    written = setitem(each.viewed(input_each), each.picks, value)
+    return written if is_whole(each.view) else setitem(input_each, each.basic(), written)
 
 
 @linear(
@@ -280,8 +279,7 @@ def _accumulate_or_write(
 
 
 def put_each(
-    input: Any,
-    input_batched: bool,
+    input_each: Any,
     input_shape: Any,
     indices: Any,
     indices_batched: Any,
@@ -290,18 +288,16 @@ def put_each(
     accumulate: bool,
 ) -> Any:
     """Each element with values written, or added, where index tensors name."""
-    same_dtype("values", input, values)
+    same_dtype("values", input_each, values)
     index, flags = _by_dimension(indices), flags_of(indices, indices_batched)
-    size = size_of((input, input_batched), (values, values_batched), *zip(index, flags))
-    input = with_batch(input, input_batched, size)
     mask = _marked(index, flags)
     if mask is not None:
         rank = len(input_shape)
-        values = input + of_rank(values, values_batched, rank) if accumulate else values
-        return _masked_each(input, rank, mask, values, accumulate or values_batched)
-    each = EachIndex(index, flags, input_shape, size, True)
+        values = input_each + of_rank(values, values_batched, rank) if accumulate else values
+        return _masked_each(input_each, rank, mask, values, accumulate or values_batched)
+    each = EachIndex(index, flags, input_shape, input_each.shape[0], True)
     names = [None if isinstance(part, slice) else part for part in each.picks]
-    return index_put(input, names, each.to_place(values, values_batched), accumulate)
+    return index_put(input_each, names, each.to_place(values, values_batched), accumulate)
 
 
 @linear(
@@ -368,26 +364,20 @@ def _gathered_each(
     input: Any,
     input_batched: bool,
     input_shape: Any,
+    input_each: Any,
     dim: int,
-    index: Any,
-    index_batched: bool,
+    index_each: Any,
     index_shape: Any,
 ) -> Any:
     if not input_batched and len(input_shape) == 1:  # nothing is repeated for each element
-        return pick(input, (index,))
-    size = size_of((input, input_batched), (index, index_batched))
-    found = gather(
-        as_rows(input, input_batched, size),
-        _dim_of_rows(dim, input_shape),
-        as_rows(index, index_batched, size),
-    )
-    return found if index_shape else reshape(found, (size,))
+        return pick(input, (index_each,))
+    found = gather(as_rows(input_each), _dim_of_rows(dim, input_shape), as_rows(index_each))
+    return found if index_shape else reshape(found, index_each.shape)
 
 
-def as_rows(value: Any, batched: bool, size: int) -> Any:
-    """A value with the batch in front; single numbers as rows of one."""
-    value = with_batch(value, batched, size)
-    return value if value.ndim > 1 else reshape(value, (size, 1))
+def as_rows(value: Any) -> Any:
+    """Elements with the batch in front of them, single numbers as rows of one."""
+    return value if value.ndim > 1 else reshape(value, (*value.shape, 1))
 
 
 def _dim_of_rows(dim: int, shape: Any) -> int:
@@ -410,13 +400,10 @@ def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool =
     )
 
 
-def _spread_each(
-    input: Any, input_batched: bool, shape: Any, dim: int, index: Any, index_batched: bool
-) -> Any:
-    size = size_of((input, input_batched), (index, index_batched))
-    values, places = (as_rows(input, input_batched, size), as_rows(index, index_batched, size))
-    found = spread(values, (size, *(shape or (1,))), _dim_of_rows(dim, shape), places)
-    return found if shape else reshape(found, (size,))
+def _spread_each(input_each: Any, shape: Any, dim: int, index_each: Any, batch_size: int) -> Any:
+    rows = (batch_size, *(shape or (1,)))
+    found = spread(as_rows(input_each), rows, _dim_of_rows(dim, shape), as_rows(index_each))
+    return found if shape else reshape(found, (batch_size,))
 
 
 @linear(
@@ -441,13 +428,11 @@ def _scatter_added(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
     return xp.added_at(whole.reshape(-1), places, part).reshape(input.shape)
 
 
-def scattered_each(op: Any, values: list[Any], flags: list[bool], shape: Any) -> Any:
+def scattered_each(op: Any, shape: Any, input: Any, dim: int, *others: Any) -> Any:
     """An op that writes into its first argument along its second, a dim, for each element."""
-    size = size_of(*zip(values, flags))
-    rows = [as_rows(v, f, size) if isinstance(v, Tensor) else v for v, f in zip(values, flags)]
-    rows[1] = _dim_of_rows(rows[1], shape)
-    written = op.run(rows)
-    return written if shape else reshape(written, (size,))
+    rows = [as_rows(value) if isinstance(value, Tensor) else value for value in others]
+    written = op.run([as_rows(input), _dim_of_rows(dim, shape), *rows])
+    return written if shape else reshape(written, input.shape)
 
 
 def of_source(grad: Value, shape: Any) -> Value:
@@ -460,13 +445,8 @@ def of_source(grad: Value, shape: Any) -> Value:
 @linear(
     input=lambda grad: grad,
     src=lambda grad, dim, index, src_shape: of_source(gather(grad, dim, index), src_shape),
-    vmap=lambda input, input_batched, input_shape, dim, index, index_batched, src, src_batched: (
-        scattered_each(
-            scatter_add,
-            [input, dim, index, src],
-            [input_batched, False, index_batched, src_batched],
-            input_shape,
-        )
+    vmap=lambda input_shape, input_each, dim, index_each, src_each: scattered_each(
+        scatter_add, input_shape, input_each, dim, index_each, src_each
     ),
     inplace=True,
 )
@@ -487,27 +467,28 @@ def _selected_each(
     input: Any,
     input_batched: bool,
     input_shape: Any,
+    input_each: Any,
     dim: int,
     index: Any,
     index_batched: bool,
     index_shape: Any,
 ) -> Any:
     if not index_batched:
-        rows = as_rows(input, True, input.shape[0])
-        found = index_select(rows, _dim_of_rows(dim, input_shape), index)
-        return found if input_shape else reshape(found, (input.shape[0],))
+        found = index_select(as_rows(input), _dim_of_rows(dim, input_shape), index)
+        return found if input_shape else reshape(found, input.shape)
     if len(index_shape) > 1:
         raise IndexError(f"the index must be 1-d, not {len(index_shape)}-d")
     size = index.shape[0]
     one = reshape(index, (size, product(index_shape)))
     if not input_shape:
-        return reshape(gather(as_rows(input, input_batched, size), -1, one), (size,))
+        return reshape(gather(as_rows(input_each), -1, one), (size,))
     return _picked_each(
         input,
         input_batched,
         input_shape,
         along(dim % len(input_shape), one),
         [False] * (dim % len(input_shape)) + [True],
+        size,
     )
 
 

@@ -8,7 +8,8 @@ from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import reshape, select, unsqueeze
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, linear
-from adjoint.tensors.concrete import memory_of, start_in_base
+from adjoint.tensors.concrete import lying, place_of
+from adjoint.tensors.core import backend_of
 from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace
 
@@ -156,13 +157,29 @@ def through_memory(xp: Any, input: Array, source: Any, target: Any, mean: str) -
     return _through(xp, input, source, target, mean)
 
 
+def _strided_each(input: Any, size: Any, stride: Any, offset: int, source: Any) -> Any:
+    """The same pattern in each element: a view, if they lie in memory as `source` says."""
+    end, reach = source[2] + _extent(source[0], source[1]), _extent(size, stride)
+    if reach and not source[2] <= offset <= end - reach:
+        raise RuntimeError(
+            f"as_strided(): sizes {list(size)}, strides {list(stride)} and storage offset {offset} "
+            "can access memory outside of `tensor`, an element of a batch. This is not supported "
+            "inside of vmap"
+        )
+    array = lying(input)
+    strides = backend_of(array).xp.strides_of(array)
+    if tuple(strides[1:]) != tuple(source[1]):
+        return _through_each(input, source, (size, stride, offset), "source")
+    count, step = input.shape[0], strides[0]
+    whole = ((count, *source[0]), (step, *source[1]), source[2])
+    return strided_view(input, (count, *size), (step, *stride), offset, whole)
+
+
 @linear(
     input=lambda grad, size, stride, offset, source: through_memory(
         grad, (size, stride, offset), source, "target"
     ),
-    vmap=lambda input, size, stride, offset, source: _through_each(
-        input, source, (size, stride, offset), "source"
-    ),
+    vmap=_strided_each,
     view=True,
     node_name="AsStridedBackward0",
     home=None,
@@ -197,8 +214,8 @@ def _pattern(
         raise RuntimeError(f"{name}(): {len(size)} sizes, but {len(stride)} strides")
     if any(s < 0 for s in stride) or any(n < 0 for n in size):
         raise RuntimeError(f"{name}(): sizes and strides must not be negative")
-    own = start_in_base(input)
-    source = (tuple(input.shape), memory_of(input).strides, own)
+    own, strides = place_of(input)
+    source = (tuple(input.shape), strides, own)
     offset = own if storage_offset is None else int(storage_offset)
     return [input, tuple(size), tuple(stride), offset, source]
 

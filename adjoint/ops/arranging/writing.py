@@ -27,11 +27,12 @@ from adjoint.ops.arranging.indexing import (
 )
 from adjoint.ops.arranging.shape import basic_index, expand, reshape
 from adjoint.ops.arranging.strided import diagonal
-from adjoint.ops.batch_rules import of_rank, size_of, with_batch
+from adjoint.ops.batch_rules import of_rank, with_batch
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.elementwise.selection import choose, clamp
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.cumulative import cumsum
+from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.views import apply_inplace
 
 # ---- where an index tensor names along a dimension ----
@@ -53,21 +54,37 @@ def _scatter_source(grad: Value, dim: int, index: Value, src_shape: Any, reduce:
     return of_source(gather(grad, dim, index), src_shape)
 
 
-def _scattered_each(
+def _scatter_tangent(
     input: Any,
-    input_batched: bool,
-    input_shape: Any,
+    input_tangent: Any,
     dim: int,
     index: Any,
-    index_batched: bool,
-    src: Any,
-    src_batched: bool,
+    src_tangent: Any,
+    reduce: Any,
+) -> Any:
+    """The tangents written as the values were; a number that is written does not move."""
+    if reduce == "multiply":
+        raise RuntimeError(
+            "scatter(reduce='multiply') has no derivative; use scatter_reduce 'prod'"
+        )
+    whole = zero_of(input) if input_tangent is None else input_tangent
+    if src_tangent is None:
+        return whole if reduce == "add" else scatter(whole, dim, index, value=0)
+    return scatter(whole, dim, index, src_tangent, reduce=reduce)
+
+
+def _scattered_each(
+    input_shape: Any,
+    input_each: Any,
+    dim: int,
+    index_each: Any,
+    src_each: Any,
     value: Any,
     reduce: Any,
 ) -> Any:
-    values = [input, dim, index, src, value, reduce]
-    flags = [input_batched, False, index_batched, src_batched, False, False]
-    return scattered_each(scatter, values, flags, input_shape)
+    return scattered_each(
+        scatter, input_shape, input_each, dim, index_each, src_each, value, reduce
+    )
 
 
 @general(
@@ -75,6 +92,7 @@ def _scattered_each(
     src=lambda grad, dim, index, src_shape, reduce: _scatter_source(
         grad, dim, index, src_shape, reduce
     ),
+    jvp=_scatter_tangent,
     vmap=_scattered_each,
     inplace=True,
 )
@@ -193,24 +211,48 @@ def _scatter_reduce_gradients(
     return grad_input, of_source(grad_src, tuple(src.shape))
 
 
-def _taken_in_each(
+def _taken_in_tangent(
     input: Any,
-    input_batched: bool,
-    input_shape: Any,
+    input_tangent: Any,
     dim: int,
     index: Any,
-    index_batched: bool,
     src: Any,
-    src_batched: bool,
+    src_tangent: Any,
+    reduce: str,
+    include_self: bool,
+    result: Any,
+) -> Any:
+    """Each element goes to one place, so that its slope is what the gradient 1 gives it."""
+    ones = zero_of(result) + 1
+    slopes = _scatter_reduce_gradients(ones, input, dim, index, src, reduce, include_self, result)
+    moved: Any = None if input_tangent is None else slopes[0] * input_tangent
+    if src_tangent is None:
+        return moved
+    part = _corner(slopes[1] * src_tangent, index)
+    brought = spread(part, tuple(input.shape), dim, index)
+    return brought if moved is None else moved + brought
+
+
+def _taken_in_each(
+    input_shape: Any,
+    input_each: Any,
+    dim: int,
+    index_each: Any,
+    src_each: Any,
     reduce: str,
     include_self: bool,
 ) -> Any:
-    values = [input, dim, index, src, reduce, include_self]
-    flags = [input_batched, False, index_batched, src_batched, False, False]
-    return scattered_each(scatter_reduce, values, flags, input_shape)
+    return scattered_each(
+        scatter_reduce, input_shape, input_each, dim, index_each, src_each, reduce, include_self
+    )
 
 
-@general(joint=("input src", _scatter_reduce_gradients), vmap=_taken_in_each, inplace=True)
+@general(
+    joint=("input src", _scatter_reduce_gradients),
+    jvp=_taken_in_tangent,
+    vmap=_taken_in_each,
+    inplace=True,
+)
 def scatter_reduce(
     xp: Any,
     input: Array,
@@ -308,69 +350,49 @@ def _check_source(shape: Any, dim: int, index: Any, source_shape: Any) -> None:
 
 
 def _added_slices_each(
-    input: Any,
-    input_batched: bool,
+    input_each: Any,
     input_shape: Any,
     dim: int,
     index: Any,
     index_batched: bool,
-    source: Any,
-    source_batched: bool,
+    source_each: Any,
     source_shape: Any,
     alpha: Any,
 ) -> Any:
+    rows, values = as_rows(input_each), as_rows(source_each)
     if not index_batched:
-        values = [input, dim, index, source, alpha]
-        return _slices_each(index_add, values, input_batched, source_batched, input_shape)
-    _check_source(input_shape, dim, index, source_shape)
-    size = index.shape[0]
-    rows, values = as_rows(input, input_batched, size), as_rows(source, source_batched, size)
-    places, flags = _index_of_slices(dim, input_shape, index, True)
-    names = [None if isinstance(part, slice) else part for part in places]
-    values = values if alpha == 1 else values * alpha
-    added = put_each(rows, True, input_shape or (1,), names, flags, values, True, True)
-    return added if input_shape else reshape(added, (size,))
-
-
-def _slices_each(
-    op: Any, values: list[Any], input_batched: bool, source_batched: bool, shape: Any
-) -> Any:
-    """An op that writes slices of a source where one index for all elements names."""
-    size = size_of((values[0], input_batched), (values[3], source_batched))
-    rows = list(values)
-    rows[0] = as_rows(values[0], input_batched, size)
-    rows[1] = values[1] if shape else -1
-    rows[3] = as_rows(values[3], source_batched, size)
-    written = op.run(rows)
-    return written if shape else reshape(written, (size,))
+        added = index_add.run([rows, dim if input_shape else -1, index, values, alpha])
+    else:
+        _check_source(input_shape, dim, index, source_shape)
+        places, flags = _index_of_slices(dim, input_shape, index, True)
+        names = [None if isinstance(part, slice) else part for part in places]
+        values = values if alpha == 1 else values * alpha
+        added = put_each(rows, input_shape or (1,), names, flags, values, True, True)
+    return added if input_shape else reshape(added, input_each.shape)
 
 
 def _written_slices_each(
-    input: Any,
-    input_batched: bool,
+    input_each: Any,
     input_shape: Any,
     dim: int,
     index: Any,
     index_batched: bool,
-    source: Any,
-    source_batched: bool,
+    source_each: Any,
     source_shape: Any,
 ) -> Any:
+    rows, values = as_rows(input_each), as_rows(source_each)
     if not index_batched:
-        values = [input, dim, index, source]
-        return _slices_each(index_copy, values, input_batched, source_batched, input_shape)
-    same_dtype("source", input, source)
-    _check_source(input_shape, dim, index, source_shape)
-    size = index.shape[0]
-    rows, values = as_rows(input, input_batched, size), as_rows(source, source_batched, size)
-    places, flags = _index_of_slices(dim, input_shape, index, True)
-    written = set_each(rows, True, input_shape or (1,), places, flags, values, True)
-    return written if input_shape else reshape(written, (size,))
+        written = index_copy.run([rows, dim if input_shape else -1, index, values])
+    else:
+        same_dtype("source", input_each, source_each)
+        _check_source(input_shape, dim, index, source_shape)
+        places, flags = _index_of_slices(dim, input_shape, index, True)
+        written = set_each(rows, input_shape or (1,), places, flags, values, True)
+    return written if input_shape else reshape(written, input_each.shape)
 
 
 def _filled_slices_each(
-    input: Any,
-    input_batched: bool,
+    input_each: Any,
     input_shape: Any,
     dim: int,
     index: Any,
@@ -378,11 +400,10 @@ def _filled_slices_each(
     value: Any,
     value_batched: bool,
 ) -> Any:
-    size = size_of((input, input_batched), (index, index_batched), (value, value_batched))
     places, flags = _index_of_slices(dim, input_shape, index, index_batched)
-    rows = as_rows(input, input_batched, size)
-    filled = set_each(rows, True, input_shape or (1,), places, flags, value, value_batched)
-    return filled if input_shape else reshape(filled, (size,))
+    rows, shape = as_rows(input_each), input_shape or (1,)
+    filled = set_each(rows, shape, places, flags, value, value_batched)
+    return filled if input_shape else reshape(filled, input_each.shape)
 
 
 @linear(
@@ -482,22 +503,19 @@ def _ranks_each(mask: Any, size: int) -> Any:
     return clamp(cumsum(rows, -1) - 1, 0, max(size - 1, 0))
 
 
-def _dealt_each(
-    input: Any, input_batched: bool, input_shape: Any, mask: Any, mask_batched: bool
-) -> Any:
-    size = size_of((input, input_batched), (mask, mask_batched))
-    mask, count = with_batch(mask, mask_batched, size), product(input_shape)
+def _dealt_each(input_each: Any, mask_each: Any) -> Any:
+    size, *shape = input_each.shape
+    count = product(shape)
     if not count:
-        return to(mask, input.dtype) * 0
-    flat = reshape(with_batch(input, input_batched, size), (size, count))
-    dealt = gather(flat, -1, _ranks_each(mask, count))
-    return choose(mask, reshape(dealt, mask.shape), 0)
+        return to(mask_each, input_each.dtype) * 0
+    dealt = gather(reshape(input_each, (size, count)), -1, _ranks_each(mask_each, count))
+    return choose(mask_each, reshape(dealt, mask_each.shape), 0)
 
 
 def _collected_each(
-    input: Any, input_batched: bool, mask: Any, mask_batched: bool, shape: Any
+    input: Any, input_batched: bool, mask: Any, mask_batched: bool, shape: Any, batch_size: int
 ) -> Any:
-    size, count = size_of((input, input_batched), (mask, mask_batched)), product(shape)
+    size, count = batch_size, product(shape)
     rank = max(input.ndim - input_batched, mask.ndim - mask_batched)
     mask = of_rank(mask, mask_batched, rank)
     chosen = choose(mask, of_rank(input, input_batched, rank), 0)
@@ -513,16 +531,15 @@ def _masked_scatter_each(
     mask: Any,
     mask_batched: bool,
     mask_shape: Any,
-    source: Any,
-    source_batched: bool,
+    source_each: Any,
+    batch_size: int,
 ) -> Any:
     check_mask(mask)
-    same_dtype("source", input, source)
-    size = size_of((input, input_batched), (mask, mask_batched), (source, source_batched))
-    shape = (size, *broadcast_shape(input_shape, mask_shape))
+    same_dtype("source", input, source_each)
+    shape = (batch_size, *broadcast_shape(input_shape, mask_shape))
     rank = len(shape) - 1
     mask = expand(of_rank(mask, mask_batched, rank), shape)
-    dealt = _dealt_each(source, source_batched, source.shape[source_batched:], mask, True)
+    dealt = _dealt_each(source_each, mask)
     return choose(mask, dealt, of_rank(input, input_batched, rank))
 
 
@@ -589,24 +606,23 @@ def _put_input(grad: Value, index: Value, accumulate: bool) -> Value:
 
 
 def _put_in_each(
-    input: Any,
-    input_batched: bool,
+    input_each: Any,
     input_shape: Any,
     index: Any,
     index_batched: bool,
     source: Any,
     source_batched: bool,
     accumulate: bool,
+    batch_size: int,
 ) -> Any:
-    size = size_of((input, input_batched), (index, index_batched), (source, source_batched))
     count = product(input_shape)
-    flat = reshape(with_batch(input, input_batched, size), (size, count))
+    flat = reshape(input_each, (batch_size, count))
     places = reshape(index, (*index.shape[:index_batched], -1))
     values = reshape(source, (*source.shape[:source_batched], -1))
     written = put_each(
-        flat, True, (count,), [places], [index_batched], values, source_batched, accumulate
+        flat, (count,), [places], [index_batched], values, source_batched, accumulate
     )
-    return reshape(written, (size, *input_shape))
+    return reshape(written, input_each.shape)
 
 
 @linear(

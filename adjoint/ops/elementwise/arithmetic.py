@@ -31,9 +31,18 @@ def add(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
     return xp.add(input, other if alpha == 1 else _scaled(xp, other, alpha))
 
 
+def _difference_tangent(input_tangent: Any, other_tangent: Any, alpha: Any) -> Any:
+    """input_tangent - alpha * other_tangent."""
+    if other_tangent is None:
+        return input_tangent
+    moved = other_tangent if alpha == 1 else other_tangent * alpha
+    return -moved if input_tangent is None else input_tangent - moved
+
+
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
+    jvp=_difference_tangent,
     mutate=lambda xp, array, other, alpha: xp.add_scaled(array, other, -alpha),
     bools=False,
     also="subtract",
@@ -59,9 +68,18 @@ def mul(xp: Any, input: Array, other: Operand) -> Array:
     return xp.multiply(input, other)
 
 
+def _quotient_tangent(input_tangent: Any, other_tangent: Any, other: Any, result: Any) -> Any:
+    """(input_tangent - result * other_tangent) / other."""
+    if other_tangent is None:
+        return input_tangent / other
+    moved = other_tangent * result
+    return moved / -other if input_tangent is None else (input_tangent - moved) / other
+
+
 @elementwise(
     input=lambda grad, other: grad / conj(other),
     other=lambda grad, input, other: -grad * conj(input / other / other),
+    jvp=_quotient_tangent,
     floats=True,
     node_name="DivBackward0",
     domain=(0.5, 3.0),

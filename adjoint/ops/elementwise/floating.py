@@ -14,6 +14,7 @@ from adjoint.ops.shared_rules import zero_of
 
 @general(
     input=lambda grad0, result1: grad0 / exp2(result1),
+    jvp=lambda input_tangent, result1: (input_tangent / exp2(result1), None),
     returns="mantissa exponent",
     exact_out=True,
     batching=FRONT,

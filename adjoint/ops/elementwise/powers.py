@@ -14,14 +14,14 @@ from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.views import apply_inplace
 
 
-@elementwise(input=lambda grad, input: grad * (2 * conj(input)), inplace="function")
+@elementwise(input=lambda grad, input: grad * conj(input + input), inplace="function")
 def square(xp: Any, input: Array) -> Array:
     """input * input."""
     return xp.multiply(input, input, dtype="int64") if kind_of(input) == "b" else xp.square(input)
 
 
 @elementwise(
-    input=lambda grad, result: grad / (2 * conj(result)),
+    input=lambda grad, result: grad / conj(result + result),
     floats=True,
     domain=(0.5, 3.0),
     inplace="function",
@@ -134,7 +134,7 @@ def exp2(xp: Any, input: Array) -> Array:
 
 
 @elementwise(
-    input=lambda grad, result: grad * (conj(result) + 1),
+    input=lambda grad, result: grad * conj(result) + grad,
     floats=True,
     also="special",
     inplace="function",
@@ -193,9 +193,19 @@ def complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
     return xp.where(xp.isinf(larger.real), larger, larger + xp.log1p(xp.exp(smaller - larger)))
 
 
+def _weighed(first: Any, second: Any, whole: Value) -> Value:
+    """The mean of two tangents, the first of which counts 1 of a whole; None is 0."""
+    if first is None:
+        return second - second / whole
+    return first / whole if second is None else second + (first - second) / whole
+
+
 @elementwise(
     input=lambda grad, input, other: grad / conj(1 + exp(other - input)),
     other=lambda grad, input, other: grad / conj(1 + exp(input - other)),
+    jvp=lambda input_tangent, other_tangent, input, other: _weighed(
+        input_tangent, other_tangent, 1 + exp(other - input)
+    ),
     floats=True,
     inplace=False,
 )
@@ -209,6 +219,9 @@ def logaddexp(xp: Any, input: Array, other: Array) -> Array:
 @elementwise(
     input=lambda grad, input, other: grad / (1 + exp2(other - input)),
     other=lambda grad, input, other: grad / (1 + exp2(input - other)),
+    jvp=lambda input_tangent, other_tangent, input, other: _weighed(
+        input_tangent, other_tangent, 1 + exp2(other - input)
+    ),
     floats=True,
     inplace=False,
 )

@@ -38,9 +38,31 @@ def where(condition: Value, input: Operand | None = None, other: Operand | None 
     return choose(condition, input, other)
 
 
+def _either(condition: Value, first: Any, second: Any) -> Value:
+    """One tangent where a condition holds, and another elsewhere; one that is not there is 0."""
+    return where(condition, 0 if first is None else first, 0 if second is None else second)
+
+
+@elementwise(inplace=False, wide=False, home=None)
+def share_of_larger(xp: Any, input: Array, other: Array) -> Array:
+    """1 where input is larger than other, 0 where it is smaller, 1/2 where they are equal."""
+    above = xp.greater(input, other).astype(input.dtype)
+    return (above + xp.greater_equal(input, other).astype(input.dtype)) * 0.5
+
+
+def _blended(first: Any, second: Any, share: Value) -> Value:
+    """share * first + (1 - share) * second, of tangents; one that is not there is 0."""
+    if second is None:
+        return first * share
+    return second + share * (-second if first is None else first - second)
+
+
 @elementwise(
     input=lambda grad, input, other: where(input == other, grad / 2, where(input < other, 0, grad)),
     other=lambda grad, input, other: where(input == other, grad / 2, where(input > other, 0, grad)),
+    jvp=lambda input_tangent, other_tangent, input, other: _blended(
+        input_tangent, other_tangent, share_of_larger(input, other)
+    ),
     inplace=False,
 )
 def maximum(xp: Any, input: Array, other: Array) -> Array:
@@ -52,6 +74,9 @@ def maximum(xp: Any, input: Array, other: Array) -> Array:
 @elementwise(
     input=lambda grad, input, other: where(input == other, grad / 2, where(input > other, 0, grad)),
     other=lambda grad, input, other: where(input == other, grad / 2, where(input < other, 0, grad)),
+    jvp=lambda input_tangent, other_tangent, input, other: _blended(
+        input_tangent, other_tangent, share_of_larger(other, input)
+    ),
     inplace=False,
 )
 def minimum(xp: Any, input: Array, other: Array) -> Array:
@@ -63,6 +88,9 @@ def minimum(xp: Any, input: Array, other: Array) -> Array:
 @elementwise(
     input=lambda grad, input, other: where((input >= other) | isnan(other), grad, 0),
     other=lambda grad, input, other: where((input >= other) | isnan(other), 0, grad),
+    jvp=lambda input_tangent, other_tangent, input, other: _either(
+        (input >= other) | isnan(other), input_tangent, other_tangent
+    ),
     inplace=False,
 )
 def fmax(xp: Any, input: Array, other: Array) -> Array:
@@ -74,6 +102,9 @@ def fmax(xp: Any, input: Array, other: Array) -> Array:
 @elementwise(
     input=lambda grad, input, other: where((input <= other) | isnan(other), grad, 0),
     other=lambda grad, input, other: where((input <= other) | isnan(other), 0, grad),
+    jvp=lambda input_tangent, other_tangent, input, other: _either(
+        (input <= other) | isnan(other), input_tangent, other_tangent
+    ),
     inplace=False,
 )
 def fmin(xp: Any, input: Array, other: Array) -> Array:
@@ -124,6 +155,9 @@ def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None
 @elementwise(
     input=lambda grad, input, min: where(input >= min, grad, 0),
     min=lambda grad, input, min: where(input < min, grad, 0),
+    jvp=lambda input_tangent, min_tangent, input, min: _either(
+        input >= min, input_tangent, min_tangent
+    ),
     inplace="function",
 )
 def clamp_min(xp: Any, input: Array, min: Operand) -> Array:
@@ -134,6 +168,9 @@ def clamp_min(xp: Any, input: Array, min: Operand) -> Array:
 @elementwise(
     input=lambda grad, input, max: where(input <= max, grad, 0),
     max=lambda grad, input, max: where(input > max, grad, 0),
+    jvp=lambda input_tangent, max_tangent, input, max: _either(
+        input <= max, input_tangent, max_tangent
+    ),
     inplace="function",
 )
 def clamp_max(xp: Any, input: Array, max: Operand) -> Array:

@@ -6,8 +6,8 @@ from typing import Any
 from adjoint.call.dispatch import conj
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.elementwise.powers import sqrt
-from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import elementwise
+from adjoint.tensors.core import TensorCore
 
 
 @elementwise(input=lambda grad, input: grad * conj(cos(input)), floats=True, inplace="function")
@@ -23,7 +23,7 @@ def cos(xp: Any, input: Array) -> Array:
 
 
 @elementwise(
-    input=lambda grad, result: grad * (1 + conj(result * result)),
+    input=lambda grad, result: grad + grad * conj(result * result),
     floats=True,
     domain=(-1.2, 1.2),
     inplace="function",
@@ -71,12 +71,23 @@ def atan(xp: Any, input: Array) -> Array:
 def _turned(grad: Value, along: Any, across: Any) -> Value:
     """grad * along / (along² + across²); 0 at the origin, where there is no direction."""
     distance = along * along + across * across
-    return grad * (along / where(distance == 0, 1, distance))
+    return grad * (along / (distance + (distance == 0)))
+
+
+def _turn(input_tangent: Any, other_tangent: Any, input: Any, other: Any) -> Any:
+    """How far the point (other, input) goes across its direction, over its distance."""
+    distance = input * input + other * other
+    across = None if input_tangent is None else input_tangent * other
+    if other_tangent is not None:
+        back = other_tangent * input
+        across = -back if across is None else across - back
+    return across / (distance + (distance == 0))
 
 
 @elementwise(
     input=lambda grad, input, other: _turned(grad, other, input),
     other=lambda grad, input, other: -_turned(grad, input, other),
+    jvp=_turn,
     floats=True,
     domain=(0.5, 3.0),
     also="arctan2",
@@ -111,7 +122,26 @@ def cosh(xp: Any, input: Array) -> Array:
 
 
 @elementwise(
-    input=lambda grad, result: grad - grad * conj(result * result),
+    slope=lambda grad, output: tanh_back(grad, conj(output)),
+    output=lambda grad, slope, output: grad * conj(slope * output * -2),
+    home=None,
+    inplace=False,
+    node_name="TanhBackwardBackward0",
+)
+def tanh_back(xp: Any, slope: Array, output: Array) -> Array:
+    """slope times the derivative of tanh, given its output: its gradient, in one step."""
+    return xp.tanh_back(slope, output)
+
+
+def _tanh_slope(grad: Value, result: Value) -> Value:
+    """Where it is recorded or batched one call instead of three; to arrays a call is a cost."""
+    if isinstance(grad, TensorCore):
+        return tanh_back(grad, conj(result))
+    return grad - grad * conj(result * result)
+
+
+@elementwise(
+    input=_tanh_slope,
     floats=True,
     also="nn.functional",
     inplace="function",

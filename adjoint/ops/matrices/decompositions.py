@@ -3,10 +3,9 @@
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj, holds_complex
-from adjoint.call.rule import FRONT, MATRICES
-from adjoint.dtypes import int32
+from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.arrange import tril, triu
+from adjoint.ops.arranging.arrange import constant_pad_nd, tril, triu
 from adjoint.ops.arranging.shape import cat, expand, narrow, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
 from adjoint.ops.elementwise.complex_numbers import real
@@ -20,7 +19,7 @@ from adjoint.ops.matrices.linalg import (
     matrices_each,
     solve_matrix,
 )
-from adjoint.ops.matrices.matmul import matmul, mH
+from adjoint.ops.matrices.matmul import mH
 from adjoint.ops.op import composite, general
 
 
@@ -162,7 +161,8 @@ def _square_qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any) -> Any:
     return linalg_solve_triangular(mH(R), grad_q + Q @ hermitian, upper=False, left=False)
 
 
-def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any:
+def _check_qr_mode(A: Any, mode: str) -> None:
+    """Refuse the modes without a derivative."""
     rows, columns = A.shape[-2:]
     if mode == "r":
         raise RuntimeError("qr: the derivative needs Q; mode='r' does not compute it")
@@ -170,6 +170,11 @@ def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any
         raise RuntimeError(
             "qr: mode='complete' has no derivative for more rows than columns; use 'reduced'"
         )
+
+
+def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any:
+    _check_qr_mode(A, mode)
+    rows, columns = A.shape[-2:]
     if rows >= columns:
         return _square_qr_rule(grad_q, grad_r, Q, R)
     # A = [X Y] and R = [U V]: X = Q U is square, and Y = Q V depends on X through Q.
@@ -180,9 +185,32 @@ def _qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any, A: Any, mode: str) -> Any
     return cat([inner, Q @ grad_later], -1)
 
 
-def _qr_each(A: Any, A_batched: bool, A_shape: Any, mode: str) -> Any:
-    Q, R = linalg_qr(*matrices_each(A, A_batched, A_shape), mode)
-    return (expand(Q, (A.shape[0], 0)) if mode == "r" else Q), R
+def _square_qr_tangent(A_tangent: Any, Q: Any, R: Any) -> tuple[Any, Any]:
+    """For R square: with C = Q^H dA R^-1, dR = H R and dQ = dA R^-1 - Q H, H the half of C + C^H.
+
+    It is upper triangular, with half the diagonal.
+    """
+    over = linalg_solve_triangular(R, A_tangent, upper=True, left=False)
+    product = mH(Q) @ over
+    half = triu(product + mH(product), 1) + diag_embed(_real_part(_main_diagonal(product)))
+    return over - Q @ half, half @ R
+
+
+def _qr_tangent(A: Any, A_tangent: Any, result0: Any, result1: Any, mode: str) -> tuple[Any, Any]:
+    """The first columns say how Q moves, and Q what that means for the later ones."""
+    _check_qr_mode(A, mode)
+    rows, columns = A.shape[-2:]
+    if rows >= columns:
+        return _square_qr_tangent(A_tangent, result0, result1)
+    first, rest = narrow(A_tangent, -1, 0, rows), (rows, columns - rows)
+    moved, upper = _square_qr_tangent(first, result0, narrow(result1, -1, 0, rows))
+    later = mH(moved) @ narrow(A, -1, *rest) + mH(result0) @ narrow(A_tangent, -1, *rest)
+    return moved, cat([upper, later], -1)
+
+
+def _qr_each(A_each: Any, A_shape: Any, mode: str, batch_size: int) -> Any:
+    Q, R = linalg_qr(*matrices_each(A_each, A_shape), mode)
+    return (expand(Q, (batch_size, 0)) if mode == "r" else Q), R
 
 
 @general(
@@ -190,6 +218,7 @@ def _qr_each(A: Any, A_batched: bool, A_shape: Any, mode: str) -> Any:
         grad0, grad1, result0, result1, A, mode
     ),
     vmap=_qr_each,
+    jvp=_qr_tangent,
     returns="Q R",
     home="linalg",
     autocast="float32",
@@ -233,135 +262,6 @@ def linalg_householder_product(A: Value, tau: Value) -> Value:
 def orgqr(input: Value, input2: Value) -> Value:
     """See linalg.householder_product."""
     return linalg_householder_product(input, input2)
-
-
-# ---- LU ----
-
-
-def _square_lu_part(grad_l: Any, grad_u: Any, L: Any, U: Any) -> Any:
-    """L^-H (lower half of grad_l, and upper half of grad_u) U^-H."""
-    inner = tril(grad_l, -1) + triu(grad_u)
-    inner = linalg_solve_triangular(mH(L), inner, upper=True, unitriangular=True)
-    return linalg_solve_triangular(mH(U), inner, upper=False, left=False)
-
-
-def _lu_rule(grad: Value, packed: Any, pivots: Any) -> Value:
-    """For the square part; further columns (or rows) depend on it through L (or U)."""
-    rows, columns = packed.shape[-2:]
-    rank = min(rows, columns)
-    top, left = narrow(packed, -2, 0, rank), narrow(packed, -1, 0, rank)
-    grad_top, grad_left = narrow(grad, -2, 0, rank), narrow(grad, -1, 0, rank)
-    square, grad_square = narrow(top, -1, 0, rank), narrow(grad_top, -1, 0, rank)
-    L, U = tril(square, -1) + identity_like(square), triu(square)
-    through_l, through_u = mH(L) @ tril(grad_square, -1), triu(grad_square) @ mH(U)
-    if columns > rank:
-        rest, grad_rest = (narrow(x, -1, rank, columns - rank) for x in (top, grad_top))
-        through_l = through_l - grad_rest @ mH(rest)
-        below = linalg_solve_triangular(mH(L), grad_rest, upper=True, unitriangular=True)
-        inner = cat([_square_lu_part(through_l, through_u, L, U), below], -1)
-    elif rows > rank:
-        rest, grad_rest = (narrow(x, -2, rank, rows - rank) for x in (left, grad_left))
-        through_u = through_u - mH(rest) @ grad_rest
-        beside = linalg_solve_triangular(mH(U), grad_rest, upper=False, left=False)
-        inner = cat([_square_lu_part(through_l, through_u, L, U), beside], -2)
-    else:
-        inner = _square_lu_part(through_l, through_u, L, U)
-    return permutation(pivots, packed) @ inner
-
-
-@general(home=None, batching=FRONT)
-def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
-    """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
-    rows = packed.shape[-2]
-    places = xp.arange(rows)
-    order = xp.broadcast_to(places, (*pivots.shape[:-1], rows))
-    for k in range(pivots.shape[-1]):
-        order = xp.take_along_axis(order, _exchange(xp, places, k, pivots[..., k] - 1), axis=-1)
-    return xp.asarray(places[:, None] == order[..., None, :], dtype=packed.dtype)
-
-
-def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
-    """The places with k and `other` exchanged."""
-    other = other[..., None]
-    return xp.where(places == k, other, xp.where(places == other, k, places))
-
-
-@general(
-    A=lambda grad0, result0, result1: _lu_rule(grad0, result0, result1),
-    returns="LU pivots",
-    node_name="LinalgLuFactorExBackward0",
-    home="linalg",
-    batching=MATRICES,
-)
-def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
-    """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
-    check_matrices(A, square=False)
-    if not pivot:
-        raise RuntimeError("LU without pivoting is not implemented; leave pivot=True")
-    rows, columns = A.shape[-2:]
-    places, later = xp.arange(rows), xp.arange(columns)
-    pivots = []
-    for k in range(min(rows, columns)):
-        column = A[..., :, k]
-        sizes = xp.abs(xp.real(column)) + xp.abs(xp.imag(column))  # as LAPACK compares them
-        chosen = xp.argmax(xp.where(places >= k, sizes, -1), axis=-1)
-        pivots.append(chosen + 1)
-        A = xp.take_along_axis(A, _exchange(xp, places, k, chosen)[..., None], axis=-2)
-        divisor = A[..., k, k][..., None]
-        safe = xp.where(divisor == 0, 1, divisor)
-        factor = xp.where(places > k, A[..., :, k] / safe, 0)[..., None]
-        row = xp.where(later > k, A[..., k, :], 0)[..., None, :]
-        A = xp.where((places > k)[:, None] & (later == k), factor, A - factor * row)
-    shape = (*A.shape[:-2], len(pivots))
-    stacked = xp.stack(pivots, axis=-1) if pivots else xp.zeros(shape)
-    return A + xp.zeros_like(A), xp.asarray(stacked, dtype="int32")
-
-
-class LU(NamedTuple):
-    """What lu and lu_unpack answer."""
-
-    P: Any
-    L: Any
-    U: Any
-
-
-@composite(method=False)
-def lu_unpack(
-    LU_data: Value, LU_pivots: Value, unpack_data: bool = True, unpack_pivots: bool = True
-) -> LU:
-    """The matrices P, L and U of an LU factorization; empty those that are not wanted."""
-    if LU_pivots.dtype is not int32:
-        raise RuntimeError(f"lu_unpack(): LU_pivots must be int32, got {LU_pivots.dtype}")
-    nothing = LU_data.new_zeros((0,))
-    P = permutation(LU_pivots, LU_data) if unpack_pivots else nothing
-    if not unpack_data:
-        return LU(P, nothing, nothing)
-    rank = min(LU_data.shape[-2:])
-    left, top = narrow(LU_data, -1, 0, rank), narrow(LU_data, -2, 0, rank)
-    return LU(P, tril(left, -1) + identity_like(left), triu(top))
-
-
-@composite(home="linalg")
-def linalg_lu(A: Value, *, pivot: bool = True) -> LU:
-    """A as P @ L @ U: a permutation, a unit lower and an upper triangular matrix."""
-    return lu_unpack(*linalg_lu_factor(A, pivot=pivot))
-
-
-@composite(home="linalg")
-def linalg_lu_solve(
-    LU: Value, pivots: Value, B: Value, *, left: bool = True, adjoint: bool = False
-) -> Value:
-    """The solution of A @ X = B (left) or X @ A = B, with the LU factorization of A."""
-    if not left:
-        return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
-    exchange = permutation(pivots, LU)
-    if not adjoint:
-        half = matmul(mH(exchange), B)
-        half = linalg_solve_triangular(LU, half, upper=False, unitriangular=True)
-        return linalg_solve_triangular(LU, half, upper=True)
-    half = linalg_solve_triangular(mH(LU), B, upper=False)
-    half = linalg_solve_triangular(mH(LU), half, upper=True, unitriangular=True)
-    return matmul(exchange, half)
 
 
 # ---- eigenvalues ----
@@ -439,8 +339,25 @@ def _eig_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) ->
     return solve_matrix(adjoint, inner @ adjoint)
 
 
+def _eig_tangent(A_tangent: Any, values: Any, vectors: Any) -> tuple[Any, Any]:
+    """With C = V^-1 dA V: its diagonal, and V (C over the differences of eigenvalues).
+
+    From that the part along each vector is taken, so that the norms stay 1.
+    """
+    inner = _in_basis(A_tangent, vectors)
+    moved = vectors @ _quotient(inner, _differences(values))
+    along = _real_part(_main_diagonal(mH(vectors) @ moved))
+    return _main_diagonal(inner), moved - vectors * unsqueeze(along, -2)
+
+
+def _in_basis(matrix: Any, vectors: Any) -> Any:
+    """V^-1 @ matrix @ V."""
+    return solve_matrix(vectors, matrix.to(vectors.dtype) @ vectors)
+
+
 @general(
     A=lambda grad0, grad1, result0, result1: _eig_rule(grad0, grad1, result0, result1),
+    jvp=lambda A_tangent, result0, result1: _eig_tangent(A_tangent, result0, result1),
     returns="eigenvalues eigenvectors",
     home="linalg",
     autocast="float32",
@@ -460,7 +377,11 @@ def _eigvals_rule(grad: Value, A: Value) -> Value:
 
 
 @general(
-    A=lambda grad, A: _eigvals_rule(grad, A), home="linalg", autocast="float32", batching=MATRICES
+    A=lambda grad, A: _eigvals_rule(grad, A),
+    jvp=lambda A, A_tangent: _main_diagonal(_in_basis(A_tangent, linalg_eig(A)[1])),
+    home="linalg",
+    autocast="float32",
+    batching=MATRICES,
 )
 def linalg_eigvals(xp: Any, A: Array) -> Array:
     """Eigenvalues of square matrices, complex even for real ones."""
@@ -500,9 +421,38 @@ def _svd_rule(grad_u: Any, grad_s: Any, grad_vh: Any, U: Any, S: Any, Vh: Any) -
     return result
 
 
+def _svd_tangent(A_tangent: Any, U: Any, S: Any, Vh: Any) -> tuple[Any, Any, Any]:
+    """With P = U^H dA V: its diagonal, and skew parts of P S and S P over differences of squares.
+
+    Vectors that belong to no singular value are free, and taken to rest.
+    """
+    rows, columns, rank = U.shape[-2], Vh.shape[-1], S.shape[-1]
+    U, free_u = narrow(U, -1, 0, rank), U.shape[-1] - rank
+    V, free_v = mH(narrow(Vh, -2, 0, rank)), Vh.shape[-2] - rank
+    right, left = A_tangent @ V, mH(A_tangent) @ U
+    product = mH(U) @ right
+    gaps = _differences(S * S)
+    across, down = unsqueeze(S, -2), unsqueeze(S, -1)
+    turn_u, turn_v = _quotient(product * across, gaps), _quotient(down * product, gaps)
+    turn_u, turn_v = turn_u - mH(turn_u), turn_v - mH(turn_v)
+    main = _main_diagonal(product)
+    if holds_complex(U):
+        turn_u = turn_u + diag_embed(_quotient(main - conj(main), 2 * S))
+    moved_u, moved_v = U @ turn_u, V @ turn_v
+    if rows > rank:
+        moved_u = moved_u + _quotient(_outside(right, U), across)
+    if columns > rank:
+        moved_v = moved_v + _quotient(_outside(left, V), across)
+    U_tangent = constant_pad_nd(moved_u, (0, free_u))
+    return U_tangent, real(main), mH(constant_pad_nd(moved_v, (0, free_v)))
+
+
 @general(
     A=lambda grad0, grad1, grad2, result0, result1, result2: _svd_rule(
         grad0, grad1, grad2, result0, result1, result2
+    ),
+    jvp=lambda A_tangent, result0, result1, result2: _svd_tangent(
+        A_tangent, result0, result1, result2
     ),
     returns="U S Vh",
     home="linalg",

@@ -10,8 +10,6 @@ from adjoint.ops.arranging.shape import expand, flip, narrow, transpose, unsquee
 from adjoint.ops.matrices.decompositions import (
     linalg_cholesky,
     linalg_eigh,
-    linalg_lu_factor,
-    linalg_lu_solve,
     linalg_qr,
     linalg_svd,
 )
@@ -21,6 +19,7 @@ from adjoint.ops.matrices.linalg import (
     identity_like,
     linalg_solve_triangular,
 )
+from adjoint.ops.matrices.lu import linalg_lu_factor, linalg_lu_solve
 from adjoint.ops.matrices.matmul import matmul, mH
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import mean

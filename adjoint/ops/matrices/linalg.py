@@ -17,7 +17,7 @@ from adjoint.ops.arranging.shape import (
     unsqueeze,
 )
 from adjoint.ops.arranging.strided import diagonal
-from adjoint.ops.batch_rules import of_rank, size_of, with_batch
+from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import log
 from adjoint.ops.elementwise.selection import choose
@@ -142,21 +142,16 @@ def _pseudo_inverse_rule(grad: Value, A: Value, result: Value) -> Value:
     )
 
 
-def matrices_each(A: Any, A_batched: bool, A_shape: Any, *bounds: tuple[Any, bool]) -> list[Any]:
-    """Matrices and tolerances, with the batch in front of the matrices."""
+def matrices_each(A_each: Any, A_shape: Any, *bounds: tuple[Any, bool]) -> list[Any]:
+    """Matrices, which have the batch in front, and tolerances for each."""
     if len(A_shape) < 2:
         raise RuntimeError(f"expected at least 2 dimensions, got shape {tuple(A_shape)}")
-    size = size_of((A, A_batched), *bounds)
     rank = len(A_shape) - 2
-    return [
-        with_batch(A, A_batched, size),
-        *[of_rank(bound, batched, rank) for bound, batched in bounds],
-    ]
+    return [A_each, *[of_rank(bound, batched, rank) for bound, batched in bounds]]
 
 
 def _pseudo_inverse_each(
-    A: Any,
-    A_batched: bool,
+    A_each: Any,
     A_shape: Any,
     atol: Any,
     atol_batched: bool,
@@ -165,7 +160,7 @@ def _pseudo_inverse_each(
     hermitian: bool,
 ) -> Any:
     bounds = ((atol, atol_batched), (rtol, rtol_batched))
-    return pseudo_inverse(*matrices_each(A, A_batched, A_shape, *bounds), hermitian)
+    return pseudo_inverse(*matrices_each(A_each, A_shape, *bounds), hermitian)
 
 
 @general(
@@ -224,7 +219,17 @@ def _cofactors_rule(grad: Value, A: Value, result: Value) -> Value:
     return weight * cofactors - cofactors @ mT(grad) @ back
 
 
-@general(A=lambda grad, A, result: _cofactors_rule(grad, A, result), home=None, batching=MATRICES)
+def _cofactors_tangent(A: Value, A_tangent: Value, result: Value) -> Value:
+    back = mT(linalg_inv(A))
+    return sum(A_tangent * back, (-2, -1), True) * result - result @ mT(A_tangent) @ back
+
+
+@general(
+    A=lambda grad, A, result: _cofactors_rule(grad, A, result),
+    jvp=_cofactors_tangent,
+    home=None,
+    batching=MATRICES,
+)
 def cofactors(xp: Any, A: Array) -> Array:
     """The matrix of cofactors, from singular values: it exists for singular matrices too."""
     left, values, right = xp.linalg.svd(A, full_matrices=False)
@@ -454,8 +459,8 @@ def linalg_solve_triangular(
 
 
 @general(
-    vmap=lambda A, A_batched, A_shape, rcond, rcond_batched: lstsq_facts(
-        *matrices_each(A, A_batched, A_shape, (rcond, rcond_batched))
+    vmap=lambda A_each, A_shape, rcond, rcond_batched: lstsq_facts(
+        *matrices_each(A_each, A_shape, (rcond, rcond_batched))
     ),
     home=None,
     autocast="float32",
@@ -555,7 +560,12 @@ def linalg_tensorsolve(A: Value, B: Value, dims: Any = None) -> Value:
 # ---- functions of matrices ----
 
 
-@general(input=lambda grad: zero_of(grad), home=None, batching=MATRICES)
+@general(
+    input=lambda grad: zero_of(grad),
+    jvp=lambda result: zero_of(result),
+    home=None,
+    batching=MATRICES,
+)
 def identity_like(xp: Any, input: Array) -> Array:
     """Matrices in the shape of input, with 1 on the diagonal and 0 elsewhere."""
     rows, columns = input.shape[-2:]

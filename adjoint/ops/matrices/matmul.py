@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.call.dispatch import conj
-from adjoint.call.rule import FRONT
+from adjoint.call.rule import FRONT, MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, permute, reshape, squeeze, transpose, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
@@ -104,6 +104,7 @@ def _product_each(input: Any, input_batched: bool, other: Any, other_batched: bo
     input=lambda grad, other: _left_factor(grad, other),
     other=lambda grad, input, other_shape: _right_factor(grad, input, other_shape),
     vmap=_product_each,
+    batching=MATRICES,  # where both are
     node_name="MmBackward0",
     saved_as={"other": "mat2"},
     exact_out=True,
@@ -121,20 +122,10 @@ def _product(left: Any, right: Any, out: Any) -> Any:
     return matmul(left, right) if out is None else matmul(left, right, out=out)
 
 
-def _turned_each(
-    input: Any, input_batched: bool, input_shape: Any, other: Any, other_batched: bool
-) -> Any:
-    """Products for each element; of single rows, the products of all their elements."""
-    turned = mT(input) if input_batched else input.T
-    if input_shape[0] == 1 and input_batched and other_batched:
-        return turned * other
-    return matmul(turned, other)
-
-
 @multilinear(
     input=lambda grad, other: rows_product(conj(other), grad),
     other=lambda grad, input: matmul(conj(input), grad),
-    vmap=_turned_each,
+    batching=MATRICES,
     home=None,
     autocast="narrow",
     node_name="MmBackward0",
@@ -147,7 +138,7 @@ def turned_product(xp: Any, input: Array, other: Array) -> Array:
 @multilinear(
     input=lambda grad, other: matmul(grad, conj(other)),
     other=lambda grad, input: turned_product(grad, conj(input)),
-    vmap=lambda input, other: matmul(input, mT(other)),
+    batching=MATRICES,
     home=None,
     autocast="narrow",
     node_name="MmBackward0",

@@ -121,8 +121,7 @@ def linalg_cond(A: Value, p: Any = None) -> Value:
 
 
 def _rank_each(
-    A: Any,
-    A_batched: bool,
+    A_each: Any,
     A_shape: Any,
     atol: Any,
     atol_batched: bool,
@@ -131,7 +130,7 @@ def _rank_each(
     hermitian: bool,
 ) -> Any:
     bounds = ((atol, atol_batched), (rtol, rtol_batched))
-    return rank_of(*matrices_each(A, A_batched, A_shape, *bounds), hermitian)
+    return rank_of(*matrices_each(A_each, A_shape, *bounds), hermitian)
 
 
 @general(vmap=_rank_each, home=None, autocast="float32")

@@ -14,6 +14,7 @@ from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import all, softmax, sum
 from adjoint.ops.same_dtype import same_kind
+from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.core import TensorCore
 
 
@@ -50,7 +51,35 @@ def _score_rule(
     )
 
 
-@general(joint=("slope value mean weights", _score_rule), batching=LEAD, home=None)
+def _score_tangent(
+    slope: Any,
+    value: Any,
+    mean: Any,
+    weights: Any,
+    slope_tangent: Any,
+    value_tangent: Any,
+    mean_tangent: Any,
+    weights_tangent: Any,
+) -> Any:
+    """One factor at a time."""
+    inner = zero_of(weights)  # how what is multiplied by the weights moves
+    if slope_tangent is not None:
+        inner = matmul(slope_tangent, mT(value)) - sum(slope_tangent * mean, -1, True)
+    if value_tangent is not None:
+        inner = inner + matmul(slope, mT(value_tangent))
+    if mean_tangent is not None:
+        inner = inner - sum(slope * mean_tangent, -1, True)
+    if weights_tangent is None:
+        return inner * weights
+    return inner * weights + score_slope(slope, value, mean, weights_tangent)
+
+
+@general(
+    joint=("slope value mean weights", _score_rule),
+    jvp=_score_tangent,
+    batching=LEAD,
+    home=None,
+)
 def score_slope(xp: Any, slope: Any, value: Any, mean: Any, weights: Any) -> Any:
     """The gradient of scores, from that of their softmax's mean of values."""
     out = xp.matmul(slope, mT(value))
@@ -69,9 +98,10 @@ def _attend_tangent(
     key_tangent: Any,
     value_tangent: Any,
     mask_tangent: Any,
+    hidden: Any,
 ) -> Any:
     """W dV + (W * (dS - sum of W * dS)) V, with dS the tangents of the scores."""
-    weights = _matches(query, key, mask, scale, causal)
+    weights = _matches(query, key, mask, scale, causal) if hidden is None else hidden
     scores = mask_tangent
     for pair in ((query_tangent, key), (query, key_tangent)):
         if pair[0] is not None and pair[1] is not None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from adjoint.ops.arranging.shape import movedim, reshape
-from adjoint.ops.batch_rules import with_batch
 
 
 def joined(value: Any) -> Any:
@@ -36,7 +35,6 @@ def starts_of(like: Any, size: int, count: int, rank: int) -> Any:
     return reshape(starts, (size, *[1] * rank))
 
 
-def numbered_apart(indices: Any, batched: bool, size: int, count: int) -> Any:
-    """Numbers below `count`, with the batch in front, each element's in a range of its own."""
-    whole = with_batch(indices, batched, size)
-    return whole + starts_of(whole, size, count, whole.ndim - 1)
+def numbered_apart(indices: Any, count: int) -> Any:
+    """Numbers below `count`, the batch in front of them, each element's in a range of its own."""
+    return indices + starts_of(indices, indices.shape[0], count, indices.ndim - 1)

@@ -1,19 +1,19 @@
 """Losses of class numbers and of probabilities over classes."""
 
+import math
 from typing import Any
 
 from adjoint.call.context import is_grad_enabled
-from adjoint.call.rule import FOLD
+from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import FLOAT, int64, uint8
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import gather, getitem
 from adjoint.ops.arranging.positions import one_hot
 from adjoint.ops.arranging.shape import reshape, unsqueeze
-from adjoint.ops.batch_rules import size_of, with_batch
 from adjoint.ops.elementwise.activation import logsigmoid, relu
 from adjoint.ops.elementwise.arithmetic import div, mul
 from adjoint.ops.elementwise.powers import square
-from adjoint.ops.elementwise.selection import clamp_min, where
+from adjoint.ops.elementwise.selection import where
 from adjoint.ops.neural.batches import joined, parted
 from adjoint.ops.neural.losses import chosen_reduction, reduced
 from adjoint.ops.op import composite, general, linear
@@ -22,6 +22,7 @@ from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
 from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor
 
 
 def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
@@ -62,20 +63,11 @@ def _spread_losses(grad: Value, target: Value, shape: Any, ignore_index: int) ->
 
 
 def _spread_over_batch(
-    input: Any,
-    input_batched: bool,
-    target: Any,
-    target_batched: bool,
-    shape: Any,
-    ignore_index: int,
+    input_each: Any, target_each: Any, shape: Any, ignore_index: int, batch_size: int
 ) -> Any:
-    size = size_of((input, input_batched), (target, target_batched))
-    values, classes = (
-        with_batch(input, input_batched, size),
-        with_batch(target, target_batched, size),
-    )
-    whole = (size * shape[0], *shape[1:])
-    return parted(spread_losses(joined(values), joined(classes), whole, ignore_index), size)
+    values, classes = joined(input_each), joined(target_each)
+    whole = (batch_size * shape[0], *shape[1:])
+    return parted(spread_losses(values, classes, whole, ignore_index), batch_size)
 
 
 @linear(
@@ -149,98 +141,98 @@ def nll_loss(
 
 
 def _targets(xp: Any, target: Any, classes: int, ignore_index: int) -> tuple[Any, Any, Any]:
-    """Class numbers safe to index with, which of them count (None for all), and how many do."""
+    """Class numbers safe to index with, which of them count (None for all), how many in a mean.
+
+    The numbers lie in one dimension, the others are as the target is.
+    """
     if not 0 <= ignore_index < classes and xp.all_below(target, classes):
-        return target, None, target.size
-    safe, counted = _pick(xp, xp.zeros((1, classes), "bool"), target, ignore_index)
-    return safe, counted, counted.sum()
+        safe, counted, count = target, None, target.shape[-1]
+    else:
+        safe, counted = _pick(xp, xp.zeros((1, classes), "bool"), target, ignore_index)
+        count = counted.sum(-1)
+    return safe if safe.ndim == 1 else safe.reshape(-1), counted, count
+
+
+def _rows(values: Any) -> Any:
+    """The rows of all means under each other."""
+    if values.ndim == 2:
+        return values
+    return values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
+
+
+def _of_each(grad: Value) -> Value:
+    """The gradient of each mean, to meet its rows."""
+    return grad if grad.ndim == 0 else reshape(grad, (*grad.shape, 1, 1))
+
+
+def _of_all_rows(terms: Value) -> Value:
+    """Sums over the rows of each mean."""
+    return sum(terms) if terms.ndim == 2 else sum(terms, (-2, -1))
 
 
 def _cross_entropy_rule(
     grad: Value, input: Value, target: Value, ignore_index: int, hidden: Any
 ) -> Value:
-    """By the slope that forward has kept; where it is recorded, from the input again."""
-    if isinstance(grad, TensorCore):
-        return grad * class_slope(input, target, ignore_index)
-    return grad * hidden
+    """By the slope that forward has kept; in a transform it has kept none, and comes again."""
+    slope = hidden
+    if hidden is None:
+        slope = class_slope(input, target, ignore_index)
+    elif isinstance(grad, TensorCore):
+        slope = class_slope.recorded([input, target, ignore_index], Tensor(hidden))
+    return _of_each(grad) * slope
 
 
-def _counts(target: Any, ignore_index: int) -> Any:
-    """How many targets of each element count."""
-    return sum(target != ignore_index, -1)
-
-
-def _cross_entropy_over_batch(
-    input: Any, input_batched: bool, target: Any, target_batched: bool, ignore_index: int
+def _cross_entropy_tangent(
+    input: Any, target: Any, ignore_index: int, hidden: Any, input_tangent: Any
 ) -> Any:
-    size = size_of((input, input_batched), (target, target_batched))
-    scores, classes = (
-        with_batch(input, input_batched, size),
-        with_batch(target, target_batched, size),
-    )
-    logs = log_softmax(joined(scores), 1)
-    losses = parted(picked_losses(logs, joined(classes), ignore_index), size)
-    return (sum(losses, 1) / _counts(classes, ignore_index)).to(input.dtype)
+    slope = class_slope(input, target, ignore_index) if hidden is None else hidden
+    return _of_all_rows(slope * input_tangent)
 
 
+# The forwards below know batches themselves: made of ops, one takes eight to ten of them.
 @general(
     input=_cross_entropy_rule,
-    vmap=_cross_entropy_over_batch,
+    batching=FRONT,
     hides=True,
     wide=True,
     node_name="NllLossBackward0",
     home=None,
     autocast="float32",
-    jvp=lambda input, target, ignore_index, input_tangent: sum(
-        class_slope(input, target, ignore_index) * input_tangent
-    ),
+    jvp=_cross_entropy_tangent,
 )
 def mean_cross_entropy(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Any:
     """The mean over rows of -log softmax(input) at the target class, in one step."""
-    safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
-    places = xp.places_of(safe, input.shape[1])
-    shifted, logs, shares = xp.row_shares(input)
+    safe, counted, count = _targets(xp, target, input.shape[-1], ignore_index)
+    places = xp.places_of(safe, input.shape[-1])
+    shifted, logs, shares = xp.row_shares(_rows(input))
     losses = logs - shifted.reshape(-1)[places]
+    if input.ndim > 2:
+        losses = losses.reshape(target.shape)
     if counted is not None:
         losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
-    total = xp.total(losses)
+    total = xp.total(losses) if input.ndim == 2 else losses.sum(-1)
     mean = xp.asarray(total / count if counted is None else xp.divide(total, count), losses.dtype)
-    return mean, _slope(xp, shares, places, counted, count)
+    return mean, _slope(xp, shares, input.shape, places, counted, count)
 
 
 def _share(xp: Any, count: Any, dtype: Any) -> Any:
     """Each row's share of a mean; where every target is ignored, one that keeps zeros zeros."""
-    return 1 / count if isinstance(count, int) else xp.asarray(1 / xp.maximum(count, 1), dtype)
+    if isinstance(count, int):
+        return 1 / count
+    return xp.asarray(1 / xp.maximum(count, 1), dtype)[..., None, None]
 
 
-def _slope(xp: Any, shares: Any, places: Any, counted: Any, count: Any) -> Any:
+def _slope(xp: Any, shares: Any, shape: Any, places: Any, counted: Any, count: Any) -> Any:
     """A fresh softmax, made the gradient of the mean cross entropy over so many rows."""
-    shares = xp.lowered(shares.reshape(-1), places, 1).reshape(shares.shape)
+    shares = xp.lowered(shares.reshape(-1), places, 1).reshape(shape)
     if counted is not None:
-        shares = xp.where(counted[:, None], shares, xp.zeros((), shares.dtype))
+        shares = xp.where(counted[..., None], shares, xp.zeros((), shares.dtype))
     return xp.into(xp.multiply, shares, shares, _share(xp, count, shares.dtype))
-
-
-def _shared_out(rows: Any, target: Any, ignore_index: int) -> Any:
-    """Rows of each element divided by how many of its targets count, zeros where one doesn't."""
-    counts = unsqueeze(unsqueeze(clamp_min(_counts(target, ignore_index), 1), -1), -1)
-    return where(unsqueeze(target != ignore_index, -1), rows, 0.0) / counts
-
-
-def _slope_over_batch(input: Any, target: Any, input_shape: Any, ignore_index: int) -> Any:
-    classes = one_hot(where(target == ignore_index, 0, target), input_shape[1])
-    return _shared_out(softmax(input, -1) - classes, target, ignore_index)
-
-
-def _turn_over_batch(direction: Any, input: Any, target: Any, ignore_index: int) -> Any:
-    shares = softmax(input, -1)
-    weighted = _shared_out(direction, target, ignore_index)
-    return shares * (weighted - sum(weighted * shares, -1, True))
 
 
 @general(
     input=lambda grad, input, target, ignore_index: class_turn(grad, input, target, ignore_index),
-    vmap=_slope_over_batch,
+    batching=FRONT,
     home=None,
     wide=True,
     jvp=lambda input, target, ignore_index, input_tangent: class_turn(
@@ -249,9 +241,10 @@ def _turn_over_batch(direction: Any, input: Any, target: Any, ignore_index: int)
 )
 def class_slope(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Array:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
-    shares = xp.row_shares(input)[2]
-    safe, counted, count = _targets(xp, target, input.shape[1], ignore_index)
-    return _slope(xp, shares, xp.places_of(safe, input.shape[1]), counted, count)
+    shares = xp.row_shares(_rows(input))[2]
+    safe, counted, count = _targets(xp, target, input.shape[-1], ignore_index)
+    places = xp.places_of(safe, input.shape[-1])
+    return _slope(xp, shares, input.shape, places, counted, count)
 
 
 def _turn_rule(
@@ -261,23 +254,53 @@ def _turn_rule(
     by_direction = class_turn(grad, input, target, ignore_index) if needs[0] else None
     if not needs[1]:
         return by_direction, None
-    shares = softmax(input, 1)
-    means = sum(direction * shares, 1, True), sum(grad * shares, 1, True)
+    shares = softmax(input, -1)
+    means = sum(direction * shares, -1, True), sum(grad * shares, -1, True)
     slope = grad * (direction - means[0]) - direction * means[1]
     return by_direction, class_turn(slope, input, target, ignore_index)
 
 
-@general(joint=("direction input", _turn_rule), vmap=_turn_over_batch, home=None, wide=True)
+def _turn_tangent(
+    direction: Any,
+    input: Any,
+    target: Any,
+    ignore_index: int,
+    direction_tangent: Any,
+    input_tangent: Any,
+) -> Any:
+    """Linear in the direction; by input, the transpose of its rule."""
+    moved: Any = None
+    if direction_tangent is not None:
+        moved = class_turn(direction_tangent, input, target, ignore_index)
+    if input_tangent is None:
+        return moved
+    shares = softmax(input, -1)
+    turned = class_turn(input_tangent, input, target, ignore_index)
+    bend = turned * (direction - sum(direction * shares, -1, True))
+    bend = bend - shares * sum(direction * turned, -1, True)
+    return bend if moved is None else moved + bend
+
+
+@general(
+    joint=("direction input", _turn_rule),
+    jvp=_turn_tangent,
+    batching=FRONT,
+    home=None,
+    wide=True,
+)
 def class_turn(
     xp: Any, direction: Array, input: Array, target: Array, ignore_index: int = -100
 ) -> Array:
     """How class_slope moves with input along a direction: softmax's derivative, by rows."""
-    shares = xp.row_shares(input)[2]
-    _, counted, count = _targets(xp, target, input.shape[1], ignore_index)
+    shares = xp.row_shares(_rows(input))[2]
+    _, counted, count = _targets(xp, target, input.shape[-1], ignore_index)
     weighted = direction * _share(xp, count, direction.dtype)
     if counted is not None:
-        weighted = xp.where(counted[:, None], weighted, xp.zeros((), weighted.dtype))
-    return shares * (weighted - xp.row_sums(weighted * shares))
+        weighted = xp.where(counted[..., None], weighted, xp.zeros((), weighted.dtype))
+    if input.ndim == 2:
+        return shares * (weighted - xp.row_sums(weighted * shares))
+    shares = shares.reshape(input.shape)
+    return shares * (weighted - (weighted * shares).sum(-1, keepdims=True))
 
 
 @composite(home="nn.functional")

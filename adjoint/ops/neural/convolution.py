@@ -10,7 +10,7 @@ from adjoint.backends.convolution import Layout
 from adjoint.call.dispatch import conj
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import permute, reshape
-from adjoint.ops.batch_rules import size_of, with_batch
+from adjoint.ops.batch_rules import with_batch
 from adjoint.ops.neural.batches import joined, one_after_another, parted, side_by_side
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.cumulative import narrowed, widened
@@ -71,9 +71,9 @@ def _over_batch(
     bias: Any,
     bias_batched: bool,
     groups: int,
+    size: int,
 ) -> Any:
     """All images by one bank of filters, or as many groups of channels as there are banks."""
-    size = size_of((images, images_batched), (weight, weight_batched), (bias, bias_batched))
     if weight_batched:
         channels = side_by_side(with_batch(images, images_batched, size))
         shifts = None if bias is None else joined(with_batch(bias, bias_batched, size))
@@ -100,17 +100,16 @@ def _convolve_over_batch(
     padding: Any,
     dilation: Any,
     groups: int,
+    batch_size: int,
 ) -> Any:
     def again(images: Any, weight: Any, bias: Any, groups: int) -> Any:
         return convolve(images, weight, bias, stride, padding, dilation, groups)
 
     if weight_batched and not images_batched and groups == 1:  # one bank, of all their filters
-        size = weight.shape[0]
-        shifts = None if bias is None else joined(with_batch(bias, bias_batched, size))
-        return one_after_another(again(images, joined(weight), shifts, 1), size)
-    return _over_batch(
-        again, images, images_batched, weight, weight_batched, bias, bias_batched, groups
-    )
+        shifts = None if bias is None else joined(with_batch(bias, bias_batched, batch_size))
+        return one_after_another(again(images, joined(weight), shifts, 1), batch_size)
+    given = images, images_batched, weight, weight_batched, bias, bias_batched
+    return _over_batch(again, *given, groups, batch_size)
 
 
 def _convolve_back_over_batch(
@@ -125,13 +124,13 @@ def _convolve_back_over_batch(
     padding: Any,
     dilation: Any,
     groups: int,
+    batch_size: int,
 ) -> Any:
     def again(images: Any, weight: Any, bias: Any, groups: int) -> Any:
         return convolve_back(images, weight, bias, sizes, stride, padding, dilation, groups)
 
-    return _over_batch(
-        again, images, images_batched, weight, weight_batched, bias, bias_batched, groups
-    )
+    given = images, images_batched, weight, weight_batched, bias, bias_batched
+    return _over_batch(again, *given, groups, batch_size)
 
 
 def _filters_over_batch(
@@ -144,9 +143,10 @@ def _filters_over_batch(
     padding: Any,
     dilation: Any,
     groups: int,
+    batch_size: int,
 ) -> Any:
     """Each element's products in a group of their own; what is shared need not be repeated."""
-    size = size_of((images, images_batched), (other, other_batched))
+    size = batch_size
     rest = (kernel, stride, padding, dilation)
     if groups == 1 and not other_batched:
         return one_after_another(convolve_filters(side_by_side(images), other, *rest, 1), size)

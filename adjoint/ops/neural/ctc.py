@@ -15,8 +15,8 @@ from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.elementwise.arithmetic import div
 from adjoint.ops.neural.losses import check_reduction, reduced
 from adjoint.ops.op import composite, general
-from adjoint.ops.reducing.reduction import mean
-from adjoint.ops.shared_rules import refused_derivative
+from adjoint.ops.reducing.reduction import mean, sum
+from adjoint.ops.shared_rules import refused_derivative, zero_of
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.tensor import Tensor
 
@@ -84,8 +84,26 @@ def _path_rule(
     return path_slopes(grad, log_probs, targets, *lengths, blank, zero_infinity)
 
 
+def _path_tangent(
+    log_probs: Any,
+    log_probs_tangent: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int,
+    zero_infinity: bool,
+    result: Any,
+) -> Any:
+    """Each sample's own slope, along its tangent."""
+    lengths = (input_lengths, target_lengths)
+    ones = zero_of(result) + 1
+    slopes = path_slopes(ones, log_probs, targets, *lengths, blank, zero_infinity)
+    return sum(slopes * log_probs_tangent, (0, 2))
+
+
 @general(
     log_probs=_path_rule,
+    jvp=_path_tangent,
     batching=FOLD,
     folds={"log_probs": 1},
     node_name="CtcLossBackward0",

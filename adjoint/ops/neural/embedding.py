@@ -9,7 +9,7 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import getitem, setitem_
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.arranging.writing import index_add
-from adjoint.ops.batch_rules import size_of, with_batch
+from adjoint.ops.batch_rules import with_batch
 from adjoint.ops.dims import check_positions
 from adjoint.ops.elementwise.arithmetic import div
 from adjoint.ops.elementwise.selection import clamp_min, where
@@ -32,16 +32,16 @@ def _embedded_over_batch(
     indices_batched: bool,
     padding_idx: Any,
     by_frequency: bool,
+    batch_size: int,
 ) -> Any:
     """One table of those of all elements, and numbers of rows in that."""
     if not weight_batched and not by_frequency:
         return embedded(weight, indices, padding_idx)
-    size = size_of((weight, weight_batched), (indices, indices_batched))
     count = weight_shape[0]
-    table = joined(with_batch(weight, weight_batched, size))
-    numbers = numbered_apart(indices, indices_batched, size, count)
+    table = joined(with_batch(weight, weight_batched, batch_size))
+    numbers = numbered_apart(with_batch(indices, indices_batched, batch_size), count)
     if not _is_none(padding_idx):
-        padding_idx = padding_idx + starts_of(numbers, size, count, numbers.ndim - 1)
+        padding_idx = padding_idx + starts_of(numbers, batch_size, count, numbers.ndim - 1)
     return embedded(table, numbers, padding_idx, by_frequency)
 
 
@@ -78,11 +78,8 @@ def _balanced(grad: Value, indices: Any, padding_idx: Any, by_frequency: bool, c
     return grad * row_factors(grad, indices, count) if by_frequency else grad
 
 
-def _factors_over_batch(
-    like: Any, like_batched: bool, indices: Any, indices_batched: bool, count: int
-) -> Any:
-    size = size_of((like, like_batched), (indices, indices_batched))
-    return row_factors(like, numbered_apart(indices, indices_batched, size, count), size * count)
+def _factors_over_batch(like: Any, indices_each: Any, count: int, batch_size: int) -> Any:
+    return row_factors(like, numbered_apart(indices_each, count), batch_size * count)
 
 
 @general(vmap=_factors_over_batch, home=None)
@@ -93,12 +90,9 @@ def row_factors(xp: Any, like: Array, indices: Array, count: int) -> Array:
     return xp.expand_dims(1 / counts.astype(like.dtype), -1)
 
 
-def _rows_over_batch(
-    input: Any, input_batched: bool, indices: Any, indices_batched: bool, count: int
-) -> Any:
-    size = size_of((input, input_batched), (indices, indices_batched))
-    numbers = numbered_apart(indices, indices_batched, size, count)
-    return parted(summed_rows(with_batch(input, input_batched, size), numbers, size * count), size)
+def _rows_over_batch(input_each: Any, indices_each: Any, count: int, batch_size: int) -> Any:
+    numbers = numbered_apart(indices_each, count)
+    return parted(summed_rows(input_each, numbers, batch_size * count), batch_size)
 
 
 @linear(input=lambda grad, indices: embedded(grad, indices), vmap=_rows_over_batch, home=None)
@@ -191,15 +185,11 @@ def bag_numbers(xp: Any, offsets: Array, places: int, count: int) -> Array:
     return bags.astype("int64")
 
 
-def _places_over_batch(
-    bags: Any, bags_batched: bool, counted: Any, counted_batched: bool, count: int
-) -> Any:
+def _places_over_batch(bags_each: Any, counted_each: Any, count: int, batch_size: int) -> Any:
     """The bags of all elements one after another; places are counted from each one's first."""
-    size = size_of((bags, bags_batched), (counted, counted_batched))
-    numbers = joined(numbered_apart(bags, bags_batched, size, count))
-    kept = joined(with_batch(counted, counted_batched, size))
-    places = parted(bag_places(numbers, kept, size * count), size)
-    first = starts_of(places, size, numbers.shape[0] // max(size, 1), 2)
+    numbers, kept = joined(numbered_apart(bags_each, count)), joined(counted_each)
+    places = parted(bag_places(numbers, kept, batch_size * count), batch_size)
+    first = starts_of(places, batch_size, numbers.shape[0] // max(batch_size, 1), 2)
     return where(places < 0, -1, places - first)
 
 

@@ -4,9 +4,10 @@ import math
 from typing import Any
 
 from adjoint.call.dispatch import conj
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import expand, movedim, reshape, unsqueeze
-from adjoint.ops.batch_rules import of_rank, size_of, with_batch
+from adjoint.ops.arranging.shape import movedim, reshape, unsqueeze
+from adjoint.ops.batch_rules import of_rank, with_batch
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.matrices.matmul import einsum, matmul, mT, turned_product
 from adjoint.ops.neural.batches import joined
@@ -34,21 +35,21 @@ def _linear_weight(grad: Value, input: Value, weight_shape: Any) -> Value:
 
 @linear_family(
     input=lambda grad: column_sums(grad),
-    vmap=lambda input, shape: expand(unsqueeze(input, 1), (input.shape[0], *shape)),
+    vmap=lambda input, shape: equal_rows(input, (input.shape[0], *shape)),
     home=None,
 )
 def equal_rows(xp: Any, input: Array, shape: Any) -> Array:
-    """A matrix all of whose rows are input: the gradient of column_sums."""
-    return xp.array(xp.broadcast_to(input, shape))
+    """A matrix all of whose rows are input, or many of them: the gradient of column_sums."""
+    return xp.expand_dims(input, -2).repeat(shape[-2], -2)  # row by row in memory
 
 
 @linear_family(
     input=lambda grad, input_shape: equal_rows(grad, input_shape),
-    vmap=lambda input: sum(input, 1),
+    batching=FRONT,
     home=None,
 )
 def column_sums(xp: Any, input: Array) -> Array:
-    """The sum over the rows of a matrix."""
+    """The sum over the rows of a matrix, or of each of many."""
     return xp.column_sums(input)
 
 
@@ -67,24 +68,24 @@ def _over_batch(
     weight_shape: Any,
     bias: Any,
     bias_batched: bool,
+    batch_size: int,
 ) -> Any:
     """Rows of all elements by one matrix, or the rows of each by its own."""
     if not weight_batched and not bias_batched:
         return linear(input, weight, bias)
-    size = size_of((input, input_batched), (weight, weight_batched), (bias, bias_batched))
     out_shape = (*input_shape[:-1], *weight_shape[:-1])
     if not weight_batched:
         out = linear(input, weight)
     elif not input_batched and len(weight_shape) == 2:
         many = linear(input, joined(weight))
-        out = movedim(reshape(many, (*input_shape[:-1], size, weight_shape[0])), -2, 0)
+        out = movedim(reshape(many, (*input_shape[:-1], batch_size, weight_shape[0])), -2, 0)
     else:
         rows = reshape(
-            with_batch(input, input_batched, size),
-            (size, math.prod(input_shape[:-1]), input_shape[-1]),
+            with_batch(input, input_batched, batch_size),
+            (batch_size, math.prod(input_shape[:-1]), input_shape[-1]),
         )
         matrix = weight if len(weight_shape) == 2 else unsqueeze(weight, 1)
-        out = reshape(matmul(rows, mT(matrix)), (size, *out_shape))
+        out = reshape(matmul(rows, mT(matrix)), (batch_size, *out_shape))
     return out if bias is None else add(out, of_rank(bias, bias_batched, len(out_shape)))
 
 

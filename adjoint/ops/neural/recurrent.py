@@ -25,16 +25,19 @@ def _steep(x: Any) -> Any:
 # ---- long short-term memory ----
 
 
+def _lstm_parts(gates: Any, cell: Any) -> tuple[Any, ...]:
+    """The gates open, what is new, and the next cell as it is seen."""
+    first, forget, new, out = chunk(gates, 4, -1)
+    first, forget, new, out = sigmoid(first), sigmoid(forget), tanh(new), sigmoid(out)
+    return first, forget, new, out, tanh(forget * cell + first * new)
+
+
 def _lstm_rule(grads: Values, gates: Any, cell: Any, hidden: Any, needs: Any) -> Values:
     """From what forward has kept; where it is recorded, from the gates again."""
     on_hidden, on_cell = grads
     if isinstance(on_hidden, TensorCore):
-        first, forget, new, out = chunk(gates, 4, -1)
-        first, forget, out = sigmoid(first), sigmoid(forget), sigmoid(out)
-        new = tanh(new)
-        seen = tanh(forget * cell + first * new)
-    else:
-        first, forget, new, out, seen = hidden
+        hidden = _lstm_parts(gates, cell)
+    first, forget, new, out, seen = hidden
     slope = on_cell + on_hidden * out * (1 - seen * seen)
     parts = [
         slope * new * _steep(first),
@@ -46,11 +49,10 @@ def _lstm_rule(grads: Values, gates: Any, cell: Any, hidden: Any, needs: Any) ->
 
 
 def _lstm_tangent(
-    gates: Any, cell: Any, result1: Any, gates_tangent: Any, cell_tangent: Any
+    gates: Any, cell: Any, hidden: Any, gates_tangent: Any, cell_tangent: Any
 ) -> tuple[Any, Any]:
-    first, forget, new, out = chunk(gates, 4, -1)
-    first, forget, new, out = sigmoid(first), sigmoid(forget), tanh(new), sigmoid(out)
-    seen = tanh(result1)
+    parts = _lstm_parts(gates, cell) if hidden is None else hidden
+    first, forget, new, out, seen = parts
     on_cell = None if cell_tangent is None else forget * cell_tangent
     if gates_tangent is None:
         return out * (1 - seen * seen) * on_cell, on_cell
@@ -87,18 +89,21 @@ def lstm_gates(xp: Any, gates: Array, cell: Array) -> tuple[Array, Array]:
 # ---- gated recurrent unit ----
 
 
+def _gru_parts(from_input: Any, from_hidden: Any) -> tuple[Any, Any, Any]:
+    """The gates open, and what is new."""
+    first, more = chunk(from_input, 3, -1), chunk(from_hidden, 3, -1)
+    reset, update = sigmoid(first[0] + more[0]), sigmoid(first[1] + more[1])
+    return reset, update, tanh(first[2] + reset * more[2])
+
+
 def _gru_rule(
     grad: Value, from_input: Any, from_hidden: Any, state: Any, hidden: Any, needs: Any
 ) -> Values:
     """From what forward has kept; where it is recorded, from the gates again."""
     recall = chunk(from_hidden, 3, -1)[2]
     if isinstance(grad, TensorCore):
-        reset, update, new = chunk(from_input, 3, -1)
-        more = chunk(from_hidden, 3, -1)
-        reset, update = sigmoid(reset + more[0]), sigmoid(update + more[1])
-        new = tanh(new + reset * recall)
-    else:
-        reset, update, new = hidden
+        hidden = _gru_parts(from_input, from_hidden)
+    reset, update, new = hidden
     on_new = grad * (1 - update) * (1 - new * new)
     on_reset = on_new * recall * _steep(reset)
     on_update = grad * (state - new) * _steep(update)
@@ -116,10 +121,10 @@ def _gru_tangent(
     from_input_tangent: Any,
     from_hidden_tangent: Any,
     state_tangent: Any,
+    hidden: Any,
 ) -> Any:
-    first, more = chunk(from_input, 3, -1), chunk(from_hidden, 3, -1)
-    reset, update = sigmoid(first[0] + more[0]), sigmoid(first[1] + more[1])
-    new = tanh(first[2] + reset * more[2])
+    parts = _gru_parts(from_input, from_hidden) if hidden is None else hidden
+    reset, update, new = parts
     total = None if state_tangent is None else update * state_tangent
     if from_input_tangent is None and from_hidden_tangent is None:
         return total
@@ -127,7 +132,7 @@ def _gru_tangent(
     if from_input_tangent is not None and from_hidden_tangent is not None:
         pushed = from_input_tangent + from_hidden_tangent
     on_reset, on_update, _ = chunk(pushed, 3, -1)
-    on_new = _steep(reset) * on_reset * more[2]
+    on_new = _steep(reset) * on_reset * chunk(from_hidden, 3, -1)[2]
     if from_input_tangent is not None:
         on_new = on_new + chunk(from_input_tangent, 3, -1)[2]
     if from_hidden_tangent is not None:

@@ -8,7 +8,7 @@ from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.shape import basic_index, expand, permute, reshape, unsqueeze
 from adjoint.ops.arranging.writing import fill
-from adjoint.ops.batch_rules import refused, size_of, with_batch
+from adjoint.ops.batch_rules import refused, with_batch
 from adjoint.ops.dims import along, check_positions, normal_dim, product
 from adjoint.ops.elementwise.comparison import isnan
 from adjoint.ops.elementwise.rounding import ceil, floor, round
@@ -509,6 +509,7 @@ def _searched_each(
     side: Any,
     sorter: Any,
     sorter_batched: bool,
+    batch_size: int,
 ) -> Any:
     options = {"out_int32": out_int32, "right": right, "side": side}
     rows, rank = sorted_sequence, len(sorted_sequence_shape)
@@ -516,8 +517,7 @@ def _searched_each(
         raise RuntimeError("sorted_sequence must have at least one dimension")
     if not sorted_sequence_batched and not sorter_batched and rank == 1:
         return searchsorted(rows, input, **options, sorter=sorter)
-    flags = ((rows, sorted_sequence_batched), (input, input_batched), (sorter, sorter_batched))
-    size = size_of(*flags)
+    size = batch_size
     rows = with_batch(rows, sorted_sequence_batched, size)
     order = None if sorter is None else with_batch(sorter, sorter_batched, size)
     if isinstance(input, Tensor):

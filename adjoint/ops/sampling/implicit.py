@@ -93,6 +93,7 @@ def gamma_slope(xp: Any, input: Array, output: Array) -> Array:
 
 @general(
     input=lambda grad, input, result: grad * gamma_slope(input, result),
+    jvp=lambda input_tangent, input, result: input_tangent * gamma_slope(input, result),
     batching=FRONT,
     draws="standard_gamma",
     home=None,
@@ -143,13 +144,23 @@ def dirichlet_slope(xp: Any, x: Array, alpha: Array, total: Array) -> Array:
 
 def dirichlet_rule(grad: Value, input: Value, result: Value) -> Value:
     """The gradient of parts by their concentrations, from that of what was made of them."""
-    total = sum(input, -1, True) + input * 0
-    slope = dirichlet_slope(result, input, total)
-    return slope * (grad - sum(result * grad, -1, True))
+    return _parts_slope(input, result) * (grad - sum(result * grad, -1, True))
+
+
+def _parts_slope(input: Value, result: Value) -> Value:
+    """How parts move with their own concentrations, over the rest."""
+    return dirichlet_slope(result, input, sum(input, -1, True) + input * 0)
+
+
+def _dirichlet_tangent(input_tangent: Value, input: Value, result: Value) -> Value:
+    """What one part gains, all give in proportion."""
+    gained = input_tangent * _parts_slope(input, result)
+    return gained - result * sum(gained, -1, True)
 
 
 @general(
     input=dirichlet_rule,
+    jvp=_dirichlet_tangent,
     batching=FRONT,
     draws="standard_dirichlet",
     home=None,

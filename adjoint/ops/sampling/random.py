@@ -104,6 +104,7 @@ def _coin_flips(shape: Any, p: Any, generator: Any) -> Any:
 
 @general(
     input=lambda grad: zeros_of(grad),
+    jvp=lambda result: zeros_of(result),
     name="bernoulli_input",
     batching=FRONT,
     draws="bernoulli",
@@ -123,6 +124,7 @@ def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
 
 @general(
     input=lambda grad: zeros_of(grad),
+    jvp=lambda result: zeros_of(result),
     mutate=_fill_bernoulli,
     inplace=True,
     name="bernoulli_p",
@@ -145,7 +147,12 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     return _bernoulli_p(input, p, generator=generator, out=out)
 
 
-@general(input=lambda grad: zeros_of(grad), batching=FRONT, draws="poisson")
+@general(
+    input=lambda grad: zeros_of(grad),
+    jvp=lambda result: zeros_of(result),
+    batching=FRONT,
+    draws="poisson",
+)
 def poisson(xp: Any, input: Array, generator: Any = None) -> Array:
     """Counts of events, where each element is the expected count."""
     _require_float(input, "poisson")
@@ -245,6 +252,7 @@ def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any
 @general(
     mean=lambda grad: zeros_of(grad),
     std=lambda grad: zeros_of(grad),
+    jvp=lambda result: zeros_of(result),
     batching=LEAD,
     draws="normal",
     node_name="NormalBackward1",
@@ -275,6 +283,7 @@ def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, sec
     forward.__doc__ = draw.__doc__
     return general(
         input=lambda grad: zeros_of(grad),
+        jvp=lambda result: zeros_of(result),
         name=name,
         node_name=node_name,
         mutate=fill,

@@ -112,3 +112,12 @@ def test_a_policy_names_operations_as_torch_ops_does():
 def test_a_list_of_operations_names_overloads():
     with pytest.raises(ValueError, match=r"aten\.sin\.default"):
         create_selective_checkpoint_contexts([aten.sin])
+
+
+def test_a_mode_sees_a_backward_of_its_block():
+    x = compat.ones(2, requires_grad=True)
+    y = x.sin().sum()
+    with Seen() as seen:
+        y.backward()
+    assert "aten.cos.default" in seen.calls
+    assert x.grad.tolist() == x.detach().cos().tolist()

@@ -1,8 +1,6 @@
 """torch._C: the part of PyTorch that is written in C++."""
 
 import weakref
-from collections.abc import Callable
-from typing import Any
 
 from adjoint.autograd import graph
 from adjoint.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
@@ -13,7 +11,13 @@ from adjoint.call.context import (
     is_inference_mode_enabled as is_inference_mode_enabled,
 )
 from adjoint.compat.no_compiler import nothing, refused
+from adjoint.compat.torch_tree.autograd import forward_ad
 from adjoint.compat.torch_tree.library import Tag as Tag
+from adjoint.compat.torch_tree.utils._python_dispatch import (
+    dispatch_disabled,
+    undispatched,
+    unhandled,
+)
 from adjoint.compat.torch_tree.utils.weak import WeakTensorKeyDictionary
 from adjoint.compat.torch_tree.version import has_lapack as has_lapack
 from adjoint.device import device as device
@@ -23,7 +27,8 @@ from adjoint.tensors.core import TensorCore
 from adjoint.tensors.size import Size as Size
 from adjoint.tensors.subclass import plain
 from adjoint.tensors.tensor import Tensor
-from adjoint.transforms.duals import change_tracking, tracking
+from adjoint.transforms.batches import loops
+from adjoint.transforms.duals import change_tracking
 
 TensorBase = _TensorBase = TensorCore
 
@@ -36,20 +41,26 @@ _will_engine_execute_node = graph.will_run
 # Modes.
 _AutoDispatchBelowAutograd = no_grad
 _set_grad_enabled = change_grad_enabled
-_is_fwd_grad_enabled, _set_fwd_grad_enabled = tracking.get, change_tracking
+_is_fwd_grad_enabled = forward_ad._is_fwd_grad_enabled  # noqa: SLF001  # PyTorch's name of it
+_set_fwd_grad_enabled = change_tracking
 DisableTorchFunction = DisableTorchFunctionSubclass = plain
+_disabled_torch_function_impl = unhandled
+_DisableTorchDispatch, _disabled_torch_dispatch_impl = dispatch_disabled, undispatched
+
+
+def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
+    """Whether vmap says each time that it calls an op for each element, and not only once."""
+    return loops.always_said
+
+
+def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
+    """Let vmap say each time that it calls an op for each element, or only once."""
+    loops.always_said = enabled
+
 
 # What only compilers and tracers would answer otherwise.
 _get_tracing_state = _log_api_usage_once = nothing
 _jit_set_profiling_executor = _jit_set_profiling_mode = refused
-
-
-def _disabled_torch_function_impl(
-    func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
-) -> Any:
-    """A `__torch_function__` that makes the call as if all were plain tensors."""
-    with plain():
-        return func(*args, **(kwargs or {}))
 
 
 class _WeakTensorRef:

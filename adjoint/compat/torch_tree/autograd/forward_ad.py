@@ -1,9 +1,13 @@
 """torch.autograd.forward_ad: whether tangents are computed, which is private there."""
 
+from adjoint.call.context import current
 from adjoint.compat.torch_tree.autograd.grad_mode import RememberedSetting
 from adjoint.transforms.duals import tracking
 
-_is_fwd_grad_enabled = tracking.get
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether calls on dual tensors have tangents; in the forward of a Function they have none."""
+    return tracking.get() and current().intermediates is None
 
 
 class _set_fwd_grad_enabled(RememberedSetting):

@@ -1,20 +1,36 @@
-"""torch.utils._python_dispatch: modes that see every operation of their block.
+"""torch.utils._python_dispatch: who answers operations below autograd, modes and classes.
 
 A mode is a watcher of the calling context (`call.context`). It sees adjoint's operations as they
-are called on tensors; gradients without create_graph are computed on arrays, and unseen.
+are called on tensors, before they are recorded, and those of backward passes in its block. A class
+with `__torch_dispatch__` is a layer of its instances (`call.layers`), below those of transforms: it
+is asked after a call was recorded, forward and backward.
 """
 
+import weakref
 from collections.abc import Mapping
-from typing import Any, Self
+from contextvars import ContextVar
+from typing import Any, Final, Self
 
-from adjoint.call.context import Scope, Settings, current, replaced
+from adjoint.call.context import Changed, Scope, Settings, current, replaced
 from adjoint.call.dispatch import tensors_in
-from adjoint.compat.torch_tree.ops import overload_of
+from adjoint.call.layers import Below, Layer, Level, lies_in, newest
+from adjoint.compat.torch_tree.ops import named, operation_of, overload_of
+from adjoint.creation.factories import empty, empty_strided, full
+from adjoint.ops.arranging.conversion import contiguous_format
+from adjoint.ops.inplace import InplaceOp
+from adjoint.ops.op import Op
+from adjoint.tensors import subclass
+from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
+
+# ---- modes ----
 
 
 class TorchDispatchMode(Scope):
     """Inside its block, `__torch_dispatch__(func, types, args, kwargs)` answers every call."""
+
+    watches_passes = True  # see autograd.entry_points
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
@@ -26,7 +42,9 @@ class TorchDispatchMode(Scope):
         """See call.context.Settings.watchers."""
         args, kwargs = operation.spelled(values)
         kinds = {type(tensor) for tensor in tensors_in(values)} - {Tensor}
-        return self.__torch_dispatch__(overload_of(operation), tuple(kinds), args, kwargs)
+        answer = self.__torch_dispatch__(overload_of(operation), tuple(kinds), args, kwargs)
+        names = getattr(operation, "outputs", None)
+        return answer if names is None or hasattr(answer, "_fields") else names(*answer)
 
     def _fields(self) -> tuple[str, ...]:
         """See Scope."""
@@ -58,6 +76,264 @@ def _len_torch_dispatch_stack() -> int:
     return len(_get_current_dispatch_mode_stack())
 
 
+# ---- classes ----
+
+_disabled: Final[ContextVar[bool]] = ContextVar("adjoint_dispatch_disabled", default=False)
+
+
+class Ground(Level):
+    """Where instances of such classes live: below all transforms, and never left."""
+
+    def __init__(self) -> None:
+        super().__init__("a class with __torch_dispatch__")
+        self.number = 0
+        self.fades = True  # there is but one history, on instances and on plain tensors alike
+
+
+GROUND: Final = Ground()
+
+
+class Dispatched(Layer):
+    """An instance of a class that answers calls; all of its instances share it.
+
+    One that was made with `_make_wrapper_subclass` has no memory: its array only looks like it.
+    """
+
+    def __init__(self, kind: Any, has_memory: bool) -> None:
+        super().__init__(GROUND)
+        self.kind = kind
+        self.has_memory = has_memory
+        self.wraps = True
+        function = _defined(kind, "__torch_function__")
+        self.overridden = function is not None and function is not unhandled
+
+    def call(self, op: Op, values: list[Any]) -> Any:
+        """See Layer."""
+        if _disabled.get():
+            with _below_autograd():
+                return op.run([_bare(value) for value in values])
+        args, kwargs = op.spelled(values)
+        answer = answered(overload_of(op), args, kwargs)
+        given = tensors_in(values)
+        if not isinstance(answer, (tuple, list)):
+            return _distinct(answer, given)
+        found = [_distinct(each, given) for each in answer]
+        return tuple(found) if op.outputs is None else op.outputs(*found)
+
+    def change(self, op: Op, values: list[Any]) -> None:
+        """See Layer."""
+        if _disabled.get():
+            with _below_autograd():
+                op.changer.run([_bare(value) for value in values])
+        else:
+            args, kwargs = op.spelled(values)
+            answered(overload_of(op.changer), args, kwargs)
+
+    def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+        """See Layer."""
+        function, given = named(name), {k: v for k, v in options.items() if v is not None}
+        if _disabled.get():
+            return function(*[_bare(value) for value in args], **given)  # type: ignore[no-any-return]
+        return answered(function, args, given)  # type: ignore[no-any-return]  # a factory's
+
+    def own(self, op: Op, values: list[Any]) -> Any:
+        """See Layer: a Function sees instances as they are."""
+        return op.evaluated(values)
+
+    def renewed(self, tensor: Tensor) -> Tensor:
+        """See Layer."""
+        return self.made("detach", (tensor,), {})
+
+    def detached(self) -> Layer:
+        """See Layer."""
+        return self
+
+    def below(self) -> list[Tensor]:
+        """See Layer: what an instance holds, its class alone knows."""
+        return []
+
+    def parts(self, tensor: Tensor) -> list[Tensor]:
+        """See Layer."""
+        if self.has_memory:
+            return [Tensor(tensor.array)]
+        return [value for value in attributes(tensor).values() if isinstance(value, Tensor)]
+
+    def values(self, tensor: Tensor) -> Any:
+        """See Layer; of a single number the class is asked."""
+        if self.has_memory:
+            return tensor.current_array()
+        if tensor.array.size != 1:
+            raise RuntimeError(self.value_refused())
+        number = answered(named("_local_scalar_dense"), (tensor,), {})
+        return full(tensor.shape, number, dtype=tensor.dtype, device=tensor.device).array
+
+    def value_refused(self) -> str | None:
+        """See Layer."""
+        if self.has_memory:
+            return None
+        return (
+            f"a {self.kind.__name__} has no memory of its own, so that its values can't be read: "
+            "read those of the tensors that it holds"
+        )
+
+    def text(self) -> str | None:
+        """See Layer."""
+        return None if self.has_memory else f"{self.kind.__name__}(...)"
+
+
+def _defined(kind: Any, name: str) -> Any:
+    """What a subclass of Tensor says under a name itself, or those between it and Tensor."""
+    for each in kind.__mro__[: kind.__mro__.index(Tensor)]:
+        if name in vars(each):
+            return getattr(kind, name)
+    return None
+
+
+def _below_autograd() -> Changed:
+    return Changed({"grad_enabled": False})
+
+
+def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the classes of the arguments answer to a call, the most derived first."""
+    tensors = tensors_in([*args, *kwargs.values()])
+    kinds = list(dict.fromkeys(type(tensor) for tensor in tensors if lies_in(tensor, GROUND)))
+    top = newest([part for t in tensors if lies_in(t, GROUND) for part in t.layer.parts(t)])
+    with _below_autograd(), Below(1 if top is None else top.level.number + 1):
+        for kind in sorted(kinds, key=lambda each: -len(each.__mro__)):
+            answer = kind.__torch_dispatch__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
+            if answer is not NotImplemented:
+                return answer
+    names = ", ".join(kind.__name__ for kind in kinds)
+    raise TypeError(
+        f"Multiple dispatch failed for {function}: __torch_dispatch__ of {names} returned "
+        "NotImplemented"
+    )
+
+
+def _distinct(answer: Any, tensors: list[Tensor]) -> Any:
+    """An answer that is none of the arguments, so that it can have a history of its own."""
+    if not isinstance(answer, Tensor):
+        raise TypeError(f"__torch_dispatch__ returned a {type(answer).__name__}, not a Tensor")
+    return answer.shared() if any(answer is tensor for tensor in tensors) else answer
+
+
+def _bare(value: Any) -> Any:
+    """An argument as a plain tensor, lists element by element; refused if it has no memory."""
+    if isinstance(value, (list, tuple)) and tensors_in([value]):
+        return [_bare(element) for element in value]
+    if not isinstance(value, Tensor) or not lies_in(value, GROUND):
+        return value
+    bare = Tensor(value.layer.values(value))
+    bare.rare().counter = value.counter()
+    return bare
+
+
+# A compiled class keeps these elsewhere than in the attributes of an instance.
+_STATE: Final = frozenset({*getattr(TensorCore, "__annotations__", ()), "array", "prepared"})
+
+
+def attributes(tensor: Tensor) -> dict[str, Any]:
+    """What the program has set on an instance of its class."""
+    return {name: value for name, value in vars(tensor).items() if name not in _STATE}
+
+
+_layers: Final[dict[tuple[Any, bool], Dispatched]] = {}
+
+
+def dispatched(made: Any, has_memory: bool) -> Any:
+    """Let an instance be seen by `__torch_dispatch__` of its class, if that has one."""
+    kind = type(made)
+    if _defined(kind, "__torch_dispatch__") is not None:
+        key = (kind, has_memory)
+        if key not in _layers:
+            _layers[key] = Dispatched(kind, has_memory)
+        made.layer, made.special = _layers[key], True
+        upper.wrapping += 1
+        weakref.finalize(made, _forget).atexit = False
+    return made
+
+
+def _forget() -> None:
+    """An instance is gone; with the last one, passes need no longer mind them."""
+    upper.wrapping -= 1
+
+
+def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+    """An instance of cls on the memory of data, without its history."""
+    return dispatched(subclass.make_subclass(cls, data, require_grad), has_memory=True)
+
+
+def make_wrapper_subclass(
+    cls: Any,
+    size: Any,
+    strides: Any = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    _extra_dispatch_keys: Any = None,
+    storage_size: int | None = None,
+) -> Any:
+    """An instance of cls that has the looks of a tensor and no memory; its class answers calls.
+
+    Its sizes are those given here, whatever `dispatch_sizes_strides_policy` says.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"cls must be a subclass of Tensor, got {cls!r}")
+    if _defined(cls, "__torch_dispatch__") is None:
+        raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
+    looks: Any = empty(
+        size, dtype=dtype, device=device, memory_format=memory_format or contiguous_format
+    )
+    if strides is not None:
+        looks = empty_strided(size, strides, dtype=dtype, device=device)
+    made = dispatched(subclass.instance(cls, looks.array), has_memory=False)
+    return made.requires_grad_() if requires_grad else made
+
+
+class dispatch_disabled:
+    """As a context: instances of classes with `__torch_dispatch__` are plain tensors."""
+
+    def __enter__(self) -> None:
+        self.token = _disabled.set(True)
+
+    def __exit__(self, *exc: object) -> None:
+        _disabled.reset(self.token)
+
+
+def unhandled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """A `__torch_function__` that makes the call as if all were plain tensors."""
+    with subclass.plain():
+        return func(*args, **(kwargs or {}))
+
+
+def undispatched(
+    func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+) -> Any:
+    """A `__torch_dispatch__` that makes the call on the memory of instances."""
+    with dispatch_disabled():
+        return func(*args, **(kwargs or {}))
+
+
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """What `__torch_dispatch__` returns: the tensor changed, if `func` works in place.
+
+    Memory is shared where the tensors that instances hold share it; nothing needs correction.
+    """
+    return args[0] if isinstance(operation_of(func), InplaceOp) else out
+
+
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Whether a tensor is made of others: none is."""
-    return False
+    """Whether a tensor is made of others, and can be taken apart and put together."""
+    return (
+        isinstance(t, Tensor)
+        and type(t) is not Tensor
+        and hasattr(t, "__tensor_flatten__")
+        and hasattr(t, "__tensor_unflatten__")
+    )

@@ -1,0 +1,170 @@
+"""The LU factorization, batched, and what is solved with it."""
+
+from typing import Any, NamedTuple
+
+from adjoint.call.rule import FRONT, MATRICES
+from adjoint.dtypes import int32
+from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.arrange import tril, triu
+from adjoint.ops.arranging.shape import cat, narrow
+from adjoint.ops.matrices.linalg import (
+    check_matrices,
+    identity_like,
+    linalg_solve_triangular,
+)
+from adjoint.ops.matrices.matmul import matmul, mH
+from adjoint.ops.op import composite, general
+
+
+def _square_lu_part(grad_l: Any, grad_u: Any, L: Any, U: Any) -> Any:
+    """L^-H (lower half of grad_l, and upper half of grad_u) U^-H."""
+    inner = tril(grad_l, -1) + triu(grad_u)
+    inner = linalg_solve_triangular(mH(L), inner, upper=True, unitriangular=True)
+    return linalg_solve_triangular(mH(U), inner, upper=False, left=False)
+
+
+def _lu_rule(grad: Value, packed: Any, pivots: Any) -> Value:
+    """For the square part; further columns (or rows) depend on it through L (or U)."""
+    rows, columns = packed.shape[-2:]
+    rank = min(rows, columns)
+    top, left = narrow(packed, -2, 0, rank), narrow(packed, -1, 0, rank)
+    grad_top, grad_left = narrow(grad, -2, 0, rank), narrow(grad, -1, 0, rank)
+    square, grad_square = narrow(top, -1, 0, rank), narrow(grad_top, -1, 0, rank)
+    L, U = tril(square, -1) + identity_like(square), triu(square)
+    through_l, through_u = mH(L) @ tril(grad_square, -1), triu(grad_square) @ mH(U)
+    if columns > rank:
+        rest, grad_rest = (narrow(x, -1, rank, columns - rank) for x in (top, grad_top))
+        through_l = through_l - grad_rest @ mH(rest)
+        below = linalg_solve_triangular(mH(L), grad_rest, upper=True, unitriangular=True)
+        inner = cat([_square_lu_part(through_l, through_u, L, U), below], -1)
+    elif rows > rank:
+        rest, grad_rest = (narrow(x, -2, rank, rows - rank) for x in (left, grad_left))
+        through_u = through_u - mH(rest) @ grad_rest
+        beside = linalg_solve_triangular(mH(U), grad_rest, upper=False, left=False)
+        inner = cat([_square_lu_part(through_l, through_u, L, U), beside], -2)
+    else:
+        inner = _square_lu_part(through_l, through_u, L, U)
+    return permutation(pivots, packed) @ inner
+
+
+def _lu_tangent(A_tangent: Any, packed: Any, pivots: Any) -> Any:
+    """With F = L^-1 P^T dA U^-1 of the square part: L times its lower half, its upper half times U.
+
+    Further columns are L^-1 of what they were, further rows times U^-1.
+    """
+    rows, columns = packed.shape[-2:]
+    rank = min(rows, columns)
+    moved = mH(permutation(pivots, packed)) @ A_tangent
+    square = narrow(narrow(packed, -2, 0, rank), -1, 0, rank)
+    L, U = tril(square, -1) + identity_like(square), triu(square)
+    inner = narrow(narrow(moved, -2, 0, rank), -1, 0, rank)
+    inner = linalg_solve_triangular(L, inner, upper=False, unitriangular=True)
+    inner = linalg_solve_triangular(U, inner, upper=True, left=False)
+    lower, upper = L @ tril(inner, -1), triu(inner) @ U
+    result = tril(lower, -1) + triu(upper)
+    if columns > rank:
+        rest, rest_moved = (narrow(x, -1, rank, columns - rank) for x in (packed, moved))
+        beside = rest_moved - lower @ rest
+        beside = linalg_solve_triangular(L, beside, upper=False, unitriangular=True)
+        return cat([result, beside], -1)
+    if rows > rank:
+        rest, rest_moved = (narrow(x, -2, rank, rows - rank) for x in (packed, moved))
+        below = rest_moved - rest @ upper
+        return cat([result, linalg_solve_triangular(U, below, upper=True, left=False)], -2)
+    return result
+
+
+@general(home=None, batching=FRONT)
+def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
+    """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
+    rows = packed.shape[-2]
+    places = xp.arange(rows)
+    order = xp.broadcast_to(places, (*pivots.shape[:-1], rows))
+    for k in range(pivots.shape[-1]):
+        order = xp.take_along_axis(order, _exchange(xp, places, k, pivots[..., k] - 1), axis=-1)
+    return xp.asarray(places[:, None] == order[..., None, :], dtype=packed.dtype)
+
+
+def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
+    """The places with k and `other` exchanged."""
+    other = other[..., None]
+    return xp.where(places == k, other, xp.where(places == other, k, places))
+
+
+@general(
+    A=lambda grad0, result0, result1: _lu_rule(grad0, result0, result1),
+    jvp=lambda A_tangent, result0, result1: (_lu_tangent(A_tangent, result0, result1), None),
+    returns="LU pivots",
+    node_name="LinalgLuFactorExBackward0",
+    home="linalg",
+    batching=MATRICES,
+)
+def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
+    """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
+    check_matrices(A, square=False)
+    if not pivot:
+        raise RuntimeError("LU without pivoting is not implemented; leave pivot=True")
+    rows, columns = A.shape[-2:]
+    places, later = xp.arange(rows), xp.arange(columns)
+    pivots = []
+    for k in range(min(rows, columns)):
+        column = A[..., :, k]
+        sizes = xp.abs(xp.real(column)) + xp.abs(xp.imag(column))  # as LAPACK compares them
+        chosen = xp.argmax(xp.where(places >= k, sizes, -1), axis=-1)
+        pivots.append(chosen + 1)
+        A = xp.take_along_axis(A, _exchange(xp, places, k, chosen)[..., None], axis=-2)
+        divisor = A[..., k, k][..., None]
+        safe = xp.where(divisor == 0, 1, divisor)
+        factor = xp.where(places > k, A[..., :, k] / safe, 0)[..., None]
+        row = xp.where(later > k, A[..., k, :], 0)[..., None, :]
+        A = xp.where((places > k)[:, None] & (later == k), factor, A - factor * row)
+    shape = (*A.shape[:-2], len(pivots))
+    stacked = xp.stack(pivots, axis=-1) if pivots else xp.zeros(shape)
+    return A + xp.zeros_like(A), xp.asarray(stacked, dtype="int32")
+
+
+class LU(NamedTuple):
+    """What lu and lu_unpack answer."""
+
+    P: Any
+    L: Any
+    U: Any
+
+
+@composite(method=False)
+def lu_unpack(
+    LU_data: Value, LU_pivots: Value, unpack_data: bool = True, unpack_pivots: bool = True
+) -> LU:
+    """The matrices P, L and U of an LU factorization; empty those that are not wanted."""
+    if LU_pivots.dtype is not int32:
+        raise RuntimeError(f"lu_unpack(): LU_pivots must be int32, got {LU_pivots.dtype}")
+    nothing = LU_data.new_zeros((0,))
+    P = permutation(LU_pivots, LU_data) if unpack_pivots else nothing
+    if not unpack_data:
+        return LU(P, nothing, nothing)
+    rank = min(LU_data.shape[-2:])
+    left, top = narrow(LU_data, -1, 0, rank), narrow(LU_data, -2, 0, rank)
+    return LU(P, tril(left, -1) + identity_like(left), triu(top))
+
+
+@composite(home="linalg")
+def linalg_lu(A: Value, *, pivot: bool = True) -> LU:
+    """A as P @ L @ U: a permutation, a unit lower and an upper triangular matrix."""
+    return lu_unpack(*linalg_lu_factor(A, pivot=pivot))
+
+
+@composite(home="linalg")
+def linalg_lu_solve(
+    LU: Value, pivots: Value, B: Value, *, left: bool = True, adjoint: bool = False
+) -> Value:
+    """The solution of A @ X = B (left) or X @ A = B, with the LU factorization of A."""
+    if not left:
+        return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
+    exchange = permutation(pivots, LU)
+    if not adjoint:
+        half = matmul(mH(exchange), B)
+        half = linalg_solve_triangular(LU, half, upper=False, unitriangular=True)
+        return linalg_solve_triangular(LU, half, upper=True)
+    half = linalg_solve_triangular(mH(LU), B, upper=False)
+    half = linalg_solve_triangular(mH(LU), half, upper=True, unitriangular=True)
+    return matmul(exchange, half)
