@@ -8,11 +8,12 @@ import contextlib
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from adjoint._base import after_fork
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.held import Held
 from adjoint.device import device as as_device
 from adjoint.tensors.tensor import Tensor
 
@@ -184,20 +185,43 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-@contextlib.contextmanager
-def fork_rng(
-    devices: Any = None,
-    enabled: bool = True,
-    _caller: str = "fork_rng",
-    _devices_kw: str = "devices",
-    device_type: str = "cuda",
-) -> Iterator[None]:
+class fork_rng(contextlib.ContextDecorator, Held):
     """Inside, random numbers may be drawn and seeds set; afterwards the state is as before."""
-    if not enabled:
-        yield
-        return
-    before = get_rng_state()
-    try:
-        yield
-    finally:
-        set_rng_state(before)
+
+    def __init__(
+        self,
+        devices: Any = None,
+        enabled: bool = True,
+        _caller: str = "fork_rng",
+        _devices_kw: str = "devices",
+        device_type: str = "cuda",
+    ) -> None:
+        self.enabled = enabled
+        self.states: list[Tensor] = []  # before each entry, the innermost last
+
+    def _variable(self) -> Any:
+        """See Held."""
+        return self
+
+    def _inside(self, before: Any) -> Any:
+        """See Held."""
+        if self.enabled:
+            self.states.append(before)
+        return None
+
+    def _outside(self, now: Any) -> Any:
+        """See Held."""
+        return self.states[-1] if self.enabled else None
+
+    def _left(self) -> None:
+        """See Held."""
+        del self.states[-1:]
+
+    def get(self) -> Any:
+        """The state of the default generator."""
+        return get_rng_state() if self.enabled else None
+
+    def set(self, state: Any) -> None:
+        """Let it have a state; None: the one that it has."""
+        if state is not None:
+            set_rng_state(state)

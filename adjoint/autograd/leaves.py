@@ -302,14 +302,17 @@ class Writes:
         self.values: list[Any] = []
         self.calls: list[Any] | None = None  # which functions are called before, with what
         self.replaced: dict[int, Any] | None = None  # arrays among these, by their tensors' ids
-        self.counters: list[VersionCounter] | None = None  # which count a change
+        self.counters: list[VersionCounter] | None = None  # interpreted ones, which count a change
         self.fallible: list[tuple[Any, Any]] | None = None  # sums that may fail, or run bytecode
 
     def count(self, counter: VersionCounter) -> None:
         """A change is counted."""
-        if self.counters is None:
-            self.counters = []
-        self.counters.append(counter)
+        if not INTERPRETED:
+            self.call((VersionCounter.count, counter))
+        elif self.counters is None:
+            self.counters = [counter]
+        else:
+            self.counters.append(counter)
 
     def add(self, total: Any, part: Any) -> None:
         """Something is added to an array of another library than NumPy."""
@@ -341,13 +344,16 @@ class Writes:
         """Write: one call that runs no bytecode, between which a signal could be heard."""
         if self.fallible is not None:
             self.run_fallible(self.fallible)
-        elif self.counters is None:
-            self.write(None)
-        elif INTERPRETED:
+            return
+        attributes = map(set_attribute, self.owners, self.names, self.values)
+        if self.counters is not None:
+            calls = starmap(call_function, self.calls or ())
             with moments.lock:  # from reading the counts on, so that no change of another is lost
-                self.write(counting(self.counters))
+                exhaust(chain(calls, attributes, counting(self.counters)))
+        elif self.calls is None:
+            exhaust(attributes)
         else:
-            self.write(counting(self.counters))
+            exhaust(chain(starmap(call_function, self.calls), attributes))
 
     def run_fallible(self, sums: list[tuple[Any, Any]]) -> None:
         """Make the sums first that may fail, and take them back if anything does."""
@@ -366,14 +372,6 @@ class Writes:
                 total, values = before.pop()
                 total[...] = values
             raise
-
-    def write(self, counts: Any) -> None:
-        """See run."""
-        attributes = map(set_attribute, self.owners, self.names, self.values)
-        if self.calls is None and counts is None:
-            exhaust(attributes)
-        else:
-            exhaust(chain(starmap(call_function, self.calls or ()), counts or (), attributes))
 
 
 def commit(task: GraphTask) -> None:

@@ -112,29 +112,31 @@ class replaced(Held):
         if strict:
             _check_complete(module, self.new)
         known: dict[str, Any] = {}
-        self.owners = {path: _owner(module, path, known) for path in self.new}
-        for path, value in self.new.items():
-            _check(path, value)
-        self.before: Tensors = {}
-        self.after: Tensors = {}
+        # Where each tensor is: its path, the module that has it, and its name there.
+        self.places = [
+            (path, _owner(module, path, known), _name(path, value))
+            for path, value in self.new.items()
+        ]
+        self.before: list[Any] = []
+        self.after: list[Any] = []
 
     def _variable(self) -> Any:
         """See Held."""
         return self
 
-    def get(self) -> Tensors:
+    def get(self) -> list[Any]:
         """The tensors that the module has now."""
-        return {path: _found(owner, path) for path, owner in self.owners.items()}
+        return [_found(owner, name, path) for path, owner, name in self.places]
 
-    def set(self, tensors: Tensors) -> None:
+    def set(self, tensors: list[Any]) -> None:
         """Let the module have these tensors."""
-        for path, value in tensors.items():
-            _put(self.owners[path], path, value)
+        for (_, owner, name), value in zip(self.places, tensors):
+            _put(owner, name, value)
 
     def _inside(self, before: Any) -> Any:
         """See Held."""
         self.before = before
-        return dict(self.new)
+        return list(self.new.values())
 
     def _outside(self, now: Any) -> Any:
         """See Held."""
@@ -143,7 +145,7 @@ class replaced(Held):
 
     def _left(self) -> None:
         """See Held: what the call has assigned is handed over."""
-        for path, value in self.after.items():
+        for (path, _, _), value in zip(self.places, self.after):
             if path in self.given and value is not _MISSING:
                 self.given[path] = value
 
@@ -207,39 +209,39 @@ def _owner(module: Any, path: str, known: dict[str, Any]) -> Any:
     return known[prefix]
 
 
-def _check(path: str, value: Any) -> None:
-    """Refuse what is no path of a tensor, or no tensor."""
-    if path.rpartition(".")[2] == "":
+def _name(path: str, value: Any) -> str:
+    """The last name of a path, to which a tensor may be given."""
+    name = path.rpartition(".")[2]
+    if name == "":
         raise KeyError(
             f"functional_call: the name at the end of '{path}' can't be the empty string"
         )
     if value is not None and not isinstance(value, Tensor):
         raise TypeError(f"functional_call: expected a Tensor for '{path}', got {typename(value)}")
+    return name
 
 
-def _found(module: Any, path: str) -> Any:
-    """The tensor under the last name of a path, if there is one."""
-    name = path.rpartition(".")[2]
-    for members in (module._parameters, module._buffers):
-        if name in members:
-            return members[name]
+def _found(module: Any, name: str, path: str) -> Any:
+    """The tensor that a module has under a name, if there is one."""
+    if name in module._parameters:
+        return module._parameters[name]
+    if name in module._buffers:
+        return module._buffers[name]
     found = getattr(module, name, _MISSING)
     if found is not _MISSING and found is not None and not isinstance(found, Tensor):
         raise TypeError(f"functional_call: '{path}' is no tensor but a {typename(found)}")
     return found
 
 
-def _put(module: Any, path: str, value: Any) -> None:
-    """Put a tensor, or nothing, under the last name of a path."""
-    name = path.rpartition(".")[2]
-    for members in (module._parameters, module._buffers):
-        if name in members:
-            if value is _MISSING:
-                del members[name]
-            else:
-                members[name] = value
-            return
-    if value is not _MISSING:
-        setattr(module, name, value)
-    elif hasattr(module, name):
-        delattr(module, name)
+def _put(module: Any, name: str, value: Any) -> None:
+    """Let a module have a tensor, or nothing, under a name."""
+    members = module._parameters if name in module._parameters else module._buffers
+    if name not in members:
+        if value is not _MISSING:
+            setattr(module, name, value)
+        elif hasattr(module, name):
+            delattr(module, name)
+    elif value is _MISSING:
+        del members[name]
+    else:
+        members[name] = value

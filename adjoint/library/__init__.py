@@ -5,7 +5,6 @@ from adjoint.library.custom_op import (
     custom_op as custom_op,
     lookup as lookup,
     ops as ops,
-    scoped as scoped,
 )
 from adjoint.library.fake import get_ctx as get_ctx
 from adjoint.library.legacy import (
@@ -24,3 +23,4 @@ from adjoint.library.registration import (
     register_vmap as register_vmap,
 )
 from adjoint.library.schema import infer_schema as infer_schema
+from adjoint.library.undoing import scoped as scoped

@@ -2,11 +2,12 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.held import Held
 from adjoint.call.layers import newest, tracked_by
 from adjoint.dtypes import bool_, default_complex, get_default_dtype, int64
 from adjoint.tensors.tensor import Tensor
@@ -45,16 +46,15 @@ def set_printoptions(
     sci_mode: bool | None = None,
 ) -> None:
     """Digits after the point, elements before a summary, its edges, width, and notation."""
-    if profile is not None:
-        vars(_options).update(_PROFILES[profile])
     given = {
         "precision": precision,
         "threshold": threshold,
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
-    vars(_options).update({name: value for name, value in given.items() if value is not None})
-    _options.sci_mode = sci_mode
+    chosen = {} if profile is None else _PROFILES[profile]
+    found = {name: value for name, value in given.items() if value is not None}
+    vars(_options).update({**chosen, **found, "sci_mode": sci_mode})
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -62,15 +62,37 @@ def get_printoptions() -> dict[str, Any]:
     return dict(vars(_options))
 
 
-@contextlib.contextmanager
-def printoptions(**options: Any) -> Iterator[None]:
+class printoptions(contextlib.ContextDecorator, Held):
     """set_printoptions for the time of a `with`."""
-    before = get_printoptions()
-    set_printoptions(**options)
-    try:
-        yield
-    finally:
-        set_printoptions(**before)
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+        self.before: list[dict[str, Any]] = []  # before each entry, the innermost last
+
+    def _variable(self) -> Any:
+        """See Held."""
+        return self
+
+    def _inside(self, before: Any) -> Any:
+        """See Held."""
+        self.before.append(before)
+        return self.options
+
+    def _outside(self, now: Any) -> Any:
+        """See Held."""
+        return self.before[-1]
+
+    def _left(self) -> None:
+        """See Held."""
+        del self.before[-1:]
+
+    def get(self) -> dict[str, Any]:
+        """All options."""
+        return get_printoptions()
+
+    def set(self, options: dict[str, Any]) -> None:
+        """Let them be these."""
+        set_printoptions(**options)
 
 
 # ---- numbers ----

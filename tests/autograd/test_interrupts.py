@@ -27,6 +27,7 @@ from adjoint.library.custom_op import REGISTRY
 from adjoint.library.fake import FakeImplCtx
 from adjoint.library.schema_text import parse
 from adjoint.nn.utils import parametrize
+from adjoint.tensors import printing
 from adjoint.tensors.subclass import plain
 from adjoint.utils import checkpoint
 from tests.signals import Heard, handling, heard_at, is_free, meanwhile, send
@@ -159,7 +160,8 @@ class Example:
     def state(self):
         """All of it, by identity where that counts."""
         parameters = {name: id(value) for name, value in self.module.named_parameters()}
-        return self.values.tolist(), parameters, self.op.disabled, list(REGISTRY)
+        options = printing.get_printoptions(), adjoint.get_rng_state().tolist()
+        return self.values.tolist(), parameters, self.op.disabled, list(REGISTRY), options
 
 
 example = Example()
@@ -190,6 +192,8 @@ MANAGERS = {
     "replaced": lambda: stateless.replaced(example.module, dict(example.others)),
     "set_kernel_enabled": lambda: example.op.set_kernel_enabled("cpu", enabled=False),
     "scoped": library.scoped,
+    "fork_rng": adjoint.random.fork_rng,
+    "printoptions": lambda: printing.printoptions(precision=2),
 }
 
 
@@ -228,6 +232,8 @@ class TestSettings:
             with manager:
                 if name == "scoped":
                     REGISTRY["interrupts::same"] = example.op
+                if name == "fork_rng":
+                    adjoint.rand(1)
                 seen.append(settings() != before)
 
         block(MANAGERS[name]())

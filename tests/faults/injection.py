@@ -60,7 +60,7 @@ class Events:
         self.fault = ""
         self.error: BaseException | None = None
         self.fired = False
-        self.dropped = False  # it came where the interpreter passes nothing on, as it says
+        self.dropped = ""  # in what the interpreter passed nothing on, as it said
         self.counts: collections.Counter[str] = collections.Counter()
         self.noted: str | None = None  # the kind of which each event is noted
         self.note: Callable[[], Any] = nothing
@@ -91,7 +91,7 @@ class Events:
     def arm(self, kind: str, number: int, fault: str) -> None:
         """Wait for one event."""
         self.kind, self.left, self.fault = kind, number, fault
-        self.fired = self.dropped = False
+        self.fired, self.dropped = False, ""
         self.error = made(fault)
 
     def disarm(self) -> None:
@@ -186,7 +186,7 @@ def handled(events: Events) -> Iterator[None]:
     def note(dropped: Any) -> None:
         if dropped.exc_value is not events.error or events.error is None:
             sys.__unraisablehook__(dropped)
-        events.dropped = True
+        events.dropped = f"dropped in {getattr(dropped.object, '__qualname__', dropped.object)}"
 
     before, hook = signal.signal(SIGNAL, events.handle), sys.unraisablehook
     sys.unraisablehook = note
@@ -197,8 +197,8 @@ def handled(events: Events) -> Iterator[None]:
         signal.signal(SIGNAL, before)
 
 
-def is_before_exit(error: BaseException) -> bool:
-    """Whether an exception came at the very first bytecode of an `__exit__` written in Python.
+def left_undone(error: BaseException) -> str:
+    """The `__exit__` written in Python at whose very first bytecode an exception came, or "".
 
     There it has left its `with` block, and not begun to put anything back: nothing can.
     """
@@ -208,7 +208,9 @@ def is_before_exit(error: BaseException) -> bool:
             last = step
         step = step.tb_next
     if last is None or last.tb_frame.f_code.co_name != "__exit__":
-        return False
-    instructions = dis.get_instructions(last.tb_frame.f_code)
+        return ""
+    code = last.tb_frame.f_code
+    instructions = dis.get_instructions(code)
     first = next((each.offset for each in instructions if each.opname == "RESUME"), 0)
-    return last.tb_lasti <= first
+    found = f"before {Path(code.co_filename).stem}.{code.co_qualname}"
+    return found if last.tb_lasti <= first else ""

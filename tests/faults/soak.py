@@ -164,7 +164,7 @@ class Figures:
         self.by_kind: collections.Counter[str] = collections.Counter()
         self.by_fault: collections.Counter[str] = collections.Counter()
         self.complete = 0
-        self.excused = 0
+        self.excused: collections.Counter[str] = collections.Counter()
         self.broken: collections.Counter[str] = collections.Counter()
         self.broken_in: collections.Counter[str] = collections.Counter()
         self.failed = 0
@@ -178,7 +178,8 @@ class Figures:
         self.by_kind[fault.kind] += 1
         self.by_fault[fault.fault] += 1
         self.complete += outcome.complete
-        self.excused += outcome.excused
+        if outcome.excused:
+            self.excused[outcome.excused] += 1
         if not problems:
             return
         self.failed += 1
@@ -207,11 +208,14 @@ class Figures:
         print("\nbroken promises:", dict(self.broken) or "none")
         for lines in list(self.examples.values())[:show]:
             print(f"  {len(lines)} like: {lines[0]}")
+        # Before the first bytecode of an __exit__ in Python, or in a weak reference's callback.
+        print(f"\n{'where nothing can be done':60}{'injections':>12}")
+        for name, count in self.excused.most_common():
+            print(f"{name:60}{count:12,}")
         print(
             f"\n{self.total:,} injections in {len(self.by_graph)} graphs, {self.failed:,} failed, "
-            f"{self.complete:,} came when the pass was complete, {self.excused:,} where "
-            "nothing can be done: before the first bytecode of an __exit__ in Python, or in the "
-            f"callback of a weak reference, which drops it; {seconds:,.0f} s"
+            f"{self.complete:,} came when the pass was complete, {self.excused.total():,} where "
+            f"nothing can be done; {seconds:,.0f} s"
         )
 
     def save(self, path: Path, title: str) -> None:
@@ -221,7 +225,7 @@ class Figures:
             "injections": self.total,
             "failed": self.failed,
             "complete": self.complete,
-            "excused": self.excused,
+            "excused": dict(self.excused),
             "seconds": round(time.monotonic() - self.began, 1),
             "broken": dict(self.broken),
             "graphs": dict(self.by_graph),

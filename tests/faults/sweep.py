@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from tests.faults import state
-from tests.faults.injection import RAISED, SIGNALS, Bytecodes, Events, handled, is_before_exit
+from tests.faults.injection import RAISED, SIGNALS, Bytecodes, Events, handled, left_undone
 from tests.faults.program import ENTRIES, GRADS, Graph, Kit
 
 BYTECODE = "bytecode"
@@ -40,7 +40,7 @@ class Outcome:
 
     complete: bool
     problems: list[tuple[str, str]]  # what kind of promise, and how it was broken
-    excused: bool = False  # it came where nothing can be done about it; see injection
+    excused: str = ""  # where it came, if nothing can be done there; see injection
 
 
 def faults_of(kind: str) -> tuple[str, ...]:
@@ -204,13 +204,13 @@ class Sweep:
         if came is None:
             return False
         if came == NOTHING and self.events.dropped:
-            outcome.excused = True
+            outcome.excused = self.events.dropped
         elif came:
             problems.append(("exception", came))
         watched = list(kit.watched)
 
         # A signal may be heard when all is done; what the interpreter drops lets the run go on.
-        at_will = fault in SIGNALS or complete is None or outcome.excused
+        at_will = fault in SIGNALS or complete is None or bool(outcome.excused)
         wrong, outcome.complete = self.gradients_wrong(grads, bool(complete), at_will)
         if wrong:
             problems.append(("grad", wrong))
@@ -218,8 +218,8 @@ class Sweep:
             if state.own(tensor) != old:
                 problems.append(("tensor", f"a tensor of shape {tuple(tensor.shape)} has changed"))
         changed = state.difference(modes, state.modes(kit))
-        if changed and self.before_exit:
-            outcome.excused = True
+        if changed and self.undone:
+            outcome.excused = self.undone
         elif changed:
             problems.append(("mode", changed))
         problems.extend(("thread", name) for name in state.extra_threads(threads))
@@ -255,14 +255,14 @@ class Sweep:
         events = self.events
         tracer = Bytecodes(events, number) if kind == BYTECODE else None
         came = NOTHING
-        self.before_exit = False
+        self.undone = ""
         events.before()
         events.arm(kind, number, fault)
         try:
             self.traced(tracer.enter if tracer else None)
         except BaseException as error:
             came = "" if error is events.error else f"{type(error).__name__}: {error}"
-            self.before_exit = is_before_exit(error)
+            self.undone = left_undone(error)
         sys.settrace(None)  # what was heard may have come before
         threading.settrace(None)  # type: ignore[arg-type]
         fired = events.fired

@@ -8,7 +8,7 @@ import pytest
 
 import adjoint
 from adjoint import func, library
-from adjoint.library.custom_op import ops, scoped
+from adjoint.library import ops, scoped
 from adjoint.testing import assert_close
 
 X = np.random.default_rng(0).normal(size=(4, 3))

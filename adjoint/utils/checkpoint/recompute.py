@@ -2,13 +2,13 @@
 
 In the first run each saved tensor is replaced by a `Place`. When backward asks for one, the region
 runs again and what it saves now, in the same order, belongs to the places. A recomputed tensor goes
-as soon as its node has let go of its place, or another node asks for its own; all of them go with
-the pass they were made for.
+as soon as another node asks for its own; all of them go with the region, or with the pass that they
+were made for.
 """
 
 import threading
 import weakref
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
@@ -136,8 +136,10 @@ class Recomputation:
     """What one pass gets from running a region again."""
 
     def __init__(self) -> None:
-        self.values: weakref.WeakKeyDictionary[Place, Any] = weakref.WeakKeyDictionary()
-        self.taken: weakref.WeakSet[Place] = weakref.WeakSet()  # by the node that came last:
+        # By the indices of places. Tables of weak references would forget a place by themselves, in
+        # a callback, where what a signal raises is lost.
+        self.values: dict[int, Any] = {}
+        self.taken: set[int] = set()  # by the node that came last:
         self.reader = -1
         self.lock = threading.RLock()
 
@@ -145,10 +147,10 @@ class Recomputation:
         """What was recomputed for a place; computed again if it has been dropped."""
         with self.lock:
             self.drop_taken()
-            if place not in self.values:
+            if place.index not in self.values:
                 Run(region, self.values).run()
-            self.taken.add(place)
-            return self.values[place]
+            self.taken.add(place.index)
+            return self.values[place.index]
 
     def drop_taken(self) -> None:
         """Once another node asks, the last one has had what it wanted."""
@@ -156,8 +158,8 @@ class Recomputation:
         node = None if task is None else task.current
         reader = -1 if node is None else node.sequence_number
         if reader != self.reader:
-            for place in self.taken:
-                self.values.pop(place, None)
+            for index in self.taken:
+                self.values.pop(index, None)
             self.taken.clear()
             self.reader = reader
 
@@ -165,7 +167,7 @@ class Recomputation:
 class Run:
     """One run of a region after the first."""
 
-    def __init__(self, region: Region, values: MutableMapping[Place, Any]) -> None:
+    def __init__(self, region: Region, values: dict[int, Any]) -> None:
         self.region = region
         self.values = values
         self.count = 0
@@ -212,7 +214,7 @@ class Run:
         if place is not None:
             if region.compares and facts_of(value) != region.facts[index]:
                 self.fail(difference(region, place, value))
-            self.values[place] = without_history(value)
+            self.values[index] = without_history(value)
         if region.early_stop and self.count == len(region.places):
             raise Stop
         return value
@@ -239,9 +241,9 @@ class Run:
     def preserve(self, tensor: Any) -> None:
         """A tensor is about to be changed in place: what was saved of its memory is copied."""
         counter = tensor.counter()
-        for place, value in list(self.values.items()):
+        for index, value in list(self.values.items()):
             if isinstance(value, Tensor) and value.counter() is counter:
-                self.values[place] = Tensor(backend_of(value.array).copy(value.array))
+                self.values[index] = Tensor(backend_of(value.array).copy(value.array))
 
     def fail(self, message: str) -> None:
         """Stop at once; the error is raised where no function's `except` can take it."""
