@@ -1,8 +1,10 @@
 """Samples for the generated tests, PyTorch as the oracle, and hypothesis' settings."""
 
+import gc
 import importlib
 import os
 import pkgutil
+from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
@@ -30,6 +32,15 @@ def torch() -> Any:
         pytest.skip(NO_ORACLE)
     module.set_num_threads(1)
     return module
+
+
+@pytest.fixture(scope="module")
+def few_objects() -> Iterator[None]:
+    """Let collections look at what is made from here on, and not at libraries, which takes long."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

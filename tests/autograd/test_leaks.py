@@ -9,6 +9,8 @@ import pytest
 import adjoint
 from adjoint.autograd import graph
 
+pytestmark = pytest.mark.usefixtures("few_objects")
+
 
 @pytest.fixture(autouse=True)
 def no_collection():

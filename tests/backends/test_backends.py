@@ -49,7 +49,7 @@ def each_function() -> list[Any]:
     """Every function; XLA takes seconds for some, so most are left to the run of everything."""
     names = all_functions()
     return [
-        name if i % 4 == 0 else pytest.param(name, marks=pytest.mark.slow)
+        name if i % 12 == 0 else pytest.param(name, marks=pytest.mark.slow)
         for i, name in enumerate(names)
     ]
 

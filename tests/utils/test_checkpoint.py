@@ -29,6 +29,8 @@ from adjoint.utils.checkpoint import (
 from adjoint.utils.checkpoint.trace import Watcher
 from benchmarks import checkpoint_memory
 
+pytestmark = pytest.mark.usefixtures("few_objects")
+
 
 def leaf(*shape):
     return adjoint.randn(shape, dtype=adjoint.float64, requires_grad=True)
