@@ -199,12 +199,13 @@ class Namespace(ABC):
         """The sum over the rows of a matrix, or of each of many."""
         return array.sum(axis=-2)
 
-    def row_shares(self, array: Array) -> tuple[Array, Array, Array]:
-        """Of a matrix: rows less their greatest; the log of each sum of e to that; softmax."""
+    def row_shares(self, array: Array, parts: int) -> tuple[Array, Array, Array]:
+        """Rows less their greatest; the log of each sum of e to that; softmax, divided by parts."""
         shifted = array - array.max(axis=1, keepdims=True)
         powers = self.exp(shifted)
         totals = self.row_sums(powers)
-        return shifted, self.log(totals[:, 0]), self.into(self.divide, powers, powers, totals)
+        shares = self.into(self.divide, powers, powers, totals * parts)
+        return shifted, self.log(totals[:, 0]), shares
 
     def places_of(self, columns: Array, width: int) -> Array:
         """Where the element of each row that `columns` names lies among all of a matrix."""

@@ -330,11 +330,11 @@ class NumpyNamespace(Convolutions, Namespace):
             return np.add.reduce(array, axis=-2, dtype=np.float32).astype(array.dtype)
         return np.add.reduce(array, axis=-2)
 
-    def row_shares(self, array: Any) -> tuple[Any, Any, Any]:
+    def row_shares(self, array: Any, parts: int) -> tuple[Any, Any, Any]:
         shifted = array - _row_peaks(array)
         powers = np.exp(shifted)  # of nothing positive: it can't overflow, and sums are 1 or more
         totals = self.row_sums(powers)
-        return shifted, np.log(totals[:, 0]), np.divide(powers, totals, out=powers)
+        return shifted, np.log(totals[:, 0]), np.divide(powers, totals * parts, powers)
 
     def places_of(self, columns: Any, width: int) -> Any:
         return _row_starts(len(columns), width) + columns

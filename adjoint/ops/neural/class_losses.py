@@ -205,7 +205,7 @@ def mean_cross_entropy(xp: Any, input: Array, target: Array, ignore_index: int =
     """The mean over rows of -log softmax(input) at the target class, in one step."""
     safe, counted, count = _targets(xp, target, input.shape[-1], ignore_index)
     places = xp.places_of(safe, input.shape[-1])
-    shifted, logs, shares = xp.row_shares(_rows(input))
+    shifted, logs, shares = xp.row_shares(_rows(input), 1 if counted is not None else count)
     losses = logs - shifted.reshape(-1)[places]
     if input.ndim > 2:
         losses = losses.reshape(target.shape)
@@ -224,10 +224,14 @@ def _share(xp: Any, count: Any, dtype: Any) -> Any:
 
 
 def _slope(xp: Any, shares: Any, shape: Any, places: Any, counted: Any, count: Any) -> Any:
-    """A fresh softmax, made the gradient of the mean cross entropy over so many rows."""
+    """A fresh softmax, made the gradient of the mean cross entropy over so many rows.
+
+    Where all rows count it is divided by their number already.
+    """
+    if counted is None:
+        return xp.lowered(shares.reshape(-1), places, 1 / count).reshape(shape)
     shares = xp.lowered(shares.reshape(-1), places, 1).reshape(shape)
-    if counted is not None:
-        shares = xp.where(counted[..., None], shares, xp.zeros((), shares.dtype))
+    shares = xp.where(counted[..., None], shares, xp.zeros((), shares.dtype))
     return xp.into(xp.multiply, shares, shares, _share(xp, count, shares.dtype))
 
 
@@ -242,8 +246,8 @@ def _slope(xp: Any, shares: Any, shape: Any, places: Any, counted: Any, count: A
 )
 def class_slope(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Array:
     """The gradient of mean_cross_entropy: softmax(input) less 1 at the target, by rows."""
-    shares = xp.row_shares(_rows(input))[2]
     safe, counted, count = _targets(xp, target, input.shape[-1], ignore_index)
+    shares = xp.row_shares(_rows(input), 1 if counted is not None else count)[2]
     places = xp.places_of(safe, input.shape[-1])
     return _slope(xp, shares, input.shape, places, counted, count)
 
@@ -293,7 +297,7 @@ def class_turn(
     xp: Any, direction: Array, input: Array, target: Array, ignore_index: int = -100
 ) -> Array:
     """How class_slope moves with input along a direction: softmax's derivative, by rows."""
-    shares = xp.row_shares(_rows(input))[2]
+    shares = xp.row_shares(_rows(input), 1)[2]
     _, counted, count = _targets(xp, target, input.shape[-1], ignore_index)
     weighted = direction * _share(xp, count, direction.dtype)
     if counted is not None:
