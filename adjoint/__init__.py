@@ -161,6 +161,7 @@ _LATER = (
     "func",
     "functorch",
     "library",
+    "masked",
     "nn",
     "optim",
     "profiler",

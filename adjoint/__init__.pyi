@@ -1739,7 +1739,7 @@ def poisson_nll_loss(
     """nn.functional.poisson_nll_loss of (input, target, log_input, full, eps, reduction)."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from modulus and angle."""
-def polygamma(n: _int, input: Tensor) -> Tensor:
+def polygamma(n: _int, input: Tensor, *, out: Any = None) -> Tensor:
     """The derivative of order n of digamma."""
 def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """+input."""
@@ -2325,11 +2325,15 @@ def vsplit(
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors joined by rows; a vector is one row."""
 @overload
-def where(condition: Tensor) -> tuple[Tensor, ...]:
+def where(condition: Tensor, *, out: Any = None) -> tuple[Tensor, ...]:
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
 @overload
 def where(
-    condition: Tensor, input: Tensor | _complex | None, other: Tensor | _complex | None
+    condition: Tensor,
+    input: Tensor | _complex | None,
+    other: Tensor | _complex | None,
+    *,
+    out: Any = None,
 ) -> Tensor:
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
 def xlogy(

@@ -28,6 +28,7 @@ from adjoint.call.record import (
     record,
     settle,
 )
+from adjoint.dtypes import can_cast, of_python_scalar
 from adjoint.tensors.core import (
     CUT_BY_MODE,
     CUT_BY_OP,
@@ -198,8 +199,15 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op as users call it: any mixture of positions, keywords and out=."""
     out = kwargs.pop("out", None) if kwargs else None
     values = op.bind(args, kwargs)
+    if op.tensors:
+        op.refuse_numbers(values)
     if args and type(args[0]) is NDARRAY and not tensors_in(values):
         return raw_result(op, NUMPY, values)
+    if out is not None:
+        if op.apart:
+            refuse_shared(op.name, tensors_in(values), out)
+        if op.follows_out and kwargs.get("dtype") is None:
+            values[op.index_of["dtype"]] = out.dtype
     result = apply(op, values)
     if out is None:
         return result
@@ -211,8 +219,22 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return write_out(op.name, result, out, op.exact_out)
 
 
-def write_out(name: str, result: Any, out: Any, exact: bool = False) -> Any:
-    """Put a result into the tensors given as out=: cast, unless it must fit exactly."""
+def refuse_shared(name: str, tensors: list[Tensor], out: Any) -> None:
+    """Refuse a tensor as out= that lies where an argument is read."""
+    for target in tensors_in([out]):
+        for tensor in tensors:
+            if target is tensor or numpy_backend.overlap(target.array, tensor.array):
+                raise RuntimeError(
+                    f"{name}(): unsupported operation: out shares memory with an argument; clone() "
+                    "the argument first"
+                )
+
+
+def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
+    """Put a result into the tensors given as out=: cast, unless it must fit exactly.
+
+    What can't be cast is a RuntimeError, or a TypeError where `exact` is "castable".
+    """
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
             write_out(name, value, target, exact)
@@ -227,7 +249,12 @@ def write_out(name: str, result: Any, out: Any, exact: bool = False) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
-    if exact and out.dtype is not result.dtype:
+    if exact == "castable":
+        if not can_cast(result.dtype, out.dtype):
+            raise TypeError(
+                f"{name}(): {result.dtype.name} can't be cast to the type of out, {out.dtype.name}"
+            )
+    elif exact and out.dtype is not result.dtype:
         if result.dtype.name != "bool" or out.dtype.name != "uint8":
             raise RuntimeError(
                 f"{name}(): expected out of dtype {result.dtype.name}, got {out.dtype.name}"
@@ -437,6 +464,9 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
                 return raw_result(op, backend.xp, values)
         if isinstance(value, (list, tuple)) and not value and op.required:
             raise ValueError(f"{op.name}(): expected a list of Tensors that is not empty")
+    if op.numbers:
+        kind = of_python_scalar(values[0]).numpy_dtype
+        return apply(op, [Tensor(numpy_backend.asarray(values[0], kind)), *values[1:]])
     raise TypeError(
         f"{op.name}(): expected a Tensor, got "
         + ", ".join(type(v).__name__ for v in values[: op.required])

@@ -158,8 +158,8 @@ class Tensor(TensorCore):
         """In-place form of add."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """beta * input + alpha * the sum of batch1 @ batch2 over the batches."""
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
-        """In-place form of addbmm."""
+    def addbmm_(self, *batches: Any, **factors: Any) -> Self:
+        """In-place form of addbmm; a tensor that was broadcast gets the shape of the result."""
     def addcdiv(
         self, tensor1: Tensor | complex, tensor2: Tensor | complex, *, value: Any = 1
     ) -> Tensor:

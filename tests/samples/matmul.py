@@ -245,3 +245,11 @@ def _(rng: Generator) -> Iterator[Sample]:
             (rng.normal(size=(few, 3)), rng.normal(size=(2, 3))), torch=lambda a, b: a @ b.T
         )
     yield Sample((complex_normal(rng, 4, 3), complex_normal(rng, 2, 3)), torch=lambda a, b: a @ b.T)
+
+
+@samples("addbmm_")
+def _(rng: Generator) -> Iterator[Sample]:
+    batch1, batch2 = rng.normal(size=(2, 2, 3)), rng.normal(size=(2, 3, 2))
+    yield Sample(
+        (rng.normal(size=(2, 2)), batch1, batch2), torch="Tensor.addbmm_", differentiate=False
+    )

@@ -53,7 +53,7 @@ def _copied(name: str, function: Callable[..., Any], method: bool = False) -> An
     call.__wrapped__ = function  # type: ignore[attr-defined]  # whose signature it has
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"A copy of what {name.removesuffix('_copy')} shows."
-    return composite(method=method)(call)
+    return composite(method=method, exact_out=True)(call)
 
 
 alias_copy = _copied("alias_copy", alias)

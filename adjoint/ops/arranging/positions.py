@@ -50,8 +50,9 @@ def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
 def unraveled(xp: Any, indices: Array, shape: Any) -> Array:
     """The position in each dimension of a shape, in front, of elements counted from the start."""
     sizes = [product(shape[dim + 1 :]) for dim in range(len(shape))]
-    parts = [indices // max(size, 1) % max(n, 1) for size, n in zip(sizes, shape)]
-    return xp.stack(parts).astype("int64")
+    wide = indices.astype("int64")
+    parts = [wide // max(size, 1) % max(n, 1) for size, n in zip(sizes, shape)]
+    return xp.stack(parts)
 
 
 @composite(method=False)

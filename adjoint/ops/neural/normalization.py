@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import LEAD
 from adjoint.dtypes import float32
@@ -170,7 +171,8 @@ batch_standardized = _standardizer("batch_standardized", "NativeBatchNormBackwar
 def _root_rule(
     grads: Values, input: Value, weight: Value, result1: Value, axes: Any, eps: float, needs: Any
 ) -> Values:
-    return _gradients(grads[0], None, grads[1], input, result1, weight, axes, eps, needs)
+    values = conj(input), conj(result1), conj(weight)
+    return _gradients(grads[0], None, grads[1], *values, axes, eps, needs)
 
 
 @general(
@@ -345,6 +347,8 @@ def batch_norm(
     In training by the batch's own statistics, towards which the running ones move.
     """
     if input.ndim < 2:
+        if input.ndim and not input.shape[0]:
+            return input * 1
         raise RuntimeError(f"batch_norm(): expected at least 2 dimensions, got {input.ndim}")
     count = math.prod(input.shape) // max(input.shape[1], 1)
     if training and count == 1:

@@ -145,7 +145,11 @@ def _in_place(op: Any, input: Any, dim: int, dtype: Any) -> Any:
     return apply_inplace(op, [input, dim, dtype])
 
 
-@linear(input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)), batching=FRONT)
+@linear(
+    input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)),
+    batching=FRONT,
+    follows_out=True,
+)
 def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Sums of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -179,6 +183,7 @@ def _cumprod_rule(grad: Value, input: Value, result: Value, dim: int) -> Value:
         else input_tangent
     ),
     batching=FRONT,
+    follows_out=True,
 )
 def cumprod(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Products of all prefixes along dim."""

@@ -208,6 +208,8 @@ def sum_to_size(input: Value, *size: Any) -> Value:
     )
     if not fits:
         raise RuntimeError(f"sum_to_size: size {list(sizes)} does not broadcast to {list(shape)}")
+    if not sizes:
+        return sum(input)
     dims = [i for i in range(len(shape)) if i < lead or (sizes[i - lead] == 1 and shape[i] != 1)]
     return reshape(sum(input, dims, True), sizes) if dims else input
 
