@@ -61,6 +61,7 @@ from adjoint.creation.factories import (
     arange as arange,
     empty as empty,
     empty_like as empty_like,
+    empty_permuted as empty_permuted,
     empty_strided as empty_strided,
     eye as eye,
     full as full,

@@ -316,7 +316,18 @@ def apply(op: "Op", values: list[Any]) -> Any:
         raise complaint(op, as_given(op, arrays, given), error)
     if not op.hides:
         out = narrowed(op, arrays, out)
+    if op.ordered:
+        out = in_order(out)
     return wrap(op, values, backend, out, settings)
+
+
+def in_order(out: Any) -> Any:
+    """What a forward answered, with NumPy's arrays in the order of their elements."""
+    if type(out) is NDARRAY:
+        return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
+    if isinstance(out, tuple):
+        return tuple([in_order(each) for each in out])
+    return out
 
 
 def as_given(op: "Op", arrays: list[Any], given: list[Any]) -> list[Any]:

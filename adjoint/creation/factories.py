@@ -33,6 +33,7 @@ __all__ = [
     "arange",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eye",
     "full",
@@ -138,6 +139,21 @@ def _element(value: Any, kind: dtype) -> Any:
     if isinstance(value, complex) and BOOL < kind.category < COMPLEX:
         raise RuntimeError(f"value {value} cannot be converted to type {kind.name}")
     return fitted(np.asarray(value), kind)
+
+
+def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
+    """Uninitialised memory that holds the dimensions in another order, the last one closest."""
+    shape, order = shape_of("empty_permuted", size), [int(d) for d in physical_layout]
+    if sorted(order) != list(range(len(shape))):
+        raise RuntimeError(
+            f"empty_permuted(): physical_layout must name each of {len(shape)} dimensions once, "
+            f"got {order}"
+        )
+    strides, step = [0] * len(shape), 1
+    for dim in reversed(order):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return empty_strided(shape, strides, **options)
 
 
 def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:

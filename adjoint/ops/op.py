@@ -97,6 +97,7 @@ class Op(Described):
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
         self.hides = False  # forward answers (result, an array for the rules alone)
+        self.ordered = False  # the result lies in order, however the arguments do
         self.follows_out = False  # without dtype it computes in that of out=
         self.apart = False  # out= may share no memory with the arguments
         # True: out= must have the data type of the result; others cast to it. See write_out.
@@ -437,6 +438,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.hides = settings.pop("hides", False)
     op.exact_out = settings.pop("exact_out", False)
     op.apart = settings.pop("apart", False)
+    op.ordered = settings.pop("ordered", False)
     op.follows_out = settings.pop("follows_out", False)
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)

@@ -1463,6 +1463,12 @@ class Tensor(TensorCore):
         self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None
     ) -> Any:
         """The first of each run of equals; if asked the run of each element, and the lengths."""
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """A copy of what chunk shows."""
+    def unsafe_split(self, split_size_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+        """A copy of what split shows."""
+    def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+        """A copy of what split_with_sizes shows."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a new dimension of size 1 at dim."""
     def unsqueeze_(self, dim: _int) -> Self:

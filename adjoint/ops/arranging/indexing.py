@@ -70,6 +70,7 @@ def _picked_each(
     node_name="IndexBackward0",
     saved_as={"index": "indices"},
     home=None,
+    ordered=True,
 )
 def pick(xp: Any, input: Array, index: Any) -> Array:
     """A copy of what a plain index with arrays, masks or lists names."""
@@ -591,6 +592,7 @@ def _filled_each(
     value=lambda grad, mask: masked_fill(grad, ~mask, 0),
     vmap=_filled_each,
     inplace=True,
+    ordered=True,
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Operand) -> Array:
     """input with value where mask is True."""

@@ -75,7 +75,7 @@ def _one_hot_each(tensor: Any, num_classes: int) -> Any:
     return one_hot(tensor, num_classes)
 
 
-@general(vmap=_one_hot_each, home="nn.functional")
+@general(vmap=_one_hot_each, home="nn.functional", ordered=True)
 def one_hot(xp: Any, tensor: Array, num_classes: int = -1) -> Array:
     """For each class number a row of zeros with a one at that place."""
     if tensor.dtype != "int64":

@@ -595,6 +595,7 @@ def _check_joined(tensors: Any, shapes: Any) -> None:
     autocast="widest",
     apart=True,
     exact_out="castable",
+    ordered=True,
 )
 def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors one after the other along dim; 1-d empty tensors fit anywhere."""
@@ -622,6 +623,7 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     numpy=True,
     autocast="widest",
     exact_out="castable",
+    ordered=True,
 )
 def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors side by side along a new dimension."""

@@ -584,6 +584,7 @@ def _contracted_each(
     node_name="EinsumBackward0",
     home=None,
     autocast="narrow",
+    ordered=True,
 )
 def contract(xp: Any, input: Array, other: Array, left: str, right: str, out: str) -> Array:
     """The sum of products of two operands over the labels that `out` lacks.

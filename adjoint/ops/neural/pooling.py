@@ -362,6 +362,7 @@ def _divisor(xp: Any, sizes: Any, layout: Layout, rest: Any, dtype: Any) -> Any:
     node_name="AvgPool2DBackward0",
     batching=FOLD,
     home=None,
+    ordered=True,
 )
 def average_windows(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, counting: Any

@@ -222,6 +222,7 @@ def median_all(xp: Any, input: Array) -> Array:
     home=None,
     batching=FRONT,
     jvp=selected_tangent,
+    ordered=True,
 )
 def median_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim, and its index."""
