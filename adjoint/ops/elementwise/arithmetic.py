@@ -24,10 +24,17 @@ def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
     return scaled.astype(other.dtype)
 
 
+def _add_scaled(xp: Any, array: Any, other: Any, alpha: Any) -> None:
+    """array += alpha * other; a negative alpha wraps around in unsigned numbers."""
+    if array.dtype.kind == "u" and type(alpha) is int:
+        alpha = fitted_integer(alpha, array.dtype, True)
+    xp.add_scaled(array, other, alpha)
+
+
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha),
-    mutate=lambda xp, array, other, alpha: xp.add_scaled(array, other, alpha),
+    mutate=lambda xp, array, other, alpha: _add_scaled(xp, array, other, alpha),
     numbers=True,
 )
 def add(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
@@ -35,16 +42,10 @@ def add(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     return xp.add(input, other if alpha == 1 else _scaled(xp, other, alpha))
 
 
-def _subtract(xp: Any, array: Any, other: Any, alpha: Any) -> None:
-    """array -= alpha * other; an unsigned alpha has no negative."""
-    factor = fitted_integer(-alpha, array.dtype, True) if array.dtype.kind == "u" else -alpha
-    xp.add_scaled(array, other, factor)
-
-
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
-    mutate=lambda xp, array, other, alpha: _subtract(xp, array, other, alpha),
+    mutate=lambda xp, array, other, alpha: _add_scaled(xp, array, other, -alpha),
     bools=False,
     also="subtract",
     numbers=True,
