@@ -34,6 +34,7 @@ from adjoint.call.context import is_inference_mode_enabled as is_inference_mode_
 from adjoint.creation.factories import arange as arange
 from adjoint.creation.factories import empty as empty
 from adjoint.creation.factories import empty_like as empty_like
+from adjoint.creation.factories import empty_permuted as empty_permuted
 from adjoint.creation.factories import empty_strided as empty_strided
 from adjoint.creation.factories import eye as eye
 from adjoint.creation.factories import full as full
@@ -1001,6 +1002,26 @@ def greater_equal(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
     """input >= other."""
+def grid_sampler_2d(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: _int,
+    padding_mode: _int,
+    align_corners: _bool,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Images read at the places of a grid; modes are numbers, from bilinear and zeros on."""
+def grid_sampler_3d(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: _int,
+    padding_mode: _int,
+    align_corners: _bool,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Volumes read at the places of a grid; modes are numbers, from bilinear and zeros on."""
 def group_norm(
     input: Tensor,
     num_groups: _int,
@@ -1634,6 +1655,29 @@ def narrow_copy(
     input: Tensor, dim: _int, start: Any, length: _int, *, out: Tensor | None = None
 ) -> Tensor:
     """A copy of what narrow shows."""
+def native_group_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: _int,
+    C: _int,
+    HxW: _int,
+    group: _int,
+    eps: _float,
+    *,
+    out: tuple[Tensor, Tensor, Tensor] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """group_norm, the mean of each group, and 1 over its deviation."""
+def native_layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: _float,
+    *,
+    out: tuple[Tensor, Tensor, Tensor] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """layer_norm, the mean, and 1 over the deviation."""
 def ne(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
@@ -1739,7 +1783,7 @@ def poisson_nll_loss(
     """nn.functional.poisson_nll_loss of (input, target, log_input, full, eps, reduction)."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from modulus and angle."""
-def polygamma(n: _int, input: Tensor) -> Tensor:
+def polygamma(n: _int, input: Tensor, *, out: Any = None) -> Tensor:
     """The derivative of order n of digamma."""
 def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """+input."""
@@ -2278,6 +2322,22 @@ def unravel_index(
     indices: Tensor, shape: Any, *, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
     """For each dimension of a shape the positions of elements counted from the start."""
+def unsafe_chunk(
+    input: Tensor, chunks: _int, dim: _int = 0, *, out: tuple[Tensor, ...] | None = None
+) -> tuple[Tensor, ...]:
+    """A copy of what chunk shows."""
+def unsafe_split(
+    tensor: Tensor,
+    split_size_or_sections: Any,
+    dim: _int = 0,
+    *,
+    out: tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, ...]:
+    """A copy of what split shows."""
+def unsafe_split_with_sizes(
+    input: Tensor, split_sizes: Any, dim: _int = 0, *, out: tuple[Tensor, ...] | None = None
+) -> tuple[Tensor, ...]:
+    """A copy of what split_with_sizes shows."""
 def unsqueeze(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """A view with a new dimension of size 1 at dim."""
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
@@ -2325,11 +2385,15 @@ def vsplit(
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors joined by rows; a vector is one row."""
 @overload
-def where(condition: Tensor) -> tuple[Tensor, ...]:
+def where(condition: Tensor, *, out: Any = None) -> tuple[Tensor, ...]:
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
 @overload
 def where(
-    condition: Tensor, input: Tensor | _complex | None, other: Tensor | _complex | None
+    condition: Tensor,
+    input: Tensor | _complex | None,
+    other: Tensor | _complex | None,
+    *,
+    out: Any = None,
 ) -> Tensor:
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
 def xlogy(

@@ -156,6 +156,8 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the tensordot that sums over all but the first ind dimensions."""
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B; dims of A are moved to its end first."""
+def vander(x: Tensor, *, N: int | None = None, out: Tensor | None = None) -> Tensor:
+    """Matrices of the powers of each element of the last dimension, from the 0th to the N - 1st."""
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Dot products of the vectors along dim, the first conjugated."""
 def vector_norm(

@@ -30,6 +30,7 @@ class Sample:
     differentiate: bool = True  # False: only values are compared (indices, comparisons, ties)
     second_order: bool = True
     torch: str | Callable[..., Any] | None = None  # PyTorch's path, if not torch.<name>
+    beyond_torch: bool = False  # True: PyTorch has the values, but no derivative
     compare_values: bool = True  # False: values are not unique (eigenvectors), gradients are
     without: dict[str, str] = field(default_factory=dict)  # backend → why it can't run there
 

@@ -490,6 +490,11 @@ class NumpyBackend(Backend):
             array.base is not None and (array.base is source or array.base is source.base)
         )
 
+    def overlap(self, written: Any, read: Any) -> bool:
+        """Whether two arrays of this library share some of their memory."""
+        own = type(written) is np.ndarray and type(read) is np.ndarray
+        return own and np.shares_memory(written, read)
+
     def partly_overlap(self, written: Any, read: Any) -> bool:
         """Whether two dense arrays share some of their memory, but not all in the same places."""
         if written.ctypes.data == read.ctypes.data and written.strides == read.strides:

@@ -37,6 +37,7 @@ from adjoint.call.record import (
     record,
     settle,
 )
+from adjoint.dtypes import can_cast, of_python_scalar
 from adjoint.tensors.core import (
     CUT_BY_MODE,
     CUT_BY_OP,
@@ -214,8 +215,15 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op as users call it: any mixture of positions, keywords and out=."""
     out = kwargs.pop("out", None) if kwargs else None
     values = op.bind(args, kwargs)
+    if op.tensors:
+        op.refuse_numbers(values)
     if args and type(args[0]) is NDARRAY and not tensors_in(values):
         return raw_result(op, NUMPY, values)
+    if out is not None:
+        if op.apart:
+            refuse_shared(op.name, tensors_in(values), out)
+        if op.follows_out and kwargs.get("dtype") is None:
+            values[op.index_of["dtype"]] = out.dtype
     result = apply(op, values)
     if out is None:
         return result
@@ -227,8 +235,22 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return write_out(op.name, result, out, op.exact_out)
 
 
-def write_out(name: str, result: Any, out: Any, exact: bool = False) -> Any:
-    """Put a result into the tensors given as out=: cast, unless it must fit exactly."""
+def refuse_shared(name: str, tensors: list[Tensor], out: Any) -> None:
+    """Refuse a tensor as out= that lies where an argument is read."""
+    for target in tensors_in([out]):
+        for tensor in tensors:
+            if target is tensor or numpy_backend.overlap(target.array, tensor.array):
+                raise RuntimeError(
+                    f"{name}(): unsupported operation: out shares memory with an argument; clone() "
+                    "the argument first"
+                )
+
+
+def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
+    """Put a result into the tensors given as out=: cast, unless it must fit exactly.
+
+    What can't be cast is a RuntimeError, or a TypeError where `exact` is "castable".
+    """
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
             write_out(name, value, target, exact)
@@ -243,7 +265,12 @@ def write_out(name: str, result: Any, out: Any, exact: bool = False) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
-    if exact and out.dtype is not result.dtype:
+    if exact == "castable":
+        if not can_cast(result.dtype, out.dtype):
+            raise TypeError(
+                f"{name}(): {result.dtype.name} can't be cast to the type of out, {out.dtype.name}"
+            )
+    elif exact and out.dtype is not result.dtype:
         if result.dtype.name != "bool" or out.dtype.name != "uint8":
             raise RuntimeError(
                 f"{name}(): expected out of dtype {result.dtype.name}, got {out.dtype.name}"
@@ -330,7 +357,18 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
         raise complaint(op, as_given(op, arrays, given), error)
-    return out if op.hides else narrowed(op, arrays, out)
+    if not op.hides:
+        out = narrowed(op, arrays, out)
+    return in_order(out) if op.ordered else out
+
+
+def in_order(out: Any) -> Any:
+    """What a forward answered, with NumPy's arrays in the order of their elements."""
+    if type(out) is NDARRAY:
+        return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
+    if isinstance(out, tuple):
+        return tuple([in_order(each) for each in out])
+    return out
 
 
 def as_given(op: "Op", arrays: list[Any], given: list[Any]) -> list[Any]:
@@ -495,6 +533,9 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
                 return raw_result(op, backend.xp, values)
         if isinstance(value, (list, tuple)) and not value and op.required:
             raise ValueError(f"{op.name}(): expected a list of Tensors that is not empty")
+    if op.numbers:
+        kind = of_python_scalar(values[0]).numpy_dtype
+        return apply(op, [Tensor(numpy_backend.asarray(values[0], kind)), *values[1:]])
     raise TypeError(
         f"{op.name}(): expected a Tensor, got "
         + ", ".join(type(v).__name__ for v in values[: op.required])

@@ -71,6 +71,10 @@ def promoted(op: "Op", values: list[Any], arrays: list[Any], backend: Backend) -
             arrays[i] = [a if a.dtype == target else a.astype(target) for a in array]
         elif isinstance(array, (bool, int, float, complex)):
             if type(array) is int and target.kind in "iu":
+                if array < 0 and i == 1 and op.name == "pow":
+                    raise RuntimeError(
+                        "pow(): integers to negative integer powers are fractions; convert to float"
+                    )
                 # Operators wrap numbers around, as in PyTorch; an exponent is not of the type.
                 array = fitted_integer(array, target, op.required == 2 and op.name != "pow")
             arrays[i] = backend.asarray(array, target)
@@ -125,6 +129,10 @@ def promotion(op: "Op", values: list[Any]) -> dtype | None:
             elif lookup(type(element)) is not None:
                 kind = from_numpy_dtype(element.dtype)
                 (dimensioned if element.ndim else zero_dim).append(kind)
+            elif element is not value:
+                raise TypeError(
+                    f"{op.name}(): expected a list of Tensors, got {type(element).__name__} in it"
+                )
     if not (dimensioned or zero_dim or numbers):
         return None
     if not op.bools:

@@ -37,6 +37,7 @@ SAME = (
     "func",
     "library",
     "linalg",
+    "masked",
     "nn",
     "nn.attention",
     "nn.functional",

@@ -1,6 +1,7 @@
 """New tensors: from data, from sizes, from ranges, from random numbers."""
 
 import math
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +33,7 @@ __all__ = [
     "arange",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eye",
     "full",
@@ -137,6 +139,21 @@ def _element(value: Any, kind: dtype) -> Any:
     if isinstance(value, complex) and BOOL < kind.category < COMPLEX:
         raise RuntimeError(f"value {value} cannot be converted to type {kind.name}")
     return fitted(np.asarray(value), kind)
+
+
+def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
+    """Uninitialised memory that holds the dimensions in another order, the last one closest."""
+    shape, order = shape_of("empty_permuted", size), [int(d) for d in physical_layout]
+    if sorted(order) != list(range(len(shape))):
+        raise RuntimeError(
+            f"empty_permuted(): physical_layout must name each of {len(shape)} dimensions once, "
+            f"got {order}"
+        )
+    strides, step = [0] * len(shape), 1
+    for dim in reversed(order):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return empty_strided(shape, strides, **options)
 
 
 def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
@@ -258,21 +275,27 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
         raise NotImplementedError(f"arange is not implemented for {kind.name}")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"arange(): unsupported range: {start} -> {end}")
+    if step == 0:
+        raise RuntimeError("arange(): step must be nonzero")
+    span, stride = end - start, step
     if kind.category == INTEGER:
         start, end, step = int(start), int(end), int(step)
     if step == 0:
-        raise RuntimeError("arange(): step must be nonzero")
+        raise ValueError(f"arange(): step must be nonzero in {kind.name}")
+    if kind is int64:  # the other integers are counted before they are cut
+        span, stride = end - start, step
     if (end - start) * step < 0:
         raise RuntimeError(
             "arange(): upper bound and lower bound inconsistent with step sign: from "
             f"{start} to {end} by {step}"
         )
-    values = start + step * np.arange(math.ceil((end - start) / step))
+    values = start + step * np.arange(max(math.ceil(span / stride), 0))
     return asked.listed(values.astype(kind.numpy_dtype))
 
 
 def _spaced(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, dtype]:
     """Equally spaced numbers, and the data type they shall have."""
+    steps = operator.index(steps)
     if steps < 0:
         raise RuntimeError(f"{asked.name}(): number of steps must be non-negative, got {steps}")
     start, end = number(start), number(end)

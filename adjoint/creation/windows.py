@@ -10,6 +10,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.creation.from_data import number
 from adjoint.creation.options import Options
 from adjoint.dtypes import FLOAT, INTEGER
+from adjoint.ops.arranging.conversion import strided
 from adjoint.tensors.tensor import Tensor
 
 __all__ = [
@@ -35,10 +36,14 @@ def sampled(
     length = operator.index(count)
     if "out" in options:
         raise TypeError(f"{name}() makes a new tensor; it has no out=")
+    if options.get("layout") not in (None, strided):
+        raise refusal(f"{name}() is not implemented for sparse types: tensors are strided")
     asked = Options(name, options)
     kind = asked.kind()
     if kind.category != FLOAT:
         raise refusal(f"{name}() expects floating point dtypes, got {kind.name}")
+    if refusal is ValueError and kind.itemsize == 2:  # the older functions make these too
+        raise refusal(f"{name}() expects float32 or float64, got {kind.name}")
     if length < 0:
         raise refusal(f"{name}(): a window can't have {length} elements")
     if length < 2:

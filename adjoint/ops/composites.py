@@ -29,7 +29,7 @@ def composite(function: Any = None, **options: Any) -> Any:
     return _register_composite(function, options)
 
 
-def _with_extras(name: str, function: Any, exact_out: bool) -> Any:
+def _with_extras(name: str, function: Any, exact_out: Any, apart: bool) -> Any:
     """The function itself, or one that also takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
     if code is None:  # an object that is a method in a way of its own
@@ -48,6 +48,8 @@ def _with_extras(name: str, function: Any, exact_out: bool) -> Any:
             if alias in kwargs and own not in kwargs:
                 kwargs[own] = kwargs.pop(alias)
         out = kwargs.pop("out", None) if writes else None
+        if out is not None and apart:
+            dispatch.refuse_shared(name, dispatch.tensors_in([*args, *kwargs.values()]), out)
         result = function(*args, **kwargs)
         return result if out is None else dispatch.write_out(name, result, out, exact_out)
 
@@ -60,13 +62,14 @@ def _with_extras(name: str, function: Any, exact_out: bool) -> Any:
 def _register_composite(function: Any, options: dict[str, Any]) -> Any:
     renamed = options.pop("name", None)
     name: str = renamed or function.__name__
-    exact_out: bool = options.pop("exact_out", False)
+    exact_out: Any = options.pop("exact_out", False)
+    apart: bool = options.pop("apart", False)
     declared = Declaration(name, options)
     if renamed is not None:
         function.__name__ = declared.own
     if options:
         raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
-    declared.function = _with_extras(name, function, exact_out)
+    declared.function = _with_extras(name, function, exact_out, apart)
     if declared.is_news():
         COMPOSITES[name] = declared.function
         DECLARED[name] = declared

@@ -44,7 +44,7 @@ class MethodOrder(Described):
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        return self if instance is None else MethodType(self.method, instance)
+        return self.method if instance is None else MethodType(self.method, instance)
 
     def __reduce__(self) -> str:
         return self.__name__  # which it has in its module

@@ -95,12 +95,18 @@ class Op(Described):
         self.promotes: list[int] = []
         self.floats = False
         self.bools = True  # whether bools may be among the arguments that mix
+        self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
+        self.numbers = False  # whether it takes numbers alone
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
         self.hides = False  # forward answers (result, an array for the rules alone)
-        self.exact_out = False  # out= must have the data type of the result; others cast to it
+        self.ordered = False  # the result lies in order, however the arguments do
+        self.follows_out = False  # without dtype it computes in that of out=
+        self.apart = False  # out= may share no memory with the arguments
+        # True: out= must have the data type of the result; others cast to it. See write_out.
+        self.exact_out: Any = False
         self.mutate: Any = None  # writes the result into the first argument's array
         self.inplace = True
         self.changer: Any = None  # its in-place form, as watchers and subclasses see it
@@ -134,8 +140,19 @@ class Op(Described):
             if count == 1 and self.lane == dispatch.UNARY:
                 return dispatch.path.unary(self, args[0])
             if count == 2 and self.lane == dispatch.BINARY:
+                if self.tensors:
+                    self.refuse_numbers(args)
                 return dispatch.path.binary(self, args[0], args[1])
         return dispatch.call(self, args, kwargs)
+
+    def refuse_numbers(self, values: Any) -> None:
+        """Refuse a number where users have to give a tensor; operators and NumPy's take both."""
+        for i in self.tensors:
+            if type(values[i]) in (bool, int, float, complex):
+                raise TypeError(
+                    f"{self.name}(): argument '{self.parameters[i]}' must be a Tensor, not "
+                    f"{type(values[i]).__name__}; make one with tensor(...)"
+                )
 
     def run(self, values: list[Any]) -> Any:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
@@ -401,6 +418,8 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
         declared = Declaration(name, settings)
         _read_signature(op)
         _apply_settings(op, settings)
+        if declared.home is not None and op.required > 1:
+            op.tensors = _only_tensors(op)
         for key in settings:
             if key not in op.index_of:
                 raise TypeError(f"{op.name}: no parameter '{key}' in {op.signature()}")
@@ -424,10 +443,14 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.view = settings.pop("view", False)
     op.floats = settings.pop("floats", False)
     op.bools = settings.pop("bools", True)
+    op.numbers = settings.pop("numbers", False)
     op.mutate = settings.pop("mutate", None)
     op.inplace = bool(settings.pop("inplace", op.family == "elementwise"))
     op.hides = settings.pop("hides", False)
     op.exact_out = settings.pop("exact_out", False)
+    op.apart = settings.pop("apart", False)
+    op.ordered = settings.pop("ordered", False)
+    op.follows_out = settings.pop("follows_out", False)
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)
     op.wide = settings.pop("wide", op.wide)
@@ -455,6 +478,15 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
         op.promotes = [i for i, d in enumerate(op.defaults) if d is MISSING]
     elif promotes:
         op.promotes = [op.index_of[name] for name in promotes.split()]
+
+
+def _only_tensors(op: Op) -> list[int]:
+    """The parameters of an elementwise op that are said to be arrays, not operands."""
+    if op.family != "elementwise":
+        return []
+    kinds: dict[str, Any] = getattr(op.forward, "__annotations__", {})
+    arrays = {name for name, kind in kinds.items() if getattr(kind, "__name__", "") == "Array"}
+    return [i for i in op.promotes if op.defaults[i] is MISSING and op.parameters[i] in arrays]
 
 
 def _optional(op: Op, function: Any) -> Rule | None:

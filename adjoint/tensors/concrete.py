@@ -39,7 +39,10 @@ def memory_of(tensor: Tensor) -> Memory:
 
 def start_in_base(tensor: Tensor) -> int:
     """How many elements into the memory of its base a view begins; 0 if it is none."""
-    base: Any = None if tensor.extras is None else tensor.extras.base
+    extras = tensor.extras
+    base: Any = None
+    if extras is not None:
+        base = extras.origin if extras.base is None else extras.base
     return 0 if base is None else memory_of(tensor).start - memory_of(base).start
 
 

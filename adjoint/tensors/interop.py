@@ -11,6 +11,7 @@ from adjoint.device import CPU, device
 from adjoint.ops import PUBLIC, find_function
 from adjoint.ops.arranging.conversion import moved, same_place, to
 from adjoint.ops.declaration import DECLARED
+from adjoint.ops.op import Op
 from adjoint.tensors.tensor import Tensor
 
 __all__ = ["from_dlpack", "to_dlpack"]
@@ -108,7 +109,9 @@ def apply_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **options: 
         return NotImplemented
     if not all(_understood(value) for value in inputs):
         return NotImplemented
-    result = op(*_tensors(inputs, _place_of(inputs)))
+    arguments = _tensors(inputs, _place_of(inputs))
+    # NumPy's functions take numbers where PyTorch's want tensors.
+    result = op.run(op.bind(arguments, {})) if isinstance(op, Op) else op(*arguments)
     if kind is not None:
         result = to(result, np.dtype(kind))
     return result if out is None else _written(result, out)

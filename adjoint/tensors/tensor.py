@@ -229,7 +229,11 @@ class Tensor(TensorCore):
     def shared(self) -> "Tensor":
         """A tensor without history on the same memory, counting versions together."""
         other: Tensor = renewed(self)  # type: ignore[assignment]  # as `upper.tensor` makes them
-        other.rare().counter = self.counter()
+        rare = other.rare()
+        rare.counter = self.counter()
+        extras = self.extras
+        if extras is not None and (extras.base is not None or extras.origin is not None):
+            rare.origin = extras.origin if extras.base is None else extras.base
         other.inference = self.inference
         return other
 

@@ -120,8 +120,6 @@ class Tensor(TensorCore):
     def __rtruediv__(self, other: Any) -> Tensor: ...
     def __rxor__(self, other: Any) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any) -> None: ...
-    def __str__(self) -> str:
-        """tensor([1., 2.], requires_grad=True)."""
     def __sub__(self, other: Any) -> Tensor: ...
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -158,8 +156,8 @@ class Tensor(TensorCore):
         """In-place form of add."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """beta * input + alpha * the sum of batch1 @ batch2 over the batches."""
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
-        """In-place form of addbmm."""
+    def addbmm_(self, *batches: Any, **factors: Any) -> Self:
+        """In-place form of addbmm; a tensor that was broadcast gets the shape of the result."""
     def addcdiv(
         self, tensor1: Tensor | complex, tensor2: Tensor | complex, *, value: Any = 1
     ) -> Tensor:
@@ -1463,6 +1461,12 @@ class Tensor(TensorCore):
         self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None
     ) -> Any:
         """The first of each run of equals; if asked the run of each element, and the lengths."""
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """A copy of what chunk shows."""
+    def unsafe_split(self, split_size_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+        """A copy of what split shows."""
+    def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+        """A copy of what split_with_sizes shows."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a new dimension of size 1 at dim."""
     def unsqueeze_(self, dim: _int) -> Self:
@@ -1496,6 +1500,9 @@ class Tensor(TensorCore):
         """A tensor like input with zeros everywhere."""
     def zero_(self) -> Self:
         """In-place form of zero."""
+
+def asked_outside(tensor: Tensor) -> str:
+    """For an error: that a gradient is needed of what lies below, but outside the transform."""
 
 def can_operate(other: Any) -> _bool:
     """Whether an operator can work with this; if not, the other operand is asked."""

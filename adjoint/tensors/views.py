@@ -5,7 +5,7 @@ base gets a new node and each view replays those operations to find its own (doc
 """
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import adjoint.call.dispatch as dispatch
 from adjoint.autograd.node import (
@@ -26,7 +26,7 @@ from adjoint.call.errors import complaint
 from adjoint.call.layers import Below, derivatives, newest, open_levels
 from adjoint.call.promotion import common_backend, promoted, unwrapped
 from adjoint.call.record import extended, needs, pack_all, record, settle
-from adjoint.dtypes import can_cast, from_numpy_dtype
+from adjoint.dtypes import bool_, can_cast, from_numpy_dtype
 from adjoint.tensors.core import (
     CUSTOM_VIEW,
     DEFAULT_VIEW,
@@ -44,6 +44,8 @@ from adjoint.tensors.upper import Sharing, renewed, upper
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
+
+BOOLS: Final[Any] = bool_.numpy_dtype
 
 
 def replay(base: Any, steps: tuple[Any, ...]) -> Any:
@@ -444,7 +446,9 @@ def write_result(
             op.mutate(backend.xp, target.array, *arrays[1:])
             return
         short = op.lane in (dispatch.UNARY, dispatch.BINARY)
-        if short and type(target.array) is NDARRAY and arrays[0] is target.array:
+        # A forward sees to bools, of which NumPy's functions know less.
+        own = type(target.array) is NDARRAY and arrays[0] is target.array
+        if short and own and target.array.dtype is not BOOLS:
             if all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :])):
                 op.direct(*arrays[: op.required], out=target.array)
                 return

@@ -29,7 +29,8 @@ THROUGH = {
     "p_norm": ("norm", "linalg_norm"),
     "root_scaled": ("rms_norm",),
 }
-NAMES = sorted({name for name in TABLE if TABLE[name].wide} - THROUGH.keys())
+NO_ORACLE = {"linalg_matrix_exp"}  # of 16-bit numbers PyTorch's is nan
+NAMES = sorted({name for name in TABLE if TABLE[name].wide} - THROUGH.keys() - NO_ORACLE)
 NAMES += [name for names in THROUGH.values() for name in names]
 NAMES += ["conv1d", "conv2d", "conv3d", "conv_transpose2d", "linear", "expand", "column_sums"]
 BITS = {"float16": (10, -14), "bfloat16": (7, -126)}  # of the fraction, and the least exponent

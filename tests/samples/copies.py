@@ -25,6 +25,9 @@ ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     "transpose_copy": [(0, 2)],
     "unbind_copy": [(), (-1,)],
     "unfold_copy": [(2, 2, 1)],
+    "unsafe_chunk": [(2,), (2, -1)],
+    "unsafe_split": [(1,), (2, -1)],
+    "unsafe_split_with_sizes": [([1, 1],), ([1, 2], 2)],
     "unsqueeze_copy": [(0,), (-1,)],
     "view_copy": [((3, 2),)],
 }

@@ -260,3 +260,11 @@ def _(rng: Generator) -> Iterator[Sample]:
             (rng.normal(size=(*first, 4, 3)), rng.normal(size=(*second, 2, 3))),
             torch=lambda a, b: a @ b.mT,
         )
+
+
+@samples("addbmm_")
+def _(rng: Generator) -> Iterator[Sample]:
+    batch1, batch2 = rng.normal(size=(2, 2, 3)), rng.normal(size=(2, 3, 2))
+    yield Sample(
+        (rng.normal(size=(2, 2)), batch1, batch2), torch="Tensor.addbmm_", differentiate=False
+    )

@@ -40,3 +40,28 @@ def _(rng: Generator) -> Iterator[Sample]:
     x = rng.normal(size=(2, 3, 7))
     yield Sample((x, 3))
     yield Sample((x, 3, 2, 1, 1, True))
+
+
+@samples("grid_sampler_2d")
+def _(rng: Generator) -> Iterator[Sample]:
+    images, grid = rng.normal(size=(2, 3, 4, 5)), rng.uniform(-0.9, 0.9, size=(2, 2, 3, 2))
+    for mode, padding in ((0, 0), (1, 1), (2, 2)):
+        yield Sample((images, grid, mode, padding, True), second_order=False)
+
+
+@samples("grid_sampler_3d")
+def _(rng: Generator) -> Iterator[Sample]:
+    volumes, grid = rng.normal(size=(1, 2, 3, 4, 5)), rng.uniform(-0.9, 0.9, size=(1, 2, 2, 2, 3))
+    yield Sample((volumes, grid, 0, 0, False), second_order=False)
+
+
+@samples("native_layer_norm")
+def _(rng: Generator) -> Iterator[Sample]:
+    x, weight, bias = rng.normal(size=(2, 3, 4)), rng.normal(size=4), rng.normal(size=4)
+    yield Sample((x, (4,), weight, bias, 1e-5), differentiate=False)
+
+
+@samples("native_group_norm")
+def _(rng: Generator) -> Iterator[Sample]:
+    x, weight, bias = rng.normal(size=(2, 4, 3)), rng.normal(size=4), rng.normal(size=4)
+    yield Sample((x, weight, bias, 2, 4, 3, 2, 1e-5), differentiate=False)

@@ -132,3 +132,10 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(1, 4, 6)), (3, 4), 2), torch=path)
     yield Sample((rng.normal(size=(8, 4)), 4, 2), {"stride": 2}, torch=path)
     yield Sample((rng.normal(size=(1, 4, 9)), (4, 4), 2, 1, 1, 2), torch=path)
+
+
+@samples("resample_bytes")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = rng.integers(0, 256, size=(1, 2, 4)).astype("uint8")
+    for kind, align in (("linear", True), ("cubic", False)):
+        yield Sample((x, 2, kind, 7, align, None), differentiate=False)

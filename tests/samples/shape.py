@@ -459,6 +459,13 @@ def _(rng: Rng) -> Iterator[Sample]:
     yield Sample((x, y, y))
 
 
+@samples("linalg_vander")
+def _(rng: Rng) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(2, 3)),), torch="linalg.vander")
+    yield Sample((rng.normal(size=3),), {"N": 5}, torch="linalg.vander")
+    yield Sample((np.arange(3),), torch="linalg.vander")
+
+
 @samples("vander")
 def _(rng: Rng) -> Iterator[Sample]:
     # PyTorch's vander changes what it saved, and has no gradient.

@@ -130,17 +130,6 @@ def storage_type(self: Tensor) -> Any:
     return CLASSES[STORAGE_NAMES[self.dtype]]
 
 
-def _parts(name: str) -> Any:
-    """A way to cut a tensor whose parts may be changed in place, each on its own."""
-
-    def cut(self: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        return tuple(part.clone() for part in getattr(self, name)(*args, **kwargs))
-
-    cut.__name__ = cut.__qualname__ = f"unsafe_{name}"
-    cut.__doc__ = f"{name}, with parts in memory of their own."
-    return cut
-
-
 def _kept(name: str, ask: Callable[[Tensor], Any]) -> property:
     """A private attribute that can be read, but neither set nor deleted."""
 
@@ -246,9 +235,6 @@ TENSOR: dict[str, Any] = {
     "resize_": resize_,
     "resize_as_": resize_as_,
     "set_": set_,
-    "unsafe_chunk": _parts("chunk"),
-    "unsafe_split": _parts("split"),
-    "unsafe_split_with_sizes": _parts("split_with_sizes"),
     "volatile": property(volatile),
     "_backward_hooks": property(_hooks, _set_hooks, _keep_hooks),
     "_post_accumulate_grad_hooks": _kept("_post_accumulate_grad_hooks", _post_accumulate_hooks),

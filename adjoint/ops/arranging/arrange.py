@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.call.rule import FRONT, MATRICES
-from adjoint.dtypes import int64
+from adjoint.dtypes import FLOAT, int64
 from adjoint.ops.annotations import Array, Operand, Value, Values
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import (
@@ -80,26 +80,26 @@ def _several(name: str, tensors: Any) -> list[Any]:
     return list(tensors)
 
 
-@composite(method=False, numpy=True)
+@composite(method=False, numpy=True, exact_out="castable")
 def hstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by columns: along dimension 1, or 0 for vectors."""
     parts = [_at_least_1d(tensor) for tensor in _several("hstack", tensors)]
     return cat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
-@composite(method=False, also="row_stack", numpy=True)
+@composite(method=False, also="row_stack", numpy=True, exact_out="castable")
 def vstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by rows; a vector is one row."""
     return cat([_at_least_2d(tensor) for tensor in _several("vstack", tensors)], 0)
 
 
-@composite(method=False, numpy=True)
+@composite(method=False, numpy=True, exact_out="castable")
 def dstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined along a third dimension."""
     return cat([_at_least_3d(tensor) for tensor in _several("dstack", tensors)], 2)
 
 
-@composite(method=False, numpy=True)
+@composite(method=False, numpy=True, exact_out="castable")
 def column_stack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by columns; a vector is one column."""
     parts = _several("column_stack", tensors)
@@ -238,7 +238,11 @@ def _rolled_each(input: Any, input_shape: Any, shifts: Any, dims: Any) -> Any:
     return reshape(roll(flat, shifts, -1), (input.shape[0], *input_shape))
 
 
-@linear(input=lambda grad, shifts, dims: roll(grad, _negative(shifts), dims), vmap=_rolled_each)
+@linear(
+    input=lambda grad, shifts, dims: roll(grad, _negative(shifts), dims),
+    vmap=_rolled_each,
+    ordered=True,
+)
 def roll(xp: Any, input: Array, shifts: Any, dims: Any = ()) -> Array:
     """A copy in which elements move along dims, or as if flattened, and come back at the start."""
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
@@ -295,6 +299,7 @@ def _diagonal_in(input: Any, diagonal: int) -> int:
     exact_out=True,
     numpy=True,
     batching=MATRICES,
+    ordered=True,
 )
 def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """A copy with zeros above a diagonal."""
@@ -307,6 +312,7 @@ def tril(xp: Any, input: Array, diagonal: int = 0) -> Array:
     exact_out=True,
     numpy=True,
     batching=MATRICES,
+    ordered=True,
 )
 def triu(xp: Any, input: Array, diagonal: int = 0) -> Array:
     """A copy with zeros below a diagonal."""
@@ -335,6 +341,7 @@ def _padded_each(input: Any, input_shape: Any, pad: Any, value: Any) -> Any:
     input=lambda grad, pad: constant_pad_nd(grad, _cropping(pad)),
     vmap=_padded_each,
     jvp=lambda input_tangent, pad: constant_pad_nd(input_tangent, pad),
+    ordered=True,
 )
 def constant_pad_nd(xp: Any, input: Array, pad: Any, value: Any = 0) -> Array:
     """input with value around it; pad goes from the last dimension on, and may be negative."""
@@ -503,3 +510,16 @@ def vander(x: Value, N: Any = None, increasing: bool = False) -> Value:
     for _ in range(count - 1):
         powers.append(powers[-1] * x)
     return stack(powers if increasing else powers[::-1], 1)
+
+
+@composite(home="linalg")
+def linalg_vander(x: Value, *, N: int | None = None) -> Value:
+    """Matrices of the powers of each element of the last dimension, from the 0th to the N - 1st."""
+    x = x if x.ndim else reshape(x, (1,))
+    if N is not None and N <= 1:
+        raise RuntimeError(f"linalg.vander(): N must be greater than 1, got {N}")
+    base = x if x.dtype.category >= FLOAT else x.to(int64)
+    powers = [fill(base, 1)]
+    for _ in range((x.shape[-1] if N is None else N) - 1):
+        powers.append(powers[-1] * base)
+    return stack(powers, -1)

@@ -8,6 +8,7 @@ from adjoint.ops.arranging.conversion import alias, clone
 from adjoint.ops.arranging.questions import detach
 from adjoint.ops.arranging.shape import (
     basic_index,
+    chunk,
     expand,
     narrow,
     permute,
@@ -52,8 +53,9 @@ def _copied(name: str, function: Callable[..., Any], method: bool = False) -> An
 
     call.__wrapped__ = function  # type: ignore[attr-defined]  # whose signature it has
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"A copy of what {name.removesuffix('_copy')} shows."
-    return composite(method=method)(call)
+    shown_by = name.removesuffix("_copy").removeprefix("unsafe_")
+    call.__doc__ = f"A copy of what {shown_by} shows."
+    return composite(method=method, exact_out=True)(call)
 
 
 alias_copy = _copied("alias_copy", alias)
@@ -75,3 +77,8 @@ unsqueeze_copy = _copied("unsqueeze_copy", unsqueeze)
 view_as_complex_copy = _copied("view_as_complex_copy", view_as_complex)
 view_as_real_copy = _copied("view_as_real_copy", view_as_real)
 view_copy = _copied("view_copy", _view)
+
+# PyTorch's are views that may be changed apart; as copies they can be, too.
+unsafe_chunk = _copied("unsafe_chunk", chunk, method=True)
+unsafe_split = _copied("unsafe_split", split, method=True)
+unsafe_split_with_sizes = _copied("unsafe_split_with_sizes", split_with_sizes, method=True)

@@ -74,6 +74,7 @@ def _picked_each(
     node_name="IndexBackward0",
     saved_as={"index": "indices"},
     home=None,
+    ordered=True,
 )
 def pick(xp: Any, input: Array, index: Any) -> Array:
     """A copy of what a plain index with arrays, masks or lists names."""
@@ -126,18 +127,20 @@ def place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
 
 def as_value(xp: Any, value: Any, kind: Any) -> Any:
     """A number or array as an array of the data type it is written into."""
-    if isinstance(value, complex) and kind.kind != "c":
+    if isinstance(value, complex) and kind.kind not in "cb":
         raise RuntimeError(f"a complex number can't be written into a tensor of {kind}")
     if type(value) is int and kind.kind in "iu":
         value = fitted_integer(value, kind)
     array = xp.asarray(value)
     if array.dtype == kind:
         return array
-    return (array.real if array.dtype.kind == "c" and kind.kind != "c" else array).astype(kind)
+    return (array.real if array.dtype.kind == "c" and kind.kind not in "cb" else array).astype(kind)
 
 
 def as_scalar(xp: Any, value: Any, kind: Any) -> Any:
     """A number or 0-d array to fill an array of this data type with."""
+    if getattr(value, "dtype", kind).kind == "c" and kind.kind not in "cb":
+        raise RuntimeError(f"a complex number can't be written into a tensor of {kind}")
     number = as_value(xp, value, kind)
     if number.ndim:
         raise RuntimeError(f"the value must be a number or a 0-d tensor, not {number.ndim}-d")
@@ -387,6 +390,8 @@ def _dim_of_rows(dim: int, shape: Any) -> int:
 @linear(
     input=lambda grad, input_shape, dim, index: spread(grad, input_shape, dim, index),
     vmap=_gathered_each,
+    exact_out=True,
+    apart=True,
 )
 def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that index names along dim, one for each of its elements."""
@@ -449,6 +454,8 @@ def of_source(grad: Value, shape: Any) -> Value:
         scatter_add, input_shape, input_each, dim, index_each, src_each
     ),
     inplace=True,
+    exact_out=True,
+    apart=True,
 )
 def scatter_add(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
     """input with the elements of src added where index names along dim."""
@@ -495,6 +502,8 @@ def _selected_each(
 @linear(
     input=lambda grad, input_shape, dim, index: _unselected(grad, input_shape, dim, index),
     vmap=_selected_each,
+    exact_out=True,
+    apart=True,
 )
 def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     """The slices of dimension dim that the 1-d tensor index names."""
@@ -510,13 +519,13 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     return found if input.ndim else found.reshape(())
 
 
-@composite
+@composite(exact_out=True)
 def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Value:
     """The elements that indices names along dim, the other dimensions broadcast."""
     if not is_index(indices):
         raise RuntimeError(f"take_along_dim(): indices must be of int64, got {indices.dtype}")
     if dim is None:
-        return gather(flatten(input), 0, flatten(indices))
+        input, indices, dim = flatten(input), flatten(indices), 0
     axis = normal_dim(dim, input.ndim)
     if input.ndim != indices.ndim:
         raise RuntimeError(
@@ -525,7 +534,8 @@ def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Valu
         )
     wide = [n if m == 1 else m for n, m in zip(input.shape, indices.shape)]
     wide[axis] = -1
-    return gather(expand(input, wide), axis, expand(indices, wide))
+    counted = choose(indices < 0, indices + input.shape[axis], indices)
+    return gather(expand(input, wide), axis, expand(counted, wide))
 
 
 # ---- by mask ----
@@ -563,6 +573,7 @@ def _filled_each(
     value=lambda grad, mask: masked_fill(grad, ~mask, 0),
     vmap=_filled_each,
     inplace=True,
+    ordered=True,
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Operand) -> Array:
     """input with value where mask is True."""
@@ -570,7 +581,7 @@ def masked_fill(xp: Any, input: Array, mask: Array, value: Operand) -> Array:
     return xp.where(mask, as_scalar(xp, value, input.dtype), input)
 
 
-@composite
+@composite(exact_out=True, apart=True)
 def masked_select(input: Value, mask: Value) -> Value:
     """The elements where mask is True, in one dimension."""
     check_mask(mask)
@@ -578,7 +589,7 @@ def masked_select(input: Value, mask: Value) -> Value:
     return reshape(pick(expand(input, shape), (expand(mask, shape),)), (-1,))
 
 
-@composite
+@composite(exact_out=True, apart=True)
 def take(input: Value, index: Value) -> Value:
     """The elements of the flattened tensor that index names."""
     if index.dtype.kind not in "iu":

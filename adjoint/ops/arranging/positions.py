@@ -50,8 +50,9 @@ def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
 def unraveled(xp: Any, indices: Array, shape: Any) -> Array:
     """The position in each dimension of a shape, in front, of elements counted from the start."""
     sizes = [product(shape[dim + 1 :]) for dim in range(len(shape))]
-    parts = [indices // max(size, 1) % max(n, 1) for size, n in zip(sizes, shape)]
-    return xp.stack(parts).astype("int64")
+    wide = indices.astype("int64")
+    parts = [wide // max(size, 1) % max(n, 1) for size, n in zip(sizes, shape)]
+    return xp.stack(parts)
 
 
 @composite(method=False)
@@ -74,7 +75,7 @@ def _one_hot_each(tensor: Any, num_classes: int) -> Any:
     return one_hot(tensor, num_classes)
 
 
-@general(vmap=_one_hot_each, home="nn.functional")
+@general(vmap=_one_hot_each, home="nn.functional", ordered=True)
 def one_hot(xp: Any, tensor: Array, num_classes: int = -1) -> Array:
     """For each class number a row of zeros with a one at that place."""
     if not xp.are_indices(tensor):

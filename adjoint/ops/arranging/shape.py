@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.rule import FRONT
-from adjoint.dtypes import FLOAT, category_of, dtype as data_type, int64
+from adjoint.dtypes import INTEGER, category_of, dtype as data_type, int64
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.dims import along, broadcast_shape, distinct_dims, normal_dim, product, resolved
 from adjoint.ops.op import composite, general, linear
@@ -390,7 +390,7 @@ def select(xp: Any, input: Array, dim: int, index: int) -> Array:
 
 def _first(start: Any) -> int:
     """Where narrow begins: a number, or an integer tensor of no dimensions."""
-    if isinstance(start, Tensor) and (start.ndim or category_of(start.dtype) >= FLOAT):
+    if isinstance(start, Tensor) and (start.ndim or category_of(start.dtype) != INTEGER):
         raise RuntimeError(
             "narrow(): start must be an integer or a 0-d integer tensor, got "
             f"{start.dtype.name} of {start.ndim} dimensions"
@@ -593,12 +593,16 @@ def _check_joined(tensors: Any, shapes: Any) -> None:
     also="concatenate concat",
     numpy="concatenate",
     autocast="widest",
+    apart=True,
+    exact_out="castable",
+    ordered=True,
 )
 def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors one after the other along dim; 1-d empty tensors fit anywhere."""
     _check_joined(tensors, [tensor.shape for tensor in tensors])
     parts = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)
-    place = normal_dim(dim, parts[0].ndim)
+    alike = all(part.ndim == parts[0].ndim for part in parts)
+    place = normal_dim(dim, parts[0].ndim) if alike else -1
     for part in parts:
         if part.ndim != parts[0].ndim or any(
             n != m for d, (n, m) in enumerate(zip(part.shape, parts[0].shape)) if d != place
@@ -618,6 +622,8 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     dims=1,
     numpy=True,
     autocast="widest",
+    exact_out="castable",
+    ordered=True,
 )
 def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors side by side along a new dimension."""

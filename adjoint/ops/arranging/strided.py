@@ -63,6 +63,7 @@ def diagonal_place(xp: Any, input: Array, shape: Any, offset: int, dim1: int, di
     method=False,
     node_name="DiagonalBackward0_copy",
     batching=FRONT,
+    exact_out=True,
 )
 def diagonal_copy(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A copy of a diagonal of dim1 and dim2, as the last dimension."""

@@ -95,6 +95,8 @@ def _scattered_each(
     jvp=_scatter_tangent,
     vmap=_scattered_each,
     inplace=True,
+    exact_out=True,
+    apart=True,
 )
 def scatter(
     xp: Any,
@@ -167,8 +169,15 @@ def _product_gradients(
     others = scatter_reduce(safe_input, dim, index, filled, "prod", include_self=include_self)
     alone = gather(grad * others, dim, index)
     usual = gather(grad * result, dim, index) / filled
-    only = masked_fill(zero, zeros != 1, False)
-    return grad_input, masked_fill(alone, ~only, 0) + masked_fill(usual, only, 0)
+    # Of two zeros each gets the other, a zero whose derivative is not: it is the sum without one.
+    vanished = masked_fill(part, ~zero, 0)
+    total = gather(spread(vanished, shape, dim, index), dim, index)
+    if include_self:
+        total = total + gather(masked_fill(input, input != 0, 0), dim, index)
+    only, both = zero & (zeros == 1), zero & (zeros == 2)
+    paired = masked_fill(alone * (total - vanished), ~both, 0)
+    rest = masked_fill(usual, only | both, 0)
+    return grad_input, masked_fill(alone, ~only, 0) + paired + rest
 
 
 def _extreme_gradients(
@@ -252,6 +261,8 @@ def _taken_in_each(
     jvp=_taken_in_tangent,
     vmap=_taken_in_each,
     inplace=True,
+    exact_out=True,
+    apart=True,
 )
 def scatter_reduce(
     xp: Any,
@@ -330,6 +341,11 @@ def _check_slices(input: Any, dim: int, index: Any, source: Any, counting: type[
 def _slices(grad: Value, dim: int, index: Value) -> Value:
     """The slices of a gradient that an index names, also by negative numbers."""
     return pick(grad, along(dim % grad.ndim, reshape(index, (-1,)))) if grad.ndim else grad
+
+
+def _filled_part(grad: Value, dim: int, index: Value) -> Value:
+    """The gradient where an index names slices, each once; zeros elsewhere."""
+    return choose(index_fill(fill(grad, 0), dim, index, 1) == 1, grad, 0)
 
 
 def _index_of_slices(dim: int, shape: Any, index: Any, batched: bool) -> tuple[Any, list[bool]]:
@@ -413,6 +429,7 @@ def _filled_slices_each(
         reshape(_slices(grad, dim, index), source_shape) * alpha
     ),
     inplace=True,
+    exact_out=True,
 )
 def index_add(
     xp: Any, input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
@@ -423,7 +440,10 @@ def index_add(
     check_positions(xp, index, whole.shape[axis])
     wide = index.reshape((1,) * axis + (-1,) + (1,) * (whole.ndim - axis - 1))
     places = positions_along(xp, whole.shape, axis, xp.broadcast_to(wide, values.shape))
-    values = values if alpha == 1 else (values * alpha).astype(input.dtype)
+    if isinstance(alpha, float) and input.dtype.kind in "biu":
+        raise RuntimeError(f"alpha={alpha} does not fit {input.dtype}; convert the tensors first")
+    if alpha != 1:
+        values = values * as_value(xp, alpha, input.dtype)
     return xp.added_at(whole.reshape(-1), places.reshape(-1), values.reshape(-1)).reshape(
         input.shape
     )
@@ -434,6 +454,7 @@ def index_add(
     source=lambda grad, dim, index, source_shape: reshape(_slices(grad, dim, index), source_shape),
     vmap=_written_slices_each,
     inplace=True,
+    exact_out=True,
 )
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
     """input with the slices of source where index names along dim."""
@@ -445,7 +466,7 @@ def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> 
 
 @linear(
     input=lambda grad, dim, index: index_fill(grad, dim, index, 0),
-    value=lambda grad, dim, index: _slices(grad, dim, index),
+    value=lambda grad, dim, index: _filled_part(grad, dim, index),
     vmap=_filled_slices_each,
     inplace=True,
 )
@@ -458,7 +479,7 @@ def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Operand) ->
     return xp.updated(lifted(input), along(axis, lifted(index)), number).reshape(input.shape)
 
 
-@composite
+@composite(exact_out=True)
 def index_reduce(
     input: Value, dim: int, index: Value, source: Value, reduce: str, *, include_self: bool = True
 ) -> Value:
@@ -479,7 +500,9 @@ def index_reduce_(
 def _wide_index(input: Any, dim: int, index: Any, source: Any) -> Any:
     """An index of slices as one of their elements."""
     axis = normal_dim(dim, input.ndim)
-    if index.ndim > 1 or index.shape[0] != source.shape[axis]:
+    if not source.ndim and index.numel() == 1:
+        return reshape(index, ())
+    if index.ndim > 1 or not source.ndim or index.numel() != source.shape[axis]:
         raise IndexError(
             f"index_reduce(): an index of shape {list(index.shape)} does not fit a source of shape "
             f"{list(source.shape)}"
@@ -753,7 +776,7 @@ def select_scatter(input: Value, src: Value, dim: int, index: int) -> Value:
     return _embedded("select_scatter", input, along(normal_dim(dim, input.ndim), index), src)
 
 
-@composite
+@composite(exact_out=True)
 def slice_scatter(
     input: Value, src: Value, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Value:

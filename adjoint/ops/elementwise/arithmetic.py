@@ -3,17 +3,20 @@
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
-from adjoint.dtypes import category_of
+from adjoint.dtypes import category_of, fitted_integer
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.comparison import kind_of, refuse_complex
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.ops.shared_rules import refused_derivative, zero_of
+from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
 
 def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
     """other * alpha in other's data type."""
+    if type(alpha) is int and other.dtype.kind in "iu":
+        alpha = fitted_integer(alpha, other.dtype, True)
     scaled = xp.multiply(other, alpha)
     fits = category_of(scaled.dtype) <= category_of(other.dtype)
     if isinstance(alpha, (float, complex)) and not fits:
@@ -21,12 +24,20 @@ def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
     return scaled.astype(other.dtype)
 
 
+def _add_scaled(xp: Any, array: Any, other: Any, alpha: Any) -> None:
+    """array += alpha * other; a negative alpha wraps around in unsigned numbers."""
+    if array.dtype.kind == "u" and type(alpha) is int:
+        alpha = fitted_integer(alpha, array.dtype, True)
+    xp.add_scaled(array, other, alpha)
+
+
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha),
-    mutate=lambda xp, array, other, alpha: xp.add_scaled(array, other, alpha),
+    mutate=lambda xp, array, other, alpha: _add_scaled(xp, array, other, alpha),
+    numbers=True,
 )
-def add(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
+def add(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     """input + alpha * other."""
     return xp.add(input, other if alpha == 1 else _scaled(xp, other, alpha))
 
@@ -43,11 +54,12 @@ def _difference_tangent(input_tangent: Any, other_tangent: Any, alpha: Any) -> A
     input=lambda grad: grad,
     other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
     jvp=_difference_tangent,
-    mutate=lambda xp, array, other, alpha: xp.add_scaled(array, other, -alpha),
+    mutate=lambda xp, array, other, alpha: _add_scaled(xp, array, other, -alpha),
     bools=False,
     also="subtract",
+    numbers=True,
 )
-def sub(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
+def sub(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     """input - alpha * other."""
     return xp.subtract(input, other if alpha == 1 else _scaled(xp, other, alpha))
 
@@ -55,6 +67,8 @@ def sub(xp: Any, input: Array, other: Operand, *, alpha: Any = 1) -> Array:
 @composite(method=False)
 def rsub(input: Value, other: Operand, *, alpha: Any = 1) -> Value:
     """other - alpha * input."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"rsub(): argument 'input' must be a Tensor, not {type(input).__name__}")
     return sub(other, input, alpha=alpha)
 
 
@@ -62,8 +76,9 @@ def rsub(input: Value, other: Operand, *, alpha: Any = 1) -> Value:
     input=lambda grad, other: grad * conj(other),
     other=lambda grad, input: grad * conj(input),
     also="multiply",
+    numbers=True,
 )
-def mul(xp: Any, input: Array, other: Operand) -> Array:
+def mul(xp: Any, input: Operand, other: Operand) -> Array:
     """input * other."""
     return xp.multiply(input, other)
 
@@ -83,8 +98,9 @@ def _quotient_tangent(input_tangent: Any, other_tangent: Any, other: Any, result
     floats=True,
     node_name="DivBackward0",
     domain=(0.5, 3.0),
+    numbers=True,
 )
-def true_divide(xp: Any, input: Array, other: Operand) -> Array:
+def true_divide(xp: Any, input: Operand, other: Operand) -> Array:
     """input / other."""
     return xp.divide(input, other)
 
@@ -147,8 +163,9 @@ def div_(input: Value, other: Operand, *, rounding_mode: str | None = None) -> V
     input=refused_derivative("floor_divide"),
     other=refused_derivative("floor_divide"),
     domain=(0.5, 3.0),
+    numbers=True,
 )
-def floor_divide(xp: Any, input: Array, other: Operand) -> Array:
+def floor_divide(xp: Any, input: Operand, other: Operand) -> Array:
     """input / other, rounded downwards."""
     _refuse_zero_divisor(xp, other)
     return xp.floor_divide(input, other)
@@ -159,7 +176,7 @@ def floor_divide(xp: Any, input: Array, other: Operand) -> Array:
     other=lambda grad, input, other: -grad * rounded_divide(input, other, "floor"),
     domain=(0.5, 3.0),
 )
-def remainder(xp: Any, input: Array, other: Operand) -> Array:
+def remainder(xp: Any, input: Operand, other: Operand) -> Array:
     """What division leaves over, with the sign of other."""
     _refuse_zero_divisor(xp, other)
     return xp.remainder(input, other)
@@ -203,6 +220,14 @@ def reciprocal(xp: Any, input: Array) -> Array:
     return xp.reciprocal(input)
 
 
+def _sign(xp: Any, input: Any) -> Any:
+    """The sign of real numbers; 0 of nan."""
+    if input.dtype.kind == "b":
+        return xp.array(input)
+    sign = xp.sign(input)
+    return sign if input.dtype.kind in "iu" else xp.where(xp.isnan(input), 0, sign)
+
+
 def _sgn_rule(grad: Value, input: Value, result: Value) -> Value:
     """Turning moves z / |z|, stretching does not: the part of grad along result is removed."""
     if not holds_complex(input):
@@ -224,14 +249,14 @@ def sgn(xp: Any, input: Array) -> Array:
     if input.dtype.kind == "c":
         size = xp.absolute(input)
         return input / xp.where(size == 0, 1, size)
-    return xp.array(input) if input.dtype.kind in "bu" else xp.sign(input)
+    return _sign(xp, input)
 
 
 @elementwise(input=lambda grad: zero_of(grad), exact_out=True)
 def sign(xp: Any, input: Array) -> Array:
     """-1, 0 or 1."""
     refuse_complex("sign", input)
-    return xp.array(input) if input.dtype.kind == "b" else xp.sign(input)
+    return _sign(xp, input)
 
 
 @elementwise(
@@ -240,6 +265,7 @@ def sign(xp: Any, input: Array) -> Array:
     domain=(0.5, 3.0),
     also="absolute",
     numpy="fabs",
+    exact_out=True,
 )
 def abs(xp: Any, input: Array) -> Array:
     """Absolute value, or modulus."""

@@ -96,21 +96,21 @@ def refuse_fractions(name: str, array: Any, kinds: str = "biu") -> None:
 
 
 @elementwise()
-def bitwise_and(xp: Any, input: Array, other: Operand) -> Array:
+def bitwise_and(xp: Any, input: Operand, other: Operand) -> Array:
     """The bits set in both."""
     refuse_fractions("bitwise_and", input)
     return xp.bitwise_and(input, other)
 
 
 @elementwise()
-def bitwise_or(xp: Any, input: Array, other: Operand) -> Array:
+def bitwise_or(xp: Any, input: Operand, other: Operand) -> Array:
     """The bits set in at least one."""
     refuse_fractions("bitwise_or", input)
     return xp.bitwise_or(input, other)
 
 
 @elementwise()
-def bitwise_xor(xp: Any, input: Array, other: Operand) -> Array:
+def bitwise_xor(xp: Any, input: Operand, other: Operand) -> Array:
     """The bits set in exactly one."""
     refuse_fractions("bitwise_xor", input)
     return xp.bitwise_xor(input, other)
@@ -124,14 +124,14 @@ def bitwise_not(xp: Any, input: Array) -> Array:
 
 
 @elementwise(numpy="left_shift")
-def bitwise_left_shift(xp: Any, input: Array, other: Operand) -> Array:
+def bitwise_left_shift(xp: Any, input: Operand, other: Operand) -> Array:
     """The bits moved up by other places."""
     refuse_fractions("bitwise_left_shift", input, "iu")
     return xp.left_shift(input, other)
 
 
 @elementwise(numpy="right_shift")
-def bitwise_right_shift(xp: Any, input: Array, other: Operand) -> Array:
+def bitwise_right_shift(xp: Any, input: Operand, other: Operand) -> Array:
     """The bits moved down by other places; the sign stays."""
     refuse_fractions("bitwise_right_shift", input, "iu")
     return xp.right_shift(input, other)
@@ -207,6 +207,9 @@ def isclose(
     equal_nan: bool = False,
 ) -> Array:
     """Whether the elements differ by at most atol + rtol * |other|."""
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"isclose(): {name} must not be negative, got {value}")
     return xp.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 

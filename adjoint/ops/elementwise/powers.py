@@ -71,8 +71,6 @@ def _exponent_rule(grad: Value, input: Value, exponent: Any, result: Value) -> V
 
 def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:
     """A power of integers; one below 1 is rounded towards 0."""
-    if exponent.ndim == 0 and xp.readable() and exponent < 0:
-        raise RuntimeError("integers to negative integer powers are fractions; convert to float")
     result = xp.power(input, xp.maximum(exponent, 0))
     odd = xp.where(exponent % 2 == 0, 1, input)
     return xp.where(exponent < 0, xp.where(xp.absolute(input) == 1, odd, 0), result)
@@ -88,9 +86,25 @@ def pow(xp: Any, input: Operand, exponent: Operand) -> Array:
     return xp.power(input, exponent)
 
 
+def _double_base_rule(grad: Value, input: Any, exponent: Any) -> Value:
+    """The rule of pow, in the double precision of grad."""
+    zero = zero_of(grad)
+    return _base_rule(grad, input + zero, exponent if _is_number(exponent) else exponent + zero)
+
+
+def _double_exponent_rule(grad: Value, input: Any, exponent: Any, result: Value) -> Value:
+    zero = zero_of(grad)
+    base = input if _is_number(input) else input + zero
+    return _exponent_rule(grad, base, exponent + zero, result)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex))
+
+
 @elementwise(
-    input=_base_rule,
-    exponent=_exponent_rule,
+    input=_double_base_rule,
+    exponent=_double_exponent_rule,
     promotes="",  # an exponent that is a number keeps its digits
     inplace=False,
     domain=(0.5, 3.0),

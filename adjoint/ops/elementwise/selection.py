@@ -16,6 +16,7 @@ from adjoint.tensors.tensor import Tensor
     other=lambda grad, condition: choose(condition, 0, grad),
     promotes="input other",
     inplace=False,
+    exact_out=True,
     node_name="WhereBackward0",
     home=None,
 )
@@ -31,11 +32,19 @@ def choose(xp: Any, condition: Array, input: Array, other: Array) -> Array:
 
 @composite(numpy=True, without={"input other": tuple[Tensor, ...]})
 @MethodOrder
-def where(condition: Value, input: Operand | None = None, other: Operand | None = None) -> Value:
+def where(
+    condition: Value,
+    input: Operand | None = None,
+    other: Operand | None = None,
+    *,
+    out: Any = None,
+) -> Value:
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
-    return choose(condition, input, other)
+    return (
+        choose(condition, input, other) if out is None else choose(condition, input, other, out=out)
+    )
 
 
 def _either(condition: Value, first: Any, second: Any) -> Value:

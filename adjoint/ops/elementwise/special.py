@@ -141,7 +141,8 @@ def log_ndtr(xp: Any, input: Array) -> Array:
 )
 def lgamma(xp: Any, input: Array) -> Array:
     """Logarithm of the absolute value of the gamma function."""
-    return kernel(xp, "gammaln", input)
+    logarithm = kernel(xp, "gammaln", input)
+    return xp.where(input == -math.inf, xp.asarray(math.inf, dtype=logarithm.dtype), logarithm)
 
 
 @elementwise(
@@ -175,9 +176,9 @@ def polygamma_of_order(xp: Any, input: Array, n: int) -> Array:
 
 @composite(also="special")
 @MethodOrder
-def polygamma(n: int, input: Value) -> Value:
+def polygamma(n: int, input: Value, *, out: Any = None) -> Value:
     """The derivative of order n of digamma."""
-    return polygamma_of_order(input, n)
+    return polygamma_of_order(input, n) if out is None else polygamma_of_order(input, n, out=out)
 
 
 @composite(home="Tensor")
@@ -251,7 +252,7 @@ def igammac(xp: Any, input: Array, other: Array) -> Array:
     node_name="SpecialZetaBackward0",
     home="special",
 )
-def zeta(xp: Any, input: Operand, other: Array) -> Array:
+def zeta(xp: Any, input: Operand, other: Operand) -> Array:
     """Hurwitz's zeta function: the sum of (k + other) ** -input over k = 0, 1, ..."""
     return kernel(xp, "zeta", input, other)
 
@@ -299,7 +300,7 @@ def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     node_name="SpecialXlog1PyBackward0",
     home="special",
 )
-def xlog1py(xp: Any, input: Operand, other: Array) -> Array:
+def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
     """input * log1p(other), and 0 where input is 0."""
     size = xp.where((input == 0) & (other <= -1), 0, other)
     return _times_log(xp, input, xp.log1p(size))

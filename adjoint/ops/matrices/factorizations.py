@@ -120,6 +120,10 @@ def ormqr(
 
     With transpose the conjugate transpose of Q takes its place.
     """
+    if input.ndim < 2 or other.ndim < 2:
+        raise RuntimeError(
+            f"ormqr(): expected matrices, got shapes {list(input.shape)} and {list(other.shape)}"
+        )
     rows = other.shape[-2 if left else -1]
     if rows != input.shape[-2]:
         raise RuntimeError(

@@ -623,6 +623,7 @@ def _exponential_rule(grad: Value, A: Value) -> Value:
     home="linalg",
     jvp=lambda A, A_tangent: _exponential_rule(A_tangent, mH(A)),
     batching=MATRICES,
+    wide=True,
 )
 def linalg_matrix_exp(xp: Any, A: Array) -> Array:
     """The exponential of square matrices: a Padé approximant, scaled down and squared up."""

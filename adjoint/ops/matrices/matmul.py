@@ -5,15 +5,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.call.dispatch import conj
+from adjoint.call.dispatch import conj, write_out
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, permute, reshape, squeeze, transpose, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.batch_rules import of_rank
-from adjoint.ops.dims import normal_dim
+from adjoint.ops.dims import broadcast_shape, normal_dim
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.reduction import sum
+from adjoint.tensors.views import apply_inplace
 
 
 def mT(value: Any) -> Any:  # noqa: N802  as Tensor.mT
@@ -192,6 +193,7 @@ def _dot_each(input: Any, input_batched: bool, tensor: Any, tensor_batched: bool
     input=lambda grad, tensor: grad * conj(tensor),
     tensor=lambda grad, input: grad * conj(input),
     vmap=_dot_each,
+    exact_out=True,
 )
 def dot(xp: Any, input: Array, tensor: Array) -> Array:
     """Sum of the products of two vectors' elements."""
@@ -200,7 +202,7 @@ def dot(xp: Any, input: Array, tensor: Array) -> Array:
     return xp.dot(input, tensor)
 
 
-@composite
+@composite(exact_out=True)
 def vdot(input: Value, other: Value) -> Value:
     """Dot product of two vectors, the first conjugated."""
     _vectors("vdot", input.shape, other.shape)
@@ -215,7 +217,7 @@ def outer(input: Value, vec2: Value) -> Value:
     return unsqueeze(input, 1) * vec2
 
 
-@composite(numpy=True)
+@composite(numpy=True, exact_out=True)
 def inner(input: Value, other: Value) -> Value:
     """Sum of products over the last dimension of both; with a scalar, the plain product."""
     if input.ndim == 0 or other.ndim == 0:
@@ -387,6 +389,7 @@ def _addmv_each(
             alpha,
         )
     ),
+    exact_out=True,
 )
 def addmv(xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """beta * input + alpha * (mat @ vec)."""
@@ -427,6 +430,7 @@ def _baddbmm_each(
             alpha,
         )
     ),
+    exact_out=True,
 )
 def baddbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -454,7 +458,9 @@ def _addbmm_each(
     batch1=lambda grad, batch2, alpha: _scaled_back(grad @ mH(batch2), alpha),
     batch2=lambda grad, batch1, alpha: _scaled_back(mH(batch1) @ grad, alpha),
     vmap=_addbmm_each,
-    inplace=True,
+    inplace=False,
+    exact_out=True,
+    wide=True,
     autocast="narrow",
     jvp=lambda result, batch1, batch2, beta, alpha, input_tangent, batch1_tangent, batch2_tangent: (
         _added_tangent(
@@ -473,6 +479,21 @@ def addbmm(
     """beta * input + alpha * the sum of batch1 @ batch2 over the batches."""
     product = _batch_product(xp, batch1, batch2)
     return _added(input, xp.sum(product, axis=0, dtype=product.dtype), beta, alpha)
+
+
+@composite(home="Tensor")
+def addbmm_(input: Value, *batches: Any, **factors: Any) -> Value:
+    """In-place form of addbmm; a tensor that was broadcast gets the shape of the result."""
+    values = addbmm.bind((input, *batches), factors)
+    if values[0] is input and broadcast_shape(input.shape, _summed_shape(values)) != input.shape:
+        return write_out("addbmm_", addbmm.run(values), input)
+    return apply_inplace(addbmm, values)
+
+
+def _summed_shape(values: list[Any]) -> tuple[int, ...]:
+    """The shape of what addbmm adds; that of input, which is refused later, if they don't fit."""
+    first, second = values[1], values[2]
+    return (first.shape[1], second.shape[2]) if first.ndim == second.ndim == 3 else ()
 
 
 def _batch_product(xp: Any, batch1: Any, batch2: Any) -> Any:
@@ -554,6 +575,7 @@ def _contracted_each(
     node_name="EinsumBackward0",
     home=None,
     autocast="narrow",
+    ordered=True,
 )
 def contract(xp: Any, input: Array, other: Array, left: str, right: str, out: str) -> Array:
     """The sum of products of two operands over the labels that `out` lacks.
@@ -727,7 +749,7 @@ def einsum(*args: Any) -> Value:
     return operands[0] if order == sorted(order) else permute(operands[0], order)
 
 
-@composite(method=False)
+@composite(method=False, exact_out=True)
 def tensordot(a: Value, b: Value, dims: Any = 2) -> Value:
     """Sums of products over some dimensions of a and of b; the others stay, a's first."""
     if hasattr(dims, "tolist"):
@@ -776,6 +798,7 @@ def kron(input: Value, other: Value) -> Value:
     home="linalg",
     numpy="cross linalg.cross",
     batching=FRONT,
+    exact_out=True,
 )
 def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array:
     """Cross product of the vectors along dim."""
@@ -788,7 +811,7 @@ def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array
     return xp.cross(input, other, axis=dim)
 
 
-@composite
+@composite(exact_out=True)
 def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     """Cross product of the vectors along dim; without it, the first dimension of size 3."""
     if dim is None:
@@ -821,7 +844,7 @@ def _chain_order(sizes: list[int]) -> list[list[int]]:
     return split
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_multi_dot(tensors: Sequence[Value]) -> Value:
     """Product of several matrices in the cheapest order; the first and last may be vectors."""
     operands = list(tensors)

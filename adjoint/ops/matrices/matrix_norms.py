@@ -51,6 +51,13 @@ def _pair_last(A: Any, first: int, second: int) -> Any:
     return permute(A, [*order, first, second])
 
 
+def _extreme(values: Any, ord: float, dim: int, keepdim: bool) -> Any:
+    """The largest, or for a negative order the smallest; the largest of none is 0."""
+    if ord > 0 and not values.shape[dim]:
+        return sum(values, dim, keepdim)
+    return (amax if ord > 0 else amin)(values, dim, keepdim)
+
+
 @composite(home="linalg")
 def linalg_matrix_norm(
     A: Value, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
@@ -69,14 +76,14 @@ def linalg_matrix_norm(
         A = _in_dtype(A, dtype)
     if ord in ("nuc", 2, -2):
         values = linalg_svdvals(_pair_last(A, first, second))
-        result = sum(values, -1) if ord == "nuc" else (amax if ord > 0 else amin)(values, -1)
+        result = sum(values, -1) if ord == "nuc" else _extreme(values, ord, -1, False)
         if keepdim:
             for d in sorted((first, second)):
                 result = unsqueeze(result, d)
         return result
     across, along = (first, second) if math.fabs(ord) == 1 else (second, first)
     totals = linalg_vector_norm(A, 1, across, True)
-    result = (amax if ord > 0 else amin)(totals, along, True)
+    result = _extreme(totals, ord, along, True)
     return result if keepdim else _without(result, first, second)
 
 

@@ -32,7 +32,9 @@ def _wanted(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
     if output_size is None or (count == 1 and None in given):
         raise TypeError(f"{name}(): output_size must be given, None stands for one size of several")
     if input.ndim not in (count + 1, count + 2):
-        raise RuntimeError(
+        listed = isinstance(output_size, (tuple, list)) and count > 1
+        refusal = ValueError if listed and input.ndim <= count else RuntimeError
+        raise refusal(
             f"{name}(): expected {count + 1} dimensions or, for a batch, {count + 2}, got shape "
             f"{list(input.shape)}"
         )

@@ -16,7 +16,7 @@ from adjoint.ops.elementwise.arithmetic import div, mul
 from adjoint.ops.elementwise.powers import square
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.neural.batches import joined, parted
-from adjoint.ops.neural.losses import chosen_reduction, reduced
+from adjoint.ops.neural.losses import check_reduction, chosen_reduction, reduced
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
@@ -405,7 +405,10 @@ def multi_margin_loss(
     reduction = chosen_reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss(): only p == 1 and p == 2 supported, got {p}")
+    check_reduction(reduction)
     rows, classes = _batched_rows("multi_margin_loss", input, target, 0)
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"multi_margin_loss(): weight must be 1-d, got {weight.ndim} dimensions")
     column = unsqueeze(classes, 1)
     lacking = relu(rows + (margin - gather(rows, 1, column)))
     if p == 2:
@@ -435,6 +438,7 @@ def multilabel_margin_loss(
     The classes of a row are those before the first -1.
     """
     reduction = chosen_reduction(reduction, size_average, reduce)
+    check_reduction(reduction)
     rows, classes = _batched_rows("multilabel_margin_loss", input, target, 1)
     given = cumsum(classes < 0, 1) == 0
     known = where(given, classes, 0)

@@ -43,7 +43,9 @@ def _bordered(places: Any, size: int, padding_mode: str, align: bool) -> Any:
         return places
     if padding_mode == "reflection":
         places = _reflected(places, size, align)
-    return clamp(places, 0, size - 1)
+    # On the border itself the gradient is 0, as it is outside.
+    inside = (places > 0) & (places < size - 1)
+    return where(inside, places, clamp(places.detach(), 0, size - 1))
 
 
 @general(batching=FRONT, home=None)

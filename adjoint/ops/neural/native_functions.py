@@ -11,12 +11,20 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from adjoint.ops.annotations import Value
+from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.declaration import Declaration
 from adjoint.ops.elementwise.activation import rrelu
+from adjoint.ops.elementwise.powers import rsqrt
 from adjoint.ops.neural.adaptive_pooling import adaptive_max_pool1d
 from adjoint.ops.neural.dropout import dropped
 from adjoint.ops.neural.embedding import embedding, shorten_rows
+from adjoint.ops.neural.grid import grid_sample
 from adjoint.ops.neural.losses import kl_div, reduced
+from adjoint.ops.neural.normalization import (
+    group_standardized,
+    last_axes,
+    layer_standardized,
+)
 from adjoint.ops.neural.pooling import max_pool1d
 from adjoint.ops.op import composite
 from adjoint.ops.reducing.sorting import as_index
@@ -183,3 +191,74 @@ def feature_dropout_(input: Value, p: float, train: bool) -> Value:
 def feature_alpha_dropout_(input: Value, p: float, train: bool) -> Value:
     """In-place form of feature_alpha_dropout."""
     return dropped(input, p, train, True, True, True)
+
+
+# ---- places of images ----
+
+_MODES = ("bilinear", "nearest", "bicubic")
+_PADDINGS = ("zeros", "border", "reflection")
+
+
+def _sampled(
+    name: str, input: Any, grid: Any, mode: int, padding: int, align_corners: bool, ndim: int
+) -> Any:
+    """grid_sample with its modes as numbers, for inputs of one number of dimensions."""
+    if input.ndim != ndim:
+        raise RuntimeError(f"{name}(): expected input of {ndim} dimensions, got {input.ndim}")
+    return grid_sample(input, grid, _MODES[mode], _PADDINGS[padding], align_corners)
+
+
+@composite(method=False)
+def grid_sampler_2d(
+    input: Value, grid: Value, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Value:
+    """Images read at the places of a grid; modes are numbers, from bilinear and zeros on."""
+    return _sampled(
+        "grid_sampler_2d", input, grid, interpolation_mode, padding_mode, align_corners, 4
+    )
+
+
+@composite(method=False)
+def grid_sampler_3d(
+    input: Value, grid: Value, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Value:
+    """Volumes read at the places of a grid; modes are numbers, from bilinear and zeros on."""
+    return _sampled(
+        "grid_sampler_3d", input, grid, interpolation_mode, padding_mode, align_corners, 5
+    )
+
+
+# ---- normalisations with their statistics ----
+
+
+@composite(method=False)
+def native_layer_norm(
+    input: Value, normalized_shape: Any, weight: Value | None, bias: Value | None, eps: float
+) -> tuple[Value, Value, Value]:
+    """layer_norm, the mean, and 1 over the deviation."""
+    axes = last_axes("native_layer_norm", input, normalized_shape, weight, bias)
+    out, centre, spread = layer_standardized(input, weight, bias, axes, eps)
+    kind = input.dtype if weight is None else weight.dtype
+    return out, centre.detach().to(kind), rsqrt(spread + eps).detach().to(kind)
+
+
+@composite(method=False)
+def native_group_norm(
+    input: Value,
+    weight: Value | None,
+    bias: Value | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Value, Value, Value]:
+    """group_norm, the mean of each group, and 1 over its deviation."""
+    grouped = reshape(input, (N, group, C // group, HxW))
+    shape = (1, group, C // group, 1)
+    factor, shift = (None if v is None else reshape(v, shape) for v in (weight, bias))
+    out, centre, spread = group_standardized(grouped, factor, shift, (2, 3), eps)
+    kind = input.dtype if weight is None else weight.dtype
+    statistics = (centre, rsqrt(spread + eps))
+    means, deviations = (reshape(value, (N, group)).to(kind) for value in statistics)
+    return reshape(out, tuple(input.shape)), means, deviations

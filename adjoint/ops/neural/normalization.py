@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import LEAD
 from adjoint.dtypes import float32
@@ -150,6 +151,7 @@ def _standardizer(name: str, node_name: str) -> Op:
         returns="output mean variance",
         home=None,
         wide="rules",
+        ordered=True,
     )
     def forward(
         xp: Any, input: Array, weight: Array | None, bias: Array | None, axes: Any, eps: float
@@ -170,7 +172,8 @@ batch_standardized = _standardizer("batch_standardized", "NativeBatchNormBackwar
 def _root_rule(
     grads: Values, input: Value, weight: Value, result1: Value, axes: Any, eps: float, needs: Any
 ) -> Values:
-    return _gradients(grads[0], None, grads[1], input, result1, weight, axes, eps, needs)
+    values = conj(input), conj(result1), conj(weight)
+    return _gradients(grads[0], None, grads[1], *values, axes, eps, needs)
 
 
 @general(
@@ -181,6 +184,7 @@ def _root_rule(
     wide="rules",
     home=None,
     jvp=_root_tangent,
+    ordered=True,
 )
 def root_scaled(
     xp: Any, input: Array, weight: Array | None, axes: Any, eps: float
@@ -206,7 +210,7 @@ def _check_kinds(name: str, input: Any, **given: Any) -> None:
 # ---- over the last dimensions ----
 
 
-def _last_axes(name: str, input: Any, shape: Any, *others: Any) -> tuple[int, ...]:
+def last_axes(name: str, input: Any, shape: Any, *others: Any) -> tuple[int, ...]:
     """The dimensions of a normalized shape; refuses one that is not the end of input's."""
     wanted = tuple(shape)
     if not wanted or tuple(input.shape[-len(wanted) :]) != wanted:
@@ -232,7 +236,7 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Value:
     """input with mean 0 and variance 1 over its last dimensions, scaled and shifted."""
-    axes = _last_axes("layer_norm", input, normalized_shape, weight, bias)
+    axes = last_axes("layer_norm", input, normalized_shape, weight, bias)
     _check_kinds("layer_norm", input, weight=weight, bias=bias)
     return layer_standardized(input, weight, bias, axes, eps)[0]
 
@@ -247,7 +251,7 @@ def rms_norm(
             f"rms_norm(): input of shape {list(input.shape)} has fewer dimensions than "
             f"normalized_shape {list(normalized_shape)}"
         )
-    axes = _last_axes("rms_norm", input, normalized_shape, weight)
+    axes = last_axes("rms_norm", input, normalized_shape, weight)
     if eps is None:
         eps = finfo(float32 if is_half(input.dtype.numpy_dtype) else input.dtype).eps
     return root_scaled(input, weight, axes, eps)[0]
@@ -345,6 +349,8 @@ def batch_norm(
     In training by the batch's own statistics, towards which the running ones move.
     """
     if input.ndim < 2:
+        if input.ndim and not input.shape[0]:
+            return input * 1
         raise RuntimeError(f"batch_norm(): expected at least 2 dimensions, got {input.ndim}")
     count = math.prod(input.shape) // max(input.shape[1], 1)
     if training and count == 1:

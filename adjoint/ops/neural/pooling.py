@@ -218,7 +218,9 @@ def _arranged(
             f"{name}(): only the batch may be empty, got an input of shape {list(input.shape)}"
         )
     kernel = each(kernel_size, count, f"{name}(): kernel_size")
-    steps = kernel if stride is None or stride == [] else each(stride, count, f"{name}(): stride")
+    steps = (
+        kernel if stride is None or stride in ([], ()) else each(stride, count, f"{name}(): stride")
+    )
     sides = each(padding, count, f"{name}(): padding")
     reaches = each(dilation, count, f"{name}(): dilation")
     if min(*kernel, *steps, *reaches) < 1:
@@ -360,6 +362,7 @@ def _divisor(xp: Any, sizes: Any, layout: Layout, rest: Any, dtype: Any) -> Any:
     node_name="AvgPool2DBackward0",
     batching=FOLD,
     home=None,
+    ordered=True,
 )
 def average_windows(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, counting: Any
@@ -440,7 +443,8 @@ def _avg_pool(count: int) -> Any:
     public = without_override if count == 1 else function
     public.__name__ = public.__qualname__ = name
     public.__doc__ = "The mean of each window."
-    return composite(home="nn.functional", also="adjoint" if count == 1 else "")(public)
+    also = "adjoint" if count == 1 else ""
+    return composite(home="nn.functional", also=also, exact_out=True)(public)
 
 
 avg_pool1d = _avg_pool(1)

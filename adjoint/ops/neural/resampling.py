@@ -16,7 +16,7 @@ from adjoint.ops.elementwise.rounding import round
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.neural.adaptive_pooling import adaptive_average
 from adjoint.ops.neural.convolution import each
-from adjoint.ops.op import composite, linear
+from adjoint.ops.op import composite, general, linear
 
 # ---- interpolation ----
 
@@ -115,6 +115,9 @@ def taps(
     return places, weights
 
 
+_MOST_BITS = 22  # of a weight of bytes
+
+
 def _matrix(places: Any, weights: Any, size: int) -> list[list[float]]:
     """Taps as a matrix: a row for each place of the result, a column for each of the input."""
     matrix = [[0.0] * size for _ in places]
@@ -141,6 +144,25 @@ def resample(
         moved = _weighted(xp, xp.moveaxis(input, 1, -1), dim - 1, places, weights)
         return xp.moveaxis(moved, -1, 1)
     return _weighted(xp, input, dim, places, weights)
+
+
+@general(batching=FRONT, home=None)
+def resample_bytes(
+    xp: Any, input: Array, dim: int, kind: str, wanted: int, align: bool, scale: float | None
+) -> Array:
+    """resample of bytes, in integers: weights have as many bits as 16 can hold."""
+    dim = normal_dim(dim, input.ndim)
+    places, weights = taps(kind, input.shape[dim], wanted, align, scale)
+    largest, bits = max(max(row) for row in weights), 0
+    while bits < _MOST_BITS and int(0.5 + largest * (2 << bits)) < 1 << 15:
+        bits += 1
+    whole = [[int(w * (1 << bits) + math.copysign(0.5, w)) for w in row] for row in weights]
+    total: Any = (1 << bits) >> 1  # so that what is cut off below is rounded
+    for tap in range(len(places[0])):
+        part = xp.take(input, xp.asarray([row[tap] for row in places]), dim).astype("int32")
+        factors = xp.asarray([row[tap] for row in whole], dtype="int32")
+        total = total + part * factors.reshape(-1, *[1] * (input.ndim - dim - 1))
+    return xp.clip(total >> bits, 0, 255).astype("uint8")
 
 
 def _channels_lie_last(xp: Any, array: Any) -> bool:
@@ -285,6 +307,12 @@ def interpolate(
     _check_kind(input, mode)
     if kind == "area":
         return adaptive_average(input, wanted)
+    if input.dtype is uint8 and input.ndim == 4 and not kind.startswith("nearest"):
+        for dim in (3, 2):  # rows first; each step is rounded
+            if wanted[dim - 2] != input.shape[dim] or scales[dim - 2] not in (None, 1.0):
+                rest = (kind, wanted[dim - 2], bool(align_corners), scales[dim - 2])
+                input = resample_bytes(input, dim, *rest)
+        return input
     if input.dtype is uint8 and not kind.startswith("nearest"):
         options = (size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
         return clamp(round(interpolate(to(input, float32), *options)), 0, 255).to(uint8)

@@ -145,7 +145,12 @@ def _in_place(op: Any, input: Any, dim: int, dtype: Any) -> Any:
     return apply_inplace(op, [input, dim, dtype])
 
 
-@linear(input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)), batching=FRONT)
+@linear(
+    input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)),
+    batching=FRONT,
+    follows_out=True,
+    ordered=True,
+)
 def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Sums of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
@@ -179,6 +184,8 @@ def _cumprod_rule(grad: Value, input: Value, result: Value, dim: int) -> Value:
         else input_tangent
     ),
     batching=FRONT,
+    follows_out=True,
+    ordered=True,
 )
 def cumprod(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Products of all prefixes along dim."""
@@ -270,6 +277,7 @@ def _cumulative_rule(grad0: Value, result1: Value, input_shape: Any, dim: int) -
     exact_out=True,
     jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
     batching=FRONT,
+    ordered=True,
 )
 def cummax(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     """The largest element so far along dim, and its index."""
@@ -282,6 +290,7 @@ def cummax(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     exact_out=True,
     jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
     batching=FRONT,
+    ordered=True,
 )
 def cummin(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     """The smallest element so far along dim, and its index."""

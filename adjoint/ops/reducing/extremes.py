@@ -65,6 +65,7 @@ def shared_by_equals(grad: Value, input: Value, result: Value) -> Value:
     exact_out=True,
     numpy="max",
     jvp=_shared_tangent,
+    ordered=True,
 )
 def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """The largest element over dim; equal ones share the gradient."""
@@ -79,6 +80,7 @@ def amax(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     exact_out=True,
     numpy="min",
     jvp=_shared_tangent,
+    ordered=True,
 )
 def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
     """The smallest element over dim; equal ones share the gradient."""
@@ -100,6 +102,7 @@ def amin(xp: Any, input: Array, dim: Any = (), keepdim: bool = False) -> Array:
         _shared_tangent(input, input_tangent, result0, dim, keepdim),
         _shared_tangent(input, input_tangent, result1, dim, keepdim),
     ),
+    ordered=True,
 )
 def aminmax(
     xp: Any, input: Array, *, dim: int | None = None, keepdim: bool = False
@@ -185,6 +188,7 @@ def min_all(xp: Any, input: Array) -> Array:
     home=None,
     batching=FRONT,
     jvp=selected_tangent,
+    ordered=True,
 )
 def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The largest elements along dim, and where they are."""
@@ -199,6 +203,7 @@ def max_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Arr
     home=None,
     batching=FRONT,
     jvp=selected_tangent,
+    ordered=True,
 )
 def min_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The smallest elements along dim, and where they are."""

@@ -61,6 +61,7 @@ def _norm_tangent(
     saved_as={"p": "ord"},
     home=None,
     jvp=_norm_tangent,
+    ordered=True,
 )
 def p_norm(xp: Any, input: Array, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Array:
     """The norm of exponent p of all elements over dim, as one vector."""

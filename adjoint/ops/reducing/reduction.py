@@ -80,6 +80,7 @@ def spread_sum(xp: Any, input: Array, shape: Any, dim: Any = None, keepdim: bool
         sum, input_shape, [input, dim, keepdim, dtype]
     ),
     numpy=True,
+    ordered=True,
 )
 def sum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -110,6 +111,7 @@ def _mean_rule(grad: Value, input_shape: Any, dim: Any, keepdim: bool) -> Value:
         mean, input_shape, [input, dim, keepdim, dtype]
     ),
     numpy=True,
+    ordered=True,
 )
 def mean(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -149,6 +151,7 @@ def _prod_tangent(input: Value, input_tangent: Value, dim: Any, keepdim: bool) -
     vmap=lambda input, input_shape, dim, keepdim, dtype: reduced(
         prod, input_shape, [input, dim, keepdim, dtype]
     ),
+    ordered=True,
 )
 def prod(
     xp: Any, input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
@@ -208,6 +211,8 @@ def sum_to_size(input: Value, *size: Any) -> Value:
     )
     if not fits:
         raise RuntimeError(f"sum_to_size: size {list(sizes)} does not broadcast to {list(shape)}")
+    if not sizes:
+        return sum(input)
     dims = [i for i in range(len(shape)) if i < lead or (sizes[i - lead] == 1 and shape[i] != 1)]
     return reshape(sum(input, dims, True), sizes) if dims else input
 
@@ -383,6 +388,7 @@ def _var_rule(
         var, input, input_shape, dim, unbiased, keepdim, correction
     ),
     jvp=_var_tangent,
+    ordered=True,
 )
 def var(
     xp: Any,
@@ -421,6 +427,7 @@ def _std_rule(
         std, input, input_shape, dim, unbiased, keepdim, correction
     ),
     jvp=_std_tangent,
+    ordered=True,
 )
 def std(
     xp: Any,
@@ -466,6 +473,7 @@ def _var_mean_rule(
         _var_tangent(input, input_tangent, dim, unbiased, keepdim, correction),
         _mean_tangent(input_tangent, dim, unbiased, keepdim),
     ),
+    ordered=True,
 )
 def var_mean(
     xp: Any,
@@ -506,6 +514,7 @@ def _std_mean_rule(
         _std_tangent(input, input_tangent, result0, dim, unbiased, keepdim, correction),
         _mean_tangent(input_tangent, dim, unbiased, keepdim),
     ),
+    ordered=True,
 )
 def std_mean(
     xp: Any,
@@ -540,6 +549,7 @@ def std_mean(
     jvp=lambda input, input_tangent, result, dim, keepdim: sum(
         input_tangent * exp(input - kept(result, input.shape, dim, keepdim)), dim, keepdim
     ),
+    ordered=True,
 )
 def logsumexp(xp: Any, input: Array, dim: Any, keepdim: bool = False) -> Array:
     """Logarithm of the sum of exponentials over dim."""
@@ -573,6 +583,7 @@ def _floating(input: Any, dtype: Any) -> Any:
     jvp=lambda input_tangent, result, dim: (
         result * (input_tangent - sum(input_tangent * result, dim, True))
     ),
+    ordered=True,
 )
 def softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     """Exponentials along dim, scaled to sum 1."""
@@ -595,6 +606,7 @@ def softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     jvp=lambda input_tangent, result, dim: (
         input_tangent - sum(exp(result) * input_tangent, dim, True)
     ),
+    ordered=True,
 )
 def log_softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     """The logarithm of softmax, without its underflow."""

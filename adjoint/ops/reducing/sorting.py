@@ -146,6 +146,7 @@ def _element(xp: Any, input: Any, axis: int, rank: Any, keepdim: bool) -> tuple[
     exact_out=True,
     jvp=selected_tangent,
     batching=FRONT,
+    apart=True,
 )
 def kthvalue(
     xp: Any, input: Array, k: int, dim: int = -1, keepdim: bool = False
@@ -221,6 +222,7 @@ def median_all(xp: Any, input: Array) -> Array:
     home=None,
     batching=FRONT,
     jvp=selected_tangent,
+    ordered=True,
 )
 def median_dim(xp: Any, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The lower median along dim, and its index."""
@@ -561,8 +563,9 @@ def searchsorted(
             f"all sizes but the last must agree: the sequences have {list(sorted_sequence.shape)}, "
             f"the values {list(values.shape)}"
         )
-    rows = sorted_sequence.reshape(-1, sorted_sequence.shape[-1])
-    wanted = values.reshape(-1, values.shape[-1])
+    count = product(values.shape[:-1])
+    rows = sorted_sequence.reshape(count, sorted_sequence.shape[-1])
+    wanted = values.reshape(count, values.shape[-1])
     found = [xp.searchsorted(r, v, side=where_equal) for r, v in zip(rows, wanted, strict=True)]
     stacked = xp.stack(found) if found else xp.zeros((0,))
     return stacked.reshape(values.shape).astype(kind)
@@ -580,7 +583,7 @@ def _sorted_by(xp: Any, sequence: Any, sorter: Any) -> Any:
     return xp.take_along_axis(sequence, sorter, -1)
 
 
-@composite(method=False)
+@composite(method=False, exact_out=True)
 def bucketize(
     input: Operand, boundaries: Value, *, out_int32: bool = False, right: bool = False
 ) -> Value:

@@ -142,7 +142,7 @@ def corrcoef(input: Value) -> Value:
 # ---- differences and integrals ----
 
 
-@composite(numpy=True)
+@composite(numpy=True, exact_out=True)
 def diff(
     input: Value,
     n: int = 1,

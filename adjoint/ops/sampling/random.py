@@ -201,7 +201,7 @@ def _multinomial_over_batch(
     return reshape(drawn, (input.shape[0], *input_shape[:-1], num_samples))
 
 
-@general(vmap=_multinomial_over_batch, draws="multinomial")
+@general(vmap=_multinomial_over_batch, draws="multinomial", exact_out=True)
 def multinomial(
     xp: Any, input: Array, num_samples: int, replacement: bool = False, *, generator: Any = None
 ) -> Array:

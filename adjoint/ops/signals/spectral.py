@@ -128,7 +128,7 @@ def istft(
     mixed = window is not None and holds_complex(window)
     if mixed and not return_complex:
         raise RuntimeError("istft(): Complex windows are incompatible with return_complex=False")
-    half = _one_sided("istft", onesided, mixed) if onesided or not return_complex else False
+    half = input.ndim > 1 and input.shape[-2] != n_fft if onesided is None else onesided
     if half and return_complex:
         raise RuntimeError("istft(): Cannot have onesided input and return_complex=True")
     if input.ndim not in (2, 3) or 0 in input.shape:
