@@ -95,24 +95,46 @@ def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_target
     """Only what leads to the targets runs; the targets themselves if `run_targets`."""
     leads: set[Node] = set(targets)
     needed: set[Node] = set(targets) if run_targets else set()
-    done: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(root, False) for root in roots]
+    begun: set[Node] = set()
+    stack: list[Node] = list(roots)
     while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            for following, _ in node.edges():
-                if following is not None and following in leads:
-                    leads.add(node)
-                    needed.add(node)
-                    break
-        elif node not in done:
-            done.add(node)
-            stack.append((node, True))
-            for following, _ in node.edges():
-                if following is not None and following not in done:
-                    stack.append((following, False))
+        node = stack[-1]
+        if node in begun:  # and all that follows it is done
+            stack.pop()
+            if is_followed_by(node, leads):
+                leads.add(node)
+                needed.add(node)
+            continue
+        begun.add(node)
+        following = node.next0
+        if following is not None and following not in begun:
+            stack.append(following)
+        following = node.next1
+        if following is not None and following not in begun:
+            stack.append(following)
+        if node.more is not None:
+            for following, _ in node.more:
+                if following is not None and following not in begun:
+                    stack.append(following)
     task.needed = needed
     task.reached = leads
+
+
+def is_followed_by(node: Node, some: set[Node]) -> bool:
+    """Whether an edge of a node leads to one of these."""
+    if node.edge_count == 0:
+        return False
+    following = node.next0
+    if following is not None and following in some:
+        return True
+    following = node.next1
+    if following is not None and following in some:
+        return True
+    if node.more is not None:
+        for following, _ in node.more:
+            if following is not None and following in some:
+                return True
+    return False
 
 
 # ---- one step ----
