@@ -1,6 +1,7 @@
 """One record of PyTorch's operator database, called on both sides: what differs, check by check."""
 
 import itertools
+import random
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,6 +24,7 @@ TOLERANCES = {
     "complex128": (1e-7, 1e-7),
 }
 FLOAT16_MAX = 65504
+SEED = 1234
 # Records whose values come from chance, or from memory as it was found.
 BY_CHANCE = {
     "bernoulli",
@@ -300,10 +302,10 @@ class Trial:
 
     def samples(self, kind: Any, requires_grad: bool) -> Iterator[tuple[int, Any]]:
         """Some samples of a data type, the same in every run."""
-        torch.manual_seed(0)
-        np.random.seed(0)  # noqa: NPY002  # PyTorch's samples ask the old generator
-        drawn = self.record.sample_inputs("cpu", kind, requires_grad=requires_grad)
-        return enumerate(itertools.islice(drawn, self.count))
+        seed(0)
+        # Not by sample_inputs, which looks for a test in all frames each time.
+        drawn = iter(self.record.sample_inputs_func(self.record, "cpu", kind, requires_grad))
+        return enumerate(itertools.islice(seeded(drawn), self.count))
 
     def values(self, kind: Any) -> None:
         """Values of the function, the method, the in-place form and out=."""
@@ -425,8 +427,9 @@ class Trial:
         """Arguments that PyTorch refuses."""
         if self.record.error_inputs_func is None or self.record.name.startswith("__"):
             return  # an operator's method called on a number is refused by Python itself
-        torch.manual_seed(0)
-        for number, each in enumerate(self.record.error_inputs("cpu")):
+        seed(0)
+        drawn = iter(self.record.error_inputs_func(self.record, "cpu"))
+        for number, each in enumerate(seeded(drawn)):
             self.attempt("error", f"error {number}", self.refusal, each)
 
     def refusal(self, each: Any) -> None:
@@ -469,6 +472,24 @@ def second_gradient(answer: Any, reply: Any, leaves: list[Any], mine: list[Any])
                 raise Difference("None for a gradient" if b is None else "a gradient for None")
         else:
             same(a, b)
+
+
+def seed(number: int) -> None:
+    """Let all generators that samples ask begin anew."""
+    torch.manual_seed(number)
+    random.seed(number)
+    np.random.seed(number)  # noqa: NPY002  # PyTorch's samples ask the old generator
+
+
+def seeded(drawn: Iterator[Any]) -> Iterator[Any]:
+    """Each sample from the same seed, as in PyTorch's own tests, however many are drawn."""
+    while True:
+        seed(SEED)
+        try:
+            sample = next(drawn)
+        except StopIteration:
+            return
+        yield sample
 
 
 def kind_of_type(kind: Any) -> str:
