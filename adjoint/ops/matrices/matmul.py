@@ -7,6 +7,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj, write_out
 from adjoint.call.rule import FRONT, MATRICES
+from adjoint.dtypes import promote_types
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, permute, reshape, squeeze, transpose, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
@@ -742,6 +743,10 @@ def einsum(*args: Any) -> Value:
     while len(operands) > 1:
         i, j = _next_pair(labels, out, sizes)
         kept = out if len(operands) == 2 else _kept(labels, i, j, out)
+        kinds = operands[i].dtype, operands[j].dtype
+        if kinds[0] is not kinds[1] and set(labels[i]) & set(labels[j]) <= set(kept):
+            kind = promote_types(*kinds)  # nothing is summed: a product, which mixes types
+            operands[i], operands[j] = operands[i].to(kind), operands[j].to(kind)
         operands[i] = contract(operands[i], operands[j], labels[i], labels[j], kept)
         labels[i] = kept
         del operands[j], labels[j]
