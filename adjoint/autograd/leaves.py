@@ -378,6 +378,9 @@ def commit(task: GraphTask) -> None:
     """The pass has succeeded: write the gradients of all leaves, or of none if one can't be."""
     leaves = task.leaves
     task.current = None
+    if not leaves and task.parent is None:  # hooks have seen all there was to write
+        task.committed = True
+        return
     sums: Sums | None = None
     for node, grad, _ in leaves:
         if may_run_code(node.variable, grad, task.create_graph):

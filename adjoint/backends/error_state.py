@@ -60,8 +60,12 @@ def call_quietly(function: Any, argument: Any) -> Any:
     it is set in a copy of the context, which ends with the call.
     """
     if _found is None or not INTERPRETED:
-        with quiet():
+        before = STATE.get()
+        try:
+            STATE.set(IGNORE)
             return function(argument)
+        finally:
+            STATE.set(before)
     context = contextvars.copy_context()
     context.run(_found.set, _ignoring)
     return context.run(function, argument)

@@ -60,6 +60,16 @@ def _ones(shape: tuple[int, ...], kind: str) -> Any:
     return np.ones(shape, kind)
 
 
+@functools.lru_cache(maxsize=256)
+def number_as_array(number: float, dtype: Any) -> Any:
+    """A number as an array, over which NumPy takes less time; infinite if it is too large.
+
+    Shared, so never written to.
+    """
+    with quiet():
+        return np.asarray(number, dtype)
+
+
 @functools.lru_cache(maxsize=64)
 def _row_starts(count: int, width: int) -> Any:
     """Where each row of a matrix begins among all elements; shared, so never written to."""
@@ -343,6 +353,8 @@ class NumpyNamespace(Convolutions, Namespace):
         if factor == 1:
             np.add(array, other, array)
             return
+        if type(factor) is float and array.dtype.char in "fd":
+            factor = number_as_array(factor, array.dtype)
         if array.size <= 2 * BLOCK or not _same_order(array, other):
             np.add(array, np.multiply(other, factor), array)
             return
@@ -355,7 +367,7 @@ class NumpyNamespace(Convolutions, Namespace):
             np.add(part, product, out=part)
 
     def lowered(self, array: Any, index: Any, by: Any) -> Any:
-        array[index] -= by
+        array[index] -= number_as_array(by, array.dtype)
         return array
 
     def written(self, array: Any, index: Any, function: Any, *args: Any) -> Any:

@@ -5,7 +5,7 @@ There is little to compute in a small model, so that finding out what to compute
 
 from typing import Any, Final
 
-from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.numpy import number_as_array, numpy_backend
 from adjoint.optim.plans import check_shapes, check_writable
 from adjoint.optim.programs import BLOCK
 from adjoint.tensors.core import NDARRAY, TensorCore
@@ -14,11 +14,8 @@ multiply: Final[Any] = numpy_backend.xp.multiply
 add: Final[Any] = numpy_backend.xp.add
 
 
-def descend(params: list[Any], factor: float, cell_of: Any, writes: Any) -> list[Any]:
-    """Have a multiple of each gradient added to its parameter; those that aren't plain come back.
-
-    `cell_of` gives the factor in a data type, as an array, over which NumPy takes less time.
-    """
+def descend(params: list[Any], factor: float, writes: Any) -> list[Any]:
+    """Have a multiple of each gradient added to its parameter; what isn't plain comes back."""
     others: list[Any] = []
     calls: list[Any] = writes.calls
     changed: list[Any] = writes.changed
@@ -39,7 +36,7 @@ def descend(params: list[Any], factor: float, cell_of: Any, writes: Any) -> list
             check_shapes([array, grad], [])
             check_writable([array])
         if dtype is not kind:
-            cell, kind = cell_of(factor, dtype), dtype
+            cell, kind = number_as_array(factor, dtype), dtype
         room = room_for(0, dtype, array)
         calls.append((multiply, grad, cell, room))
         calls.append((add, array, room, array))

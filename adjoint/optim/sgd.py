@@ -1,10 +1,7 @@
 """Gradient descent, plain or with momentum, and its averaged form."""
 
-from functools import lru_cache
 from typing import Any
 
-from adjoint.backends import quiet
-from adjoint.backends.numpy import numpy_backend
 from adjoint.optim.descent import descend
 from adjoint.optim.elementwise import ElementwiseOptimizer, penalty
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
@@ -13,13 +10,6 @@ from adjoint.optim.writes import Writes
 from adjoint.tensors.tensor import Tensor
 
 MANY = 16  # from here on a step over joined parameters is quicker
-
-
-@lru_cache(maxsize=64)
-def _cell(number: float, dtype: Any) -> Any:
-    """A number as an array, over which NumPy takes less time; infinite if it is too large."""
-    with quiet():
-        return numpy_backend.asarray(number, dtype)
 
 
 class SGD(ElementwiseOptimizer):
@@ -101,7 +91,7 @@ class SGD(ElementwiseOptimizer):
             return params
         lr = group["lr"]
         factor = float(lr) if group["maximize"] else -float(lr)
-        return descend(params, factor, _cell, writes)
+        return descend(params, factor, writes)
 
 
 class ASGD(ElementwiseOptimizer):

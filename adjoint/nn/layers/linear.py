@@ -49,6 +49,9 @@ class Linear(Module):
 
     def forward(self, input: Any) -> Any:
         """linear(input, weight, bias)."""
+        own = self._parameters
+        if "weight" in own and "bias" in own:  # found there in a tenth of the time
+            return functional.linear(input, own["weight"], own["bias"])
         return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:

@@ -34,7 +34,7 @@ def _add_scaled(xp: Any, array: Any, other: Any, alpha: Any) -> None:
 @elementwise(
     input=lambda grad: grad,
     other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha),
-    mutate=lambda xp, array, other, alpha: _add_scaled(xp, array, other, alpha),
+    mutate=_add_scaled,
     numbers=True,
 )
 def add(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
