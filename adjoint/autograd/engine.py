@@ -666,7 +666,8 @@ def drain(task: GraphTask) -> None:
     ready = task.ready
     waiting = task.waiting
     observed = bool(task.observers)
-    steps = task.short and task.needed is None and not task.captures
+    captures = task.captures
+    steps = task.short  # then every node that is reached runs, or is captured
     halt = task.halt
     while True:
         if halt is not None and halt.asked:
@@ -688,7 +689,8 @@ def drain(task: GraphTask) -> None:
         task.current = node
         if grad is None and node.outputs is not None:
             grad = [None] * node.output_count()
-        if steps and node.hooks is None and grad is not None and LEAF < node.lane < USER:
+        plain = steps and node.hooks is None and grad is not None and LEAF < node.lane < USER
+        if plain and (not captures or node not in captures):
             step(task, node, grad)  # what evaluate would do, for most nodes of most passes
         elif observed:
             visit(task, node, grad)
