@@ -188,6 +188,7 @@ if TYPE_CHECKING:
     from adjoint import func as func
     from adjoint import functorch as functorch
     from adjoint import library as library
+    from adjoint import masked as masked
     from adjoint import nn as nn
     from adjoint import optim as optim
     from adjoint import profiler as profiler

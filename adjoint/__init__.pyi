@@ -9,6 +9,7 @@ from adjoint import func as func
 from adjoint import functorch as functorch
 from adjoint import library as library
 from adjoint import linalg as linalg
+from adjoint import masked as masked
 from adjoint import nn as nn
 from adjoint import optim as optim
 from adjoint import profiler as profiler

@@ -53,7 +53,7 @@ LAYERS = [
     ["autograd", "fft", "func", "library", "linalg", "tensors.methods"],
     ["return_types", "settings", "special", "version"],
     ["amp", "autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
-    ["distributions", "functorch"],
+    ["distributions", "functorch", "masked"],
     ["saving"],
     [
         "compat.absent_devices",

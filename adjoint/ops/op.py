@@ -95,18 +95,11 @@ class Op(Described):
         self.promotes: list[int] = []
         self.floats = False
         self.bools = True  # whether bools may be among the arguments that mix
-        self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
-        self.numbers = False  # whether it takes numbers alone
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
         self.hides = False  # forward answers (result, an array for the rules alone)
-        self.ordered = False  # the result lies in order, however the arguments do
-        self.follows_out = False  # without dtype it computes in that of out=
-        self.apart = False  # out= may share no memory with the arguments
-        # True: out= must have the data type of the result; others cast to it. See write_out.
-        self.exact_out: Any = False
         self.mutate: Any = None  # writes the result into the first argument's array
         self.inplace = True
         self.changer: Any = None  # its in-place form, as watchers and subclasses see it
@@ -115,6 +108,14 @@ class Op(Described):
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
         # Whether 16-bit floats are computed with in float32; "rules": in its rules alone.
         self.wide: Any = family == "elementwise"
+        # Below what every call reads, which so stays close together.
+        self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
+        self.numbers = False  # whether it takes numbers alone
+        self.ordered = False  # the result lies in order, however the arguments do
+        self.follows_out = False  # without dtype it computes in that of out=
+        self.apart = False  # out= may share no memory with the arguments
+        # True: out= must have the data type of the result; others cast to it. See write_out.
+        self.exact_out: Any = False
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.name}>"
