@@ -32,7 +32,10 @@ def lying(tensor: Tensor) -> Any:
 def memory_of(tensor: Tensor) -> Memory:
     """Where a tensor lies; in a library that hides it, in order and alone."""
     wraps = tensor.layer is not None and tensor.layer.wraps
-    array = tensor.current_array() if wraps else concrete(tensor)
+    return _memory(tensor.current_array() if wraps else concrete(tensor))
+
+
+def _memory(array: Any) -> Memory:
     xp: Namespace = backend_of(array).xp
     return xp.memory(array) or Memory(array, 0, xp.strides_of(array), array.size)
 
@@ -40,10 +43,11 @@ def memory_of(tensor: Tensor) -> Memory:
 def start_in_base(tensor: Tensor) -> int:
     """How many elements into the memory of its base a view begins; 0 if it is none."""
     extras = tensor.extras
-    base: Any = None
-    if extras is not None:
-        base = extras.origin if extras.base is None else extras.base
-    return 0 if base is None else memory_of(tensor).start - memory_of(base).start
+    if extras is None or (extras.base is None and extras.origin is None):
+        return 0
+    base: Any = extras.base
+    origin = _memory(extras.origin) if base is None else memory_of(base)
+    return memory_of(tensor).start - origin.start
 
 
 def place_of(tensor: Tensor) -> tuple[int, tuple[int, ...]]:

@@ -92,7 +92,7 @@ class Extras:
     """What few tensors have: views, versions, hooks, an accumulator. Made when first needed."""
 
     grad_dtype: Any = OWN_DTYPE  # the array library's, of a leaf's gradient; None: as it comes
-    origin: "TensorCore | None" = None  # the base of the view that was detached, for its memory
+    origin: Any = None  # the array of the base of the view that was detached
 
     def __init__(self) -> None:
         self.counter: VersionCounter | None = None

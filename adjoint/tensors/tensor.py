@@ -233,7 +233,7 @@ class Tensor(TensorCore):
         rare.counter = self.counter()
         extras = self.extras
         if extras is not None and (extras.base is not None or extras.origin is not None):
-            rare.origin = extras.origin if extras.base is None else extras.base
+            rare.origin = extras.origin if extras.base is None else extras.base.array
         other.inference = self.inference
         return other
 

@@ -332,7 +332,8 @@ def cuda(
 
 def is_index(self: Tensor) -> bool:
     """Whether it has the type of indices: int64, where its library has that."""
-    return bool(backend_of(self.array).xp.are_indices(self.array))
+    array = lying(self)
+    return bool(backend_of(array).xp.are_indices(array))
 
 
 # ---- memory ----
