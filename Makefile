@@ -115,8 +115,9 @@ $(VENV)/.demo $(VENV)/.test $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.p
 	$(BIN)/pip install "$$(echo $(VENV)/wheel/*.whl)[$*]"
 	touch $@
 
+# PyTorch's own database of operators imports expecttest.
 $(VENV)/.torch: $(VENV)/.created
-	$(BIN)/pip install '$(TORCH)'
+	$(BIN)/pip install '$(TORCH)' expecttest==0.3.0
 	touch $@
 
 # They all require torch, in a version of their own choice: what they need besides is listed too.
