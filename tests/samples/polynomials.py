@@ -20,9 +20,10 @@ def _of_special(name: str, low: float, high: float) -> None:
             yield Sample((x, 4), beyond_torch=True, torch=f"special.{name}")
         x = rng.uniform(low, high, size=(7,))
         yield Sample((x, DEGREES), beyond_torch=True, torch=f"special.{name}")
-        for values in (PLACES, PLACES.astype("float32")):
+        # Of a high degree 32 bits don't hold enough to be compared between libraries.
+        for values, degrees in ((PLACES, DEGREES), (PLACES.astype("float32"), DEGREES[:-1])):
             path = f"special.{name}"
-            yield Sample((values[:, None], DEGREES), differentiate=False, torch=path)
+            yield Sample((values[:, None], degrees), differentiate=False, torch=path)
 
 
 for _name in "tuvw":
