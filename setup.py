@@ -27,6 +27,7 @@ COMPILED = [
     "adjoint/autograd/graph_task.py",
     "adjoint/autograd/early_writes.py",
     "adjoint/autograd/leaves.py",
+    "adjoint/autograd/reach.py",
     "adjoint/autograd/engine.py",
     "adjoint/autograd/entry_points.py",
     "adjoint/tensors/tensor.py",

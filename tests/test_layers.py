@@ -33,6 +33,7 @@ LAYERS = [
         "autograd.engine",
         "autograd.graph_task",
         "autograd.leaves",
+        "autograd.reach",
         "autograd.reference_counts",
         "autograd.workers",
     ],

@@ -30,6 +30,7 @@ from adjoint.autograd.hooks import (
 )
 from adjoint.autograd.leaves import accumulate, commit, end_early_writes, retain, roll_back
 from adjoint.autograd.node import ALIGNED, LEAF, USER, WHOLE, AccumulateGrad, Node, conform
+from adjoint.autograd.reach import count_dependencies, restrict
 from adjoint.autograd.reference_counts import is_first_alone
 from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.call.context import current, is_grad_enabled, set_current
@@ -43,98 +44,6 @@ log: Final[Any] = logging.getLogger("adjoint.autograd.graph")
 DEBUG: Final = logging.DEBUG
 FEW_EDGES: Final = 8  # are compared one by one
 NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a fresh stack
-
-
-# ---- setting up a pass ----
-
-
-def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
-    """How many gradients each node waits for; True if a node belongs to a device's worker."""
-    remaining = task.remaining
-    stack: list[Node] = []
-    workers = False
-    for root in roots:
-        if root in remaining:
-            remaining[root] += 1
-        else:
-            remaining[root] = 1
-            stack.append(root)
-    while stack:
-        node = stack.pop()
-        spec = node.spec
-        if spec is None or spec.worker is not None:
-            workers = workers or node.worker() is not None
-        if node.edge_count == 0:
-            continue
-        following = node.next0
-        if following is not None:
-            if following in remaining:
-                remaining[following] += 1
-            else:
-                remaining[following] = 1
-                stack.append(following)
-        following = node.next1
-        if following is not None:
-            if following in remaining:
-                remaining[following] += 1
-            else:
-                remaining[following] = 1
-                stack.append(following)
-        if node.more is not None:
-            for following, _ in node.more:
-                if following is not None:
-                    if following in remaining:
-                        remaining[following] += 1
-                    else:
-                        remaining[following] = 1
-                        stack.append(following)
-    return workers
-
-
-def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_targets: bool) -> None:
-    """Only what leads to the targets runs; the targets themselves if `run_targets`."""
-    leads: set[Node] = set(targets)
-    needed: set[Node] = set(targets) if run_targets else set()
-    begun: set[Node] = set()
-    stack: list[Node] = list(roots)
-    while stack:
-        node = stack[-1]
-        if node in begun:  # and all that follows it is done
-            stack.pop()
-            if is_followed_by(node, leads):
-                leads.add(node)
-                needed.add(node)
-            continue
-        begun.add(node)
-        following = node.next0
-        if following is not None and following not in begun:
-            stack.append(following)
-        following = node.next1
-        if following is not None and following not in begun:
-            stack.append(following)
-        if node.more is not None:
-            for following, _ in node.more:
-                if following is not None and following not in begun:
-                    stack.append(following)
-    task.needed = needed
-    task.reached = leads
-
-
-def is_followed_by(node: Node, some: set[Node]) -> bool:
-    """Whether an edge of a node leads to one of these."""
-    if node.edge_count == 0:
-        return False
-    following = node.next0
-    if following is not None and following in some:
-        return True
-    following = node.next1
-    if following is not None and following in some:
-        return True
-    if node.more is not None:
-        for following, _ in node.more:
-            if following is not None and following in some:
-                return True
-    return False
 
 
 # ---- one step ----

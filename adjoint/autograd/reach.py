@@ -1,0 +1,93 @@
+"""Which nodes a pass reaches, and how many gradients each waits for: found before it starts."""
+
+from adjoint.autograd.graph_task import GraphTask
+from adjoint.autograd.node import Node
+
+
+def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
+    """How many gradients each node waits for; True if a node belongs to a device's worker."""
+    remaining = task.remaining
+    stack: list[Node] = []
+    workers = False
+    for root in roots:
+        if root in remaining:
+            remaining[root] += 1
+        else:
+            remaining[root] = 1
+            stack.append(root)
+    while stack:
+        node = stack.pop()
+        spec = node.spec
+        if spec is None or spec.worker is not None:
+            workers = workers or node.worker() is not None
+        if node.edge_count == 0:
+            continue
+        following = node.next0
+        if following is not None:
+            if following in remaining:
+                remaining[following] += 1
+            else:
+                remaining[following] = 1
+                stack.append(following)
+        following = node.next1
+        if following is not None:
+            if following in remaining:
+                remaining[following] += 1
+            else:
+                remaining[following] = 1
+                stack.append(following)
+        if node.more is not None:
+            for following, _ in node.more:
+                if following is not None:
+                    if following in remaining:
+                        remaining[following] += 1
+                    else:
+                        remaining[following] = 1
+                        stack.append(following)
+    return workers
+
+
+def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_targets: bool) -> None:
+    """Only what leads to the targets runs; the targets themselves if `run_targets`."""
+    leads: set[Node] = set(targets)
+    needed: set[Node] = set(targets) if run_targets else set()
+    begun: set[Node] = set()
+    stack: list[Node] = list(roots)
+    while stack:
+        node = stack[-1]
+        if node in begun:  # and all that follows it is done
+            stack.pop()
+            if is_followed_by(node, leads):
+                leads.add(node)
+                needed.add(node)
+            continue
+        begun.add(node)
+        following = node.next0
+        if following is not None and following not in begun:
+            stack.append(following)
+        following = node.next1
+        if following is not None and following not in begun:
+            stack.append(following)
+        if node.more is not None:
+            for following, _ in node.more:
+                if following is not None and following not in begun:
+                    stack.append(following)
+    task.needed = needed
+    task.reached = leads
+
+
+def is_followed_by(node: Node, some: set[Node]) -> bool:
+    """Whether an edge of a node leads to one of these."""
+    if node.edge_count == 0:
+        return False
+    following = node.next0
+    if following is not None and following in some:
+        return True
+    following = node.next1
+    if following is not None and following in some:
+        return True
+    if node.more is not None:
+        for following, _ in node.more:
+            if following is not None and following in some:
+                return True
+    return False
