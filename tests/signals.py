@@ -49,7 +49,7 @@ def _handler(code, offset):
     return next((e.target for e in _handlers(code) if e.start <= offset < e.end), None)
 
 
-def _is_heard(code, before, offset):
+def is_heard(code, before, offset):
     """Whether a signal may be heard after an instruction, and as well be raised at the next."""
     checked = opcode.opname[code.co_code[before]] in CHECKED
     return checked and _handler(code, before) == _handler(code, offset)
@@ -73,7 +73,7 @@ def heard_at(place, function, *args, folder=PACKAGE, except_in=()):
             starts = before is not None and opcode.opname[code.co_code[before]] == "RESUME"
             if starts and code.co_name in except_in:
                 return on_opcode
-            if before is not None and _is_heard(code, before, frame.f_lasti):
+            if before is not None and is_heard(code, before, frame.f_lasti):
                 left -= 1
                 if left < 0:
                     sys.settrace(None)

@@ -20,6 +20,7 @@ from adjoint.optim import lbfgs, lr_scheduler, programs, writes
 from adjoint.optim.plans import SMALL
 from adjoint.tensors.upper import upper
 from tests.optim.test_optimizers import MOMENTUM, NAMES
+from tests.signals import is_heard
 
 PACKAGE = adjoint.__path__[0]
 
@@ -101,11 +102,12 @@ def faults(monkeypatch: pytest.MonkeyPatch, allowed: int) -> Iterator[list[int]]
 
 
 def signalled(run: Callable[[], Any], place: int, where: str = PACKAGE) -> int:
-    """Run, with a signal at the n-th bytecode of some files; how many bytecodes there were.
+    """Run, with a signal at the n-th place of some files where one is heard; how many there were.
 
-    The signal is a real one, whose handler raises. Compiled modules have no bytecodes.
+    The signal is a real one, whose handler raises. Compiled modules have no such places.
     """
     count = 0
+    previous: dict[int, int] = {}  # the last instruction of a frame
 
     def handler(number: int, frame: Any) -> None:
         raise Stopped
@@ -115,10 +117,15 @@ def signalled(run: Callable[[], Any], place: int, where: str = PACKAGE) -> int:
         if not frame.f_code.co_filename.startswith(where):
             return None
         frame.f_trace_opcodes = True
-        if event == "opcode":
-            count += 1
-            if count == place:
-                signal.raise_signal(signal.SIGUSR1)
+        if event == "call":
+            previous.pop(id(frame), None)
+        elif event == "opcode":
+            before = previous.get(id(frame))
+            previous[id(frame)] = frame.f_lasti
+            if before is not None and is_heard(frame.f_code, before, frame.f_lasti):
+                count += 1
+                if count == place:
+                    signal.raise_signal(signal.SIGUSR1)
         return trace
 
     before, tracing = signal.signal(signal.SIGUSR1, handler), sys.gettrace()
