@@ -235,7 +235,7 @@ PRIVATE = {
     each.__name__: with_extras(each.__name__, each, exact_out=False, apart=False)
     for each in _FUNCTIONS
 }
-PRIVATE["_chunk_cat"] = with_extras("_chunk_cat", _chunk_cat, exact_out="castable", apart=False)
+PRIVATE["_chunk_cat"] = with_extras("_chunk_cat", _chunk_cat, exact_out=TypeError, apart=False)
 # Those that torch itself has too.
 AT_THE_TOP = (
     "_chunk_cat",

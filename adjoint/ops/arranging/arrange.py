@@ -80,26 +80,26 @@ def _several(name: str, tensors: Any) -> list[Any]:
     return list(tensors)
 
 
-@composite(method=False, numpy=True, exact_out="castable")
+@composite(method=False, numpy=True, exact_out=TypeError)
 def hstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by columns: along dimension 1, or 0 for vectors."""
     parts = [_at_least_1d(tensor) for tensor in _several("hstack", tensors)]
     return cat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
-@composite(method=False, also="row_stack", numpy=True, exact_out="castable")
+@composite(method=False, also="row_stack", numpy=True, exact_out=TypeError)
 def vstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by rows; a vector is one row."""
     return cat([_at_least_2d(tensor) for tensor in _several("vstack", tensors)], 0)
 
 
-@composite(method=False, numpy=True, exact_out="castable")
+@composite(method=False, numpy=True, exact_out=TypeError)
 def dstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined along a third dimension."""
     return cat([_at_least_3d(tensor) for tensor in _several("dstack", tensors)], 2)
 
 
-@composite(method=False, numpy=True, exact_out="castable")
+@composite(method=False, numpy=True, exact_out=TypeError)
 def column_stack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by columns; a vector is one column."""
     parts = _several("column_stack", tensors)

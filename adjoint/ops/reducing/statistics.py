@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.dispatch import conj, holds_complex, write_out
 from adjoint.dtypes import FLOAT, bool_, category_of
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.conversion import clone
@@ -142,15 +142,19 @@ def corrcoef(input: Value) -> Value:
 # ---- differences and integrals ----
 
 
-@composite(numpy=True, exact_out=True)
+@composite(numpy=True)
 def diff(
     input: Value,
     n: int = 1,
     dim: int = -1,
     prepend: Value | None = None,
     append: Value | None = None,
+    *,
+    out: Value | None = None,
 ) -> Value:
     """Differences of neighbours along dim, taken n times."""
+    if out is not None:  # differences are cast; the input itself is not
+        return write_out("diff", diff(input, n, dim, prepend, append), out, n == 0)
     if input.ndim == 0:
         raise RuntimeError("diff: the input must have at least one dimension")
     if n < 0:
