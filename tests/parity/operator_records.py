@@ -4,6 +4,7 @@ import itertools
 import random
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,7 @@ def as_near(
             # Several steps, each rounded, in an order of their own: the largest counts for all.
             sizes = np.abs(reference[np.isfinite(reference)])
             margin = 4 * (absolute + relative * sizes.max(initial=0))
-            worse = ~(errors[1] <= np.fmax(errors[0], margin)) & np.isfinite(reference)
+            worse = ~(errors[1] <= np.fmax(4 * errors[0], margin)) & np.isfinite(reference)
             worse &= ~(np.isnan(numbers(a)) & np.isnan(numbers(b)))
             if worse.any() or kind_of(a) in ("float64", "complex128"):
                 raise
@@ -185,8 +186,8 @@ def same(theirs: Any, ours: Any, by_chance: bool = False) -> None:
         if not isinstance(ours, float | complex):
             raise Difference(f"{ours!r:.60} for {theirs!r:.60}")
         close(np.asarray(theirs), np.asarray(ours), "float32")
-    elif theirs is None and isinstance(ours, compat.Tensor) and not ours.numel():
-        return  # a gradient without elements
+    elif theirs is None and isinstance(ours, compat.Tensor) and not np.any(numbers(ours)):
+        return  # a gradient that is zero
     elif isinstance(theirs, int | str | None) and not by_chance and theirs != ours:
         raise Difference(f"{ours!r:.60} for {theirs!r:.60}")
 
@@ -386,6 +387,7 @@ class Trial:
 
     def gradient(self, sample: Any, where: str, twice: bool) -> None:
         """Gradients of the inputs that ask for one, and those of these."""
+        sample = sample.transform(own_leaf)
         pair = Pair(self.record.name, sample)
         theirs, ours = pair.outcomes(self.record.op, self.ours)
         if theirs[1] is not None or ours[1] is not None:
@@ -415,17 +417,26 @@ class Trial:
         )
         same_outcome(answer, reply, exact=lambda: self.exact_gradient(sample, seeds))
         if twice:
+            exact = partial(self.exact_second_gradient, sample, seeds)
             self.attempt(
-                "second gradient", where, second_gradient, answer[0], reply[0], leaves, mine
+                "second gradient", where, second_gradient, answer[0], reply[0], leaves, mine, exact
             )
 
-    def exact_gradient(self, sample: Any, seeds: list[Any]) -> Any:
+    def exact_gradient(self, sample: Any, seeds: list[Any], twice: bool = False) -> Any:
         """The gradient that PyTorch has in double precision."""
         wide = sample.transform(lambda value: kept(value, widened(value)))
         results = tensors_in(sample.output_process_fn_grad(call(self.record.op, wide)))
         weights = [widened(seed) for seed in seeds]
         leaves = list(leaves_of((wide.input, wide.args, wide.kwargs)))
         first = [each for each in results if each.requires_grad]
+        found = torch.autograd.grad(first, leaves, weights, allow_unused=True, create_graph=twice)
+        return (found, leaves) if twice else found
+
+    def exact_second_gradient(self, sample: Any, seeds: list[Any], others: list[Any]) -> Any:
+        """The gradients of those, for others to start with."""
+        found, leaves = self.exact_gradient(sample, seeds, twice=True)
+        first = [each for each in found if each is not None and each.requires_grad]
+        weights = [widened(seed) for seed in others]
         return torch.autograd.grad(first, leaves, weights, allow_unused=True)
 
     def refusals(self) -> None:
@@ -452,7 +463,9 @@ class Trial:
             same_class(type(theirs[1]), ours[1])
 
 
-def second_gradient(answer: Any, reply: Any, leaves: list[Any], mine: list[Any]) -> None:
+def second_gradient(
+    answer: Any, reply: Any, leaves: list[Any], mine: list[Any], exact: Callable[[Any], Any]
+) -> None:
     """Gradients of gradients that have a history."""
     pairs = [
         (a, b) for a, b in zip(answer, reply, strict=True) if a is not None and a.requires_grad
@@ -470,13 +483,13 @@ def second_gradient(answer: Any, reply: Any, leaves: list[Any], mine: list[Any])
         ours = outcome(compat.autograd.grad, sources, mine, Twins().of(weights), allow_unused=True)
     if ours[1] is not None:
         raise Difference(f"refused: {type(ours[1]).__name__}: {ours[1]}")
-    for a, b in zip(theirs[0], ours[0], strict=True):
+    for number, (a, b) in enumerate(zip(theirs[0], ours[0], strict=True)):
         if a is None or b is None:  # nothing and zeros are the same here
             left = a if b is None else b
             if left is not None and np.any(numbers(left)):
                 raise Difference("None for a gradient" if b is None else "a gradient for None")
         else:
-            same(a, b)
+            as_near(a, b, exact=lambda i=number: exact(seeds)[i])
 
 
 def seed(number: int) -> None:
@@ -509,6 +522,12 @@ def widened(value: Any) -> Any:
         wide = torch.complex128 if kind.is_complex else torch.float64
         return wide if isinstance(value, torch.dtype) else value.detach().to(wide)
     return value
+
+
+def own_leaf(value: Any) -> Any:
+    """A leaf that is a view, made while nothing was recorded, as one that gets a gradient."""
+    view = isinstance(value, torch.Tensor) and value.requires_grad and value._is_view()
+    return value.detach().requires_grad_() if view and value.is_leaf else value
 
 
 def kept(value: Any, wide: Any) -> Any:

@@ -40,6 +40,13 @@ def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: i
     return basic_index(input, (slice(None),) * place + (slice(start, end, step),))
 
 
+def _narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+    """length elements of dim from start; a dimension beyond the last is no index here."""
+    if dim >= input.ndim:
+        raise RuntimeError(f"narrow_copy(): there is no dimension {dim} among {input.ndim}")
+    return narrow(input, dim, start, length)
+
+
 def _view(input: Any, size: Any) -> Any:
     """Another shape or data type; since it is copied, memory in any order will do for a shape."""
     return view(input, size) if isinstance(size, dtype) else reshape(input, size)
@@ -80,7 +87,7 @@ alias_copy = _copied("alias_copy", alias)
 as_strided_copy = _copied("as_strided_copy", as_strided)
 detach_copy = _copied("detach_copy", detach)
 expand_copy = _copied("expand_copy", expand)
-narrow_copy = _copied("narrow_copy", narrow, method=True)
+narrow_copy = _copied("narrow_copy", _narrow, method=True)
 permute_copy = _copied("permute_copy", permute)
 select_copy = _copied("select_copy", select)
 slice_copy = _copied("slice_copy", _slice)
