@@ -247,20 +247,13 @@ class Pair:
         return answers[0], answers[1]
 
 
-class Trial:
-    """A record: its functions on both sides, and what differs."""
+class Findings:
+    """What differs in a record, check by check."""
 
     def __init__(self, record: Any, count: int | None) -> None:
         self.record = record
-        self.name = name_of(record)
         self.count = count  # samples of each data type; all if None
-        self.by_chance = record.name in BY_CHANCE
         self.found: dict[str, str] = {}
-        self.comparisons = 0
-
-    def drawn(self, sample: Any) -> bool:
-        """Whether values come from chance: by the nature of the record, or by dropout."""
-        return self.record.name in BY_CHANCE or sample.kwargs.get("dropout_p", 0.0) > 0
 
     def note(self, check: str, where: str, error: Exception) -> None:
         """Keep the first difference of a check."""
@@ -268,13 +261,25 @@ class Trial:
 
     def attempt(self, check: str, where: str, function: Callable[..., Any], *args: Any) -> None:
         """One comparison."""
-        self.comparisons += 1
         try:
             function(*args)
         except AbsentError as error:
             self.note("missing", where, error)
         except Difference as error:
             self.note(check, where, error)
+
+
+class Trial(Findings):
+    """A record: its functions on both sides, and what differs."""
+
+    def __init__(self, record: Any, count: int | None) -> None:
+        super().__init__(record, count)
+        self.name = name_of(record)
+        self.by_chance = record.name in BY_CHANCE
+
+    def drawn(self, sample: Any) -> bool:
+        """Whether values come from chance: by the nature of the record, or by dropout."""
+        return self.record.name in BY_CHANCE or sample.kwargs.get("dropout_p", 0.0) > 0
 
     def run(self) -> dict[str, str]:
         """All checks of all data types."""

@@ -348,6 +348,8 @@ def batch_norm(
 
     In training by the batch's own statistics, towards which the running ones move.
     """
+    if eps < 0 or (training and eps == 0):
+        raise ValueError(f"batch_norm(): eps must be positive, or 0 unless training, got {eps}")
     return batch_normalized(
         input, running_mean, running_var, weight, bias, training, momentum, eps
     )[0]
