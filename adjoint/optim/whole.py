@@ -4,8 +4,7 @@ import math
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.creation.factories import zeros_like
-from adjoint.creation.from_data import tensor
+from adjoint.creation.factories import tensor, zeros_like
 from adjoint.dtypes import COMPLEX, bfloat16, category_of
 from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.arranging.shape import t
