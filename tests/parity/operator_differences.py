@@ -25,18 +25,8 @@ _STANDING = {
         special.bessel_j0: forward, out
         special.bessel_y1: forward, out
     """,
-    "another branch of the complex logarithm, apart by a multiple of 2 pi i; of numbers near 10000 "
-    "16 bits hold no differences, and both gradients are rounding": """
-        logcumsumexp: forward, method, out, gradient
-    """,
     "at 0 the second derivative does not exist; 0, a subgradient, for nan": """
         linalg.norm/subgradients_at_zero: second gradient
-    """,
-    "on the border of two bins, after rounding to 16 bits": """
-        histc: forward, method, out
-    """,
-    "weights of bytes are rounded from double precision; one pixel of 54 differs by 1": """
-        nn.functional.interpolate/bicubic: forward
     """,
     "an out= that is resized gets memory of its own, so that nothing overlaps": """
         gather: error
@@ -44,8 +34,6 @@ _STANDING = {
     "an empty out= is given the shape of the result, as it is elsewhere": """
         fft.ihfft2: out
         fft.ihfftn: out
-        normal: out
-        normal/number_mean: out
     """,
     "the first gradient reaches the parameter through the momentum too, as finite differences say; "
     "PyTorch cuts it off": """

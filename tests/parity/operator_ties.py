@@ -1,5 +1,6 @@
-"""Equal elements: which of them is answered is not said, and another choice is right too."""
+"""Several right answers: the places of equal elements, and the branches of a logarithm."""
 
+import math
 from typing import Any
 
 import torch
@@ -9,11 +10,13 @@ _DIMS = {"argsort": 0, "kthvalue": 1, "mode": 0, "sort": 0, "topk": 1}
 
 
 def settled(name: str, arguments: Any, theirs: Any, ours: Any) -> Any:
-    """PyTorch's answer with our places for its own, if they hold the same elements.
+    """PyTorch's answer with our choice for its own, if both are right.
 
     `arguments` are the input, other positions and names; gradients follow the places then.
     """
     value, rest, named = arguments
+    if name == "logcumsumexp" and theirs.is_complex():
+        return _on_branch_of(theirs, torch.from_numpy(ours.detach().numpy()))
     if name == "msort":  # no places are answered: those that keep the order of equal elements
         return torch.sort(value, dim=0, stable=True).values
     if name not in _DIMS or named.get("stable"):
@@ -33,6 +36,12 @@ def settled(name: str, arguments: Any, theirs: Any, ours: Any) -> Any:
         return places
     values = value.gather(dim, wide).reshape(theirs[0].shape)
     return type(theirs)((values, places))
+
+
+def _on_branch_of(theirs: Any, ours: Any) -> Any:
+    """A logarithm apart by multiples of 2 pi i, which are the same number to it."""
+    turns = torch.nan_to_num((ours - theirs.detach()).imag / (2 * math.pi)).round()
+    return theirs + 2j * math.pi * turns
 
 
 def _same_elements(value: Any, dim: int, known: Any, places: Any) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import write_out
 from adjoint.dtypes import dtype
+from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.conversion import alias, clone
 from adjoint.ops.arranging.questions import detach
 from adjoint.ops.arranging.shape import (
@@ -40,7 +41,7 @@ def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: i
     return basic_index(input, (slice(None),) * place + (slice(start, end, step),))
 
 
-def _narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+def _narrow(input: Value, dim: int, start: Any, length: int) -> Value:
     """length elements of dim from start; a dimension beyond the last is no index here."""
     if dim >= input.ndim:
         raise RuntimeError(f"narrow_copy(): there is no dimension {dim} among {input.ndim}")

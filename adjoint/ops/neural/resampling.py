@@ -115,6 +115,14 @@ def taps(
     return places, weights
 
 
+def _joined(places: list[int], weights: list[float]) -> list[float]:
+    """The weights of one place of the result; those of an element that is met again in one."""
+    joined = [0.0] * len(places)
+    for place, weight in zip(places, weights):
+        joined[places.index(place)] += weight
+    return joined
+
+
 _MOST_BITS = 22  # of a weight of bytes
 
 
@@ -153,6 +161,7 @@ def resample_bytes(
     """resample of bytes, in integers: weights have as many bits as 16 can hold."""
     dim = normal_dim(dim, input.ndim)
     places, weights = taps(kind, input.shape[dim], wanted, align, scale)
+    weights = [_joined(near, factors) for near, factors in zip(places, weights)]
     largest, bits = max(max(row) for row in weights), 0
     while bits < _MOST_BITS and int(0.5 + largest * (2 << bits)) < 1 << 15:
         bits += 1

@@ -42,8 +42,9 @@ def _axes(input: Any, dim: Any) -> tuple[int, ...]:
     given = (dim,) if isinstance(dim, int) else tuple(dim)
     if not given and input.numel() == 0:
         raise RuntimeError("hash_tensor(): name the dimensions of an empty input by dim")
-    axes: Any = axes_of(given or None, input.ndim)
-    axes = tuple(range(input.ndim)) if axes is None else tuple(a % input.ndim for a in axes)
+    found: Any = axes_of(given or None, input.ndim)
+    chosen = range(input.ndim) if found is None else found
+    axes: tuple[int, ...] = tuple(axis % input.ndim for axis in chosen)
     for axis in axes:
         if input.shape[axis] == 0:
             raise IndexError(

@@ -16,7 +16,7 @@ from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.matrices.matmul import matmul
 from adjoint.ops.op import composite, general
-from adjoint.ops.reducing.cumulative import cumsum
+from adjoint.ops.reducing.cumulative import cumsum, widened
 from adjoint.ops.reducing.reduction import any, mean, sum
 from adjoint.tensors.concrete import has_values
 
@@ -39,7 +39,7 @@ def histc(xp: Any, input: Array, bins: int = 100, min: Any = 0, max: Any = 0) ->
         low, high = low - 1, high + 1
     if not -float("inf") < low <= high < float("inf"):
         raise RuntimeError(f"the range {low} … {high} must be finite, its ends in order")
-    values = input.reshape(-1)
+    values = widened(input).reshape(-1)  # 16 bits would put an element into another bin
     inside = (values >= low) & (values <= high)
     place = xp.where(inside, (values - low) * (bins / (high - low)), 0).astype("int64")
     place = xp.where(inside, xp.clip(place, 0, bins - 1), bins)
