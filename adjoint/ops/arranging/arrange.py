@@ -5,8 +5,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT, MATRICES
-from adjoint.dtypes import FLOAT, int64
+from adjoint.dtypes import FLOAT, float32, int64
 from adjoint.ops.annotations import Array, Operand, Value, Values
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import (
@@ -408,6 +409,13 @@ def pad(input: Value, pad: Any, mode: str = "constant", value: Any = None) -> Va
         raise RuntimeError(
             f"pad(): in mode {mode!r} only the batch may be empty, got shape {list(input.shape)}"
         )
+    if is_half(input.dtype.numpy_dtype):  # so that gradients of repeated elements are added there
+        return _padded(input.to(float32), pad, mode).to(input.dtype)
+    return _padded(input, pad, mode)
+
+
+def _padded(input: Any, pad: Any, mode: str) -> Any:
+    """input with borders made of its own elements, a dimension at a time."""
     for i in range(0, len(pad), 2):
         dim, left, right = input.ndim - 1 - i // 2, pad[i], pad[i + 1]
         n = input.shape[dim]

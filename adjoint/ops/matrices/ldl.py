@@ -13,6 +13,7 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.matrices.linalg import LinAlgError, check_matrices
 from adjoint.ops.op import composite, general
 from adjoint.ops.shared_rules import refused_derivative
+from adjoint.tensors.concrete import has_values
 
 _GROWTH = (1 + math.sqrt(17)) / 8  # what a pivot may be smaller than its column
 
@@ -214,7 +215,7 @@ def linalg_ldl_factor_ex(
 ) -> LDLWithInfo:
     """linalg.ldl_factor, and the place of the first block of D that is zero, or 0."""
     LD, pivots, info = ldl_factors(A, hermitian)
-    if check_errors and info.any():
+    if check_errors and has_values(info) and info.any():
         raise LinAlgError("linalg_ldl_factor_ex: a block of D is zero, so A is singular")
     return LDLWithInfo(LD, pivots, info)
 
