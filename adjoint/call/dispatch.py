@@ -222,6 +222,8 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if out is not None:
         if op.apart:
             refuse_shared(op.name, tensors_in(values), out)
+        elif op.family == "elementwise":
+            refuse_shared(op.name, tensors_in(values), out, True)
         if op.follows_out and kwargs.get("dtype") is None:
             values[op.index_of["dtype"]] = out.dtype
     result = apply(op, values)
@@ -235,11 +237,15 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return write_out(op.name, result, out, op.exact_out)
 
 
-def refuse_shared(name: str, tensors: list[Tensor], out: Any) -> None:
-    """Refuse a tensor as out= that lies where an argument is read."""
+def refuse_shared(name: str, tensors: list[Tensor], out: Any, elsewhere: bool = False) -> None:
+    """Refuse a tensor as out= that lies where an argument is read, or where another of its is."""
     for target in tensors_in([out]):
         for tensor in tensors:
-            if target is tensor or numpy_backend.overlap(target.array, tensor.array):
+            written, read = target.array, tensor.array
+            shared = target is tensor or numpy_backend.overlap(written, read)
+            if shared and elsewhere:
+                shared = target is not tensor and numpy_backend.partly_overlap(written, read)
+            if shared:
                 raise RuntimeError(
                     f"{name}(): unsupported operation: out shares memory with an argument; clone() "
                     "the argument first"

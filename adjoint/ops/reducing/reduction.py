@@ -274,6 +274,7 @@ def _judged_each(op: Any, input: Any, shape: Any, dim: Any, keepdim: bool) -> An
     ),
     exact_out=True,
     numpy=True,
+    ordered=True,
 )
 def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     """Whether an element along dim is true (not zero)."""
@@ -286,6 +287,7 @@ def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     ),
     exact_out=True,
     numpy=True,
+    ordered=True,
 )
 def all(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     """Whether all elements along dim are true (not zero)."""
