@@ -1,4 +1,4 @@
-"""Muon and Adafactor beyond PyTorch's numbers: steps that change all or nothing, copies, backends."""
+"""Muon and Adafactor beyond PyTorch's numbers: all or nothing, copies, backends."""
 
 import copy
 import pickle
