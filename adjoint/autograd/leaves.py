@@ -366,7 +366,7 @@ class Writes:
                 exhaust(chain(calls, gradients, attributes, counting(self.counters)))
 
     def run_native(self) -> None:
-        """The same for most passes, a thousand instructions shorter: compiled, it is no bytecode."""
+        """The same for most passes, in fewer instructions: compiled, it runs no bytecode."""
         for leaf, gradient in zip(self.leaves, self.gradients):
             leaf.gradient = gradient
         if self.succeeds is not None:
