@@ -363,11 +363,14 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
 
 
 def in_order(out: Any) -> Any:
-    """What a forward answered, with NumPy's arrays in the order of their elements."""
+    """What a forward answered, its arrays in the order of their elements."""
     if type(out) is NDARRAY:
         return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
     if isinstance(out, tuple):
         return tuple([in_order(each) for each in out])
+    backend = lookup(type(out))
+    if backend is not None and not backend.xp.is_contiguous(out):
+        return backend.copy(out)
     return out
 
 

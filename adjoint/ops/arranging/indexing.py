@@ -10,7 +10,7 @@ from typing import Any
 
 from adjoint.backends import is_array
 from adjoint.device import CPU
-from adjoint.dtypes import fitted_integer
+from adjoint.dtypes import bool_, fitted_integer
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.batched_index import EachIndex, flags_of
 from adjoint.ops.arranging.conversion import is_contiguous, is_index, stride, to
@@ -28,6 +28,7 @@ from adjoint.ops.batch_rules import of_rank, refusal
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.op import composite, linear
+from adjoint.tensors.concrete import concrete, has_values
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
@@ -52,7 +53,15 @@ def _nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
     if not isinstance(input, Tensor) or input.device == CPU:
         return parts
     where = input.device
-    return tuple([to(p, where) if isinstance(p, Tensor) and p.device == CPU else p for p in parts])
+    found: list[Any] = []
+    for part in parts:
+        if not isinstance(part, Tensor) or part.device != CPU:
+            found.append(part)
+        elif part.dtype is bool_ and part.ndim and not has_values(input):
+            found.extend(to(Tensor(places), where) for places in concrete(part).nonzero())
+        else:
+            found.append(to(part, where))
+    return tuple(found)
 
 
 def _picked_each(

@@ -86,7 +86,7 @@ def _factors_over_batch(like: Any, indices_each: Any, count: int, batch_size: in
 def row_factors(xp: Any, like: Array, indices: Array, count: int) -> Array:
     """One divided by how often each index below `count` was used, in the data type of `like`."""
     flat = indices.reshape(-1)
-    counts = xp.bincount(flat)[flat].reshape(indices.shape)
+    counts = xp.counted(flat, count)[flat].reshape(indices.shape)
     return xp.expand_dims(1 / counts.astype(like.dtype), -1)
 
 
@@ -200,9 +200,11 @@ def bag_places(xp: Any, bags: Array, counted: Array, count: int) -> Array:
     One column more than the longest bag needs, so that an empty one has a place too.
     """
     places = xp.arange(bags.shape[0])
+    if not xp.valued():  # any bag may have all places
+        return xp.full((count, bags.shape[0] + 1), -1, dtype="int64")
     kept = xp.nonzero(counted)[0]
     owners = bags[kept]
-    sizes = xp.bincount(owners, minlength=count)
+    sizes = xp.counted(owners, count)
     starts = xp.cumsum(sizes) - sizes
     ranks = xp.arange(kept.shape[0]) - starts[owners]
     table = xp.full((count, int(xp.max(sizes, initial=0)) + 1), -1, dtype="int64")
