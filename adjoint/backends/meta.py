@@ -297,8 +297,7 @@ def full(shape: Any, value: Any, dtype: Any = None) -> MetaArray:
 def new_like(array: Any, dtype: Any = None, order: str = "K", shape: Any = None) -> MetaArray:
     """empty_like, zeros_like and ones_like."""
     like = described(array)
-    made = like.astype(like.dtype if dtype is None else dtype)
-    return made if shape is None else new(shape, made.dtype)
+    return like.astype(like.dtype if dtype is None else dtype)
 
 
 def full_like(array: Any, value: Any, dtype: Any = None) -> MetaArray:
@@ -412,7 +411,7 @@ _SEARCHES = {
 
 RULES.update(
     {
-        **_each(elementwise, [*ELEMENTWISE.split(), "conj"]),
+        **_each(elementwise, [*ELEMENTWISE.split(), "conj", "i0"]),
         **_each(reduction, [*REDUCTIONS.split(), "min", "mean"]),
         **_each(scan, ("cumprod", "cumsum")),
         "real": lambda array: described(array).real,
@@ -501,7 +500,8 @@ class MetaNamespace(Namespace):
         return Memory(array.room, array.start, self.strides_of(array), room)
 
     def address(self, array: Any) -> int:
-        return 0
+        place: int = array.start * array.itemsize
+        return place
 
     def strides_of(self, array: Any) -> Shape:
         steps: Shape = array.steps if array.size else ordered_strides(array.shape)

@@ -265,6 +265,11 @@ def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
+    if type(result.array) is not type(out.array) and result.device != out.device:
+        raise RuntimeError(
+            f"{name}(): expected out to be on {result.device}, where the result is, but it is on "
+            f"{out.device}"
+        )
     if exact == "castable":
         if not can_cast(result.dtype, out.dtype):
             raise TypeError(
