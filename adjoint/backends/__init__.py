@@ -17,7 +17,7 @@ from adjoint.device import device
 NDARRAY: Final = np.ndarray  # the one array type that has a short path
 
 
-class NoValues(NotImplementedError):
+class NoValuesError(NotImplementedError):
     """Values were asked for that there are none of: of a tensor on the device meta."""
 
     def __init__(self, reason: str = "it needs values") -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.backends import NoValues
+from adjoint.backends import NoValuesError
 from adjoint.backends.namespace import ordered_strides
 
 Shape = tuple[int, ...]
@@ -52,7 +52,8 @@ def preserved(shape: Shape, strides: Shape) -> Shape:
     """The strides of a copy whose dimensions lie in the order that they have in the original."""
     if is_dense(shape, strides):
         return ordered_strides(shape)
-    return _dense(shape, sorted(reversed(range(len(shape))), key=lambda dim: abs(strides[dim])))
+    order = sorted(range(len(shape)), key=lambda dim: -abs(strides[dim]))
+    return _dense(shape, order[::-1])
 
 
 def _dense(shape: Shape, order: list[int]) -> Shape:
@@ -172,7 +173,7 @@ def written_shape(shape: Shape, index: Any) -> Shape | None:
     """The shape of what is written at an index; None where a mask decides."""
     try:
         return picked(shape, ordered_strides(shape), index).shape
-    except NoValues:
+    except NoValuesError:
         return None
 
 
@@ -206,7 +207,7 @@ def _unfolded(part: Any) -> list[Any]:
         return list(values.nonzero())
     if hasattr(part, "shape"):
         if part.dtype.kind == "b":
-            raise NoValues("what a mask picks depends on its values")
+            raise NoValuesError("what a mask picks depends on its values")
         if part.dtype.kind not in "iu":
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
         return [part]
@@ -242,9 +243,7 @@ def broadcast_shape(shapes: list[Shape]) -> Shape:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         listed = " ".join(map(str, shapes))
-        raise ValueError(
-            f"operands could not be broadcast together with shapes {listed}"
-        ) from None
+        raise ValueError(f"operands could not be broadcast together with shapes {listed}") from None
 
 
 def fitting_shape(size: int, wanted: Any) -> Shape:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from adjoint.backends import NoValues
+from adjoint.backends import NoValuesError
 from adjoint.backends.layouts import (
     Shape,
     broadcast_shape,
@@ -53,7 +53,7 @@ class MetaArray(NDArrayOperatorsMixin):
         return MetaArray(shape, self.dtype, steps, self.start + start, self.room)
 
     def in_place_of(self, values: Any) -> "MetaArray":
-        """This array, into which values are written that it must have room for."""
+        """Itself, with values written into it that it must have room for."""
         broadcast_to(values, self.shape)
         return self
 
@@ -82,7 +82,7 @@ class MetaArray(NDArrayOperatorsMixin):
         return tuple([step * self.itemsize for step in self.steps])
 
     @property
-    def T(self) -> "MetaArray":
+    def T(self) -> "MetaArray":  # noqa: N802  as NumPy names it
         return transpose(self)
 
     @property
@@ -117,28 +117,28 @@ class MetaArray(NDArrayOperatorsMixin):
 
     def item(self, *place: int) -> Any:
         """Its one number, as Python's."""
-        raise NoValues
+        raise NoValuesError
 
     def tolist(self) -> Any:
         """Its numbers in lists."""
-        raise NoValues
+        raise NoValuesError
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise NoValues
+        raise NoValuesError
 
     def __bool__(self) -> bool:
-        raise NoValues
+        raise NoValuesError
 
     def __int__(self) -> int:
-        raise NoValues
+        raise NoValuesError
 
     __index__ = __int__
 
     def __float__(self) -> float:
-        raise NoValues
+        raise NoValuesError
 
     def __complex__(self) -> complex:
-        raise NoValues
+        raise NoValuesError
 
     # ---- as NumPy's ----
 
@@ -179,7 +179,9 @@ class MetaArray(NDArrayOperatorsMixin):
         if old == new:
             return MetaArray(self.shape, dtype, self.steps, self.start, self.room)
         if self.shape[-1:] != (1,) and self.steps[-1:] != (1,):
-            raise ValueError("to change to a dtype of a different size, the last axis must be dense")
+            raise ValueError(
+                "to change to a dtype of a different size, the last axis must be dense"
+            )
         sizes, steps = list(self.shape), [step * old // new for step in self.steps]
         sizes[-1], steps[-1] = sizes[-1] * old // new, 1
         return MetaArray(tuple(sizes), dtype, tuple(steps), self.start * old // new, self.room)
@@ -207,10 +209,11 @@ def _method(name: str) -> Any:
     return method
 
 
-for _name in """
+_METHODS: Final = """
     all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot max mean min prod
     repeat round searchsorted squeeze sum swapaxes take trace
-""".split():
+"""
+for _name in _METHODS.split():
     setattr(MetaArray, _name, _method(_name))
 
 
@@ -232,12 +235,12 @@ def described(value: Any) -> MetaArray:
 
 
 def broadcast_to(array: Any, shape: Any) -> MetaArray:
-    array, shape = described(array), tuple(shape)
-    if broadcast_shape([array.shape, shape]) != shape:
+    own, wanted = described(array), tuple(shape)
+    if broadcast_shape([own.shape, wanted]) != wanted:
         raise ValueError(
-            f"operands could not be broadcast together with remapped shapes {array.shape} {shape}"
+            f"operands could not be broadcast together with remapped shapes {own.shape} {wanted}"
         )
-    return array.seen(shape, broadcast_strides(array.shape, array.steps, shape))
+    return own.seen(wanted, broadcast_strides(own.shape, own.steps, wanted))
 
 
 def broadcast_arrays(*arrays: Any) -> list[MetaArray]:
@@ -246,61 +249,61 @@ def broadcast_arrays(*arrays: Any) -> list[MetaArray]:
 
 
 def reshape(array: Any, shape: Any) -> MetaArray:
-    array = described(array)
-    wanted = fitting_shape(array.size, shape)
-    steps = reshaped_strides(array.shape, array.steps, wanted)
-    return MetaArray(wanted, array.dtype) if steps is None else array.seen(wanted, steps)
+    own = described(array)
+    wanted = fitting_shape(own.size, shape)
+    steps = reshaped_strides(own.shape, own.steps, wanted)
+    return MetaArray(wanted, own.dtype) if steps is None else own.seen(wanted, steps)
 
 
 def transpose(array: Any, axes: Any = None) -> MetaArray:
-    array = described(array)
-    order = range(array.ndim)[::-1] if axes is None else normalize_axis_tuple(axes, array.ndim)
-    if len(order) != array.ndim:
+    own = described(array)
+    order = range(own.ndim)[::-1] if axes is None else normalize_axis_tuple(axes, own.ndim)
+    if len(order) != own.ndim:
         raise ValueError("axes don't match array")
-    steps = tuple([array.steps[i] for i in order])
-    return array.seen(tuple([array.shape[i] for i in order]), steps)
+    steps = tuple([own.steps[i] for i in order])
+    return own.seen(tuple([own.shape[i] for i in order]), steps)
 
 
 def moveaxis(array: Any, source: Any, destination: Any) -> MetaArray:
-    array = described(array)
-    sources = normalize_axis_tuple(source, array.ndim)
-    order = [i for i in range(array.ndim) if i not in sources]
-    for place, axis in sorted(zip(normalize_axis_tuple(destination, array.ndim), sources)):
+    own = described(array)
+    sources = normalize_axis_tuple(source, own.ndim)
+    order = [i for i in range(own.ndim) if i not in sources]
+    for place, axis in sorted(zip(normalize_axis_tuple(destination, own.ndim), sources)):
         order.insert(place, axis)
-    return transpose(array, tuple(order))
+    return transpose(own, tuple(order))
 
 
 def swapaxes(array: Any, axis1: int, axis2: int) -> MetaArray:
-    array = described(array)
-    order = list(range(array.ndim))
-    one, other = (normalize_axis_index(axis, array.ndim) for axis in (axis1, axis2))
+    own = described(array)
+    order = list(range(own.ndim))
+    one, other = (normalize_axis_index(axis, own.ndim) for axis in (axis1, axis2))
     order[one], order[other] = other, one
-    return transpose(array, tuple(order))
+    return transpose(own, tuple(order))
 
 
 def expand_dims(array: Any, axis: Any) -> MetaArray:
-    array = described(array)
+    own = described(array)
     new = axis if isinstance(axis, tuple) else (axis,)
-    sizes = list(array.shape)
-    for place in sorted(normalize_axis_tuple(new, array.ndim + len(new))):
+    sizes = list(own.shape)
+    for place in sorted(normalize_axis_tuple(new, own.ndim + len(new))):
         sizes.insert(place, 1)
-    return reshape(array, sizes)
+    return reshape(own, sizes)
 
 
 def squeeze(array: Any, axis: Any = None) -> MetaArray:
-    array = described(array)
-    ones = tuple(i for i, size in enumerate(array.shape) if size == 1)
-    gone = ones if axis is None else normalize_axis_tuple(axis, array.ndim)
+    own = described(array)
+    ones = tuple(i for i, size in enumerate(own.shape) if size == 1)
+    gone = ones if axis is None else normalize_axis_tuple(axis, own.ndim)
     if not set(gone) <= set(ones):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return array[tuple([0 if i in gone else slice(None) for i in range(array.ndim)])]
+    return own[tuple([0 if i in gone else slice(None) for i in range(own.ndim)])]
 
 
 def flip(array: Any, axis: Any = None) -> MetaArray:
-    array = described(array)
-    turned = range(array.ndim) if axis is None else normalize_axis_tuple(axis, array.ndim)
+    own = described(array)
+    turned = range(own.ndim) if axis is None else normalize_axis_tuple(axis, own.ndim)
     back = slice(None, None, -1)
-    return array[tuple([back if i in turned else slice(None) for i in range(array.ndim)])]
+    return own[tuple([back if i in turned else slice(None) for i in range(own.ndim)])]
 
 
 def rot90(array: Any, k: int = 1, axes: Any = (0, 1)) -> MetaArray:
@@ -310,10 +313,10 @@ def rot90(array: Any, k: int = 1, axes: Any = (0, 1)) -> MetaArray:
 
 
 def diagonal(array: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MetaArray:
-    array = moveaxis(array, (axis1, axis2), (-2, -1))
-    rows, columns = array.shape[-2:]
+    own = moveaxis(array, (axis1, axis2), (-2, -1))
+    rows, columns = own.shape[-2:]
     down, right = max(-offset, 0), max(offset, 0)
     count = max(min(rows - down, columns - right), 0)
-    start = down * array.steps[-2] + right * array.steps[-1] if count else 0
-    steps = (*array.steps[:-2], array.steps[-2] + array.steps[-1])
-    return array.seen((*array.shape[:-2], count), steps, start)
+    start = down * own.steps[-2] + right * own.steps[-1] if count else 0
+    steps = (*own.steps[:-2], own.steps[-2] + own.steps[-1])
+    return own.seen((*own.shape[:-2], count), steps, start)

@@ -4,7 +4,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from adjoint._base import signal_handlers
-from adjoint.backends import NoValues, libraries
+from adjoint.backends import NoValuesError, libraries
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -16,9 +16,9 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
     It is raised by itself, without "from": a new error does not show what it translates, and one
     that is passed on keeps its own cause.
     """
-    if isinstance(error, NoValues):
+    if isinstance(error, NoValuesError):
         given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
-        return named(NoValues(f"{op.name}({given}): {error.reason}"))
+        return named(NoValuesError(f"{op.name}({given}): {error.reason}"))
     if isinstance(error, (NotImplementedError, ImportError)) or not _is_of_kernel(op, error):
         return error
     given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])

@@ -3,7 +3,7 @@
 from contextvars import ContextVar
 from typing import Any
 
-from adjoint.backends import NoValues
+from adjoint.backends import NoValuesError
 from adjoint.call.held import Held
 
 
@@ -40,7 +40,7 @@ class KnownSizesOnly(FakeImplCtx):
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
         """Refused."""
-        raise NoValues(f"{self.name}: a size of the result depends on values")
+        raise NoValuesError(f"{self.name}: a size of the result depends on values")
 
 
 _contexts: ContextVar[tuple[FakeImplCtx, ...]] = ContextVar("adjoint_fake", default=())

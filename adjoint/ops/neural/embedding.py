@@ -15,6 +15,7 @@ from adjoint.ops.elementwise.arithmetic import div
 from adjoint.ops.elementwise.selection import clamp_min, where
 from adjoint.ops.neural.batches import joined, numbered_apart, parted, starts_of
 from adjoint.ops.op import composite, general, linear
+from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.extremes import max_dim
 from adjoint.ops.reducing.norms import renorm
 from adjoint.ops.reducing.reduction import sum
@@ -217,8 +218,8 @@ def _arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple
         if offsets is not None:
             raise ValueError("embedding_bag(): a matrix of indices has a bag a row; offsets=None")
         count, width = input.shape
-        numbers = input.new_tensor([i for i in range(count) for _ in range(width)])
-        return reshape(input, (-1,)), numbers, count
+        numbers = cumsum(input.new_ones((count, width)), 0) - 1
+        return reshape(input, (-1,)), reshape(numbers, (-1,)), count
     if input.ndim != 1 or offsets is None:
         raise ValueError(
             f"embedding_bag(): indices must be a matrix, or a vector with offsets; got shape "
