@@ -51,8 +51,8 @@ class MetaNamespace(Namespace):
     def readable(self, waiting: bool = False) -> bool:
         return False
 
-    def on_host(self, array: Any) -> Any:
-        return array  # NumPy's functions know what to do with it
+    def _on_host(self, array: Any) -> Any:
+        raise NoValuesError
 
     def valued(self) -> bool:
         return False

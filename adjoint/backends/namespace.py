@@ -106,15 +106,15 @@ class Namespace(ABC):
         return bool(numbers.dtype == "int64")
 
     @abstractmethod
-    def on_host(self, array: Array) -> Array:
-        """The same values as an array of NumPy."""
+    def _on_host(self, array: Array) -> Array:
+        """The same values as an array of NumPy, for `drawn`."""
 
     def drawn(self, draw: Callable[..., Array], shape: Shape, *parameters: Any) -> Array:
         """What draw(shape, *parameters) takes from a source of chance, by NumPy; see `random.py`.
 
         Where there are no values nothing is drawn.
         """
-        given = [p if isinstance(p, (bool, int, float)) else self.on_host(p) for p in parameters]
+        given = [p if isinstance(p, (bool, int, float)) else self._on_host(p) for p in parameters]
         return self.asarray(draw(shape, *given))
 
     # ---- reading and writing ----
