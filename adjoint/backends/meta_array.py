@@ -123,6 +123,12 @@ class MetaArray(NDArrayOperatorsMixin):
         """Its numbers in lists."""
         raise NoValuesError
 
+    def __dlpack__(self, **options: Any) -> Any:
+        raise BufferError(str(NoValuesError("there is no memory to export")))
+
+    def __dlpack_device__(self) -> Any:
+        raise ValueError("DLPack knows no device meta, whose tensors have no memory")
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise NoValuesError
 
