@@ -411,7 +411,7 @@ class NumpyNamespace(Convolutions, Namespace):
         below = numbers.view(np.uint64) < size
         return bool(0 < numbers.size == np.count_nonzero(below))  # sooner found than a maximum
 
-    def on_host(self, array: Any) -> Any:
+    def _on_host(self, array: Any) -> Any:
         return array
 
     def memory(self, array: Any) -> Memory:

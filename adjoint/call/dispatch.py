@@ -265,6 +265,11 @@ def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
+    if type(result.array) is not type(out.array) and result.device != out.device:
+        raise RuntimeError(
+            f"{name}(): expected out to be on {result.device}, where the result is, but it is on "
+            f"{out.device}"
+        )
     if exact == "castable":
         if not can_cast(result.dtype, out.dtype):
             raise TypeError(
@@ -363,11 +368,14 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
 
 
 def in_order(out: Any) -> Any:
-    """What a forward answered, with NumPy's arrays in the order of their elements."""
+    """What a forward answered, its arrays in the order of their elements."""
     if type(out) is NDARRAY:
         return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
     if isinstance(out, tuple):
         return tuple([in_order(each) for each in out])
+    backend = lookup(type(out))
+    if backend is not None and not backend.xp.is_contiguous(out):
+        return backend.copy(out)
     return out
 
 

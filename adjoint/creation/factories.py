@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.layers import Below, open_levels
 from adjoint.creation.from_data import array_of, fitted, is_row, number
@@ -108,21 +109,21 @@ def zeros(*size: Any, **options: Any) -> Tensor:
     """Zeros."""
     shape = sizes_of("zeros", size, options)
     asked = Options("zeros", options)
-    return asked.made(np.zeros(shape, asked.kind().numpy_dtype))
+    return asked.made(asked.xp.zeros(shape, asked.kind().numpy_dtype))
 
 
 def ones(*size: Any, **options: Any) -> Tensor:
     """Ones."""
     shape = sizes_of("ones", size, options)
     asked = Options("ones", options)
-    return asked.made(np.ones(shape, asked.kind().numpy_dtype))
+    return asked.made(asked.xp.ones(shape, asked.kind().numpy_dtype))
 
 
 def empty(*size: Any, **options: Any) -> Tensor:
     """Memory as it was found; write before you read."""
     shape = sizes_of("empty", size, options)
     asked = Options("empty", options)
-    return asked.made(np.empty(shape, asked.kind().numpy_dtype))
+    return asked.made(asked.xp.empty(shape, asked.kind().numpy_dtype))
 
 
 def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
@@ -131,7 +132,7 @@ def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
     value = number(fill_value)
     asked = Options("full", options)
     kind = asked.kind(of_python_scalar(value))
-    return asked.made(np.full(shape, _element(value, kind)))
+    return asked.made(asked.xp.full(shape, _element(value, kind)))
 
 
 def _element(value: Any, kind: dtype) -> Any:
@@ -163,8 +164,8 @@ def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
         raise RuntimeError(f"empty_strided(): {len(shape)} sizes but {len(steps)} strides")
     asked = Options("empty_strided", options)
     count = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps))
-    memory = np.empty(count, asked.kind().numpy_dtype)
-    return asked.made(np.strided(memory, shape, steps, 0))
+    memory = asked.xp.empty(count, asked.kind().numpy_dtype)
+    return asked.made(asked.xp.strided(memory, shape, steps, 0))
 
 
 def zeros_like(input: Tensor, **options: Any) -> Tensor:
@@ -231,12 +232,23 @@ def _like(name: str, input: Tensor, options: dict[str, Any], value: Any) -> Tens
     array = input.array
     strides = getattr(array, "strides", (0,))
     if asked.memory_format is contiguous_format or 0 in strides:
-        blank = np.empty(array.shape, kind.numpy_dtype)
+        blank = asked.xp.empty(array.shape, kind.numpy_dtype)
     else:
-        blank = np.empty_like(array, kind.numpy_dtype, shape=array.shape)
+        blank = _blank(asked.xp, array, kind.numpy_dtype)
     if value is not None:
         blank[...] = _element(value, kind)
     return asked.made(blank)
+
+
+def _blank(xp: Any, array: Any, numpy_dtype: Any) -> Any:
+    """Uninitialised memory for the shape of an array, with its dimensions in the same order."""
+    own: Any = backend_of(array).xp
+    if own.valued() or not xp.valued():
+        return xp.empty_like(array, numpy_dtype, shape=array.shape)
+    strides = own.strides_of(array)
+    order = sorted(range(array.ndim), key=lambda dim: -strides[dim])
+    blank = xp.empty([array.shape[dim] for dim in order], numpy_dtype)
+    return blank.transpose([order.index(dim) for dim in range(array.ndim)])
 
 
 def scalar_tensor(s: Any, **options: Any) -> Tensor:
@@ -289,7 +301,7 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
             "arange(): upper bound and lower bound inconsistent with step sign: from "
             f"{start} to {end} by {step}"
         )
-    values = start + step * np.arange(max(math.ceil(span / stride), 0))
+    values = start + step * asked.xp.arange(max(math.ceil(span / stride), 0))
     return asked.listed(values.astype(kind.numpy_dtype))
 
 
@@ -308,12 +320,12 @@ def _spaced(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, dtyp
     if kind.category == INTEGER:
         start, end = int(start), int(end)
     if steps == 1:
-        return np.full(1, start), kind
+        return asked.xp.full(1, start), kind
     step = (end - start) / (steps - 1) if steps else 0.0
-    places = np.arange(steps)
+    places = asked.xp.arange(steps)
     # Counted from both ends, so that the last number is exactly `end`.
     rising, falling = start + step * places, end - step * (steps - 1 - places)
-    return np.where(places < steps // 2, rising, falling), kind
+    return asked.xp.where(places < steps // 2, rising, falling), kind
 
 
 def linspace(start: Any, end: Any, steps: int, **options: Any) -> Tensor:
@@ -327,30 +339,43 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
     """base to the power of `steps` equally spaced exponents from start to end."""
     asked = Options("logspace", options)
     exponents, kind = _spaced(start, end, steps, asked)
-    return asked.listed(np.power(float(base), exponents).astype(kind.numpy_dtype))
+    return asked.listed(asked.xp.power(float(base), exponents).astype(kind.numpy_dtype))
 
 
 def eye(n: int, m: int | None = None, **options: Any) -> Tensor:
     """Ones on the diagonal, zeros elsewhere."""
     rows, columns = shape_of("eye", (n, n if m is None else m))
     asked = Options("eye", options)
-    return asked.made(np.eye(rows, columns, dtype=asked.kind().numpy_dtype))
+    return asked.made(asked.xp.eye(rows, columns, dtype=asked.kind().numpy_dtype))
 
 
 def tril_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
     """The indices of the lower triangle of a matrix: a row of rows and a row of columns."""
     shape = shape_of("tril_indices", (row, col))
     asked = Options("tril_indices", options)
-    indices = np.stack(np.nonzero(np.tri(*shape, offset, dtype=bool)))
-    return asked.made(indices.astype(asked.kind(int64).numpy_dtype))
+    kind = asked.kind(int64).numpy_dtype
+    if not asked.xp.valued():
+        return asked.made(asked.xp.empty((2, _below(shape, offset)), kind))
+    return asked.made(np.stack(np.nonzero(np.tri(*shape, offset, dtype=bool))).astype(kind))
+
+
+def _below(shape: tuple[int, ...], offset: int) -> int:
+    """How many elements of a matrix lie on a diagonal or below it."""
+    rows, columns = shape
+    first, last = max(offset + 1, 1), min(offset + rows, columns)  # of rows that are partly below
+    partly = (first + last) * (last - first + 1) // 2 if first <= last else 0
+    return partly + columns * max(min(offset + rows - columns, rows), 0)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
     """The indices of the upper triangle of a matrix: a row of rows and a row of columns."""
     shape = shape_of("triu_indices", (row, col))
     asked = Options("triu_indices", options)
-    indices = np.stack(np.nonzero(~np.tri(*shape, offset - 1, dtype=bool)))
-    return asked.made(indices.astype(asked.kind(int64).numpy_dtype))
+    kind = asked.kind(int64).numpy_dtype
+    if not asked.xp.valued():
+        count = math.prod(shape) - _below(shape, offset - 1)
+        return asked.made(asked.xp.empty((2, count), kind))
+    return asked.made(np.stack(np.nonzero(~np.tri(*shape, offset - 1, dtype=bool))).astype(kind))
 
 
 # ---- random numbers ----
@@ -374,10 +399,11 @@ def _drawn(asked: Options, shape: tuple[int, ...], draw: Callable[[tuple[int, ..
             "what the function returns"
         )
     if not apart:
-        return asked.made(draw(shape))
+        return asked.made(asked.xp.drawn(draw, shape))
     needs, asked.requires_grad = asked.requires_grad, False
     with Below(1):
-        made = asked.made(draw((*[level.samples(asked.name) for level in apart], *shape)))
+        sizes = (*[level.samples(asked.name) for level in apart], *shape)
+        made = asked.made(asked.xp.drawn(draw, sizes))
     for level in apart:
         made = level.holding(made)
     return made.requires_grad_() if needs else made
@@ -465,7 +491,7 @@ def randperm(n: int, *, generator: Any = None, **options: Any) -> Tensor:
 
     def orders(sizes: tuple[int, ...]) -> Any:
         rows = [
-            source.draw(lambda stream: stream.permutation(count)).astype(kind)
+            source.draw(lambda stream: stream.permutation(sizes[-1])).astype(kind)
             for _ in range(math.prod(sizes[:-1]))
         ]
         return np.stack(rows).reshape(sizes)

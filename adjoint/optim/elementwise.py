@@ -298,7 +298,8 @@ class ElementwiseOptimizer(Optimizer):
             numbers = _floats(self.numbers(backend.xp, group, counters, fresh))
         counters.commit(writes)
         maximize = group["maximize"]
-        if backend.mutable and not (param.special or param.inference):
+        programmed = backend.mutable and backend.xp.valued()
+        if programmed and not (param.special or param.inference):
             check_writable([array, *arrays[2:]])
             program = self._program(backend, arrays, names, numbers, maximize)
             writes.apply(program, arrays, numbers)
@@ -440,7 +441,7 @@ def _kind(dtype: Any) -> Any:
 def refuse_wrapped(params: list[Any]) -> None:
     """A step works on the memory of gradients: some have none, and their class answers calls."""
     for i, param in enumerate(params):
-        if not has_values(param.gradient):
+        if param.gradient.layer is not None and not has_values(param.gradient):
             raise RuntimeError(
                 f"the gradient of parameter {i} is a {type(param.gradient).__name__}, which has no "
                 "memory of its own: put what it holds into .grad before the step"

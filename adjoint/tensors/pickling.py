@@ -12,6 +12,7 @@ from adjoint.autograd.hooks import warn_if_has_hooks
 from adjoint.backends import backend_for
 from adjoint.device import CPU, device
 from adjoint.ops.arranging.conversion import clone
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.subclass import make_subclass
 from adjoint.tensors.tensor import Tensor
@@ -48,7 +49,8 @@ def reduced(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """What pickle keeps of a tensor."""
     warn_if_has_hooks(self)
     place = self.device
-    array = self.concrete_array() if place == CPU else self.numpy_array()
+    as_it_is = place == CPU or not has_values(self)
+    array = self.concrete_array() if as_it_is else self.numpy_array()
     return (rebuilt, (type(self), array, str(place), self.requires_grad, attributes_of(self)))
 
 

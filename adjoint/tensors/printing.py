@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.backends import backend_of
+from adjoint.backends import Namespace, backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.held import Held
 from adjoint.call.layers import newest, tracked_by
@@ -206,14 +206,21 @@ def _padded(array: Any, style: _Style) -> Callable[[Any], str]:
 # ---- the whole ----
 
 
+def _is_seen(self: Tensor) -> bool:
+    """Whether it has elements to show."""
+    xp: Namespace = backend_of(self.array).xp
+    return xp.valued()
+
+
 def _notes(self: Tensor) -> list[str]:
     """What is said after the elements."""
     notes: list[str] = []
     if self.device.type != "cpu":
         notes.append(f"device='{self.device}'")
     kind = self.dtype
-    if self.array.size == 0:
-        if self.ndim != 1:
+    unseen = not _is_seen(self)
+    if self.array.size == 0 or unseen:
+        if self.ndim != 1 or unseen:
             notes.append(f"size={tuple(self.array.shape)}")
         if kind is not get_default_dtype():
             notes.append(f"dtype={kind!r}")
@@ -248,10 +255,12 @@ def tensor_text(self: Tensor) -> str:
     kind = type(self)
     opening = "tensor(" if kind is Tensor else f"{kind.__name__}("
     indent = len(opening)
-    array = backend_of(self.array).to_numpy(self.array)
-    if array.size == 0:
+    if not _is_seen(self):
+        text = opening + "..."
+    elif self.array.size == 0:
         text = opening + "[]"
     else:
+        array = backend_of(self.array).to_numpy(self.array)
         summarise = array.size > _options.threshold
         style = _style((_edges(array) if summarise else array).reshape(-1))
         if array.dtype.kind not in "buifc":
@@ -270,10 +279,11 @@ def tensor_text(self: Tensor) -> str:
 
 def format_tensor(self: Tensor, spec: str) -> str:
     """A single number is formatted as Python's; anything else only as a whole."""
-    if self.array.ndim == 0 and spec:
-        return format(self.item(), spec)
-    if self.array.ndim == 0 and type(self) is Tensor:
-        return str(self.item())
+    if self.array.ndim == 0 and _is_seen(self):
+        if spec:
+            return format(self.item(), spec)
+        if type(self) is Tensor:
+            return str(self.item())
     return object.__format__(self, spec)
 
 

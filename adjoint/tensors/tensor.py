@@ -560,7 +560,8 @@ class Tensor(TensorCore):
                 f"a Tensor with {self.array.size} elements cannot be converted to Scalar; "
                 "use tolist(), or pick one element"
             )
-        return self.numpy_array().item()
+        array = self.concrete_array()
+        return backend_of(array).number(array)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -578,7 +579,8 @@ class Tensor(TensorCore):
             raise RuntimeError(
                 f"Boolean value of Tensor with {what} is ambiguous; use .any() or .all()"
             )
-        return bool(self.numpy_array().item())
+        array = self.concrete_array()
+        return bool(backend_of(array).number(array))
 
     def number(self) -> Any:
         """The one element, for Python's own conversions, whose callers expect a ValueError."""

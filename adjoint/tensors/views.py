@@ -378,7 +378,9 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
             if theirs is not None and theirs.base is not None:
                 return False
             other = value.spec()
-            if other is not spec and (other.dtype is not spec.dtype or other.shape != spec.shape):
+            if other is not spec and (
+                not other.short or other.dtype is not spec.dtype or other.shape != spec.shape
+            ):
                 return False
             arrays.append(value.array)
         elif type(value) is float or type(value) is int:

@@ -6,6 +6,7 @@ from adjoint import dtypes
 from adjoint.compat.float8_types import FLOAT8_TYPES
 from adjoint.compat.torch_files.storages import KINDS, Storage
 from adjoint.compat.torch_files.unpickling import refusal, set_attributes
+from adjoint.creation.factories import empty_strided
 from adjoint.device import device
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter
@@ -59,6 +60,15 @@ def _on_storage(
     return made.requires_grad_() if requires_grad is True else made
 
 
+def _without_values(of_type: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
+    if of_type not in dtypes.ALL or not type(size) is type(stride) is tuple:
+        raise refusal("a tensor on the device meta has no data type, size and strides")
+    if len(size) != len(stride) or not all(type(n) is int and n >= 0 for n in (*size, *stride)):
+        raise refusal("the size and strides of a tensor on the device meta don't fit together")
+    made = empty_strided(size, stride, dtype=of_type, device="meta")
+    return made.requires_grad_() if requires_grad is True else made
+
+
 def _parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
     if type(data) is not Tensor or type(requires_grad) is not bool:
         raise refusal("a parameter is made of no tensor")
@@ -88,6 +98,7 @@ NAMES: dict[tuple[str, str], Any] = {
     ("torch._utils", "_rebuild_tensor"): _tensor,
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_type,
+    ("torch._utils", "_rebuild_meta_tensor_no_storage"): _without_values,
     ("torch._utils", "_rebuild_parameter"): _parameter,
     ("torch._utils", "_rebuild_parameter_with_state"): _parameter_with_state,
     ("torch", "Size"): _size,

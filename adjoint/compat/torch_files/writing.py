@@ -180,7 +180,10 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         return self.named("torch._utils", name), (*arguments, state)
 
     def on_storage(self, tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
-        """What makes a tensor on its storage."""
+        """What makes a tensor on its storage; one on the device meta has none."""
+        if tensor.is_meta:
+            made = self.named("torch._utils", "_rebuild_meta_tensor_no_storage")
+            return made, (tensor.dtype, tuple(tensor.shape), tensor.stride(), requires_grad)
         stored, start, strides = self.storages.place(tensor)
         hooks: OrderedDict[int, Any] = OrderedDict()
         layout = (stored, start, tuple(tensor.shape), strides, requires_grad, hooks)
