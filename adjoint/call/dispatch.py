@@ -249,7 +249,7 @@ def refuse_shared(name: str, tensors: list[Tensor], out: Any) -> None:
 def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
     """Put a result into the tensors given as out=: cast, unless it must fit exactly.
 
-    What can't be cast is a RuntimeError, or a TypeError where `exact` is "castable".
+    What can't be cast is a RuntimeError, or of the class that `exact` names.
     """
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
@@ -270,9 +270,9 @@ def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
             f"{name}(): expected out to be on {result.device}, where the result is, but it is on "
             f"{out.device}"
         )
-    if exact == "castable":
+    if isinstance(exact, type):
         if not can_cast(result.dtype, out.dtype):
-            raise TypeError(
+            raise exact(
                 f"{name}(): {result.dtype.name} can't be cast to the type of out, {out.dtype.name}"
             )
     elif exact and out.dtype is not result.dtype:

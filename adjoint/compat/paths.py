@@ -96,7 +96,9 @@ _LAYERS = (
     "instancenorm linear loss normalization padding pixelshuffle pooling rnn sparse transformer "
     "upsampling"
 )
-_OPTIMIZERS = "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
+_OPTIMIZERS = (
+    "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
+)
 
 # What a library or device answers that is not there.
 _ABSENT = (

@@ -8,6 +8,7 @@ from typing import Any
 
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.dispatch import write_out
 from adjoint.call.layers import Below, open_levels
 from adjoint.creation.from_data import array_of, fitted, is_row, number
 from adjoint.creation.options import Options, finished, shape_of, sizes_of
@@ -505,7 +506,13 @@ def normal(
 ) -> Tensor:
     """Normally distributed numbers: with means and deviations of tensors, or of a size."""
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        result: Tensor = normal_from(mean, std, generator, out=options.pop("out", None))
+        out = options.pop("out", None)
+        if out is None or isinstance(std, Tensor):
+            result: Tensor = normal_from(mean, std, generator, out=out)
+        else:  # numbers in the shape of out, to which means are added
+            start = zeros(out.shape, dtype=mean.dtype, device=mean.device)
+            moved = normal_from(start, std, generator) + mean
+            result = write_out("normal", moved, out, NotImplementedError)
         if size is not None or options:
             raise TypeError("normal() takes no size, dtype or device where mean or std is a tensor")
         return result

@@ -29,7 +29,7 @@ def composite(function: Any = None, **options: Any) -> Any:
     return _register_composite(function, options)
 
 
-def _with_extras(name: str, function: Any, exact_out: Any, apart: bool) -> Any:
+def with_extras(name: str, function: Any, exact_out: Any, apart: bool) -> Any:
     """The function itself, or one that also takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
     if code is None:  # an object that is a method in a way of its own
@@ -69,7 +69,7 @@ def _register_composite(function: Any, options: dict[str, Any]) -> Any:
         function.__name__ = declared.own
     if options:
         raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
-    declared.function = _with_extras(name, function, exact_out, apart)
+    declared.function = with_extras(name, function, exact_out, apart)
     if declared.is_news():
         COMPOSITES[name] = declared.function
         DECLARED[name] = declared

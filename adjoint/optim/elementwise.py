@@ -156,6 +156,7 @@ class ElementwiseOptimizer(Optimizer):
         self._programs = {}
         self._spare = Spare()
         for group in self.param_groups:
+            group.setdefault("differentiable", False)
             counts = self.counts(group)
             for param in group["params"]:
                 own = self.state.get(param, {})

@@ -640,6 +640,8 @@ class Tensor(TensorCore):
         """The tensor as float16."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
         """input, and 0 where it is at most lambd away from 0."""
+    def hash_tensor(self, dim: Any = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
+        """The exclusive or of all elements' bits, those of fractions as doubles, as one number."""
     def heaviside(self, values: Tensor) -> Tensor:
         """0 below 0, 1 above, values at 0."""
     def heaviside_(self, values: Tensor) -> Self:

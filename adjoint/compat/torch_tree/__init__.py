@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.compat.absent_devices import is_available
+from adjoint.compat.aten import AT_THE_TOP, PRIVATE
 from adjoint.compat.float8_types import FLOAT8_TYPES
 from adjoint.compat.no_compiler import compile as compile
 from adjoint.compat.tensor_types import (
@@ -26,6 +27,7 @@ from adjoint.compat.torch_tree.version import __version__ as __version__
 from adjoint.ops.arranging.conversion import layout
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
+from adjoint.ops.reducing.segments import segment_reduce
 from adjoint.ops.sampling import implicit
 from adjoint.tensors.tensor import Tensor
 
@@ -45,6 +47,7 @@ _LATER = {
 
 Storage = STORAGES["FloatStorage"]
 spmm = mm
+_segment_reduce = segment_reduce
 _nnpack_available = is_available
 
 # The samples that distributions are made of, and their slopes.
@@ -80,6 +83,7 @@ globals().update(CPU_TYPES)
 globals().update(STORAGES)
 globals().update(FOREACH)
 globals().update(FLOAT8_TYPES)
+globals().update({name: PRIVATE[name] for name in AT_THE_TOP})
 
 
 def __getattr__(name: str) -> Any:

@@ -5,8 +5,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT, MATRICES
-from adjoint.dtypes import FLOAT, int64
+from adjoint.dtypes import FLOAT, float32, int64
 from adjoint.ops.annotations import Array, Operand, Value, Values
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import (
@@ -80,26 +81,26 @@ def _several(name: str, tensors: Any) -> list[Any]:
     return list(tensors)
 
 
-@composite(method=False, numpy=True, exact_out="castable")
+@composite(method=False, numpy=True, exact_out=TypeError)
 def hstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by columns: along dimension 1, or 0 for vectors."""
     parts = [_at_least_1d(tensor) for tensor in _several("hstack", tensors)]
     return cat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
-@composite(method=False, also="row_stack", numpy=True, exact_out="castable")
+@composite(method=False, also="row_stack", numpy=True, exact_out=TypeError)
 def vstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by rows; a vector is one row."""
     return cat([_at_least_2d(tensor) for tensor in _several("vstack", tensors)], 0)
 
 
-@composite(method=False, numpy=True, exact_out="castable")
+@composite(method=False, numpy=True, exact_out=TypeError)
 def dstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined along a third dimension."""
     return cat([_at_least_3d(tensor) for tensor in _several("dstack", tensors)], 2)
 
 
-@composite(method=False, numpy=True, exact_out="castable")
+@composite(method=False, numpy=True, exact_out=TypeError)
 def column_stack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by columns; a vector is one column."""
     parts = _several("column_stack", tensors)
@@ -413,6 +414,13 @@ def pad(input: Value, pad: Any, mode: str = "constant", value: Any = None) -> Va
         raise RuntimeError(
             f"pad(): in mode {mode!r} only the batch may be empty, got shape {list(input.shape)}"
         )
+    if is_half(input.dtype.numpy_dtype):  # so that gradients of repeated elements are added there
+        return _padded(input.to(float32), pad, mode).to(input.dtype)
+    return _padded(input, pad, mode)
+
+
+def _padded(input: Any, pad: Any, mode: str) -> Any:
+    """input with borders made of its own elements, a dimension at a time."""
     for i in range(0, len(pad), 2):
         dim, left, right = input.ndim - 1 - i // 2, pad[i], pad[i + 1]
         n = input.shape[dim]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.call.dispatch import write_out
 from adjoint.dtypes import int64
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.indexing import lifted
@@ -21,9 +22,15 @@ def nonzero_positions(xp: Any, input: Array) -> Array:
     return rows if input.ndim else rows[:, :0]
 
 
-@composite(exact_out=True, without={"as_tuple": Tensor})
-def nonzero(input: Value, *, as_tuple: bool = False) -> Any:
+@composite(without={"as_tuple": Tensor})
+def nonzero(input: Value, *, as_tuple: bool = False, out: Value | None = None) -> Any:
     """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
+    if out is not None:
+        if not isinstance(out, Tensor):
+            raise TypeError(f"nonzero(): out must be a Tensor, got {type(out).__name__}")
+        if as_tuple:
+            raise RuntimeError("nonzero(): a tuple of tensors can't be written to out")
+        return write_out("nonzero", nonzero_positions(input), out, True)
     if not as_tuple:
         return nonzero_positions(input)
     return tuple(unbind(nonzero_positions(input if input.ndim else reshape(input, (1,))), 1))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.numpy import host as np
+from adjoint.call.dispatch import write_out
 from adjoint.call.rule import FRONT, LEAD
 from adjoint.dtypes import BOOL, COMPLEX, FLOAT, category_of, float32, from_numpy_dtype
 from adjoint.ops.annotations import Array, Operand, Value
@@ -142,9 +143,11 @@ def _bernoulli_p(xp: Any, input: Array, p: Any = 0.5, generator: Any = None) -> 
 @composite
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Value:
     """0 or 1, where each element (or p) is the probability of 1."""
+    if out is not None:  # 0 and 1 are of any type
+        return write_out("bernoulli", bernoulli(input, p, generator=generator).to(out.dtype), out)
     if p is None:
-        return _bernoulli_input(input, generator=generator, out=out)
-    return _bernoulli_p(input, p, generator=generator, out=out)
+        return _bernoulli_input(input, generator=generator)
+    return _bernoulli_p(input, p, generator=generator)
 
 
 @general(
@@ -280,6 +283,7 @@ def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any
     draws="normal",
     node_name="NormalBackward1",
     home=None,
+    exact_out=NotImplementedError,
 )
 def normal_from(xp: Any, mean: Operand, std: Operand = 1.0, generator: Any = None) -> Array:
     """Normally distributed numbers, each with its own mean, deviation or both."""
