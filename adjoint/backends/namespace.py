@@ -191,6 +191,12 @@ class Namespace(ABC):
         """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
         return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)
 
+    def sparse_product(
+        self, rows: Array, columns: Array, elements: Array, matrix: Array, count: int
+    ) -> Array:
+        """A matrix of `count` rows, that has elements where rows and columns say, times another."""
+        return self.summed_rows(elements[:, None] * matrix[columns], rows, count)
+
     def row_sums(self, array: Array) -> Array:
         """The sum of each row of a matrix, as a column."""
         return array.sum(axis=1, keepdims=True)

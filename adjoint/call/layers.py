@@ -59,6 +59,18 @@ class Level:
         return self.name if source is None else f"{self.name} at {source}"
 
 
+class Ground(Level):
+    """Where tensors live that answer calls by themselves: below all transforms, and never left.
+
+    There is but one history, on these tensors and on plain ones alike.
+    """
+
+    def __init__(self, name: str, number: int) -> None:
+        super().__init__(name)
+        self.number = number  # 0 or less; of two kinds of such tensors the higher is asked first
+        self.fades = True
+
+
 open_levels: Final[ContextVar[tuple[Level, ...]]] = ContextVar("adjoint_levels", default=())
 
 
@@ -302,6 +314,10 @@ class Layer:
 
     def text(self) -> str | None:
         """Its tensor as text; None to show the values."""
+        return None
+
+    def shown_parts(self) -> dict[str, Tensor] | None:
+        """The tensors that are shown of it, by name; None to show the values."""
         return None
 
     def notes(self) -> list[str]:
