@@ -38,7 +38,6 @@ from adjoint.tensors.core import (
     TensorCore,
     VersionCounter,
     backend_of,
-    raw,
 )
 from adjoint.tensors.upper import upper
 
@@ -420,7 +419,7 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
     spec = node.spec_of(output_number)
     shape, dtype, array_type = spec.shape, spec.dtype, spec.array_type
     if spec.loose:
-        dtype = raw(grad).dtype
+        dtype = grad.array.dtype if isinstance(grad, TensorCore) else grad.dtype
     if isinstance(grad, TensorCore):
         array = grad.array
         if type(array) is not array_type:

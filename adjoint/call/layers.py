@@ -234,6 +234,7 @@ class Layer:
     def __init__(self, level: Level) -> None:
         self.level = level
         self.wraps = False  # its tensor is of a class that answers calls on its instances
+        self.sparse = False  # its tensor has some of its elements alone
         self.overridden = False  # and that class wants to see them before they are recorded
         self.borrowed = False  # its tensor is from outside, and remains when the level ends
         self.code: Any = None  # of the user's function that made the tensor, and where in it

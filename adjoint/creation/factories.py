@@ -29,8 +29,8 @@ from adjoint.ops.arranging.conversion import (
     sparse_csc,
     sparse_csr,
 )
-from adjoint.ops.sparse.layers import blank
 from adjoint.ops.sampling.random import draw_integers, draw_normal, draw_uniform, normal_from
+from adjoint.ops.sparse.layers import blank
 from adjoint.random import chosen
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor

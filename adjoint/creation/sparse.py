@@ -1,6 +1,7 @@
 """Sparse tensors from indices and values, and the checks of these."""
 
 import contextlib
+from itertools import pairwise
 from typing import Any
 
 from adjoint.creation.from_memory import as_tensor
@@ -174,13 +175,13 @@ def _check_compressed(starts: Any, numbers: Any, count: int, width: int, names: 
         raise RuntimeError(f"`{start}[..., 0] == 0` is not satisfied.")
     if ends[-1] != len(columns):
         raise RuntimeError(f"`{start}[..., -1] == nnz` is not satisfied.")
-    if any(not 0 <= after - before <= width for before, after in zip(ends, ends[1:])):
+    if any(not 0 <= after - before <= width for before, after in pairwise(ends)):
         raise RuntimeError(
             f"`0 <= {start}[..., 1:] - {start}[..., :-1] <= {counted[1]}` is not satisfied."
         )
     if any(not 0 <= column < width for column in columns):
         raise RuntimeError(f"`0 <= {number} < {counted[1]}` is not satisfied.")
-    for before, after in zip(ends, ends[1:]):
+    for before, after in pairwise(ends):
         part = columns[before:after]
         if sorted(set(part)) != part:
             raise RuntimeError(

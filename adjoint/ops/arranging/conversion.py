@@ -56,7 +56,7 @@ class memory_format(_Named):
 
 
 class layout(_Named):
-    """How a tensor is stored: all its elements, or those that are not zero (docs/notes/sparse.md)."""
+    """How a tensor is stored: all elements, or those that are not zero (docs/notes/sparse.md)."""
 
 
 contiguous_format = memory_format("contiguous_format")

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.shape import expand
 from adjoint.ops.op import composite
 from adjoint.tensors.size import Size

@@ -10,14 +10,13 @@ from typing import Any
 from adjoint.dtypes import FLOAT, category_of, int64, promote_types
 from adjoint.ops.arranging.conversion import moved, to, to_copy
 from adjoint.ops.arranging.shape import cat, transpose, unsqueeze
+from adjoint.ops.arranging.writing import fill
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.activation import relu_back
 from adjoint.ops.elementwise.arithmetic import add, mul, true_divide
 from adjoint.ops.matrices.matmul import same_dtype, shapes_of
 from adjoint.ops.op import find
-from adjoint.ops.reducing.reduction import sum
-from adjoint.ops.arranging.writing import fill
-from adjoint.ops.reducing.reduction import any as any_
+from adjoint.ops.reducing.reduction import any as any_, sum
 from adjoint.ops.sparse.layers import (
     ANSWERS,
     Compressed,
@@ -71,7 +70,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _elementwise(name: str, whole: bool) -> Any:
-    """The answer of an op that treats each element alone; `whole`: those of one place are summed."""
+    """The answer of an op that treats each element alone; `whole`: those of a place are summed."""
 
     def answer(input: Any, *rest: Any) -> Any:
         layer = _layer(input)

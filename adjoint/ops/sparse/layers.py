@@ -7,7 +7,7 @@ nothing; those that it does not know by name it refuses (docs/notes/sparse.md).
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.backends import backend_for, backend_of
+from adjoint.backends import backend_for, backend_of, lookup
 from adjoint.backends.numpy import host
 from adjoint.call.context import Changed
 from adjoint.call.layers import Ground, Layer, with_layer
@@ -44,6 +44,13 @@ GROUND: Final = Ground("a sparse tensor", -1)
 ANSWERS: "Final[dict[str, Callable[..., Any]]]" = {}
 
 
+def as_tensor(value: Any) -> Any:
+    """An argument as a Tensor, if it is an array: rules on raw gradients give such ones."""
+    if isinstance(value, Tensor) or lookup(type(value)) is None:
+        return value
+    return Tensor(value)
+
+
 def refused(name: str, kind: layout) -> NotImplementedError:
     """The error about an op that sparse tensors do not have."""
     return NotImplementedError(
@@ -59,6 +66,7 @@ class Sparse(Layer):
     def __init__(self, elements: Tensor, shape: tuple[int, ...]) -> None:
         super().__init__(GROUND)
         self.wraps = True
+        self.sparse = True
         self.elements = elements
         self.shape = tuple(shape)
         keep_tensors_for(self)
@@ -99,7 +107,7 @@ class Sparse(Layer):
         if answer is None:
             raise refused(op.name, self.layout)
         with Changed({"grad_enabled": False}):
-            return answer(*values)
+            return answer(*[as_tensor(value) for value in values])
 
     def change(self, op: "Op", values: list[Any]) -> None:
         target: Tensor = values[0]

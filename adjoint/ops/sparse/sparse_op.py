@@ -2,18 +2,11 @@
 
 from typing import Any, NoReturn
 
-from adjoint.backends import backend_of, lookup
+from adjoint.backends import backend_of
 from adjoint.call import dispatch
 from adjoint.call.context import Changed, current
 from adjoint.ops.op import Op
-from adjoint.tensors.tensor import Tensor
-
-
-def _as_tensor(value: Any) -> Any:
-    """An argument as a Tensor, if it is an array, as rules on raw gradients give it."""
-    if isinstance(value, Tensor) or lookup(type(value)) is None:
-        return value
-    return Tensor(value)
+from adjoint.ops.sparse.layers import as_tensor
 
 
 class SparseOp(Op):
@@ -28,7 +21,7 @@ class SparseOp(Op):
 
     def evaluated(self, values: list[Any]) -> Any:
         """See Op."""
-        values = [_as_tensor(value) for value in values]
+        values = [as_tensor(value) for value in values]
         settings = current()
         xp = backend_of(dispatch.tensors_in(values)[0].array).xp
         with Changed({"grad_enabled": False}):
