@@ -8,8 +8,8 @@ from adjoint.creation.from_memory import as_tensor
 from adjoint.creation.options import shape_of
 from adjoint.device import device as as_device, get_default_device
 from adjoint.dtypes import as_dtype, get_default_dtype, int32, int64
-from adjoint.ops.arranging.conversion import sparse_csc, sparse_csr
-from adjoint.ops.sparse.layers import blank
+from adjoint.ops.arranging.conversion import sparse_coo, sparse_csc, sparse_csr
+from adjoint.ops.sparse.layers import Coordinates, Sparse, blank
 from adjoint.ops.sparse.parts import from_compressed, from_coordinates
 from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import Tensor
@@ -78,7 +78,7 @@ def _indices(values: Any, where: Any) -> Any:
     return (made if made.dtype is int64 else made.to(int64)).detach()
 
 
-def _finished(made: Any, requires_grad: bool) -> Any:
+def _finished(made: Tensor, requires_grad: bool) -> Tensor:
     return made.detach().requires_grad_() if requires_grad else made
 
 
@@ -130,7 +130,7 @@ def sparse_coo_tensor(
     return _finished(from_coordinates(elements, places, sizes, bool(is_coalesced)), requires_grad)
 
 
-def _empty(size: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+def _empty(size: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     """A tensor without values."""
     shape = shape_of("sparse_coo_tensor", tuple(size) if isinstance(size, list) else size)
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
@@ -212,7 +212,7 @@ def _compressed(
     if numbers.shape[0] != elements.shape[0]:
         raise RuntimeError(f"`{_ROWS[1]}.numel() == values.shape[0]` is not satisfied.")
     if size is None:
-        wide = int(numbers.max()) + 1 if numbers.shape[0] else 0
+        wide = int(concrete(numbers).max()) + 1 if numbers.shape[0] else 0
         size = (starts.shape[0] - 1, wide) if by_rows else (wide, starts.shape[0] - 1)
     sizes = shape_of(name, size)
     if len(sizes) != 2:
@@ -275,3 +275,31 @@ def sparse_compressed_tensor(
         raise NotImplementedError(f"sparse_compressed_tensor(): no tensor has the layout {layout}")
     make = sparse_csr_tensor if layout is sparse_csr else sparse_csc_tensor
     return make(compressed_indices, plain_indices, values, size, **options)
+
+
+# ---- apart and together ----
+
+_FORMS = {each.name: each for each in (sparse_coo, sparse_csr, sparse_csc)}
+
+
+def taken_apart(layer: Sparse) -> tuple[str, tuple[Tensor, ...], tuple[int, ...], bool]:
+    """What a sparse tensor is made of: layout, indices and values, sizes, if it is coalesced."""
+    if isinstance(layer, Coordinates):
+        parts = (layer.places.detach(), layer.elements.detach())
+        return layer.layout.name, parts, layer.shape, layer.coalesced
+    held: Any = layer
+    lists = (held.starts.detach(), held.numbers.detach(), held.elements.detach())
+    return layer.layout.name, lists, layer.shape, True
+
+
+def put_together(name: str, parts: Any, size: Any, is_coalesced: bool = False) -> Any:
+    """The tensor that was taken apart; its indices are checked, since they come from a file."""
+    if name not in _FORMS or not all(type(part) is Tensor for part in parts):
+        raise ValueError(f"a sparse tensor has the layout {name!r}, or parts that are no tensors")
+    make: Any = {"sparse_csr": sparse_csr_tensor, "sparse_csc": sparse_csc_tensor}.get(name)
+    if make is not None:
+        return make(*parts, tuple(size), check_invariants=True)
+    indices, values = parts
+    return sparse_coo_tensor(
+        indices, values, tuple(size), check_invariants=True, is_coalesced=bool(is_coalesced)
+    )

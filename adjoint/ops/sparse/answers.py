@@ -9,7 +9,8 @@ from typing import Any
 
 from adjoint.dtypes import FLOAT, category_of, int64, promote_types
 from adjoint.ops.arranging.conversion import moved, to, to_copy
-from adjoint.ops.arranging.shape import cat, transpose, unsqueeze
+from adjoint.ops.arranging.indexing import index_select
+from adjoint.ops.arranging.shape import cat, permute, transpose, unsqueeze
 from adjoint.ops.arranging.writing import fill
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.activation import relu_back
@@ -322,7 +323,7 @@ def _permuted_layer(layer: Sparse, order: Any) -> Sparse:
     places = Tensor(whole.indices()[list(order[:depth])])
     elements = whole.elements
     if len(whole.shape) > depth:
-        elements = elements.permute(0, *[d - depth + 1 for d in order[depth:]])
+        elements = permute(elements, (0, *[d - depth + 1 for d in order[depth:]]))
     shape = tuple([whole.shape[d] for d in order])
     kept_order = list(order[:depth]) == [*range(depth)]
     return Coordinates(places, elements, shape, whole.coalesced and kept_order)
@@ -564,7 +565,7 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
     wanted = index.array.astype("int64")
     shape[at] = int(wanted.shape[0])
     if at >= depth:
-        elements = layer.elements.index_select(at - depth + 1, index)
+        elements = index_select(layer.elements, at - depth + 1, index)
         return sparse_tensor(Coordinates(layer.places, elements, tuple(shape), layer.coalesced))
     rows = layer.indices()
     order = xp.argsort(rows[at], kind="stable")

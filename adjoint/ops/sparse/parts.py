@@ -14,6 +14,7 @@ from adjoint.ops.sparse.layers import (
     Compressed,
     Coordinates,
     Sparse,
+    as_tensor,
     compressed,
     coordinates,
     layout_of,
@@ -57,8 +58,8 @@ def from_compressed(
 
 def elements_at(grad: Any, starts: Any, numbers: Any, by_rows: bool) -> Any:
     """What a gradient has where a compressed matrix has its elements."""
-    parts = [part if isinstance(part, Tensor) else Tensor(part) for part in (starts, numbers)]
-    pattern = Compressed(*parts, parts[1], tuple(grad.shape), by_rows)
+    columns = as_tensor(numbers)
+    pattern = Compressed(as_tensor(starts), columns, columns, tuple(grad.shape), by_rows)
     return picked(grad, Tensor(pattern.indices()))
 
 
