@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 # The public modules that hold what is declared; a method's home is Tensor.
-HOMES = ("adjoint", "fft", "linalg", "nn.functional", "sparse", "special")
+HOMES = ("adjoint", "fft", "linalg", "nn.functional", "special")
 METHOD = "Tensor"
 _KNOWN = frozenset({None, METHOD, *HOMES})
 AUTOCAST = (None, "narrow", "float32", "widest")

@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint.compat.tensor_types import CPU_TYPES
 from adjoint.creation.sparse import sparse_coo_tensor
-from adjoint.ops.sparse.products import sparse_mm
+from adjoint.ops.sparse.products import mm
 
 
 def _typed(dtype: Any) -> Any:
@@ -17,4 +17,4 @@ def _typed(dtype: Any) -> Any:
 
 
 globals().update({name: _typed(kind.dtype) for name, kind in CPU_TYPES.items()})
-spmm = sparse_mm
+spmm = mm

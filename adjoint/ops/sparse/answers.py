@@ -7,7 +7,7 @@ of ops, run on sparse gradients by the same answers.
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.dtypes import FLOAT, category_of, int64, promote_types
+from adjoint.dtypes import FLOAT, int64, promote_types
 from adjoint.ops.arranging.conversion import moved, to, to_copy
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import cat, permute, transpose, unsqueeze
@@ -34,6 +34,7 @@ from adjoint.ops.sparse.layers import (
 )
 from adjoint.ops.sparse.parts import dense, picked
 from adjoint.ops.sparse.patterns import looked_up, paired, places_of, starts_of
+from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import Tensor
 
 # Zero stays zero, and each element is treated alone; the first ones are linear besides.
@@ -205,8 +206,8 @@ def _joined(name: str, first: Coordinates, second: Coordinates, alpha: Any) -> C
             f"{name}(): both must have as many sparse dimensions, got "
             f"{len(first.sparse_sizes())} and {len(second.sparse_sizes())}"
         )
-    same = first.places.array.shape == second.places.array.shape
-    if same and (first.places.array == second.places.array).all():
+    same = first.places.shape == second.places.shape
+    if same and (concrete(first.places) == concrete(second.places)).all():
         return first.holding(add(first.elements, second.elements, alpha=alpha))
     scaled = second.elements if alpha == 1 else second.elements * alpha
     kind = promote_types(first.elements.dtype, scaled.dtype)
@@ -281,7 +282,7 @@ def _both(layer: Sparse, other: Any) -> Any:
     at, there = looked_up(xp, known, places_of(xp, first.indices(), sizes))
     kept = Tensor(xp.nonzero(there)[0])
     product = first.elements[kept] * mask.elements[Tensor(at)[kept]]
-    places = Tensor(first.indices()[:, kept.array])
+    places = Tensor(first.indices()[:, concrete(kept)])
     made = Coordinates(places, product, first.shape, first.coalesced)
     return sparse_tensor(layer.like(made))
 
@@ -399,7 +400,7 @@ def _matrix(name: str, value: Any) -> Sparse:
 @answers("matmul")
 def matmul(input: Any, other: Any) -> Any:
     """A product of matrices, of which one or both are sparse; the dense one may be a vector."""
-    same_dtype(input.array, other.array)
+    same_dtype(input, other)
     if input.ndim == 0 or other.ndim == 0 or input.shape[-1] != other.shape[-min(2, other.ndim)]:
         raise RuntimeError(f"matmul(): shapes can't be multiplied: {shapes_of(input, other)}")
     if sparse_of(input) is None:
@@ -425,7 +426,7 @@ def _product(input: Any, other: Any) -> Any:
     """A sparse matrix times a dense one, or a vector."""
     layer = _matrix("matmul", input)
     rows, columns = layer.indices()
-    xp, elements, factor = layer.xp, layer.elements.array, other.array
+    xp, elements, factor = layer.xp, concrete(layer.elements), concrete(other)
     matrix = factor if factor.ndim == 2 else factor.reshape(-1, 1)
     product = xp.sparse_product(rows, columns, elements, matrix, layer.shape[0])
     return Tensor(product if factor.ndim == 2 else product.reshape(-1))
@@ -435,7 +436,7 @@ def _sparse_product(input: Any, other: Any) -> Any:
     """A sparse matrix times another."""
     first, second = _layer(input), _layer(other)
     one, two, places = meeting(first, second)
-    elements = first.elements.array[one] * second.elements.array[two]
+    elements = concrete(first.elements)[one] * concrete(second.elements)[two]
     size = (first.shape[0], second.shape[1])
     made = Coordinates(Tensor(places), Tensor(elements), size).joined()
     return sparse_tensor(compressed(made) if isinstance(first, Compressed) else made)
@@ -491,7 +492,7 @@ def summed(layer: Sparse, dims: Any, keepdim: bool, dtype: Any) -> Any:
     depth, xp = len(whole.sparse_sizes()), layer.xp
     inner = [d - depth + 1 for d in dims if d >= depth]
     elements = whole.elements
-    if dtype is not None or category_of(elements.array.dtype) < FLOAT:
+    if dtype is not None or elements.dtype.category < FLOAT:
         elements = to(elements, int64 if dtype is None else dtype)
     if inner:
         elements = sum(elements, inner, keepdim)
@@ -562,7 +563,7 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
         raise refused("index_select", layer.layout)
     at, depth, xp = normal_dim(dim, len(layer.shape)), len(layer.sparse_sizes()), layer.xp
     shape = list(layer.shape)
-    wanted = index.array.astype("int64")
+    wanted = concrete(index).astype("int64")
     shape[at] = int(wanted.shape[0])
     if at >= depth:
         elements = index_select(layer.elements, at - depth + 1, index)

@@ -30,6 +30,7 @@ from adjoint.ops.sparse.patterns import (
     places_of,
     starts_of,
 )
+from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import keep_tensors_for
 
@@ -74,7 +75,7 @@ class Sparse(Layer):
     @property
     def xp(self) -> Any:
         """The library of its arrays."""
-        return backend_of(self.elements.array).xp
+        return backend_of(concrete(self.elements)).xp
 
     def indices(self) -> Any:
         """An array with a column for each kept element."""
@@ -127,7 +128,7 @@ class Sparse(Layer):
             )
         with Changed({"grad_enabled": False}):
             if own is None or new is None:
-                copy_(Tensor(target.array), result)
+                copy_(Tensor(concrete(target)), result)
             else:
                 own.become(new.holding(to(new.elements, target.dtype)))
 
@@ -148,7 +149,7 @@ class Sparse(Layer):
         return self
 
     def copied(self) -> Layer:
-        return self.holding(Tensor(self.xp.copied(self.elements.array)))
+        return self.holding(Tensor(self.xp.copied(concrete(self.elements))))
 
     def below(self) -> list[Tensor]:
         return []
@@ -160,7 +161,7 @@ class Sparse(Layer):
         raise RuntimeError(self.value_refused())
 
     def notes(self) -> list[str]:
-        return [f"size={self.shape}", f"nnz={self.elements.array.shape[0]}"]
+        return [f"size={self.shape}", f"nnz={self.elements.shape[0]}"]
 
     def value_refused(self) -> str | None:
         return (
@@ -179,20 +180,20 @@ class Coordinates(Sparse):
     ) -> None:
         super().__init__(elements, shape)
         self.places = places
-        self.coalesced = coalesced or elements.array.shape[0] < 2
+        self.coalesced = coalesced or elements.shape[0] < 2
 
     def indices(self) -> Any:
-        return self.places.array
+        return concrete(self.places)
 
     def sparse_sizes(self) -> tuple[int, ...]:
-        return self.shape[: self.places.array.shape[0]]
+        return self.shape[: self.places.shape[0]]
 
     def joined(self) -> "Coordinates":
         if self.coalesced:
             return self
         xp, sizes = self.xp, self.sparse_sizes()
         flat = places_of(xp, self.indices(), sizes)
-        found, sums = joined(xp, flat, self.elements.array)
+        found, sums = joined(xp, flat, concrete(self.elements))
         return Coordinates(Tensor(indices_of(xp, found, sizes)), Tensor(sums), self.shape, True)
 
     def holding(self, elements: Tensor) -> "Coordinates":
@@ -209,8 +210,8 @@ class Coordinates(Sparse):
         self.places, self.coalesced = other.places, other.coalesced
 
     def copied(self) -> Layer:
-        places = Tensor(self.xp.copied(self.places.array))
-        elements = Tensor(self.xp.copied(self.elements.array))
+        places = Tensor(self.xp.copied(concrete(self.places)))
+        elements = Tensor(self.xp.copied(concrete(self.elements)))
         return Coordinates(places, elements, self.shape, self.coalesced)
 
 
@@ -232,8 +233,8 @@ class Compressed(Sparse):
         self.layout = sparse_csr if by_rows else sparse_csc
 
     def indices(self) -> Any:
-        numbers = self.numbers.array.astype("int64")
-        pair = [numbers_of(self.xp, self.starts.array), numbers]
+        numbers = concrete(self.numbers).astype("int64")
+        pair = [numbers_of(self.xp, concrete(self.starts)), numbers]
         return self.xp.stack(pair if self.by_rows else pair[::-1])
 
     def sparse_sizes(self) -> tuple[int, ...]:
@@ -265,8 +266,14 @@ class Compressed(Sparse):
 
 def sparse_tensor(layer: Sparse) -> Tensor:
     """A tensor of these elements, without history."""
-    array = layer.elements.array
-    xp = backend_of(array).xp
+    array = concrete(layer.elements)
+    backend = backend_of(array)
+    if not backend.mutable:
+        raise NotImplementedError(
+            f"sparse tensors are made of arrays of NumPy or CuPy, not of {backend.name}; "
+            "jax.experimental.sparse has its own"
+        )
+    xp = backend.xp
     return with_layer(xp.broadcast_to(xp.zeros((), array.dtype), layer.shape), layer)
 
 
@@ -289,7 +296,7 @@ def coordinates(layer: Sparse) -> Coordinates:
     xp, indices, elements = layer.xp, layer.indices(), layer.elements
     if isinstance(layer, Compressed) and not layer.by_rows:
         order = xp.argsort(places_of(xp, indices, layer.shape), kind="stable")
-        indices, elements = indices[:, order], Tensor(elements.array[order])
+        indices, elements = indices[:, order], Tensor(concrete(elements)[order])
     return Coordinates(Tensor(indices), elements, layer.shape, True)
 
 
@@ -307,7 +314,7 @@ def compressed(layer: Sparse, by_rows: bool = True) -> Compressed:
     xp, indices, elements = whole.xp, whole.indices(), whole.elements
     if not by_rows:
         order = xp.argsort(indices[1], kind="stable")
-        indices, elements = indices[:, order], Tensor(elements.array[order])
+        indices, elements = indices[:, order], Tensor(concrete(elements)[order])
     rows, columns = indices if by_rows else indices[::-1]
     starts = starts_of(xp, rows, whole.shape[0 if by_rows else 1])
     return Compressed(Tensor(starts), Tensor(columns), elements, whole.shape, by_rows)

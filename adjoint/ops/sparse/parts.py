@@ -8,8 +8,15 @@ import math
 from typing import Any
 
 from adjoint.ops.annotations import Value
-from adjoint.ops.arranging.conversion import layout, sparse_coo, sparse_csc, sparse_csr, strided
-from adjoint.ops.op import composite, linear
+from adjoint.ops.arranging.conversion import (
+    layout,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+    strided,
+    to,
+)
+from adjoint.ops.op import linear
 from adjoint.ops.sparse.layers import (
     Compressed,
     Coordinates,
@@ -24,6 +31,7 @@ from adjoint.ops.sparse.layers import (
 )
 from adjoint.ops.sparse.patterns import indices_of, looked_up, places_of
 from adjoint.ops.sparse.sparse_op import SparseOp
+from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import Tensor
 
 # ---- ops ----
@@ -73,16 +81,16 @@ def elements_at(grad: Any, starts: Any, numbers: Any, by_rows: bool) -> Any:
 def picked_from(xp: Any, input: Value, places: Value, origin: Any) -> Value:
     """The elements of a tensor of layout `origin` in places, a column of indices each."""
     layer = sparse_of(input)
-    columns = places.array
+    columns = concrete(places)
     if layer is None:
-        return Tensor(xp.array(input.array[tuple(columns)]))
+        return Tensor(xp.array(concrete(input)[tuple(columns)]))
     whole = coordinates(layer).joined()
     depth = len(whole.sparse_sizes())
     if depth > columns.shape[0]:
         raise refused("picked", layer.layout)
     known = places_of(xp, whole.indices(), whole.sparse_sizes())
     at, there = looked_up(xp, known, places_of(xp, columns[:depth], whole.sparse_sizes()))
-    elements = whole.elements.array
+    elements = concrete(whole.elements)
     if not elements.shape[0]:
         shape = (columns.shape[1], *whole.shape[columns.shape[0] :])
         return Tensor(xp.zeros(shape, elements.dtype))
@@ -144,7 +152,7 @@ def _masked(grad: Any, input: Any, masked: bool) -> Any:
 def dense(xp: Any, input: Value, masked: bool = True) -> Value:
     """The same tensor with all its elements."""
     layer = _sparse("to_dense", input).joined()
-    elements, sizes = layer.elements.array, layer.sparse_sizes()
+    elements, sizes = concrete(layer.elements), layer.sparse_sizes()
     blank = xp.zeros((math.prod(sizes), *layer.shape[len(sizes) :]), elements.dtype)
     whole = xp.updated(blank, places_of(xp, layer.indices(), sizes), elements)
     return Tensor(whole.reshape(layer.shape))
@@ -169,7 +177,7 @@ def relaid(xp: Any, input: Value, kind: Any, origin: Any, depth: int | None = No
     """A tensor of layout `origin` in a sparse one; of a dense tensor by its first dimensions."""
     layer = sparse_of(input)
     if layer is None:
-        return sparse_tensor(_relaid(_sparsified(xp, input.array, depth), kind))
+        return sparse_tensor(_relaid(_sparsified(xp, concrete(input), depth), kind))
     return sparse_tensor(_relaid(layer, kind))
 
 
@@ -242,109 +250,94 @@ def _checked_coalesced(name: str, input: Any) -> Coordinates:
     return layer
 
 
-@composite(home="Tensor")
-def coalesce(input: Value) -> Value:
+def coalesce(self: Tensor) -> Value:
     """The tensor with each place once, in order, values of one place summed; itself if it is so."""
-    return input if _coordinates("coalesce", input).coalesced else coalesced(input)
+    return self if _coordinates("coalesce", self).coalesced else coalesced(self)
 
 
-@composite(home="Tensor")
-def is_coalesced(input: Value) -> bool:
+def is_coalesced(self: Tensor) -> bool:
     """Whether each place is there once, in order."""
-    return _coordinates("is_coalesced", input).coalesced
+    return _coordinates("is_coalesced", self).coalesced
 
 
-@composite(home="Tensor")
-def indices(input: Value) -> Value:
+def indices(self: Tensor) -> Value:
     """A column of indices for each value of a coalesced tensor."""
-    return _checked_coalesced("indices", input).places.detach()
+    return _checked_coalesced("indices", self).places.detach()
 
 
-@composite(home="Tensor")
-def values(input: Value) -> Value:
+def values(self: Tensor) -> Value:
     """The values of a sparse tensor, which must be coalesced if it has coordinates."""
-    if layout_of(input) is sparse_coo:
-        _checked_coalesced("values", input)
-    return elements_of(input)
+    if layout_of(self) is sparse_coo:
+        _checked_coalesced("values", self)
+    return elements_of(self)
 
 
-@composite(home="Tensor")
-def _indices(input: Value) -> Value:
+def _indices(self: Tensor) -> Value:
     """A column of indices for each value, as they were given."""
-    layer = _only_sparse("_indices", input)
+    layer = _only_sparse("_indices", self)
     if not isinstance(layer, Coordinates):
         raise refused("_indices", layer.layout)
     return layer.places.detach()
 
 
-@composite(home="Tensor")
-def _values(input: Value) -> Value:
+def _values(self: Tensor) -> Value:
     """The values as they were given, without history."""
-    return _only_sparse("_values", input).elements.detach()
+    return _only_sparse("_values", self).elements.detach()
 
 
-@composite(home="Tensor")
-def _nnz(input: Value) -> int:
+def _nnz(self: Tensor) -> int:
     """How many values a sparse tensor has."""
-    return int(_only_sparse("_nnz", input).elements.array.shape[0])
+    return int(_only_sparse("_nnz", self).elements.shape[0])
 
 
-@composite(home="Tensor")
-def sparse_dim(input: Value) -> int:
+def sparse_dim(self: Tensor) -> int:
     """How many dimensions have indices."""
-    layer = sparse_of(input)
+    layer = sparse_of(self)
     return 0 if layer is None else len(layer.sparse_sizes())
 
 
-@composite(home="Tensor")
-def dense_dim(input: Value) -> int:
+def dense_dim(self: Tensor) -> int:
     """How many dimensions each value has."""
-    return int(input.ndim) - int(sparse_dim(input))
+    return int(self.ndim) - int(sparse_dim(self))
 
 
-@composite(home="Tensor")
-def crow_indices(input: Value) -> Value:
+def crow_indices(self: Tensor) -> Value:
     """Where the rows of a matrix in layout sparse_csr start, and the end of the last."""
-    return _compressed("crow_indices", input, by_rows=True).starts.detach()
+    return _compressed("crow_indices", self, by_rows=True).starts.detach()
 
 
-@composite(home="Tensor")
-def col_indices(input: Value) -> Value:
+def col_indices(self: Tensor) -> Value:
     """The columns of the values of a matrix in layout sparse_csr."""
-    return _compressed("col_indices", input, by_rows=True).numbers.detach()
+    return _compressed("col_indices", self, by_rows=True).numbers.detach()
 
 
-@composite(home="Tensor")
-def ccol_indices(input: Value) -> Value:
+def ccol_indices(self: Tensor) -> Value:
     """Where the columns of a matrix in layout sparse_csc start, and the end of the last."""
-    return _compressed("ccol_indices", input, by_rows=False).starts.detach()
+    return _compressed("ccol_indices", self, by_rows=False).starts.detach()
 
 
-@composite(home="Tensor")
-def row_indices(input: Value) -> Value:
+def row_indices(self: Tensor) -> Value:
     """The rows of the values of a matrix in layout sparse_csc."""
-    return _compressed("row_indices", input, by_rows=False).numbers.detach()
+    return _compressed("row_indices", self, by_rows=False).numbers.detach()
 
 
 # ---- conversions ----
 
 
-@composite(home="Tensor")
-def to_dense(input: Value, dtype: Any = None, *, masked_grad: bool | None = None) -> Value:
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Value:
     """The tensor with all its elements; the gradient is kept where the sparse one has values.
 
     With `masked_grad=False` it is kept everywhere.
     """
-    if layout_of(input) is strided:
-        return input if dtype is None else input.to(dtype)
+    if layout_of(self) is strided:
+        return self if dtype is None else to(self, dtype)
     if dtype is not None:
         raise RuntimeError("to_dense(): dtype is not supported for sparse tensors; use to() first")
-    return dense(input, masked_grad is not False)
+    return dense(self, masked_grad is not False)
 
 
-@composite(home="Tensor")
 def to_sparse(
-    input: Value,
+    self: Tensor,
     sparse_dim: Any = None,
     *,
     layout: Any = None,
@@ -361,7 +354,7 @@ def to_sparse(
     kind = sparse_coo if layout is None else layout
     if kind is strided:
         raise RuntimeError("to_sparse(): strided is no sparse layout; use to_dense()")
-    layer = sparse_of(input)
+    layer = sparse_of(self)
     if layer is not None:
         if sparse_dim not in (None, len(layer.sparse_sizes())):
             raise RuntimeError(
@@ -369,30 +362,25 @@ def to_sparse(
                 f"{len(layer.sparse_sizes())} sparse dimensions; sparse_dim={sparse_dim} is not "
                 "supported"
             )
-        return to_layout(input, kind)
-    if sparse_dim is not None and not 0 < sparse_dim <= max(input.ndim, 1):
-        raise RuntimeError(
-            f"to_sparse(): sparse_dim must be in (0, {input.ndim}], got {sparse_dim}"
-        )
-    return relaid(input, kind, strided, sparse_dim)
+        return to_layout(self, kind)
+    if sparse_dim is not None and not 0 < sparse_dim <= max(self.ndim, 1):
+        raise RuntimeError(f"to_sparse(): sparse_dim must be in (0, {self.ndim}], got {sparse_dim}")
+    return relaid(self, kind, strided, sparse_dim)
 
 
-@composite(home="Tensor")
-def to_sparse_coo(input: Value) -> Value:
+def to_sparse_coo(self: Tensor) -> Value:
     """The tensor with the indices of each value."""
-    return to_layout(input, sparse_coo)
+    return to_layout(self, sparse_coo)
 
 
-@composite(home="Tensor")
-def to_sparse_csr(input: Value, dense_dim: int | None = None) -> Value:
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Value:
     """A matrix with its values row after row."""
-    return _matrix_in("to_sparse_csr", input, sparse_csr, dense_dim)
+    return _matrix_in("to_sparse_csr", self, sparse_csr, dense_dim)
 
 
-@composite(home="Tensor")
-def to_sparse_csc(input: Value, dense_dim: int | None = None) -> Value:
+def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Value:
     """A matrix with its values column after column."""
-    return _matrix_in("to_sparse_csc", input, sparse_csc, dense_dim)
+    return _matrix_in("to_sparse_csc", self, sparse_csc, dense_dim)
 
 
 def _matrix_in(name: str, input: Any, kind: layout, dense_dim: int | None) -> Any:
@@ -404,23 +392,22 @@ def _matrix_in(name: str, input: Any, kind: layout, dense_dim: int | None) -> An
     return to_layout(input, kind)
 
 
-@composite(home="Tensor")
-def sparse_mask(input: Value, mask: Value) -> Value:
+def sparse_mask(self: Tensor, mask: Tensor) -> Value:
     """The elements of input where the sparse tensor mask has values, in the layout of mask."""
     layer = _only_sparse("sparse_mask", mask)
-    if input.shape != mask.shape:
+    if self.shape != mask.shape:
         raise RuntimeError(
-            f"sparse_mask(): operands have incompatible sizes; self has size {list(input.shape)} "
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} "
             f"but mask has size {list(mask.shape)}"
         )
-    own = sparse_of(input)
+    own = sparse_of(self)
     if own is layer:
-        return input
+        return self
     if own is not None and own.layout is not layer.layout:
         raise RuntimeError(
             f"sparse_mask(): expected a mask of layout {own.layout.name}, got {layer.layout.name}"
         )
-    return with_elements(picked(input, Tensor(layer.indices())), mask.detach())
+    return with_elements(picked(self, Tensor(layer.indices())), mask.detach())
 
 
 def is_sparse(self: Tensor) -> bool:
@@ -432,6 +419,28 @@ def is_sparse_csr(self: Tensor) -> bool:
     """Whether it is of layout sparse_csr."""
     return layout_of(self) is sparse_csr
 
+
+METHODS: dict[str, Any] = {
+    "coalesce": coalesce,
+    "is_coalesced": is_coalesced,
+    "indices": indices,
+    "values": values,
+    "_indices": _indices,
+    "_values": _values,
+    "_nnz": _nnz,
+    "sparse_dim": sparse_dim,
+    "dense_dim": dense_dim,
+    "crow_indices": crow_indices,
+    "col_indices": col_indices,
+    "ccol_indices": ccol_indices,
+    "row_indices": row_indices,
+    "to_dense": to_dense,
+    "to_sparse": to_sparse,
+    "to_sparse_coo": to_sparse_coo,
+    "to_sparse_csr": to_sparse_csr,
+    "to_sparse_csc": to_sparse_csc,
+    "sparse_mask": sparse_mask,
+}
 
 PROPERTIES: dict[str, Any] = {
     "layout": layout_of,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.call.dispatch import conj
-from adjoint.dtypes import FLOAT, category_of
+from adjoint.dtypes import FLOAT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import sparse_coo, sparse_csr, strided
 from adjoint.ops.arranging.indexing import index_select
@@ -12,8 +12,8 @@ from adjoint.ops.arranging.writing import index_add, scatter_reduce
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.powers import exp, log
 from adjoint.ops.matrices.matmul import matmul, same_dtype, shapes_of
-from adjoint.ops.op import composite, multilinear
-from adjoint.ops.reducing.reduction import sum
+from adjoint.ops.op import multilinear
+from adjoint.ops.reducing.reduction import sum as total
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.sparse.layers import Sparse, coordinates, layout_of, meeting, refused, sparse_of
 from adjoint.ops.sparse.parts import (
@@ -30,7 +30,7 @@ from adjoint.tensors.tensor import Tensor
 
 
 @multilinear(
-    elements=lambda grad, rows, columns, other: sum(
+    elements=lambda grad, rows, columns, other: total(
         index_select(grad, 0, rows) * conj(index_select(other, 0, columns)), -1
     ),
     other=lambda grad, elements, rows, columns, other_shape: coordinate_product(
@@ -61,7 +61,7 @@ def _check_matrices(name: str, first: Any, second: Any) -> None:
             )
     if first.shape[1] != second.shape[0]:
         raise RuntimeError(f"{name}(): shapes can't be multiplied: {shapes_of(first, second)}")
-    same_dtype(first.array, second.array)
+    same_dtype(first, second)
 
 
 def _rows_and_columns(whole: Any) -> tuple[Any, Any]:
@@ -90,8 +90,7 @@ def _of_both(first: Any, second: Any) -> Any:
     return to_layout(coalesce(from_coordinates(terms, Tensor(places), size)), layout_of(first))
 
 
-@composite(home="sparse")
-def sparse_mm(mat1: Value, mat2: Value, reduce: str | None = None) -> Value:
+def mm(mat1: Value, mat2: Value, reduce: str | None = None) -> Value:
     """The product of matrices of which one or both are sparse; their gradients are as sparse.
 
     With `reduce` ("sum", "mean", "amax", "amin") a row of mat1, in layout sparse_csr, combines its
@@ -127,17 +126,15 @@ def _reduced_product(mat1: Any, mat2: Any, reduce: str) -> Any:
     return scatter_reduce(blank, 0, places, terms, reduce, include_self=False)
 
 
-@composite(home="sparse")
-def sparse_addmm(
+def addmm(
     input: Value, mat1: Value, mat2: Value, *, beta: complex = 1, alpha: complex = 1
 ) -> Value:
     """beta * input + alpha * (mat1 @ mat2), mat1 being sparse; its gradient is as sparse."""
-    product = sparse_mm(mat1, mat2)
+    product = mm(mat1, mat2)
     return input * beta + product * alpha
 
 
-@composite(home="sparse")
-def sparse_sampled_addmm(
+def sampled_addmm(
     input: Value, mat1: Value, mat2: Value, *, beta: complex = 1, alpha: complex = 1
 ) -> Value:
     """beta * input + alpha * (mat1 @ mat2) where input, in layout sparse_csr, has values."""
@@ -150,22 +147,21 @@ def sparse_sampled_addmm(
             f"sparse.sampled_addmm(): input must have the shape of the product, {list(size)}, got "
             f"{list(input.shape)}"
         )
-    same_dtype(input.array, mat1.array)
+    same_dtype(input, mat1)
     rows, columns = _rows_and_columns(input)
     terms = index_select(mat1, 0, rows) * index_select(t(mat2), 0, columns)
-    return with_elements(elements_of(input) * beta + sum(terms, 1) * alpha, input.detach())
+    return with_elements(elements_of(input) * beta + total(terms, 1) * alpha, input.detach())
 
 
 # ---- sums ----
 
 
-@composite(home="sparse")
-def sparse_sum(input: Value, dim: Any = None, dtype: Any = None) -> Value:
+def sum(input: Value, dim: Any = None, dtype: Any = None) -> Value:
     """The sum over dim: sparse, unless all dimensions with indices are among them."""
     whole = coalesce(input)
     elements = elements_of(whole)
     if dim is None:
-        return sum(elements, dtype=dtype)
+        return total(elements, dtype=dtype)
     layer = _layer(whole)
     depth = len(layer.sparse_sizes())
     dims = normal_dims(dim, len(layer.shape))
@@ -173,10 +169,10 @@ def sparse_sum(input: Value, dim: Any = None, dtype: Any = None) -> Value:
     if dtype is not None:
         elements = elements.to(dtype)
     if inner:
-        elements = sum(elements, inner)
+        elements = total(elements, inner)
     kept = [d for d in range(depth) if d not in dims]
     if not kept:
-        return sum(elements, 0)
+        return total(elements, 0)
     size = tuple([n for d, n in enumerate(layer.shape) if d not in dims])
     return coalesce(from_coordinates(elements, Tensor(layer.indices()[kept]), size))
 
@@ -195,7 +191,7 @@ def _shares(name: str, input: Any, dim: int, dtype: Any, logarithm: bool) -> Any
     elements = elements_of(whole)
     if dtype is not None:
         elements = elements.to(dtype)
-    elif category_of(elements.array.dtype) < FLOAT:
+    elif elements.dtype.category < FLOAT:
         elements = elements.to(elements.new_zeros(()).float().dtype)
     if at >= depth:
         function = elements.log_softmax if logarithm else elements.softmax
@@ -221,13 +217,11 @@ def _owners(layer: Any, at: int) -> tuple[Any, int]:
     return as_index(Tensor(owners.reshape(-1))), int(found.shape[0])
 
 
-@composite(home="sparse")
-def sparse_softmax(input: Value, dim: int, *, dtype: Any = None) -> Value:
+def softmax(input: Value, dim: int, *, dtype: Any = None) -> Value:
     """Softmax over the values along dim; what has no value counts as minus infinity."""
     return _shares("softmax", input, dim, dtype, logarithm=False)
 
 
-@composite(home="sparse")
-def sparse_log_softmax(input: Value, dim: int, *, dtype: Any = None) -> Value:
+def log_softmax(input: Value, dim: int, *, dtype: Any = None) -> Value:
     """The logarithm of softmax over the values along dim."""
     return _shares("log_softmax", input, dim, dtype, logarithm=True)

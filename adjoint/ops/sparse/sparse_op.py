@@ -2,11 +2,11 @@
 
 from typing import Any, NoReturn
 
-from adjoint.backends import backend_of
 from adjoint.call import dispatch
 from adjoint.call.context import Changed, current
 from adjoint.ops.op import Op
 from adjoint.ops.sparse.layers import as_tensor
+from adjoint.tensors.core import backend_of
 
 
 class SparseOp(Op):
@@ -23,7 +23,7 @@ class SparseOp(Op):
         """See Op."""
         values = [as_tensor(value) for value in values]
         settings = current()
-        xp = backend_of(dispatch.tensors_in(values)[0].array).xp
+        xp = backend_of(dispatch.tensors_in(values)[0].spec().array_type).xp
         with Changed({"grad_enabled": False}):
             result = dispatch.run_forward(self, xp, values)
         recorded = settings.grad_enabled and bool(self.inputs)
