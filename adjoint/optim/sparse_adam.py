@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint.backends import quiet
 from adjoint.dtypes import COMPLEX, category_of
-from adjoint.ops.sparse.layers import coordinates, sparse_of
+from adjoint.ops.sparse.layers import coordinates, layout_of, sparse_of
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, check_betas, evaluated
 from adjoint.optim.plans import check_writable
 from adjoint.optim.programs import Spare
@@ -30,16 +30,15 @@ class SparseAdam(Optimizer):
             raise ValueError(f"Invalid epsilon value: {eps}; it must be positive")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        sparse = [
-            [i, j]
-            for i, group in enumerate(self.param_groups)
-            for j, param in enumerate(group["params"])
-            if sparse_of(param) is not None
-        ]
-        if sparse:
+
+    def _check_param(self, param: Any) -> None:
+        """See Optimizer."""
+        if sparse_of(param) is not None:
             raise ValueError(
-                f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
+                f"SparseAdam requires dense parameter tensors, and one is of layout "
+                f"{layout_of(param).name}; its gradients are what is sparse"
             )
+        super()._check_param(param)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Change the parameters once; closure, if given, computes the loss and its gradients.

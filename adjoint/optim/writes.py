@@ -40,7 +40,7 @@ class Undo:
         array = target.current_array()
         backend = backend_of(array)
         if target.layer is not None and target.layer.sparse:
-            self.calls.append((target.layer.become, target.layer.copied()))
+            self.calls.append((set_attribute, target, "layer", target.layer))
         elif backend.mutable:
             self.calls.append((setitem, array, ..., backend.copy(array)))
         self.calls.append((set_attribute, target, "array", array))

@@ -380,11 +380,11 @@ def _unsqueeze(input: Any, dim: int) -> Any:
     shape = (*layer.shape[:at], 1, *layer.shape[at:])
     if at > depth:
         elements = unsqueeze(layer.elements, at - depth + 1)
-        return sparse_tensor(Coordinates(layer.places, elements, shape, layer.coalesced))
+        return sparse_tensor(Coordinates(layer.places, elements, shape))
     rows = layer.indices()
     blank = xp.zeros((1, rows.shape[1]), "int64")
     places = Tensor(xp.concatenate([rows[:at], blank, rows[at:]]))
-    return sparse_tensor(Coordinates(places, layer.elements, shape, layer.coalesced))
+    return sparse_tensor(Coordinates(places, layer.elements, shape))
 
 
 def _matrix(name: str, value: Any) -> Sparse:

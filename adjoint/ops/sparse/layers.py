@@ -60,7 +60,7 @@ def refused(name: str, kind: layout) -> NotImplementedError:
 
 
 class Sparse(Layer):
-    """The kept elements of a tensor; tensors on the same memory share the layer."""
+    """The kept elements of a tensor; it is never changed, a tensor that is gets another."""
 
     layout: layout
 
@@ -97,10 +97,6 @@ class Sparse(Layer):
         """Elements of another tensor in the layout of this one."""
         raise NotImplementedError
 
-    def become(self, other: Any) -> None:
-        """Hold what another layer of this layout holds: all tensors that share this one see it."""
-        self.elements, self.shape = other.elements, other.shape
-
     # ---- see Layer ----
 
     def call(self, op: "Op", values: list[Any]) -> Any:
@@ -130,7 +126,7 @@ class Sparse(Layer):
             if own is None or new is None:
                 copy_(Tensor(concrete(target)), result)
             else:
-                own.become(new.holding(to(new.elements, target.dtype)))
+                target.layer = new.holding(to(new.elements, target.dtype))
 
     def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         answer = ANSWERS.get(name)
@@ -205,10 +201,6 @@ class Coordinates(Sparse):
     def shown_parts(self) -> dict[str, Tensor]:
         return {"indices": self.places, "values": self.elements}
 
-    def become(self, other: Any) -> None:
-        super().become(other)
-        self.places, self.coalesced = other.places, other.coalesced
-
     def copied(self) -> Layer:
         places = Tensor(self.xp.copied(concrete(self.places)))
         elements = Tensor(self.xp.copied(concrete(self.elements)))
@@ -248,10 +240,6 @@ class Compressed(Sparse):
 
     def like(self, other: Coordinates) -> Sparse:
         return compressed(other, self.by_rows)
-
-    def become(self, other: Any) -> None:
-        super().become(other)
-        self.starts, self.numbers = other.starts, other.numbers
 
     def shown_parts(self) -> dict[str, Tensor]:
         first, second = ("crow", "col") if self.by_rows else ("ccol", "row")
