@@ -38,6 +38,7 @@ from adjoint.tensors.core import (
     TensorCore,
     VersionCounter,
     backend_of,
+    raw,
 )
 from adjoint.tensors.upper import upper
 
@@ -172,7 +173,7 @@ class Node(WeakBase):
                 f"{self.name()} expected {self.output_count()} arguments, got {len(grads)} instead"
             )
         record = is_grad_enabled()
-        given = [grad if record or grad is None else grad.array for grad in grads]
+        given = [grad if record or grad is None else raw(grad) for grad in grads]
         edges = self.edges()
         answers: list[Any] = []
         for (node, number), answer in zip(edges, self.apply(given, record)):

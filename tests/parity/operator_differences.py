@@ -93,12 +93,6 @@ _NOT_YET = {
         complex: forward, missing
         view_as_complex: forward
     """,
-    "not supported: sparse tensors, and sparse gradients": """
-        nn.functional.embedding: forward
-        nn.functional.embedding_bag: forward
-        sparse.mm/reduce: missing
-        sparse.sampled_addmm: missing
-    """,
     "not supported: linalg.ldl_*": """
         linalg.ldl_factor: missing
         linalg.ldl_factor_ex: missing

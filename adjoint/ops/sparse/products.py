@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.call.context import is_grad_enabled
 from adjoint.call.dispatch import conj
 from adjoint.dtypes import FLOAT
 from adjoint.ops.annotations import Array, Value
@@ -15,7 +16,15 @@ from adjoint.ops.matrices.matmul import matmul, same_dtype, shapes_of
 from adjoint.ops.op import multilinear
 from adjoint.ops.reducing.reduction import sum as total
 from adjoint.ops.reducing.sorting import as_index
-from adjoint.ops.sparse.layers import Sparse, coordinates, layout_of, meeting, refused, sparse_of
+from adjoint.ops.sparse.layers import (
+    Sparse,
+    coordinates,
+    layout_of,
+    meeting,
+    refused,
+    sparse_of,
+    take_over,
+)
 from adjoint.ops.sparse.parts import (
     coalesce,
     elements_of,
@@ -135,7 +144,13 @@ def addmm(
 
 
 def sampled_addmm(
-    input: Value, mat1: Value, mat2: Value, *, beta: complex = 1, alpha: complex = 1
+    input: Value,
+    mat1: Value,
+    mat2: Value,
+    *,
+    beta: complex = 1,
+    alpha: complex = 1,
+    out: Value | None = None,
 ) -> Value:
     """beta * input + alpha * (mat1 @ mat2) where input, in layout sparse_csr, has values."""
     if layout_of(input) is not sparse_csr:
@@ -150,7 +165,23 @@ def sampled_addmm(
     same_dtype(input, mat1)
     rows, columns = _rows_and_columns(input)
     terms = index_select(mat1, 0, rows) * index_select(t(mat2), 0, columns)
-    return with_elements(elements_of(input) * beta + total(terms, 1) * alpha, input.detach())
+    made = with_elements(elements_of(input) * beta + total(terms, 1) * alpha, input.detach())
+    return made if out is None else _written("sparse.sampled_addmm", made, out)
+
+
+def _written(name: str, result: Any, out: Any) -> Any:
+    """A tensor given as out=, with a result of its layout and data type."""
+    if result.requires_grad or (out.requires_grad and is_grad_enabled()):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad"
+        )
+    if layout_of(out) is not layout_of(result) or out.dtype is not result.dtype:
+        raise RuntimeError(
+            f"{name}(): expected out of layout {layout_of(result).name} and {result.dtype.name}, "
+            f"got {layout_of(out).name} and {out.dtype.name}"
+        )
+    return take_over(out, result)
 
 
 # ---- sums ----
