@@ -15,6 +15,7 @@ from adjoint import optim as optim
 from adjoint import profiler as profiler
 from adjoint import random as random
 from adjoint import signal as signal
+from adjoint import sparse as sparse
 from adjoint import special as special
 from adjoint import testing as testing
 from adjoint import utils as utils
@@ -62,6 +63,10 @@ from adjoint.creation.from_memory import as_tensor as as_tensor
 from adjoint.creation.from_memory import asarray as asarray
 from adjoint.creation.from_memory import from_numpy as from_numpy
 from adjoint.creation.from_memory import frombuffer as frombuffer
+from adjoint.creation.sparse import sparse_compressed_tensor as sparse_compressed_tensor
+from adjoint.creation.sparse import sparse_coo_tensor as sparse_coo_tensor
+from adjoint.creation.sparse import sparse_csc_tensor as sparse_csc_tensor
+from adjoint.creation.sparse import sparse_csr_tensor as sparse_csr_tensor
 from adjoint.creation.windows import bartlett_window as bartlett_window
 from adjoint.creation.windows import blackman_window as blackman_window
 from adjoint.creation.windows import hamming_window as hamming_window
@@ -104,6 +109,11 @@ from adjoint.ops.arranging.conversion import layout as layout
 from adjoint.ops.arranging.conversion import memory_format as memory_format
 from adjoint.ops.arranging.conversion import preserve_format as preserve_format
 from adjoint.ops.arranging.conversion import result_type as result_type
+from adjoint.ops.arranging.conversion import sparse_bsc as sparse_bsc
+from adjoint.ops.arranging.conversion import sparse_bsr as sparse_bsr
+from adjoint.ops.arranging.conversion import sparse_coo as sparse_coo
+from adjoint.ops.arranging.conversion import sparse_csc as sparse_csc
+from adjoint.ops.arranging.conversion import sparse_csr as sparse_csr
 from adjoint.ops.arranging.conversion import strided as strided
 from adjoint.ops.arranging.conversion import typename as typename
 from adjoint.ops.matrices.factorizations import TriangularSolution

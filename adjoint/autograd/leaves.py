@@ -265,7 +265,8 @@ def _in_layout_of(like: Any, array: Any) -> Any:
 
 def check_leaf(leaf: TensorCore, old: TensorCore, grad: Any) -> None:
     """Refuse a gradient that can't be added to the one there is, before any is written."""
-    total, array = old.array, raw(grad)
+    total = old.array
+    array = grad.array if isinstance(grad, TensorCore) else grad
     if total.shape != array.shape:
         raise RuntimeError(
             f"a leaf of shape {tuple(leaf.array.shape)} has a .grad of shape "
@@ -445,7 +446,7 @@ def prepare_late(
         if place is not None:
             new: Any = writes.gradients[place]
             check_leaf(leaf, new, grad)
-            recording = task.create_graph
+            recording = task.create_graph or new.layer is not None or is_layered(leaf, grad)
             both = new + wrapped(grad) if recording else upper.tensor(new.array + raw(grad))
             writes.gradients[place] = both
             continue

@@ -207,6 +207,12 @@ class Namespace(ABC):
         """How often each whole number below `count` occurs; there are no others."""
         return self.bincount(numbers, minlength=count)
 
+    def sparse_product(
+        self, rows: Array, columns: Array, elements: Array, matrix: Array, count: int
+    ) -> Array:
+        """A matrix of `count` rows, that has elements where rows and columns say, times another."""
+        return self.summed_rows(elements[:, None] * matrix[columns], rows, count)
+
     def row_sums(self, array: Array) -> Array:
         """The sum of each row of a matrix, as a column."""
         return array.sum(axis=1, keepdims=True)

@@ -257,8 +257,8 @@ def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
         return type(result)(*out) if hasattr(result, "_fields") else out
     if has_layer([result, out]):
         raise RuntimeError(
-            f"{name}(): it is an out= function, which can't be used inside a transform; use what "
-            "the function returns"
+            f"{name}(): it is an out= function, which can't be used inside a transform, nor on "
+            "sparse tensors; use what the function returns"
         )
     if result.needs_grad or (out.needs_grad and current().grad_enabled):
         raise RuntimeError(

@@ -8,7 +8,7 @@ _REASONS = {
     "": "adjoint is PyTorch's autograd and what belongs to it",
     "ao": "there are no quantised tensors",
     "quantization": "there are no quantised tensors",
-    "sparse": "sparse tensors are kept as dense ones, which have most operations themselves",
+    "sparse": "sparse tensors have the layouts sparse_coo, sparse_csr and sparse_csc alone",
     "nested": "tensors have one shape",
     "_dynamo": "nothing is compiled from byte code; jax.jit compiles adjoint functions",
     "_inductor": "nothing is compiled from byte code; jax.jit compiles adjoint functions",

@@ -66,6 +66,7 @@ SAME = (
     "return_types",
     "signal",
     "signal.windows",
+    "sparse",
     "special",
     "utils",
     "utils.checkpoint",
@@ -97,7 +98,8 @@ _LAYERS = (
     "upsampling"
 )
 _OPTIMIZERS = (
-    "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
+    "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd "
+    "sparse_adam"
 )
 
 # What a library or device answers that is not there.

@@ -25,11 +25,19 @@ from adjoint.dtypes import (
     int64,
     of_python_scalar,
 )
-from adjoint.ops.arranging.conversion import contiguous_format
+from adjoint.ops.arranging.conversion import (
+    contiguous_format,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+)
 from adjoint.ops.sampling.random import draw_integers, draw_normal, draw_uniform, normal_from
+from adjoint.ops.sparse.layers import blank
 from adjoint.random import chosen
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
+
+SPARSE = (sparse_coo, sparse_csr, sparse_csc)
 
 __all__ = [
     "arange",
@@ -109,8 +117,17 @@ def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
 def zeros(*size: Any, **options: Any) -> Tensor:
     """Zeros."""
     shape = sizes_of("zeros", size, options)
+    if options.get("layout") in SPARSE:
+        return _without_values("zeros", shape, options)
     asked = Options("zeros", options)
     return asked.made(asked.xp.zeros(shape, asked.kind().numpy_dtype))
+
+
+def _without_values(name: str, shape: tuple[int, ...], options: dict[str, Any]) -> Tensor:
+    """A sparse tensor of zeros."""
+    asked = Options(name, {key: value for key, value in options.items() if key != "layout"})
+    made: Tensor = blank(shape, asked.kind(), asked.device, options["layout"])
+    return made.requires_grad_() if asked.requires_grad else made
 
 
 def ones(*size: Any, **options: Any) -> Tensor:
@@ -123,6 +140,8 @@ def ones(*size: Any, **options: Any) -> Tensor:
 def empty(*size: Any, **options: Any) -> Tensor:
     """Memory as it was found; write before you read."""
     shape = sizes_of("empty", size, options)
+    if options.get("layout") in SPARSE:
+        return _without_values("empty", shape, options)
     asked = Options("empty", options)
     return asked.made(asked.xp.empty(shape, asked.kind().numpy_dtype))
 

@@ -415,7 +415,8 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
     def decorate(forward: Any) -> Op:
         settings = dict(options)
         name = settings.pop("name", None) or forward.__name__.rstrip("_")
-        op = Op(name, family, forward)
+        kind = settings.pop("kind", Op)  # a subclass that computes and records its calls by itself
+        op: Op = kind(name, family, forward)
         declared = Declaration(name, settings)
         _read_signature(op)
         _apply_settings(op, settings)
@@ -431,7 +432,7 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
         ]
         _finish(op)
         declared.function = op
-        if declared.is_news():
+        if op.lane != dispatch.OWN and declared.is_news():
             TABLE[name] = op
             DECLARED[name] = declared
         return op

@@ -16,10 +16,12 @@ from typing import Any
 
 from adjoint import dtypes
 from adjoint.creation.factories import empty_strided, zeros
+from adjoint.creation.sparse import put_together, taken_apart
 from adjoint.device import device
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter, is_lazy
 from adjoint.ops.elementwise.complex_numbers import view_as_real
+from adjoint.ops.sparse.layers import sparse_of
 from adjoint.saving.safetensors_files import METADATA, holds
 from adjoint.tensors.core import backend_of
 from adjoint.tensors.size import Size
@@ -75,6 +77,9 @@ class Writer:
         if isinstance(value, int | float) and not isinstance(value, Enum):
             return _number(value)
         if isinstance(value, Tensor):
+            layer = sparse_of(value) if kind is Tensor else None
+            if layer is not None:
+                return {"sparse": self._sparse(layer, value.requires_grad, path)}
             return {"tensor": self._number_of(value, path)}
         if kind in _PLAIN:
             tag, write, _ = _PLAIN[kind]
@@ -82,6 +87,12 @@ class Writer:
         if kind is list or kind in _SEQUENCES or kind in _MAPPINGS:
             return self._container(value, path)
         raise TypeError(_refusal(value, path))
+
+    def _sparse(self, layer: Any, requires_grad: bool, path: Path) -> list[Any]:
+        """The layout of a sparse tensor, its indices and values, sizes and marks."""
+        name, parts, size, coalesced = taken_apart(layer)
+        found = [self._encoded(part, (*path, place)) for place, part in enumerate(parts)]
+        return [name, found, list(size), coalesced, requires_grad]
 
     def _container(self, value: Any, path: Path) -> Any:
         if id(value) in self._open:
@@ -339,6 +350,10 @@ class Reader:
         (tag, value), *rest = node.items()
         if tag == "tensor":
             return self._tensor(value)
+        if tag == "sparse":
+            name, parts, size, coalesced, requires_grad = value
+            made = put_together(name, self._decoded(parts), size, coalesced)
+            return made.requires_grad_() if requires_grad is True else made
         if tag in _READ:
             return _READ[tag](value)
         kind = _BUILD[tag]

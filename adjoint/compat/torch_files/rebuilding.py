@@ -7,9 +7,11 @@ from adjoint.compat.float8_types import FLOAT8_TYPES
 from adjoint.compat.torch_files.storages import KINDS, Storage
 from adjoint.compat.torch_files.unpickling import refusal, set_attributes
 from adjoint.creation.factories import empty_strided
+from adjoint.creation.sparse import put_together
 from adjoint.device import device
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter
+from adjoint.ops.arranging.conversion import layout
 from adjoint.tensors.size import Size
 from adjoint.tensors.subclass import make_subclass
 from adjoint.tensors.tensor import Tensor
@@ -69,6 +71,21 @@ def _without_values(of_type: Any, size: Any, stride: Any, requires_grad: Any) ->
     return made.requires_grad_() if requires_grad is True else made
 
 
+def _layout(name: Any) -> Any:
+    if type(name) is not str or not name.startswith("torch."):
+        raise refusal("a layout has no name")
+    return layout(name.removeprefix("torch."))
+
+
+def _sparse(kind: Any, data: Any) -> Any:
+    """A sparse tensor, whose indices are checked."""
+    if type(kind) is not layout or type(data) is not tuple or not 3 <= len(data) <= 4:
+        raise refusal("a sparse tensor is made of no layout, indices and values")
+    if kind.name == "sparse_coo":
+        return put_together(kind.name, data[:2], data[2], data[3:] == (True,))
+    return put_together(kind.name, data[:3], data[3])
+
+
 def _parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
     if type(data) is not Tensor or type(requires_grad) is not bool:
         raise refusal("a parameter is made of no tensor")
@@ -99,6 +116,8 @@ NAMES: dict[tuple[str, str], Any] = {
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_type,
     ("torch._utils", "_rebuild_meta_tensor_no_storage"): _without_values,
+    ("torch._utils", "_rebuild_sparse_tensor"): _sparse,
+    ("torch.serialization", "_get_layout"): _layout,
     ("torch._utils", "_rebuild_parameter"): _parameter,
     ("torch._utils", "_rebuild_parameter_with_state"): _parameter_with_state,
     ("torch", "Size"): _size,

@@ -16,7 +16,6 @@ from adjoint.compat.tensor_types import (
     set_default_tensor_type as set_default_tensor_type,
 )
 from adjoint.compat.torch_tree.cuda import OutOfMemoryError as OutOfMemoryError
-from adjoint.compat.torch_tree.sparse import sparse_coo_tensor as sparse_coo_tensor
 from adjoint.compat.torch_tree.storage import (
     CLASSES as STORAGES,
     TypedStorage as TypedStorage,
@@ -24,7 +23,6 @@ from adjoint.compat.torch_tree.storage import (
     is_storage as is_storage,
 )
 from adjoint.compat.torch_tree.version import __version__ as __version__
-from adjoint.ops.arranging.conversion import layout
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
 from adjoint.ops.reducing.segments import segment_reduce
@@ -55,11 +53,6 @@ _dirichlet_grad = implicit.dirichlet_slope
 _sample_dirichlet = implicit.standard_dirichlet
 _standard_gamma = implicit.standard_gamma
 _standard_gamma_grad = implicit.gamma_slope
-
-# Layouts that no tensor has, so that making one is refused.
-sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
-    layout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
-)
 
 # A method of Tensor, attached by this package, that torch has as a function too.
 _METHODS = ("resize_as_",)

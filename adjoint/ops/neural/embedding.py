@@ -7,6 +7,7 @@ from adjoint.call.context import change_grad_enabled, current, set_current
 from adjoint.dtypes import int32, int64
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import getitem, setitem_
+from adjoint.ops.arranging.positions import nonzero
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.arranging.writing import index_add
 from adjoint.ops.batch_rules import with_batch
@@ -21,6 +22,8 @@ from adjoint.ops.reducing.norms import renorm
 from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
+from adjoint.ops.sparse.layers import as_tensor
+from adjoint.ops.sparse.parts import from_coordinates
 
 # ---- one row each ----
 
@@ -33,9 +36,14 @@ def _embedded_over_batch(
     indices_batched: bool,
     padding_idx: Any,
     by_frequency: bool,
+    sparse: bool,
     batch_size: int,
 ) -> Any:
     """One table of those of all elements, and numbers of rows in that."""
+    if sparse:
+        raise NotImplementedError(
+            "embedding(): sparse gradients take no part in vmap; use sparse=False there"
+        )
     if not weight_batched and not by_frequency:
         return embedded(weight, indices, padding_idx)
     count = weight_shape[0]
@@ -52,25 +60,48 @@ def _is_none(padding_idx: Any) -> bool:
 
 
 @linear(
-    weight=lambda grad, weight_shape, indices, padding_idx, by_frequency: summed_rows(
-        _balanced(grad, indices, padding_idx, by_frequency, weight_shape[0]),
-        indices,
-        weight_shape[0],
+    weight=lambda grad, weight_shape, indices, padding_idx, by_frequency, sparse: (
+        _sparse_rows(grad, indices, padding_idx, by_frequency, weight_shape)
+        if sparse
+        else summed_rows(
+            _balanced(grad, indices, padding_idx, by_frequency, weight_shape[0]),
+            indices,
+            weight_shape[0],
+        )
     ),
     vmap=_embedded_over_batch,
     node_name="EmbeddingBackward0",
     home=None,
 )
 def embedded(
-    xp: Any, weight: Array, indices: Array, padding_idx: Any = -1, by_frequency: bool = False
+    xp: Any,
+    weight: Array,
+    indices: Array,
+    padding_idx: Any = -1,
+    by_frequency: bool = False,
+    sparse: bool = False,
 ) -> Array:
     """The rows of weight that indices name.
 
     The gradient passes over padding_idx, a number or one for each index, and by_frequency divides
-    it by how often a row was used.
+    it by how often a row was used; if it is sparse, it has these rows alone.
     """
     check_positions(xp, indices, weight.shape[0], IndexError)
     return xp.take(weight, indices, 0)
+
+
+def _sparse_rows(
+    grad: Any, indices: Any, padding_idx: Any, by_frequency: bool, weight_shape: Any
+) -> Any:
+    """The gradient of the rows that were used, as a sparse tensor."""
+    if by_frequency:
+        raise RuntimeError("embedding(): scale_grad_by_freq does not go with sparse gradients")
+    grad, indices = as_tensor(grad), as_tensor(indices)
+    rows, used = reshape(grad, (-1, weight_shape[1])), reshape(indices, (-1,))
+    if not _is_none(padding_idx):
+        kept = nonzero(used != padding_idx)[:, 0]
+        rows, used = getitem(rows, (kept,)), getitem(used, (kept,))
+    return from_coordinates(rows, unsqueeze(used, 0), tuple(weight_shape))
 
 
 def _balanced(grad: Value, indices: Any, padding_idx: Any, by_frequency: bool, count: int) -> Value:
@@ -135,14 +166,6 @@ def shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -
         set_current(settings)
 
 
-def _refuse_sparse(name: str, sparse: bool) -> None:
-    if sparse:
-        raise NotImplementedError(
-            f"{name}(): sparse gradients are not supported; with sparse=False the gradient is the "
-            "same, written out"
-        )
-
-
 @composite(home="nn.functional")
 def embedding(
     input: Value,
@@ -154,14 +177,13 @@ def embedding(
     sparse: bool = False,
 ) -> Value:
     """The row of weight for each index of input."""
-    _refuse_sparse("embedding", sparse)
     if weight.ndim != 2:
         raise RuntimeError(f"embedding(): weight must be a matrix, got shape {list(weight.shape)}")
     padding = _check_padding("embedding", padding_idx, weight.shape[0])
     indices = _check_indices("embedding", input)
     if max_norm is not None:
         shorten_rows(weight, indices, max_norm, norm_type)
-    return embedded(weight, indices, padding, scale_grad_by_freq)
+    return embedded(weight, indices, padding, scale_grad_by_freq, sparse)
 
 
 # ---- bags ----
@@ -256,9 +278,10 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Value:
     """The sum, mean or maximum of the rows of weight that the indices of each bag name."""
-    _refuse_sparse("embedding_bag", sparse)
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"embedding_bag(): mode has to be one of sum, mean or max, got {mode!r}")
+    if mode == "max" and sparse:
+        raise ValueError("embedding_bag(): sparse gradients go with sum and mean, not with max")
     if mode == "max" and scale_grad_by_freq:
         raise ValueError("embedding_bag(): scale_grad_by_freq goes with sum and mean, not with max")
     if per_sample_weights is not None and mode != "sum":
@@ -278,7 +301,7 @@ def embedding_bag(
     if max_norm is not None:
         shorten_rows(weight, indices, max_norm, norm_type)
     try:
-        rows = embedded(weight, indices, padding, scale_grad_by_freq)
+        rows = embedded(weight, indices, padding, scale_grad_by_freq, sparse)
     except IndexError as error:
         raise RuntimeError(f"embedding_bag(): {error}") from None
     counted = indices != padding

@@ -6,14 +6,13 @@ with `__torch_dispatch__` is a layer of its instances (`call.layers`), below tho
 is asked after a call was recorded, forward and backward.
 """
 
-import weakref
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Self
 
 from adjoint.call.context import Changed, Scope, Settings, current, replaced
 from adjoint.call.dispatch import tensors_in
-from adjoint.call.layers import Below, Layer, Level, lies_in, newest
+from adjoint.call.layers import Below, Ground, Layer, lies_in, newest
 from adjoint.compat.torch_tree.ops import named, operation_of, overload_of
 from adjoint.creation.factories import empty, empty_strided, full
 from adjoint.ops.arranging.conversion import contiguous_format
@@ -22,7 +21,7 @@ from adjoint.ops.op import Op
 from adjoint.tensors import subclass
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.upper import upper
+from adjoint.tensors.upper import keep_tensors_for
 
 # ---- modes ----
 
@@ -81,16 +80,7 @@ def _len_torch_dispatch_stack() -> int:
 _disabled: Final[ContextVar[bool]] = ContextVar("adjoint_dispatch_disabled", default=False)
 
 
-class Ground(Level):
-    """Where instances of such classes live: below all transforms, and never left."""
-
-    def __init__(self) -> None:
-        super().__init__("a class with __torch_dispatch__")
-        self.number = 0
-        self.fades = True  # there is but one history, on instances and on plain tensors alike
-
-
-GROUND: Final = Ground()
+GROUND: Final = Ground("a class with __torch_dispatch__", 0)
 
 
 class Dispatched(Layer):
@@ -248,14 +238,8 @@ def dispatched(made: Any, has_memory: bool) -> Any:
         if key not in _layers:
             _layers[key] = Dispatched(kind, has_memory)
         made.layer, made.special = _layers[key], True
-        upper.wrapping += 1
-        weakref.finalize(made, _forget).atexit = False
+        keep_tensors_for(made)
     return made
-
-
-def _forget() -> None:
-    """An instance is gone; with the last one, passes need no longer mind them."""
-    upper.wrapping -= 1
 
 
 def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
