@@ -24,6 +24,7 @@ from adjoint.dtypes import (
     of_python_scalar,
 )
 from adjoint.ops.arranging.conversion import contiguous_format
+from adjoint.ops.composites import overridable
 from adjoint.ops.sampling.random import draw_integers, draw_normal, draw_uniform, normal_from
 from adjoint.random import chosen
 from adjoint.tensors.size import Size
@@ -76,7 +77,7 @@ def tensor(
     if isinstance(data, Tensor):
         warnings.warn(
             "tensor(t) copies a tensor and its history is lost; t.detach().clone() says so",
-            stacklevel=2,
+            stacklevel=3,
         )
     kind = None if dtype is None else as_dtype(dtype)
     array, where = array_of(data, kind, get_default_device())
@@ -570,3 +571,5 @@ METHODS: dict[str, Any] = {
     "new_tensor": new_tensor,
     "new_zeros": new_zeros,
 }
+
+globals().update({name: overridable(globals()[name]) for name in __all__})

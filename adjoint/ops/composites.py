@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from adjoint.call import dispatch
+from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Shown, with_out
 
@@ -29,19 +30,33 @@ def composite(function: Any = None, **options: Any) -> Any:
     return _register_composite(function, options)
 
 
+def overridable(function: Function) -> Function:
+    """A public function whose calls modes and other classes may answer (call/overriding.py)."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(call, args, kwargs)
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
 def _with_extras(name: str, function: Any, exact_out: Any, apart: bool) -> Any:
-    """The function itself, or one that also takes out=, and NumPy's names for dim and keepdim."""
+    """A function that others may answer; it takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
     if code is None:  # an object that is a method in a way of its own
         return function
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     writes = "out" not in names and name != "getitem" and not name.endswith("_")
     if "dim" not in names and not writes:
-        return function
+        return overridable(function)
     words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(call, args, kwargs)
         if not kwargs:
             return function(*args)
         for alias, own in words.items():
