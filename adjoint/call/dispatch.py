@@ -307,7 +307,7 @@ def tensors_in(values: list[Any]) -> list[Tensor]:
 
 def kinds_of(tensors: list[Tensor]) -> tuple[Any, ...]:
     """The subclasses among tensors, each once."""
-    found = {}
+    found: dict[Any, None] = {}
     for tensor in tensors:
         if type(tensor) is not Tensor:
             found[type(tensor)] = None

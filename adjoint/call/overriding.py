@@ -22,7 +22,7 @@ ORDINARY: Final = frozenset(
 
 
 class OperatorCall:
-    """An op as an operator of Tensor's, which some tell from the function; it is equal to the op."""
+    """An op as an operator of Tensor's, which some tell from the function; equal to the op."""
 
     def __init__(self, op: "Op") -> None:
         self.op = op

@@ -42,7 +42,7 @@ def overridable(function: Function) -> Function:
     return call  # type: ignore[return-value]  # it is called as the function is
 
 
-def _with_extras(name: str, function: Any, exact_out: Any, apart: bool) -> Any:
+def _with_extras(name: str, function: Any, exact_out: Any, apart: bool, spreads: bool) -> Any:
     """A function that others may answer; it takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
     if code is None:  # an object that is a method in a way of its own
@@ -55,6 +55,8 @@ def _with_extras(name: str, function: Any, exact_out: Any, apart: bool) -> Any:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if spreads and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = (args[0], *args[1])
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
         if not kwargs:
@@ -79,12 +81,13 @@ def _register_composite(function: Any, options: dict[str, Any]) -> Any:
     name: str = renamed or function.__name__
     exact_out: Any = options.pop("exact_out", False)
     apart: bool = options.pop("apart", False)
+    spreads: bool = options.pop("spreads", False)  # after the first, all may come as one list
     declared = Declaration(name, options)
     if renamed is not None:
         function.__name__ = declared.own
     if options:
         raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
-    declared.function = _with_extras(name, function, exact_out, apart)
+    declared.function = _with_extras(name, function, exact_out, apart, spreads)
     if declared.is_news():
         COMPOSITES[name] = declared.function
         DECLARED[name] = declared

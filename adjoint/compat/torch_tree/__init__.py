@@ -24,6 +24,7 @@ from adjoint.compat.torch_tree.storage import (
 )
 from adjoint.compat.torch_tree.version import __version__ as __version__
 from adjoint.ops.arranging.conversion import layout
+from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
 from adjoint.ops.sampling import implicit
@@ -95,10 +96,14 @@ def __dir__() -> list[str]:
 # ---- conditions that a program states ----
 
 
+@overridable
 def _assert(condition: Any, message: str) -> None:
     """Fail with the message unless the condition holds."""
     if not condition:
         raise AssertionError(message)
+
+
+assertion = _assert  # for this package
 
 
 def _checking(name: str, kind: type[Exception]) -> Any:

@@ -6,6 +6,7 @@ one. Custom ops have those that were defined, as namespace::name.overload.
 
 from typing import Any, NoReturn
 
+from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.missing_names import missing
 from adjoint.creation import factories
@@ -56,8 +57,13 @@ class Overload:
         return self.operation.schema
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(self, args, kwargs)
         answer = self.operation(*args, **kwargs)
         return tuple(answer) if hasattr(answer, "_fields") else answer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _found, (self.namespace, self._name, self.overload)
 
     def name(self) -> str:
         """Namespace, name and overload: aten::mul.Tensor, and aten::sin for the default one."""
@@ -97,12 +103,17 @@ class Packet:
         self._overload = Overload(operation, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(self, args, kwargs)
         return self.operation(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> Any:
         if overload not in _OVERLOADS:
             raise missing(f"ops.{self.namespace}.{self.__name__}.{overload}")
         return self._overload
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _found, (self.namespace, self.__name__, None)
 
     def overloads(self) -> list[str]:
         """The names of its overloads: it has one."""
@@ -124,6 +135,8 @@ class CustomPacket(Packet):
         self._overloads = {o: Overload(operation, self) for o, operation in operations.items()}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(self, args, kwargs)
         *others, last = self.operations.values()
         for operation in others:
             try:
@@ -196,6 +209,12 @@ def __getattr__(name: str) -> Namespace:
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _namespaces.setdefault(name, Namespace(name))
+
+
+def _found(namespace: str, name: str, overload: str | None) -> Any:
+    """An operation that was pickled, by its names."""
+    packet = getattr(__getattr__(namespace), name)
+    return packet if overload is None else getattr(packet, overload)
 
 
 def operation_of(value: Any) -> Any:

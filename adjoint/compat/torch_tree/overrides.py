@@ -1,4 +1,4 @@
-"""torch.overrides: who answers the calls of functions, by `__torch_function__`, and which those are.
+"""torch.overrides: who answers calls of functions, by `__torch_function__`, and which those are.
 
 `adjoint.call.overriding` is where functions ask.
 """
@@ -12,6 +12,7 @@ from typing import Any
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.call.context import Scope, Settings, current, replaced
 from adjoint.call.overriding import OperatorCall, by_mode, refusal, taking_part
+from adjoint.compat.torch_tree.ops import Overload, Packet
 from adjoint.ops import PUBLIC
 from adjoint.ops.declaration import METHOD
 from adjoint.tensors.tensor import Tensor
@@ -142,6 +143,8 @@ def resolve_name(f: Any) -> str | None:
     """Where a function or class of torch's is found, as torch.add; None for others."""
     if isinstance(f, OperatorCall):
         return f"torch.Tensor.{f.__name__}"
+    if isinstance(f, (Overload, Packet)):
+        return f"torch.ops.{f}"
     name = getattr(f, "__name__", None)
     module = getattr(f, "__module__", None) or ""
     if not isinstance(name, str) or not _is_own(module):
@@ -165,19 +168,23 @@ def _is_own(module: str) -> bool:
 
 @functools.cache
 def get_overridable_functions() -> dict[Any, list[Any]]:
-    """The functions whose calls `__torch_function__` may answer, by the module or class they are in."""
+    """The functions whose calls `__torch_function__` may answer, by the module or class."""
     found: dict[Any, list[Any]] = {}
     ignored = get_ignored_functions()
     for home, functions in PUBLIC.items():
         path = "" if home == "adjoint" else home
-        owner: Any = Tensor if home == METHOD else importlib.import_module(f"{_ROOT}.{path}".rstrip("."))
+        owner: Any = (
+            Tensor if home == METHOD else importlib.import_module(f"{_ROOT}.{path}".rstrip("."))
+        )
         shown = [getattr(owner, name, function) for name, function in functions.items()]
         found[owner] = [f for f in dict.fromkeys(shown) if f not in ignored]
     own = importlib.import_module(f"{_ROOT}.nn.functional")
     found[own] += [
         getattr(own, name)
         for name in dir(own)
-        if callable(getattr(own, name)) and getattr(own, name) not in found[own] and name[0] != "_"
+        if callable(getattr(own, name))
+        and getattr(own, name) not in found[own]
+        and name[0] != "_"
         and not isinstance(getattr(own, name), (type, ModuleType))
     ]
     return found

@@ -1,15 +1,20 @@
 """torch.fx._symbolic_trace: programs become graphs by being run on proxies."""
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import builtins
+import copy
 import functools
 import inspect
 import math
+import operator
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import FunctionType, ModuleType
 from typing import Any
 
-from adjoint.compat.torch_tree import _assert
-from adjoint.compat.torch_tree.fx.codegen import _PyTreeCodeGen, _PyTreeInfo
+from adjoint.compat.torch_tree import assertion
+from adjoint.compat.torch_tree.fx.codegen import PyTreeCodeGen, PyTreeInfo
 from adjoint.compat.torch_tree.fx.graph import Graph
 from adjoint.compat.torch_tree.fx.graph_module import GraphModule
 from adjoint.compat.torch_tree.fx.node import Argument
@@ -29,12 +34,12 @@ from adjoint.tensors.tensor import Tensor
 
 _call_of_modules = Module.__call__
 _attribute_of_modules = Module.__getattr__
-_is_fx_tracing_flag = False
+_tracing: ContextVar[bool] = ContextVar("adjoint_fx_tracing", default=False)
 
 
 def is_fx_tracing() -> bool:
     """Whether a program is being traced."""
-    return _is_fx_tracing_flag
+    return _tracing.get()
 
 
 is_fx_symbolic_tracing = is_fx_tracing
@@ -181,6 +186,15 @@ class Tracer(TracerBase):
         self.tensor_attrs: dict[Any, str] = {}
         self.parameter_proxy_cache: dict[str, Proxy] = {}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tracer":
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        for name, value in vars(self).items():
+            # Modules of Python's are no part of it.
+            own = list(value) if name == "_autowrap_search" else copy.deepcopy(value, memo)
+            setattr(made, name, own)
+        return made
+
     # ---- what may be overridden ----
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
@@ -289,6 +303,8 @@ class Tracer(TracerBase):
         """A placeholder for each parameter; the function, which takes leaves, and its arguments."""
         function: Any = inspect.unwrap(root_fn)
         code = function.__code__
+        place = f"{code.co_filename}:{code.co_firstlineno}"
+        self.graph._origin = f" from {place} in {code.co_name}"
         count = code.co_argcount + code.co_kwonlyargcount
         names = list(code.co_varnames[:count])
         if is_module and not names:
@@ -326,26 +342,31 @@ class Tracer(TracerBase):
         """What stands for a parameter: a proxy, or the value it is specialised to."""
         default = (defaults[name],) if name in defaults else ()
         if name not in concrete:
-            kind = function.__annotations__.get(name)
+            kind = _annotations(function).get(name)
             return self.create_proxy("placeholder", name, default, {}, type_expr=kind)
         leaves, spec = tree_flatten(concrete[name])
-        found = [self._leaf(f"{name}_{i + 1}", name, leaf, default) for i, leaf in enumerate(leaves)]
+        found = [
+            self._leaf(f"{name}_{i + 1}", name, leaf, default) for i, leaf in enumerate(leaves)
+        ]
         return tree_unflatten(found, spec)
 
     def _leaf(self, target: str, name: str, value: Any, default: tuple[Any, ...]) -> Any:
         """The placeholder of one value; what is known of it is checked when the graph runs."""
         made = self.create_proxy("placeholder", target, default, {})
         if isinstance(value, PHBase):
+            for key, each in vars(value).items():
+                if not hasattr(made.node, key):
+                    setattr(made.node, key, each)
             return made
         message = f"{name} has been specialized to have value {value} but got another value"
         if value is None:
             self.create_proxy("call_function", _assert_is_none, (made, message), {})
         elif isinstance(value, (bool, int, float, str)):
-            self.create_proxy("call_function", _assert, (made == value, message), {})
+            self.create_proxy("call_function", assertion, (operator.eq(made, value), message), {})
         return value
 
     def _star(self, function: Any, name: str, star: str) -> Any:
-        kind = function.__annotations__.get(name)
+        kind = _annotations(function).get(name)
         return self.create_proxy("placeholder", f"{star}{name}", (), {}, type_expr=kind)
 
     def _flattened(
@@ -354,8 +375,8 @@ class Tracer(TracerBase):
         """A function of the leaves of nested arguments, which gives the leaves of its result."""
         own = given[1:] if is_module else given
         leaves, spec = tree_flatten(own)
-        seen = _PyTreeInfo(names[:], spec, None)
-        codegen = _PyTreeCodeGen(seen)
+        seen = PyTreeInfo(names[:], spec, None)
+        codegen = PyTreeCodeGen(seen)
         self.graph.set_codegen(codegen)
 
         def flat(*args: Any) -> Any:
@@ -378,13 +399,11 @@ class Tracer(TracerBase):
         concrete_args: dict[str, Any] | tuple[Any, ...] | None = None,
     ) -> Graph:
         """The graph of a module's forward, or of a function."""
-        global _is_fx_tracing_flag
-        before = _is_fx_tracing_flag
-        _is_fx_tracing_flag = True
+        token = _tracing.set(True)
         try:
             return self._traced(root, concrete_args)
         finally:
-            _is_fx_tracing_flag = before
+            _tracing.reset(token)
 
     def _traced(self, root: Any, concrete_args: Any) -> Graph:
         is_module = isinstance(root, Module)
@@ -407,9 +426,9 @@ class Tracer(TracerBase):
         self.module_stack = {}
         self.parameter_proxy_cache = {}
         self.graph = Graph(tracer_cls=type(self))
-        kind = getattr(inspect.unwrap(function), "__annotations__", {}).get("return")
+        kind = _annotations(inspect.unwrap(function)).get("return")
         function, args = self.create_args_for_root(function, is_module, concrete_args)
-        if isinstance(self.graph._codegen, _PyTreeCodeGen):  # which returns the leaves of that
+        if isinstance(self.graph._codegen, PyTreeCodeGen):  # which returns the leaves of that
             kind = None
         with Patches() as patches:
             self._patch(patches, function)
@@ -462,6 +481,12 @@ def _names_of(function: Any) -> dict[str, Any]:
     return found.__globals__ if isinstance(found, FunctionType) else {}
 
 
+def _annotations(function: Any) -> dict[str, Any]:
+    """What a function says of its arguments; what adjoint's own say is no part of a graph."""
+    own = str(getattr(function, "__module__", None)).startswith("adjoint.")
+    return {} if own else getattr(function, "__annotations__", {})
+
+
 def _tensor_attributes(root: Module) -> dict[Any, str]:
     """The paths of tensors that are neither parameters nor buffers, by their identity."""
     found: dict[Any, str] = {}
@@ -489,7 +514,9 @@ def _by_position(function: Any) -> Any:
         co_kwonlyargcount=0,
         co_flags=code.co_flags & ~stars,
     )
-    made = FunctionType(changed, function.__globals__, function.__name__, None, function.__closure__)
+    made = FunctionType(
+        changed, function.__globals__, function.__name__, None, function.__closure__
+    )
     made.__annotations__ = function.__annotations__
     return made
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from adjoint.compat.torch_tree.fx.naming import MODULES, WORDS, Namespace
-from adjoint.compat.torch_tree.fx.node import Node, _get_qualified_name, _type_repr, map_arg
+from adjoint.compat.torch_tree.fx.node import Node, map_arg, qualified_name, type_text
 from adjoint.compat.torch_tree.overrides import resolve_name
 from adjoint.device import device
 from adjoint.dtypes import dtype
@@ -99,7 +99,7 @@ class Writer:
         """A type as it is written in the code."""
         if kind is None or kind is type(None):
             return "None"
-        text = _type_repr(kind)
+        text = type_text(kind)
         is_builtin = getattr(builtins, text, None) is kind
         return text if is_builtin or isinstance(kind, str) else self.reference(text, kind)
 
@@ -108,7 +108,7 @@ class Writer:
         if isinstance(value, Node):
             return repr(value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            name = self.reference(_type_repr(type(value)), type(value))
+            name = self.reference(type_text(type(value)), type(value))
             return f"{name}({', '.join(map(self.argument, value))})"
         if isinstance(value, (tuple, list)):
             inner = ", ".join(map(self.argument, value))
@@ -125,9 +125,9 @@ class Writer:
         if isinstance(value, (memory_format, layout)):
             return f"torch.{str(value).rpartition('.')[2]}"
         if isinstance(value, enum.Enum):
-            return f"{self.reference(_type_repr(type(value)), type(value))}.{value.name}"
+            return f"{self.reference(type_text(type(value)), type(value))}.{value.name}"
         if callable(value) and not isinstance(value, Tensor):
-            return self.reference(_get_qualified_name(value), value)
+            return self.reference(qualified_name(value), value)
         return repr(value)
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -169,7 +169,7 @@ class Writer:
             attribute = node.args[1]
             if isinstance(attribute, str) and attribute.isidentifier():
                 return f"{name} = {self.argument(node.args[0])}.{attribute}"
-        called = self.reference(_get_qualified_name(target), target)
+        called = self.reference(qualified_name(target), target)
         if node.meta.get("is_wrapped"):
             self.wrapped[called] = None
         return f"{name} = {called}({self.arguments(node.args, node.kwargs)})"
@@ -274,7 +274,7 @@ class _Written:
         return self.text
 
 
-class _PyTreeInfo(NamedTuple):
+class PyTreeInfo(NamedTuple):
     """The nests that a function takes and returns, of which a graph knows the leaves."""
 
     orig_args: list[str]
@@ -282,10 +282,10 @@ class _PyTreeInfo(NamedTuple):
     out_spec: Any
 
 
-class _PyTreeCodeGen(CodeGen):
+class PyTreeCodeGen(CodeGen):
     """The code of a function whose arguments are nests: a graph takes and gives their leaves."""
 
-    def __init__(self, pytree_info: _PyTreeInfo) -> None:
+    def __init__(self, pytree_info: PyTreeInfo) -> None:
         super().__init__()
         self.pytree_info = pytree_info
 
@@ -310,11 +310,11 @@ class _PyTreeCodeGen(CodeGen):
         if not free_vars:
             return head
         leaves = ", ".join(re.split(r"[ :=]", name)[0].lstrip("*") for name in free_vars)
-        return f"{head}\n    {leaves}, = fx_pytree.tree_flatten_spec([{', '.join(given)}], self._in_spec)"
+        nest = f"[{', '.join(given)}]"
+        return f"{head}\n    {leaves}, = fx_pytree.tree_flatten_spec({nest}, self._in_spec)"
 
     def generate_output(self, output_args: Any, *, descs: Any = None) -> str:
         """See CodeGen."""
         if self.pytree_info is not None and self.pytree_info.out_spec is not None:
             return f"return pytree.tree_unflatten({output_args!r}, self._out_spec)"
         return super().generate_output(output_args)
-

@@ -1,5 +1,7 @@
 """torch.fx.graph: steps one after the other, and how they are added, moved and taken out."""
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import copy
 import inspect
 from collections.abc import Callable, Iterator
@@ -8,8 +10,8 @@ from typing import Any
 from adjoint.compat.torch_tree.fx.codegen import (
     CodeGen as CodeGen,
     PythonCode as PythonCode,
-    _PyTreeCodeGen as _PyTreeCodeGen,
-    _PyTreeInfo as _PyTreeInfo,
+    PyTreeCodeGen as PyTreeCodeGen,
+    PyTreeInfo as PyTreeInfo,
     inplace_methods as inplace_methods,
     magic_methods as magic_methods,
     reflectable_magic_methods as reflectable_magic_methods,
@@ -19,6 +21,8 @@ from adjoint.compat.torch_tree.fx.node import Argument, Node, Target, map_aggreg
 from adjoint.nn.module import Module
 
 _Namespace = Namespace
+_PyTreeCodeGen = PyTreeCodeGen
+_PyTreeInfo = PyTreeInfo
 _snake_case = snake_case
 
 
@@ -68,7 +72,7 @@ class Graph:
     ) -> None:
         self._root = Node(self, "", "root", "", (), {})
         self._used_names: dict[str, int] = {}
-        self._insert = self._root.prepend
+        self._insert: Callable[[Node], None] = self._root.prepend
         self._len = 0
         self._numbered = False
         self._graph_namespace = Namespace()
@@ -76,6 +80,7 @@ class Graph:
         self._tracer_cls = tracer_cls
         self._tracer_extras = tracer_extras
         self._codegen = CodeGen()
+        self._origin = ""  # which function it was traced from, for tracebacks
 
     # ---- what is in it ----
 
@@ -238,9 +243,7 @@ class Graph:
         self._len -= 1
         self.changed()
 
-    def eliminate_dead_code(
-        self, is_impure_node: Callable[[Node], bool] | None = None
-    ) -> bool:
+    def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Take out the nodes whose results nobody uses; whether there were any."""
         self.lint()
         impure = Node.is_impure if is_impure_node is None else is_impure_node
@@ -252,7 +255,9 @@ class Graph:
 
     # ---- copies ----
 
-    def node_copy(self, node: Node, arg_transform: Callable[[Node], Argument] = lambda x: x) -> Node:
+    def node_copy(
+        self, node: Node, arg_transform: Callable[[Node], Argument] = lambda x: x
+    ) -> Node:
         """A node like one of another graph; arg_transform says which nodes it takes here."""
         args = map_arg(node.args, arg_transform)
         kwargs = map_arg(node.kwargs, arg_transform)
@@ -278,9 +283,12 @@ class Graph:
         if memo is not None:
             memo[id(self)] = made
         made._codegen = copy.deepcopy(self._codegen, memo)
+        made._origin = self._origin
         nodes: dict[Node, Node] = {}
         for node in self.nodes:
             nodes[node] = made.node_copy(node, lambda each: nodes[each])
+            if memo is not None:
+                memo[id(node)] = nodes[node]
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -345,7 +353,7 @@ class Graph:
     # ---- whether it is sound ----
 
     def lint(self) -> None:
-        """Refuse a graph that can't be run: arguments from later on, names twice, no such target."""
+        """Refuse a graph that can't be run: arguments from later on, names twice, no target."""
         seen: set[Node] = set()
         names: set[str] = set()
         for node in self.nodes:

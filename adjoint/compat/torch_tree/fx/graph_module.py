@@ -1,5 +1,7 @@
 """torch.fx.graph_module: a module whose forward is the code of a graph."""
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import copy
 import itertools
 import linecache
@@ -7,7 +9,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, Self
 
-from adjoint.compat.torch_tree.fx.codegen import _PyTreeCodeGen
+from adjoint.compat.torch_tree.fx.codegen import PyTreeCodeGen
 from adjoint.compat.torch_tree.fx.graph import Graph, PythonCode
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
@@ -16,9 +18,9 @@ from adjoint.tensors.tensor import Tensor
 _numbers = itertools.count()
 
 
-def _forward_from_src(src: str, names: dict[str, Any]) -> Any:
+def _forward_from_src(src: str, names: dict[str, Any], origin: str) -> Any:
     """The function that a text defines; tracebacks show its lines as long as it lives."""
-    file = f"<eval_with_key>.{next(_numbers)}"
+    file = f"<eval_with_key>.{next(_numbers)}{origin}"
     scope = dict(names)
     linecache.cache[file] = (len(src), None, src.splitlines(keepends=True), file)
     exec(compile(src, file, "exec"), scope)  # noqa: S102  # the code of a graph is to be run
@@ -27,7 +29,7 @@ def _forward_from_src(src: str, names: dict[str, Any]) -> Any:
     return made
 
 
-def _assign(owner: Module, path: str, value: Any) -> None:
+def assign(owner: Module, path: str, value: Any) -> None:
     """Set an attribute by its path; modules on the way are made where there are none."""
     *way, name = path.split(".")
     for part in way:
@@ -76,7 +78,7 @@ class GraphModule(Module):
                         f"the graph refers to {target!r}, which the root that was given has not"
                     )
             for target in sorted(targets, key=lambda path: path.count(".")):
-                _assign(self, target, root[target])
+                assign(self, target, root[target])
         else:
             raise RuntimeError(f"the root of a GraphModule is a Module or a dict, not {root!r}")
         self.meta: dict[str, Any] = dict(getattr(root, "meta", {}))
@@ -96,14 +98,14 @@ class GraphModule(Module):
             return  # a part of what was taken before
         value = _found(root, path)
         if isinstance(value, Tensor | Module) or way or not hasattr(self, path):
-            _assign(self, path, value)
+            assign(self, path, value)
 
     # ---- its graph and code ----
 
     @property
     def graph(self) -> Graph:
         """The graph; assigning one writes the code anew."""
-        return self._graph
+        return self._graph  # type: ignore[no-any-return]  # set below
 
     @graph.setter
     def graph(self, g: Graph) -> None:
@@ -126,13 +128,13 @@ class GraphModule(Module):
     def recompile(self) -> PythonCode:
         """Write the code of the graph, which was changed."""
         codegen = self._graph._codegen
-        if isinstance(codegen, _PyTreeCodeGen):
+        if isinstance(codegen, PyTreeCodeGen):
             self._in_spec = codegen.pytree_info.in_spec
             self._out_spec = codegen.pytree_info.out_spec
-        written = self._graph.python_code(root_module="self")
+        written: PythonCode = self._graph.python_code(root_module="self")
         self._code = written.src
         own: Any = type(self)
-        own.forward = _forward_from_src(written.src, written.globals)
+        own.forward = _forward_from_src(written.src, written.globals, self._graph._origin)
         return written
 
     def print_readable(self, print_output: bool = True, **options: Any) -> str:
@@ -141,7 +143,9 @@ class GraphModule(Module):
         text = f"class {type(self).__name__}(torch.nn.Module):\n    {body}\n"
         inner = [m for m in self.children() if isinstance(m, GraphModule)]
         for module in inner:
-            text += "\n    " + module.print_readable(print_output=False).replace("\n", "\n    ")
+            shown = module.print_readable(print_output=False).rstrip()
+            text += "\n    " + shown.replace("\n", "\n    ") + "\n"
+        text = "\n".join(line.rstrip() for line in text.split("\n"))
         if print_output:
             print(text)  # noqa: T201  # it is asked for
         return text
@@ -205,9 +209,11 @@ class GraphModule(Module):
         return self.__reduce__()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "GraphModule":
-        state = copy.deepcopy(self._state(), memo)
-        base = type(self).__mro__[1]
-        return _restored(base, type(self).__name__, state, copy.deepcopy(self._graph, memo))
+        made = _empty(type(self).__mro__[1], type(self).__name__)
+        memo[id(self)] = made
+        made.__dict__.update(copy.deepcopy(self._state(), memo))
+        made.graph = copy.deepcopy(self._graph, memo)
+        return made
 
     def __copy__(self) -> "GraphModule":
         base = type(self).__mro__[1]
@@ -231,9 +237,14 @@ class GraphModule(Module):
 
 def _restored(base: Any, name: str, state: dict[str, Any], graph: Graph) -> GraphModule:
     """A GraphModule of what it holds and its graph."""
-    made: GraphModule = base.__new__(base)
-    type(made).__name__ = name
+    made = _empty(base, name)
     made.__dict__.update(state)
     made.graph = graph
     return made
 
+
+def _empty(base: Any, name: str) -> GraphModule:
+    """A GraphModule that nothing is in yet."""
+    made: GraphModule = base.__new__(base)
+    type(made).__name__ = name
+    return made

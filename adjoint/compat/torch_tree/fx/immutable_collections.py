@@ -11,9 +11,9 @@ _DICT_CHANGES = "__delitem__ __ior__ __setitem__ clear pop popitem setdefault up
 
 
 def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    raise NotImplementedError(
-        f"a {type(self).__name__} can't be changed: give the node new arguments, as in "
-        "node.args = (...), so that users of nodes stay known"
+    raise TypeError(
+        f"{type(self).__name__}: it can't be changed: give the node new arguments, as in "
+        "node.args = new_args, so that users of nodes stay known"
     )
 
 

@@ -1,7 +1,8 @@
 """torch.fx.interpreter: graphs run node by node, and graphs made of graphs."""
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import inspect
-from collections.abc import Iterator
 from typing import Any
 
 from adjoint.compat.torch_tree.fx._symbolic_trace import Tracer
@@ -26,7 +27,7 @@ class Interpreter:
         self.name = "Interpreter"
         self.garbage_collect_values = garbage_collect_values
         self.extra_traceback = True
-        self.args_iter: Iterator[Any] = iter(())
+        self.args_iter: Any = iter(())
         self.user_to_last_uses: dict[Node, list[Node]] = {}
         seen: set[Node] = set()
         for node in reversed(self.graph.nodes) if garbage_collect_values else ():
@@ -63,6 +64,18 @@ class Interpreter:
 
     def boxed_run(self, args_list: list[Any]) -> Any:
         """Run the graph on a list of arguments, which is emptied, so that they may be freed."""
+        wanted = [node for node in self.graph.nodes if node.op == "placeholder"]
+        if not any(str(node.target).startswith("*") for node in wanted):
+            if len(args_list) > len(wanted):
+                raise RuntimeError(
+                    f"Interpreter.boxed_run got extra arguments: {len(args_list)} for "
+                    f"{len(wanted)} parameters"
+                )
+            if len(args_list) < len([node for node in wanted if not node.args]):
+                raise RuntimeError(
+                    f"Interpreter.boxed_run is missing arguments: {len(args_list)} for "
+                    f"{len(wanted)} parameters"
+                )
         args = list(args_list)
         args_list.clear()
         return self.run(*args)
@@ -74,7 +87,9 @@ class Interpreter:
 
     # ---- what each kind of node does ----
 
-    def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+    def placeholder(
+        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """The next argument, all further ones, or the default."""
         if str(target).startswith("*"):
             return list(self.args_iter)
@@ -181,9 +196,7 @@ class Transformer(Interpreter):
         default = args[0] if args else inspect.Signature.empty
         return Proxy(self.new_graph.placeholder(str(target), default_value=default), self.tracer)
 
-    def get_attr(
-        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
-    ) -> Proxy:
+    def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
         """The same attribute."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 

@@ -1,13 +1,17 @@
 """torch.fx.node: one step of a graph, and where its arguments come from."""
 
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
 import builtins
+import copy
 import types
 import warnings
 from collections.abc import Callable, Mapping
+from enum import Enum
 from operator import setitem
 from typing import TYPE_CHECKING, Any
 
-from adjoint.compat.torch_tree import _assert
+from adjoint.compat.torch_tree import assertion
 from adjoint.compat.torch_tree.fx.immutable_collections import immutable_dict, immutable_list
 from adjoint.compat.torch_tree.overrides import resolve_name
 from adjoint.device import device
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 
 # What may stand in a graph as it is; tensors and modules stand there by the name of an attribute.
 BaseArgumentTypes = (
-    str | int | float | bool | complex | dtype | Tensor | device | memory_format | layout
+    str | int | float | bool | complex | dtype | Tensor | device | memory_format | layout | Enum
 )
 base_types = BaseArgumentTypes.__args__
 Target = Callable[..., Any] | str
@@ -29,7 +33,7 @@ Argument = Any
 OPS = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output", "root")
 
 # Calls of these stay, though nobody uses what they return.
-_side_effectful_functions: set[Callable[..., Any]] = {_assert, setitem, print}
+_side_effectful_functions: set[Callable[..., Any]] = {assertion, setitem, print}
 
 
 def has_side_effect(fn: Any) -> Any:
@@ -59,7 +63,7 @@ def map_arg(a: Any, fn: Callable[["Node"], Any]) -> Any:
     return map_aggregate(a, lambda each: fn(each) if isinstance(each, Node) else each)
 
 
-def _type_repr(obj: Any) -> str:
+def type_text(obj: Any) -> str:
     """A type as an annotation shows it."""
     if isinstance(obj, type) and not isinstance(obj, types.GenericAlias):
         if obj is Tensor:
@@ -73,7 +77,7 @@ def _type_repr(obj: Any) -> str:
     return repr(obj)
 
 
-def _get_qualified_name(func: Callable[..., Any]) -> str:
+def qualified_name(func: Callable[..., Any]) -> str:
     """Where a function is found: its module and name, torch's for adjoint's own."""
     name: str = func.__name__
     if getattr(builtins, name, None) is func:
@@ -85,8 +89,7 @@ def _get_qualified_name(func: Callable[..., Any]) -> str:
         return f"{func.__objclass__.__module__}.{func.__objclass__.__name__}.{name}"
     if name == "<lambda>":
         raise RuntimeError(f"a lambda can't be called by name, as a graph has to: {func}")
-    home = func.__module__
-    return f"{home.replace('_operator', 'operator')}.{name}"
+    return f"{func.__module__}.{name}"
 
 
 def _shown(arg: Any) -> str:
@@ -100,6 +103,10 @@ def _shown(arg: Any) -> str:
     if isinstance(arg, dict):
         return f"{{{', '.join(f'{key}: {_shown(value)}' for key, value in arg.items())}}}"
     return str(arg)
+
+
+_get_qualified_name = qualified_name
+_type_repr = type_text
 
 
 class Node:
@@ -148,6 +155,11 @@ class Node:
 
     def __repr__(self) -> str:
         return self.name
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Node":
+        copy.deepcopy(self.graph, memo)  # which notes the copies of its nodes
+        found: Node = memo[id(self)]
+        return found
 
     def __lt__(self, other: "Node") -> bool:
         self.graph.numbered()
@@ -318,7 +330,9 @@ class Node:
             return target
         if getattr(target, "__module__", None) == "_operator":
             return f"operator.{target.__name__}"  # type: ignore[attr-defined]  # a function
-        return _get_qualified_name(target)  # type: ignore[arg-type]  # a function
+        if getattr(target, "__module__", None) == "builtins":
+            return f"builtins.{target.__name__}"  # type: ignore[attr-defined]  # a function
+        return qualified_name(target)  # type: ignore[arg-type]  # a function
 
     def format_node(
         self,
@@ -328,7 +342,7 @@ class Node:
         include_tensor_metadata: bool = False,
     ) -> str | None:
         """A line about it; those of placeholders and the output also come into the lists."""
-        kind = "" if self.type is None else f"{_type_repr(self.type)} "
+        kind = "" if self.type is None else f"{type_text(self.type)} "
         if self.op == "placeholder":
             if placeholder_names is not None:
                 shown = f" : {kind.strip()}" if kind else ""
@@ -337,7 +351,7 @@ class Node:
             default = f"(default={self.args[0]})" if self.args else ""
         if self.op == "output":
             if self.type is not None and maybe_return_typename is not None:
-                maybe_return_typename.append(f" -> {_type_repr(self.type)}")
+                maybe_return_typename.append(f" -> {type_text(self.type)}")
             return f"return {self.args[0]}"
         head = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}"
         target = self._pretty_print_target(self.target)
@@ -345,5 +359,6 @@ class Node:
             return f"{head}[target={target}]{default}"
         if self.op == "get_attr":
             return f"{head}[target={target}]"
-        return f"{head}[target={target}](args = {_shown(self.args)}, kwargs = {_shown(self.kwargs)})"
-
+        return (
+            f"{head}[target={target}](args = {_shown(self.args)}, kwargs = {_shown(self.kwargs)})"
+        )

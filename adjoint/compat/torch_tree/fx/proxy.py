@@ -4,10 +4,11 @@ A Proxy is no tensor. Functions find that its class has `__torch_function__` and
 (`adjoint.call.overriding`); operators, attributes and methods are its own.
 """
 
-import builtins
+# ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
+
+import copy
 import dataclasses
 import dis
-import inspect
 import operator
 import sys
 import traceback
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from adjoint.call.overriding import OperatorCall
-from adjoint.compat.torch_tree import _assert
+from adjoint.compat.torch_tree import assertion
 from adjoint.compat.torch_tree.fx.codegen import magic_methods, reflectable_magic_methods
 from adjoint.compat.torch_tree.fx.graph import Graph
 from adjoint.compat.torch_tree.fx.node import Argument, Node, Target, base_types, map_aggregate
@@ -174,7 +175,7 @@ class TracerBase:
         """Asked for the elements of a value; refused, but where it is taken apart into names."""
         count = _unpacked(sys._getframe(2))
         if count is not None:
-            return (obj[i] for i in range(count))
+            return (obj[i] for i in range(count))  # type: ignore[index]  # given below
         raise TraceError(
             f"Proxy object cannot be iterated: how many elements {obj.node} has is known only when "
             "the program runs. It stands in a loop, or as *args or **kwargs of a call"
@@ -226,7 +227,11 @@ class Proxy:
         self.__dict__ = state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Proxy":
-        return Proxy(memo.get(id(self.node), self.node), self.tracer)
+        # By hand: what copy would ask for, the proxy itself would answer with attributes.
+        made = Proxy.__new__(type(self))
+        memo[id(self)] = made
+        made.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items()})
+        return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> "Proxy":
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
@@ -242,7 +247,7 @@ class Proxy:
             now = _instructions(sys._getframe(1))
             jump = next(i for i, each in enumerate(now) if "JUMP" in each.opname)
             if "IF_TRUE" in now[jump].opname and now[jump + 1].opname == "LOAD_ASSERTION_ERROR":
-                self.tracer.create_proxy("call_function", _assert, (self, ""), {})
+                self.tracer.create_proxy("call_function", assertion, (self, ""), {})
                 return True
         return self.tracer.to_bool(self)
 

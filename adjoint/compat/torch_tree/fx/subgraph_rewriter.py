@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from adjoint.compat.torch_tree.fx._symbolic_trace import symbolic_trace
 from adjoint.compat.torch_tree.fx.graph import Graph
-from adjoint.compat.torch_tree.fx.graph_module import GraphModule, _assign
+from adjoint.compat.torch_tree.fx.graph_module import GraphModule, assign
 from adjoint.compat.torch_tree.fx.node import Node
 from adjoint.compat.torch_tree.fx.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 from adjoint.nn.module import Module
@@ -127,7 +127,6 @@ def _put_in(
 
 def _take_attributes(gm: GraphModule, replacement: Module) -> None:
     """Give a module what nodes that came from another refer to; what is unused goes."""
-    gm.delete_all_unused_submodules()
     if isinstance(replacement, GraphModule):
         replacement.graph.lint()
     for node in gm.graph.nodes:
@@ -140,5 +139,6 @@ def _take_attributes(gm: GraphModule, replacement: Module) -> None:
         if found is None and other is None:
             raise RuntimeError(f"neither the module nor the replacement has {node.target!r}")
         if found is None:
-            _assign(gm, str(node.target), other)
+            assign(gm, str(node.target), other)
+    gm.delete_all_unused_submodules()
     gm.graph.lint()

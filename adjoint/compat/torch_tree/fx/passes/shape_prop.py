@@ -33,7 +33,8 @@ def _extract_tensor_metadata(result: Any, include_contiguity: bool = True) -> Te
 
 def _lies_in(tensor: Any, layout: Any) -> bool:
     dims = {channels_last: 4, channels_last_3d: 5}.get(layout)
-    return (dims is None or tensor.ndim == dims) and tensor.is_contiguous(memory_format=layout)
+    fits = dims is None or tensor.ndim == dims
+    return fits and bool(tensor.is_contiguous(memory_format=layout))
 
 
 class ShapeProp(Interpreter):
