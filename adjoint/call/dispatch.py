@@ -30,9 +30,9 @@ from adjoint.call.layers import (
 )
 from adjoint.call.overriding import (
     OperatorCall,
-    answered_elsewhere,
     by_mode,
     first_answer,
+    has_others,
     offered,
     override,
 )
@@ -144,9 +144,9 @@ class Path(Calls):
             return op.direct(a, b)
         if not (can_operate(a) and can_operate(b)):
             if operator:
-                asked = answered_elsewhere((a, b), {})
+                asked = has_others((a, b), {})
                 return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
-            if answered_elsewhere((a, b), {}):
+            if has_others((a, b), {}):
                 return offered(op, (a, b), {})
         return apply(op, [a, b, *op.defaults[2:]])
 
@@ -225,13 +225,14 @@ def conj(value: Any) -> Any:
 
 def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op as users call it: any mixture of positions, keywords and out=."""
-    if answered_elsewhere(args, kwargs):
+    raw = bool(args) and type(args[0]) is NDARRAY  # as rules call it
+    if not raw and has_others(args, kwargs):
         return offered(op, args, kwargs)
     out = kwargs.pop("out", None) if kwargs else None
     values = op.bind(args, kwargs)
     if op.tensors:
         op.refuse_numbers(values)
-    if args and type(args[0]) is NDARRAY and not tensors_in(values):
+    if raw and not tensors_in(values):
         return raw_result(op, NUMPY, values)
     if out is not None:
         if op.apart:
@@ -559,7 +560,7 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
                 return raw_result(op, backend.xp, values)
         if isinstance(value, (list, tuple)) and not value and op.required:
             raise ValueError(f"{op.name}(): expected a list of Tensors that is not empty")
-    if answered_elsewhere(tuple(values), {}):
+    if has_others(tuple(values), {}):
         return offered(op, *op.spelled(values))
     if op.numbers:
         kind = of_python_scalar(values[0]).numpy_dtype

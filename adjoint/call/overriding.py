@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from adjoint.ops.op import Op
 
 # Of which nearly all arguments are, and which take part in no call.
-ORDINARY: Final = frozenset(
-    {Tensor, int, float, bool, complex, str, type(None), dtype, slice, NDARRAY}
-)
+ORDINARY: Final = frozenset({int, float, bool, complex, str, type(None), dtype, NDARRAY})
 
 
 class OperatorCall:
@@ -40,28 +38,30 @@ class OperatorCall:
 
 def answered_elsewhere(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a mode of the context, or a class among the arguments, answers a function's call."""
-    for value in args:
-        if type(value) not in ORDINARY and answers(value):
-            return True
-    if kwargs:
-        for value in kwargs.values():
-            if type(value) not in ORDINARY and answers(value):
-                return True
+    if has_others(args, kwargs):
+        return True
     settings = current()
     return not settings.plain and bool(settings.functions)
 
 
+def has_others(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a class among the arguments that is no tensor's answers calls."""
+    for value in args:
+        if not isinstance(value, Tensor) and type(value) not in ORDINARY and answers(value):
+            return True
+    if kwargs:
+        for value in kwargs.values():
+            if not isinstance(value, Tensor) and type(value) not in ORDINARY and answers(value):
+                return True
+    return False
+
+
 def answers(value: Any) -> bool:
     """Whether a value that is no tensor takes part in calls like one; in lists too."""
-    if isinstance(value, Tensor):
-        return False
     if isinstance(value, (list, tuple)):
-        for element in value:
-            if type(element) not in ORDINARY and answers(element):
-                return True
-        return False
+        return has_others(tuple(value), {})
     if isinstance(value, slice):
-        return answers(value.start) or answers(value.stop) or answers(value.step)
+        return has_others((value.start, value.stop, value.step), {})
     return getattr(type(value), "__torch_function__", None) is not None and current().overrides
 
 

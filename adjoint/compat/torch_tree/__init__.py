@@ -106,6 +106,23 @@ def _assert(condition: Any, message: str) -> None:
 assertion = _assert  # for this package
 
 
+def set_warn_always(b: bool, /) -> None:
+    """Whether PyTorch repeats warnings that it gives once; adjoint's are Python's own."""
+    _warnings.always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What set_warn_always was given."""
+    return _warnings.always
+
+
+class _Warnings:
+    always = False
+
+
+_warnings = _Warnings()
+
+
 def _checking(name: str, kind: type[Exception]) -> Any:
     def check(cond: bool, message: Callable[[], Any] | None = None) -> None:
         if not cond:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.missing_names import missing
+from adjoint.compat.tags import Tag
 from adjoint.creation import factories
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.ops.composites import COMPOSITES
@@ -16,7 +17,9 @@ from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE, Op
 from adjoint.tensors.tensor import Tensor
 
-_OVERLOADS = {"default", "Tensor", "Scalar", "int", "dim", "dim_IntList", "out", "correction"}
+_OVERLOADS = frozenset(
+    ("default", "complex", "Tensor", "Scalar", "int", "dim", "dim_IntList", "out", "correction")
+)
 
 # PyTorch's names for what adjoint has under another, or as one case of an operation.
 _CASES = {
@@ -46,8 +49,8 @@ class Overload:
         self.namespace = packet.namespace
         self._name = packet.__name__
         self.overload = self._overloadname = _shown_overload(operation)
-        self.tags = list(getattr(operation, "tags", ()))
         self._defined_in_python = isinstance(operation, CustomOpDef)
+        self.tags = list(operation.tags) if self._defined_in_python else [Tag.pt2_compliant_tag]
         self.__name__ = f"{self._name}.{self.overload}"
         self.__module__ = f"torch._ops.{self.namespace}"
 
