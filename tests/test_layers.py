@@ -62,6 +62,7 @@ LAYERS = [
         "compat.float8_types",
         "compat.missing_names",
         "compat.no_compiler",
+        "compat.tags",
         "compat.tensor_types",
         "compat.torch_files",
     ],

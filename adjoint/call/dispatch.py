@@ -28,6 +28,14 @@ from adjoint.call.layers import (
     recorded_at,
     unseen_by,
 )
+from adjoint.call.overriding import (
+    OperatorCall,
+    by_mode,
+    first_answer,
+    has_others,
+    offered,
+    override,
+)
 from adjoint.call.promotion import as_array, common_backend, narrowed, promoted, unwrapped
 from adjoint.call.record import (
     cut_of,
@@ -134,8 +142,12 @@ class Path(Calls):
                 return found
         if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
             return op.direct(a, b)
-        if operator and not (can_operate(a) and can_operate(b)):
-            return NotImplemented
+        if not (can_operate(a) and can_operate(b)):
+            if operator:
+                asked = has_others((a, b), {})
+                return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
+            if has_others((a, b), {}):
+                return offered(op, (a, b), {})
         return apply(op, [a, b, *op.defaults[2:]])
 
 
@@ -213,11 +225,14 @@ def conj(value: Any) -> Any:
 
 def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op as users call it: any mixture of positions, keywords and out=."""
+    raw = bool(args) and type(args[0]) is NDARRAY  # as rules call it
+    if not raw and has_others(args, kwargs):
+        return offered(op, args, kwargs)
     out = kwargs.pop("out", None) if kwargs else None
     values = op.bind(args, kwargs)
     if op.tensors:
         op.refuse_numbers(values)
-    if args and type(args[0]) is NDARRAY and not tensors_in(values):
+    if raw and not tensors_in(values):
         return raw_result(op, NUMPY, values)
     if out is not None:
         if op.apart:
@@ -296,14 +311,26 @@ def tensors_in(values: list[Any]) -> list[Tensor]:
     return found
 
 
+def kinds_of(tensors: list[Tensor]) -> tuple[Any, ...]:
+    """The subclasses among tensors, each once."""
+    found: dict[Any, None] = {}
+    for tensor in tensors:
+        if type(tensor) is not Tensor:
+            found[type(tensor)] = None
+    return tuple(found)
+
+
 def apply(op: "Op", values: list[Any]) -> Any:
     """Run an op on arguments in the order of its parameters, and record it if it must be."""
     settings = current()
     tensors = tensors_in(values)
     if not tensors and op.lane != OWN:
         return apply_raw(op, values)
-    if settings.watchers and not op.transparent:
-        return watched(op, values, settings)
+    if not settings.plain and not op.transparent:
+        if settings.functions:
+            return by_mode(settings, op, kinds_of(tensors), *op.spelled(values))
+        if settings.watchers:
+            return watched(op, values, settings)
     if op.draws and open_levels.get():
         level = unseen_by(tensors)
         if level is not None:
@@ -541,6 +568,8 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
                 return raw_result(op, backend.xp, values)
         if isinstance(value, (list, tuple)) and not value and op.required:
             raise ValueError(f"{op.name}(): expected a list of Tensors that is not empty")
+    if has_others(tuple(values), {}):
+        return offered(op, *op.spelled(values))
     if op.numbers:
         kind = of_python_scalar(values[0]).numpy_dtype
         return apply(op, [Tensor(numpy_backend.asarray(values[0], kind)), *values[1:]])
@@ -548,24 +577,6 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
         f"{op.name}(): expected a Tensor, got "
         + ", ".join(type(v).__name__ for v in values[: op.required])
     )
-
-
-def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) -> Any:
-    """Let a subclass handle the call of `function`, which is op or its in-place form."""
-    kinds = tuple(dict.fromkeys(type(t) for t in tensors))
-    kwargs = dict(zip(op.parameters, values))
-    args = tuple(kwargs.pop(name) for name in op.parameters[: min(op.required, op.positional)])
-    if op.star >= 0:
-        args = args[: op.star] + tuple(args[op.star])
-    kwargs = {k: v for k, v in kwargs.items() if v is not op.defaults[op.index_of[k]]}
-    for tensor in tensors:
-        if tensor.special:
-            handler: Any = type(tensor).__torch_function__  # type: ignore[attr-defined]  # subclass
-            answer = handler(function, kinds, args, kwargs)
-            if answer is not NotImplemented:
-                return answer
-    names = ", ".join(k.__name__ for k in kinds)
-    raise TypeError(f"no implementation of {function.__name__} for the types {names}")
 
 
 def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[Any]:

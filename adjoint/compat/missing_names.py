@@ -14,7 +14,7 @@ _REASONS = {
     "_inductor": "nothing is compiled from byte code; jax.jit compiles adjoint functions",
     "_export": "programs are not exported",
     "export": "programs are not exported",
-    "fx": "programs are not captured as FX graphs",
+    "fx": "graphs are traced, changed and run; of the passes over them only some are there",
     "jit": "programs run in Python; nothing is scripted",
     "onnx": "programs are not exported",
     "cuda": "GPUs are reached through CuPy, which has streams, graphs and memory pools of its own",

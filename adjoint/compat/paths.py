@@ -189,9 +189,6 @@ ANNOTATED = {
     "cuda.Stream",
     "cuda.StreamContext",
     "cuda.graph",
-    "fx.Graph",
-    "fx.GraphModule",
-    "fx.Node",
 }
 
 # Paths whose names are all looked up at once, for programs that go through a module's __dict__.

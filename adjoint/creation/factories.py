@@ -31,6 +31,7 @@ from adjoint.ops.arranging.conversion import (
     sparse_csc,
     sparse_csr,
 )
+from adjoint.ops.composites import overridable
 from adjoint.ops.sampling.random import draw_integers, draw_normal, draw_uniform, normal_from
 from adjoint.ops.sparse.layers import blank
 from adjoint.random import chosen
@@ -86,7 +87,7 @@ def tensor(
     if isinstance(data, Tensor):
         warnings.warn(
             "tensor(t) copies a tensor and its history is lost; t.detach().clone() says so",
-            stacklevel=2,
+            stacklevel=3,
         )
     kind = None if dtype is None else as_dtype(dtype)
     array, where = array_of(data, kind, get_default_device())
@@ -622,3 +623,5 @@ METHODS: dict[str, Any] = {
     "new_tensor": new_tensor,
     "new_zeros": new_zeros,
 }
+
+globals().update({name: overridable(globals()[name]) for name in __all__})

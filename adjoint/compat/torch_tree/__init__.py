@@ -23,6 +23,7 @@ from adjoint.compat.torch_tree.storage import (
     is_storage as is_storage,
 )
 from adjoint.compat.torch_tree.version import __version__ as __version__
+from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
 from adjoint.ops.reducing.segments import segment_reduce
@@ -92,10 +93,31 @@ def __dir__() -> list[str]:
 # ---- conditions that a program states ----
 
 
+@overridable
 def _assert(condition: Any, message: str) -> None:
     """Fail with the message unless the condition holds."""
     if not condition:
         raise AssertionError(message)
+
+
+assertion = _assert  # for this package
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Whether PyTorch repeats warnings that it gives once; adjoint's are Python's own."""
+    _warnings.always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What set_warn_always was given."""
+    return _warnings.always
+
+
+class _Warnings:
+    always = False
+
+
+_warnings = _Warnings()
 
 
 def _checking(name: str, kind: type[Exception]) -> Any:
