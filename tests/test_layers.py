@@ -59,9 +59,11 @@ LAYERS = [
     [
         "compat.absent_devices",
         "compat.aten",
+        "compat.dispatch_keys",
         "compat.float8_types",
         "compat.missing_names",
         "compat.no_compiler",
+        "compat.pytorch_names",
         "compat.tensor_types",
         "compat.torch_files",
     ],

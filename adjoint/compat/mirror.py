@@ -1,7 +1,8 @@
 """Modules under PyTorch's import paths that show names of adjoint.
 
 `paths.PATHS` says which modules a path shows; they are looked up when a name is used. A path or
-name that is not there can be imported too, and fails when used (`missing_names.py`).
+name that PyTorch has and adjoint has not can be imported too, and fails when used
+(`missing_names.py`); one that PyTorch has not either cannot be imported.
 """
 
 import importlib
@@ -12,8 +13,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from adjoint.compat.missing_names import Missing, missing, torch_path
-from adjoint.compat.paths import ANNOTATED, LISTED, PATHS
+from adjoint.compat import pytorch_names
+from adjoint.compat.missing_names import Missing, missing, placeholder, torch_path
+from adjoint.compat.paths import LISTED, PATHS
 
 ROOT = "adjoint.compat.torch"
 
@@ -31,9 +33,9 @@ class Mirror(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # Python puts what it imported into the parent. The parent answers for itself: the name of
-        # a module may be that of a function too, and what is missing stays missing.
+        # a module may be that of a function too, and a name that is missing stays missing.
         own = isinstance(value, Mirror | Missing) and torch_path(value.__name__)
-        if own and own == _inner(self, name):
+        if own and own == _inner(self, name) and not _is_missing_module(value):
             return
         for home in _homes(torch_path(self.__name__)):
             if name in vars(home).get("ASSIGNABLE", ()):
@@ -53,6 +55,10 @@ class Mirror(ModuleType):
             if not isinstance(getattr(home, name, None), ModuleType)
         }
         return sorted({*vars(self), *inner, *shown})
+
+
+def _is_missing_module(value: ModuleType) -> bool:
+    return isinstance(value, Missing) and pytorch_names.is_module(torch_path(value.__name__))
 
 
 def _inner(module: ModuleType, name: str) -> str:
@@ -78,9 +84,14 @@ def _look_up(path: str) -> Any:
             return found
     if path in PATHS:
         return importlib.import_module(f"{ROOT}.{path}")
-    if path in ANNOTATED:
-        return Missing(f"{ROOT}.{path}")
+    if pytorch_names.is_class(path):
+        return placeholder(path)
     raise missing(path)
+
+
+def can_be_imported(path: str) -> bool:
+    """Whether a path below torch is one of adjoint's, or of PyTorch's."""
+    return path in PATHS or pytorch_names.is_known(path)
 
 
 class _Loader(importlib.abc.Loader):
@@ -107,8 +118,11 @@ class MirrorFinder(importlib.abc.MetaPathFinder):
         if not fullname.startswith(f"{ROOT}."):
             return None
         parent, _, name = fullname.rpartition(".")
-        if torch_path(fullname) not in PATHS and hasattr(sys.modules[parent], name):
+        path_below = torch_path(fullname)
+        if path_below not in PATHS and hasattr(sys.modules[parent], name):
             return None  # a function or class is no module: Python says so
+        if not can_be_imported(path_below):
+            return None
         return ModuleSpec(fullname, _Loader(), is_package=True)
 
 

@@ -174,21 +174,5 @@ def _homes() -> dict[str, tuple[str, ...]]:
 
 PATHS = _homes()
 
-# Classes that are not there, which packages name where a type is said, and do not use.
-ANNOTATED = {
-    "PyTorchFileReader",
-    "_C.Graph",
-    "_C.Node",
-    "_C.Value",
-    "cuda.CUDAGraph",
-    "cuda.Event",
-    "cuda.Stream",
-    "cuda.StreamContext",
-    "cuda.graph",
-    "fx.Graph",
-    "fx.GraphModule",
-    "fx.Node",
-}
-
 # Paths whose names are all looked up at once, for programs that go through a module's __dict__.
 LISTED = {"distributions", "optim"}

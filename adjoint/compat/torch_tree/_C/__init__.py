@@ -10,6 +10,11 @@ from adjoint.call.context import (
     is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled,
 )
+from adjoint.compat.dispatch_keys import (
+    DispatchKey as DispatchKey,
+    DispatchKeySet as DispatchKeySet,
+    excluding as _ExcludeDispatchKeyGuard,  # noqa: N812  # a class in PyTorch
+)
 from adjoint.compat.no_compiler import nothing, refused
 from adjoint.compat.torch_tree.autograd import forward_ad
 from adjoint.compat.torch_tree.library import Tag as Tag
