@@ -2,14 +2,15 @@
 
     python -m tools.pytorch_names
 
-It needs PyTorch, of the version that adjoint follows. A line is a module: its path below torch, its
-classes, and its other names. One star means that those are not listed and any may be there, two
-that modules below it are not listed either.
+It needs PyTorch without devices, of the version that adjoint follows. A line is a module: its path
+below torch, its classes and types, and its other names. One star means that those are not listed
+and any may be there, two that modules below it are not listed either.
 """
 
 import importlib
 import sys
 import types
+import typing
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,12 +68,20 @@ def paths(root: Path) -> Iterator[str]:
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def is_pytorch_s(value: Any) -> bool:
+def is_pytorch_s(name: str, value: Any) -> bool:
     """Whether a value is PyTorch's, and not one of Python's that a module imported."""
     if isinstance(value, types.ModuleType):
         return value.__name__.partition(".")[0] in {"torch", "functorch"}
-    home = getattr(value, "__module__", None) if callable(value) else None
+    if getattr(typing, name, type(None)) is value:
+        return False
+    made = isinstance(value, type | types.FunctionType | types.BuiltinFunctionType)
+    home = getattr(value, "__module__", None) if made else None
     return (home or "torch").partition(".")[0] not in FOREIGN
+
+
+def is_type(value: Any) -> bool:
+    """Whether a value is a class, or a type that annotations are made of."""
+    return isinstance(value, type | typing.TypeVar) or typing.get_origin(value) is not None
 
 
 def names(top: str, path: str) -> tuple[list[str], list[str]]:
@@ -84,9 +93,10 @@ def names(top: str, path: str) -> tuple[list[str], list[str]]:
         module = importlib.import_module(whole)
     except (ImportError, OSError, RuntimeError):  # it needs a device or a package
         return [], ["*"]
-    known = {name: getattr(module, name, None) for name in dir(module) if name[:2] != "__"}
-    known = {name: value for name, value in known.items() if is_pytorch_s(value)}
-    classes = {name for name, value in known.items() if isinstance(value, type)}
+    listed = {*dir(module), *getattr(module, "__all__", ())}
+    known = {name: getattr(module, name, None) for name in listed if name[:2] != "__"}
+    known = {name: value for name, value in known.items() if is_pytorch_s(name, value)}
+    classes = {name for name, value in known.items() if is_type(value)}
     return sorted(classes), sorted({*known} - classes)
 
 
@@ -103,11 +113,29 @@ def lines() -> Iterator[str]:
             yield f"{shown}|{' '.join(classes)}|{' '.join(others)}"
 
 
+def operations() -> str:
+    """The line of torch.ops.aten: its operations by name and overload, but for those with out=."""
+    registered = importlib.import_module("torch._C")._dispatch_get_all_op_names()  # noqa: SLF001
+    split = (whole.removeprefix("aten::") for whole in registered if whole.startswith("aten::"))
+    return f"ops.aten||{' '.join(sorted(op for op in split if 'out' not in op.partition('.')[2]))}"
+
+
+def old_paths(known: set[str]) -> Iterator[str]:
+    """The lines of modules that PyTorch keeps under an old path as well, and has no file for."""
+    for whole in sorted(sys.modules):
+        top, _, path = whole.partition(".")
+        if top == "torch" and path and path not in known and not path.startswith(UNLISTED):
+            yield f"{path}||*"
+
+
 def text() -> str:
     """What the file should hold."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return "\n".join(lines()) + "\n"
+        found = list(lines())
+        found.append(operations())
+        found += old_paths({line.partition("|")[0] for line in found})
+        return "\n".join(found) + "\n"
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from adjoint.autograd.grad_mode import no_grad
 
 _BACKENDS = (
     "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta"
-).split()
+)
 _KINDS = {
     "": "Dense",
     "Quantized": "Quantized",
@@ -31,14 +31,14 @@ _OTHERS = (
     "FuncTorchBatched FuncTorchVmapMode FuncTorchGradWrapper PythonDispatcher PreDispatch "
     "Functionalize AutocastCPU AutocastMPS AutocastXPU AutocastHPU AutocastIPU AutocastCUDA "
     "AutocastPrivateUse1 AutogradNestedTensor"
-).split()
+)
 
 
 def _names() -> Iterator[str]:
-    yield from _OTHERS
+    yield from _OTHERS.split()
     for prefix, kind in _KINDS.items():
         yield kind
-        yield from (prefix + backend for backend in _BACKENDS)
+        yield from (prefix + backend for backend in _BACKENDS.split())
 
 
 DispatchKey = enum.Enum("DispatchKey", list(_names()), module="torch._C")

@@ -15,7 +15,7 @@ from typing import Any
 
 from adjoint.compat import pytorch_names
 from adjoint.compat.missing_names import Missing, missing, placeholder, torch_path
-from adjoint.compat.paths import LISTED, PATHS
+from adjoint.compat.paths import ABSENT, LISTED, PATHS
 
 ROOT = "adjoint.compat.torch"
 
@@ -35,7 +35,7 @@ class Mirror(ModuleType):
         # Python puts what it imported into the parent. The parent answers for itself: the name of
         # a module may be that of a function too, and a name that is missing stays missing.
         own = isinstance(value, Mirror | Missing) and torch_path(value.__name__)
-        if own and own == _inner(self, name) and not _is_missing_module(value):
+        if own and own == _inner(self, name):
             return
         for home in _homes(torch_path(self.__name__)):
             if name in vars(home).get("ASSIGNABLE", ()):
@@ -55,10 +55,6 @@ class Mirror(ModuleType):
             if not isinstance(getattr(home, name, None), ModuleType)
         }
         return sorted({*vars(self), *inner, *shown})
-
-
-def _is_missing_module(value: ModuleType) -> bool:
-    return isinstance(value, Missing) and pytorch_names.is_module(torch_path(value.__name__))
 
 
 def _inner(module: ModuleType, name: str) -> str:
@@ -82,7 +78,7 @@ def _look_up(path: str) -> Any:
         # called is a function too, and meant as that.
         if hasattr(shown, name) and (callable(found) or not isinstance(found, ModuleType)):
             return found
-    if path in PATHS:
+    if path in PATHS or (pytorch_names.is_listed_module(path) and ABSENT not in PATHS[parent]):
         return importlib.import_module(f"{ROOT}.{path}")
     if pytorch_names.is_class(path):
         return placeholder(path)
@@ -119,10 +115,10 @@ class MirrorFinder(importlib.abc.MetaPathFinder):
             return None
         parent, _, name = fullname.rpartition(".")
         path_below = torch_path(fullname)
-        if path_below not in PATHS and hasattr(sys.modules[parent], name):
-            return None  # a function or class is no module: Python says so
-        if not can_be_imported(path_below):
-            return None
+        if path_below in PATHS or pytorch_names.is_module(path_below):
+            return ModuleSpec(fullname, _Loader(), is_package=True)
+        if hasattr(sys.modules[parent], name) or not pytorch_names.is_known(path_below):
+            return None  # a function or class is no module, or there is nothing: Python says so
         return ModuleSpec(fullname, _Loader(), is_package=True)
 
 

@@ -2,6 +2,7 @@
 
 import abc
 import functools
+import importlib
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -51,7 +52,8 @@ def _reason(path: str) -> str:
 
 def missing(path: str) -> MissingNameError:
     """The error about a path below torch."""
-    if not pytorch_names.is_known(path):
+    own = path.startswith("ops.") and not path.startswith("ops.aten.")  # a program's, not PyTorch's
+    if not own and not pytorch_names.is_known(path):
         parent, _, name = f"torch.{path}".rpartition(".")
         return MissingNameError(f"module {parent!r} has no attribute {name!r}: nor has PyTorch's")
     return MissingNameError(f"torch.{path} is not in adjoint: {_reason(path)}")
@@ -73,6 +75,8 @@ class Missing(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         path = f"{torch_path(self.__name__)}.{name}"
+        if pytorch_names.is_listed_module(path):
+            return importlib.import_module(f"{self.__name__}.{name}")
         if pytorch_names.is_class(path):
             return placeholder(path)
         raise missing(path)

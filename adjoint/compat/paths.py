@@ -98,10 +98,12 @@ _LAYERS = (
 )
 _OPTIMIZERS = "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
 
-# What a library or device answers that is not there.
-_ABSENT = (
+# What a library or device answers that is not there; it has no parts either.
+ABSENT = "adjoint.compat.absent_devices"
+_ABSENT_PATHS = (
     "accelerator backends.cpu backends.cuda backends.cudnn backends.mkl backends.miopen "
-    "backends.mkldnn backends.mps backends.openmp backends.opt_einsum mps mtia xpu"
+    "backends.mkldnn backends.mps backends.openmp backends.opt_einsum distributed.autograd "
+    "distributed.rpc mps mtia xpu"
 )
 _FUNCTORCH = (
     "_functorch _functorch.apis _functorch.autograd_function _functorch.eager_transforms "
@@ -115,6 +117,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "__future__": ("adjoint.nn.conversion",),
     "_custom_ops": ("adjoint.library.legacy",),
     "_dynamo.config": (),
+    "_jit_internal": ("typing",),
     "_tensor": ("adjoint",),
     "_tensor_str": ("adjoint",),
     "autograd": (f"{_TREE}.autograd.grad_mode",),
@@ -141,7 +144,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "utils.data.dataloader": ("adjoint.utils.data.worker",),
     "utils.dlpack": ("adjoint.tensors.interop",),
     "utils.hooks": ("adjoint.autograd.hooks",),
-    **dict.fromkeys(_ABSENT.split(), ("adjoint.compat.absent_devices",)),
+    **dict.fromkeys(_ABSENT_PATHS.split(), (ABSENT,)),
     **dict.fromkeys(_FUNCTORCH.split(), ("adjoint.func",)),
     **{f"distributions.{name}": _DISTRIBUTION_HOMES for name in _DISTRIBUTIONS.split()},
     **{f"distributions.{name}": (*_DISTRIBUTION_HOMES, _VECTORS) for name in _OF_VECTORS.split()},

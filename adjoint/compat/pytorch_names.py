@@ -23,14 +23,25 @@ def _modules() -> dict[str, Listed]:
     return {path: Listed(classes, others) for path, classes, others in split}
 
 
+def is_listed_module(path: str) -> bool:
+    """Whether PyTorch has a module of this path below torch, for certain."""
+    return path in _modules()
+
+
 def is_module(path: str) -> bool:
-    """Whether PyTorch has a module of this path below torch."""
+    """Whether PyTorch has, or may have, a module of this path below torch."""
     modules = _modules()
     if path in modules:
         return True
     while path not in modules:
         path = path.rpartition(".")[0]
     return modules[path].has_more_below
+
+
+def overloads(name: str) -> list[str]:
+    """The overloads that torch.ops.aten has of an operation; none if it has no such operation."""
+    found = (whole.partition(".") for whole in _modules()["ops.aten"].others)
+    return [overload or "default" for own, _, overload in found if own == name]
 
 
 def is_class(path: str) -> bool:

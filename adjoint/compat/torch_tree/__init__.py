@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.compat.absent_devices import is_available
-from adjoint.compat.float8_types import FLOAT8_TYPES
 from adjoint.compat.no_compiler import compile as compile
 from adjoint.compat.tensor_types import (
     CPU_TYPES,
@@ -23,6 +22,7 @@ from adjoint.compat.torch_tree.storage import (
     is_storage as is_storage,
 )
 from adjoint.compat.torch_tree.version import __version__ as __version__
+from adjoint.compat.unheld_types import UNHELD_TYPES
 from adjoint.ops.arranging.conversion import layout
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
@@ -79,7 +79,7 @@ globals().update({name: _Method(name) for name in _METHODS})
 globals().update(CPU_TYPES)
 globals().update(STORAGES)
 globals().update(FOREACH)
-globals().update(FLOAT8_TYPES)
+globals().update(UNHELD_TYPES)
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ try:
     from tqdm import tqdm as tqdm
 except ImportError:  # it is optional, here as in PyTorch
 
-    class tqdm:  # type: ignore[no-redef]  # noqa: N801  # tqdm's name
+    class tqdm:  # type: ignore[no-redef]  # tqdm's name
         """A bar that shows nothing, where the package of that name is not installed."""
 
         def __init__(self, iterable: Any = (), *args: Any, **options: Any) -> None:

@@ -74,6 +74,23 @@ def register_fake(
     return library.register_fake(operation_of(op), func, lib=lib)
 
 
+def triton_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: Any,
+    schema: str | None = None,
+) -> Any:
+    """A custom op: there is no compiler that would look inside."""
+    return library.custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    """The kernel as it is."""
+    return triton_kernel
+
+
 def define(*args: Any, **kwargs: Any) -> Any:
     """See adjoint.library.define; with a Library first, the schema decorates the only kernel."""
     if not isinstance(args[0], library.Library):
