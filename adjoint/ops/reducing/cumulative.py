@@ -233,6 +233,7 @@ def _logcumsumexp_tangent(input: Value, input_tangent: Value, result: Value, dim
     exact_out=True,
     jvp=_logcumsumexp_tangent,
     batching=FRONT,
+    ordered=True,
 )
 def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
     """Logarithms of the sums of the exponentials of all prefixes along dim."""

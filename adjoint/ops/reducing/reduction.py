@@ -178,6 +178,7 @@ def prod(
     jvp=lambda input, input_tangent, dim, keepdim: sum(
         input_tangent * logical_not(isnan(input)), dim, keepdim
     ),
+    ordered=True,
 )
 def nansum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -271,6 +272,7 @@ def _judged_each(op: Any, input: Any, shape: Any, dim: Any, keepdim: bool) -> An
     vmap=lambda input, input_shape, dim, keepdim: _judged_each(
         any, input, input_shape, dim, keepdim
     ),
+    ordered=True,
     exact_out=True,
     numpy=True,
 )
@@ -283,6 +285,7 @@ def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     vmap=lambda input, input_shape, dim, keepdim: _judged_each(
         all, input, input_shape, dim, keepdim
     ),
+    ordered=True,
     exact_out=True,
     numpy=True,
 )
