@@ -10,7 +10,7 @@ from adjoint.call.layers import newest_level
 from adjoint.device import device, get_default_device
 from adjoint.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import strided
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _place(where: Any) -> device:
@@ -21,7 +21,7 @@ def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
     """A NumPy array's values as a new tensor on a device."""
     if where.type != "cpu":
         array = backend_for(where).from_numpy(array, where)
-    result = Tensor(array)
+    result = Tensor(array, AS_IS)
     level = newest_level()
     if level is not None:
         result = level.lift(result)
