@@ -303,7 +303,7 @@ class NumpyNamespace(Convolutions, Namespace):
             if array.dtype.char in "fd":
                 return np.einsum("...ik,...kj->...ij", array, other)
             return array * other
-        product = np.matmul(array, other)
+        product = np.matmul(array, other, order="C")
         if array.dtype.kind == "V" and array.dtype == other.dtype != product.dtype:
             return product.astype(array.dtype)
         return product

@@ -57,7 +57,7 @@ from adjoint.tensors.core import (
     TensorCore,
     backend_of,
 )
-from adjoint.tensors.tensor import Tensor, can_operate
+from adjoint.tensors.tensor import AS_IS, Tensor, can_operate
 from adjoint.tensors.upper import Calls, upper
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def finished(
     second: Spec | None,
 ) -> Tensor:
     """The result of a short call, recorded if it must be; an argument without spec is a number."""
-    result = Tensor(out if type(out) is NDARRAY else numpy_backend.asarray(out))
+    result = Tensor(out if type(out) is NDARRAY else numpy_backend.asarray(out), AS_IS)
     needed = cut = mask = 0
     if first is not None:
         x: Tensor = a
@@ -432,7 +432,7 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Sett
     results: list[Tensor] = []
     for array in out if several else (out,):
         results.append(
-            Tensor(array if type(array) is backend.array_type else as_array(array, backend))
+            Tensor(array if type(array) is backend.array_type else as_array(array, backend), AS_IS)
         )
     recorded = settings.grad_enabled and bool(op.inputs)
     keep_history(op, values, results, several, hidden, recorded, settings)
@@ -572,7 +572,7 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
         return offered(op, *op.spelled(values))
     if op.numbers:
         kind = of_python_scalar(values[0]).numpy_dtype
-        return apply(op, [Tensor(numpy_backend.asarray(values[0], kind)), *values[1:]])
+        return apply(op, [Tensor(numpy_backend.asarray(values[0], kind), AS_IS), *values[1:]])
     raise TypeError(
         f"{op.name}(): expected a Tensor, got "
         + ", ".join(type(v).__name__ for v in values[: op.required])

@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.backends import backend_of
+from adjoint.backends import backend_of, is_array
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.dispatch import write_out
 from adjoint.call.layers import Below, open_levels
-from adjoint.creation.from_data import array_of, fitted, is_row, number
+from adjoint.creation.from_data import array_of, check_array, fitted, is_row, number
 from adjoint.creation.options import Options, finished, shape_of, sizes_of
 from adjoint.device import CPU, device as as_device, get_default_device
 from adjoint.dtypes import (
@@ -94,6 +94,13 @@ def tensor(
     return finished(array, where if device is None else as_device(device), requires_grad)
 
 
+def is_size(value: Any) -> bool:
+    """Whether PyTorch's constructor takes a value for a size: an integer, NumPy's too."""
+    if isinstance(value, (int, np.integer)):
+        return not isinstance(value, bool)
+    return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iu"
+
+
 def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
     """The array of `Tensor(...)`: nothing, sizes, or data as the default floating type."""
     numpy_dtype = get_default_dtype().numpy_dtype
@@ -103,8 +110,14 @@ def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
         return np.empty(tuple(value), numpy_dtype)
     if isinstance(value, Tensor):
         return value.concrete_array()
-    if isinstance(value, int) and not isinstance(value, bool):
-        return np.empty(shape_of("Tensor", (value, *sizes)), numpy_dtype)
+    if is_size(value):
+        return np.empty(shape_of("Tensor", (int(value), *sizes)), numpy_dtype)
+    if is_array(value) and not isinstance(value, np.generic) and not sizes:
+        backend = backend_of(value)
+        if backend is not numpy_backend:
+            return backend.asarray(value)  # PyTorch knows none: it is what it is
+        check_array(value)
+        return np.array(value.real if value.dtype.kind == "c" else value, numpy_dtype, order="C")
     if sizes or not is_row(value):
         raise TypeError(
             f"Tensor(): data must be a sequence of numbers, or sizes, not {type(value).__name__}"

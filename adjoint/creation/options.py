@@ -12,7 +12,7 @@ from adjoint.device import device, get_default_device
 from adjoint.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import strided
 from adjoint.tensors.core import backend_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _place(where: Any) -> device:
@@ -33,7 +33,7 @@ def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
     own = backend_of(array)
     if own.device_type != where.type:
         array = backend_for(where).from_numpy(own.to_numpy(array), where)
-    result = Tensor(array)
+    result = Tensor(array, AS_IS)
     level = newest_level()
     if level is not None:
         result = level.lift(result)

@@ -36,7 +36,7 @@ from adjoint.optim.programs import Fitted, Program, Spare, Tape, likeness, named
 from adjoint.optim.writes import Writes
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import F32, F64, backend_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import upper
 
 NO_STATE: Final[State] = {}  # of optimizers that have none
@@ -358,7 +358,7 @@ class ElementwiseOptimizer(Optimizer):
                 writes.put(before, ..., new)
             else:
                 writes.set(state[name], "array", new)
-        writes.late.append((param, Tensor(_narrowed(results[0], array)), False))
+        writes.late.append((param, Tensor(_narrowed(results[0], array), AS_IS), False))
 
     def _step_planned(self, number: int, params: list[Any], group: Group, writes: Writes) -> None:
         """The step of several parameters: small ones of a kind at once, the others singly."""
@@ -530,7 +530,7 @@ def _filled(param: Any, value: Any) -> Tensor:
     array = param.array
     if category_of(array.dtype) == COMPLEX:
         value = complex(value, value)
-    return Tensor(backend_of(array).xp.full_like(array, value))
+    return Tensor(backend_of(array).xp.full_like(array, value), AS_IS)
 
 
 def _counts_here(counter: Any, group: Group) -> bool:
@@ -561,4 +561,4 @@ def _counter(param: Any, group: Group, value: Any) -> Tensor:
         )
     backend = backend_of(param.array) if group.get("capturable") else numpy_backend
     kind = float32 if group.get("fused") else scalar_dtype()
-    return Tensor(backend.asarray(float(value), kind.numpy_dtype))
+    return Tensor(backend.asarray(float(value), kind.numpy_dtype), AS_IS)

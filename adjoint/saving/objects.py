@@ -26,7 +26,7 @@ from adjoint.saving.safetensors_files import METADATA, holds
 from adjoint.tensors.core import backend_of
 from adjoint.tensors.size import Size
 from adjoint.tensors.subclass import make_subclass
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 Path = tuple[Any, ...]
 Record = dict[str, Any]
@@ -434,4 +434,4 @@ def restored(tensor: Tensor, record: Record) -> Tensor:
     shape = tensor.shape[:-1]
     if math.prod(shape) == 0:
         return zeros(shape, dtype=kind)
-    return Tensor(tensor.array.view(kind.numpy_dtype).reshape(shape))
+    return Tensor(tensor.array.view(kind.numpy_dtype).reshape(shape), AS_IS)

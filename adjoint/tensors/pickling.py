@@ -17,7 +17,7 @@ from adjoint.ops.sparse.layers import sparse_of
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.subclass import make_subclass
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 # What autograd keeps in a tensor, which is no attribute of the user's. A compiled tensor keeps it
 # apart, and has no dictionary before the user sets something.
@@ -32,7 +32,7 @@ def attributes_of(self: Tensor) -> dict[str, Any]:
 
 def _made(kind: Any, array: Any, requires_grad: bool) -> Any:
     """A leaf of a class on an array."""
-    made = Tensor(array) if kind is Tensor else make_subclass(kind, Tensor(array))
+    made = Tensor(array, AS_IS) if kind is Tensor else make_subclass(kind, Tensor(array, AS_IS))
     return made.requires_grad_() if requires_grad else made
 
 

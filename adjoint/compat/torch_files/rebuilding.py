@@ -3,9 +3,9 @@
 from typing import Any
 
 from adjoint import dtypes
-from adjoint.compat.float8_types import FLOAT8_TYPES
 from adjoint.compat.torch_files.storages import KINDS, Storage
 from adjoint.compat.torch_files.unpickling import refusal, set_attributes
+from adjoint.compat.unheld_types import UNHELD_TYPES
 from adjoint.creation.factories import empty_strided
 from adjoint.creation.sparse import put_together
 from adjoint.device import device
@@ -123,7 +123,7 @@ NAMES: dict[tuple[str, str], Any] = {
     ("torch", "Size"): _size,
     ("torch", "device"): _device,
     **{("torch", each.name): each for each in dtypes.ALL},
-    **{("torch", name): each for name, each in FLOAT8_TYPES.items() if isinstance(each, dtype)},
+    **{("torch", name): each for name, each in UNHELD_TYPES.items() if isinstance(each, dtype)},
     **KINDS,
 }
 

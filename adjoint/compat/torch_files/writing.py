@@ -28,7 +28,7 @@ from adjoint.nn.parameter import Parameter
 from adjoint.ops.sparse.layers import Sparse, sparse_of
 from adjoint.tensors.pickling import attributes_of
 from adjoint.tensors.size import Size
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 _FOLDER = "archive"
 _ALIGNMENT = 64  # storages begin at multiples of it, so that they can be mapped into memory
@@ -191,7 +191,7 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         """How a parameter is written."""
         data = tensor.detach()
         if type(data) is not Tensor:
-            data = Tensor(tensor.concrete_array())
+            data = Tensor(tensor.concrete_array(), AS_IS)
         arguments: tuple[Any, ...] = (data, tensor.requires_grad, OrderedDict())
         if not state:
             return self.named("torch._utils", "_rebuild_parameter"), arguments

@@ -9,7 +9,6 @@ from typing import Any
 
 from adjoint.compat.absent_devices import is_available
 from adjoint.compat.aten import AT_THE_TOP, PRIVATE
-from adjoint.compat.float8_types import FLOAT8_TYPES
 from adjoint.compat.no_compiler import compile as compile
 from adjoint.compat.tensor_types import (
     CPU_TYPES,
@@ -23,6 +22,7 @@ from adjoint.compat.torch_tree.storage import (
     is_storage as is_storage,
 )
 from adjoint.compat.torch_tree.version import __version__ as __version__
+from adjoint.compat.unheld_types import UNHELD_TYPES
 from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
@@ -76,7 +76,7 @@ globals().update({name: _Method(name) for name in _METHODS})
 globals().update(CPU_TYPES)
 globals().update(STORAGES)
 globals().update(FOREACH)
-globals().update(FLOAT8_TYPES)
+globals().update(UNHELD_TYPES)
 globals().update({name: PRIVATE[name] for name in AT_THE_TOP})
 
 

@@ -10,7 +10,7 @@ from adjoint.device import CPU
 from adjoint.dtypes import bool_, uint8
 from adjoint.ops.arranging.conversion import to
 from adjoint.tensors.concrete import concrete, has_values, known_integer
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:
@@ -196,7 +196,7 @@ def nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         if not isinstance(part, Tensor) or part.device != CPU:
             found.append(part)
         elif part.dtype is bool_ and part.ndim and not has_values(input):
-            found.extend(to(Tensor(places), where) for places in concrete(part).nonzero())
+            found.extend(to(Tensor(places, AS_IS), where) for places in concrete(part).nonzero())
         else:
             found.append(to(part, where))
     return tuple(found)

@@ -35,7 +35,7 @@ from adjoint.ops.sparse.layers import (
 from adjoint.ops.sparse.parts import dense, picked
 from adjoint.ops.sparse.patterns import looked_up, paired, places_of, starts_of
 from adjoint.tensors.concrete import concrete
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 # Zero stays zero, and each element is treated alone; the first ones are linear besides.
 LINEAR = "neg positive conj_physical real imag deg2rad rad2deg"
@@ -144,7 +144,7 @@ def _zeros(input: Any, dtype: Any = None, **options: Any) -> Any:
     layer = _layer(input)
     whole = coordinates(layer)
     elements = whole.elements[:0] if dtype is None else to(whole.elements[:0], dtype)
-    places = Tensor(layer.xp.zeros((len(whole.sparse_sizes()), 0), "int64"))
+    places = Tensor(layer.xp.zeros((len(whole.sparse_sizes()), 0), "int64"), AS_IS)
     return sparse_tensor(layer.like(Coordinates(places, elements, layer.shape, True)))
 
 
@@ -213,7 +213,7 @@ def _joined(name: str, first: Coordinates, second: Coordinates, alpha: Any) -> C
     kind = promote_types(first.elements.dtype, scaled.dtype)
     elements = cat([to(first.elements, kind), to(scaled, kind)])
     places = first.xp.concatenate([first.indices(), second.indices()], axis=1)
-    both = Coordinates(Tensor(places), elements, first.shape)
+    both = Coordinates(Tensor(places, AS_IS), elements, first.shape)
     return both.joined() if first.coalesced and second.coalesced else both
 
 
@@ -229,7 +229,7 @@ def _sub(input: Any, other: Any, alpha: Any = 1) -> Any:
 
 def _at(value: Any, layer: Sparse) -> Any:
     """What a tensor has where a sparse one has its elements."""
-    return picked(value, Tensor(layer.indices()))
+    return picked(value, Tensor(layer.indices(), AS_IS))
 
 
 @answers("mul")
@@ -280,9 +280,9 @@ def _both(layer: Sparse, other: Any) -> Any:
         raise RuntimeError("mul(): both sparse tensors must have as many sparse dimensions")
     known = places_of(xp, mask.indices(), sizes)
     at, there = looked_up(xp, known, places_of(xp, first.indices(), sizes))
-    kept = Tensor(xp.nonzero(there)[0])
-    product = first.elements[kept] * mask.elements[Tensor(at)[kept]]
-    places = Tensor(first.indices()[:, concrete(kept)])
+    kept = Tensor(xp.nonzero(there)[0], AS_IS)
+    product = first.elements[kept] * mask.elements[Tensor(at, AS_IS)[kept]]
+    places = Tensor(first.indices()[:, concrete(kept)], AS_IS)
     made = Coordinates(places, product, first.shape, first.coalesced)
     return sparse_tensor(layer.like(made))
 
@@ -321,7 +321,7 @@ def _permuted_layer(layer: Sparse, order: Any) -> Sparse:
             f"permute(): sparse and dense dimensions can't change places; this tensor has {depth} "
             f"sparse of {len(whole.shape)}"
         )
-    places = Tensor(whole.indices()[list(order[:depth])])
+    places = Tensor(whole.indices()[list(order[:depth])], AS_IS)
     elements = whole.elements
     if len(whole.shape) > depth:
         elements = permute(elements, (0, *[d - depth + 1 for d in order[depth:]]))
@@ -383,7 +383,7 @@ def _unsqueeze(input: Any, dim: int) -> Any:
         return sparse_tensor(Coordinates(layer.places, elements, shape))
     rows = layer.indices()
     blank = xp.zeros((1, rows.shape[1]), "int64")
-    places = Tensor(xp.concatenate([rows[:at], blank, rows[at:]]))
+    places = Tensor(xp.concatenate([rows[:at], blank, rows[at:]]), AS_IS)
     return sparse_tensor(Coordinates(places, layer.elements, shape))
 
 
@@ -429,7 +429,7 @@ def _product(input: Any, other: Any) -> Any:
     xp, elements, factor = layer.xp, concrete(layer.elements), concrete(other)
     matrix = factor if factor.ndim == 2 else factor.reshape(-1, 1)
     product = xp.sparse_product(rows, columns, elements, matrix, layer.shape[0])
-    return Tensor(product if factor.ndim == 2 else product.reshape(-1))
+    return Tensor(product if factor.ndim == 2 else product.reshape(-1), AS_IS)
 
 
 def _sparse_product(input: Any, other: Any) -> Any:
@@ -438,7 +438,7 @@ def _sparse_product(input: Any, other: Any) -> Any:
     one, two, places = meeting(first, second)
     elements = concrete(first.elements)[one] * concrete(second.elements)[two]
     size = (first.shape[0], second.shape[1])
-    made = Coordinates(Tensor(places), Tensor(elements), size).joined()
+    made = Coordinates(Tensor(places, AS_IS), Tensor(elements, AS_IS), size).joined()
     return sparse_tensor(compressed(made) if isinstance(first, Compressed) else made)
 
 
@@ -506,7 +506,7 @@ def summed(layer: Sparse, dims: Any, keepdim: bool, dtype: Any) -> Any:
         places = xp.stack([blank if d in dims else rows[d] for d in range(depth)])
     else:
         places = rows[kept]
-    made = Coordinates(Tensor(places), elements, tuple(shape)).joined()
+    made = Coordinates(Tensor(places, AS_IS), elements, tuple(shape)).joined()
     return sparse_tensor(layer.like(made))
 
 
@@ -541,7 +541,7 @@ def _concatenated(parts: list[Coordinates], dim: int) -> Coordinates:
         start += part.shape[at]
     shape[at] = start
     elements = cat([part.elements for part in parts])
-    return Coordinates(Tensor(xp.concatenate(places, axis=1)), elements, tuple(shape))
+    return Coordinates(Tensor(xp.concatenate(places, axis=1), AS_IS), elements, tuple(shape))
 
 
 @answers("stack")
@@ -573,8 +573,8 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
     new, old = paired(xp, wanted, starts_of(xp, rows[at][order], layer.shape[at]))
     chosen = order[old]
     places = xp.stack([new if d == at else row[chosen] for d, row in enumerate(rows)])
-    elements = layer.elements[Tensor(chosen)]
-    return sparse_tensor(Coordinates(Tensor(places), elements, tuple(shape)))
+    elements = layer.elements[Tensor(chosen, AS_IS)]
+    return sparse_tensor(Coordinates(Tensor(places, AS_IS), elements, tuple(shape)))
 
 
 def _selected(name: str, input: Any, chosen: dict[int, int]) -> Any:
@@ -592,12 +592,14 @@ def _selected(name: str, input: Any, chosen: dict[int, int]) -> Any:
             there = there & (rows[dim] == number % layer.shape[dim])
     kept = xp.nonzero(there)[0]
     inner = [slice(None), *[chosen.get(d, slice(None)) for d in range(depth, len(layer.shape))]]
-    elements = layer.elements[Tensor(kept)][tuple(inner)]
+    elements = layer.elements[Tensor(kept, AS_IS)][tuple(inner)]
     left = [d for d in range(depth) if d not in chosen]
     if not left:
         return sum(elements, 0) if elements.ndim > 1 else sum(elements).to(elements.dtype)
     shape = tuple([n for d, n in enumerate(layer.shape) if d not in chosen])
-    return sparse_tensor(Coordinates(Tensor(rows[left][:, kept]), elements, shape, layer.coalesced))
+    return sparse_tensor(
+        Coordinates(Tensor(rows[left][:, kept], AS_IS), elements, shape, layer.coalesced)
+    )
 
 
 @answers("basic_index")

@@ -21,7 +21,7 @@ from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.tensors import subclass
 from adjoint.tensors.core import TensorCore
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import keep_tensors_for
 
 # ---- modes ----
@@ -151,7 +151,7 @@ class Dispatched(Layer):
     def parts(self, tensor: Tensor) -> list[Tensor]:
         """See Layer."""
         if self.has_memory:
-            return [Tensor(tensor.array)]
+            return [Tensor(tensor.array, AS_IS)]
         return [value for value in attributes(tensor).values() if isinstance(value, Tensor)]
 
     def values(self, tensor: Tensor) -> Any:
@@ -229,7 +229,7 @@ def _bare(value: Any) -> Any:
         return [_bare(element) for element in value]
     if not isinstance(value, Tensor) or not lies_in(value, GROUND):
         return value
-    bare = Tensor(value.layer.values(value))
+    bare = Tensor(value.layer.values(value), AS_IS)
     bare.rare().counter = value.counter()
     return bare
 
