@@ -626,7 +626,7 @@ class Tensor(TensorCore):
     def ger(self, vec2: Tensor) -> Tensor:
         """The matrix of all products of two vectors' elements."""
     def get_device(self) -> _int:
-        """The number of its device; -1 in main memory."""
+        """The number of its device; -1 in main memory, and where there is none."""
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward has accumulated for it."""
