@@ -31,6 +31,7 @@ from adjoint.call.layers import (
 from adjoint.call.overriding import (
     OperatorCall,
     by_mode,
+    answered_elsewhere,
     first_answer,
     has_others,
     offered,
@@ -151,6 +152,14 @@ class Path(Calls):
         return apply(op, [a, b, *op.defaults[2:]])
 
 
+    def item(self, tensor: Any, index: Any) -> Any:
+        """tensor[index]; asked here, in compiled code, and not where the function begins."""
+        read = upper.operators.getitem
+        if answered_elsewhere((tensor, index), {}):
+            return offered(read, (tensor, index), {})
+        return read(tensor, index)
+
+
 path: Final[Path] = Path()
 upper.calls = path
 
@@ -226,7 +235,7 @@ def conj(value: Any) -> Any:
 def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op as users call it: any mixture of positions, keywords and out=."""
     raw = bool(args) and type(args[0]) is NDARRAY  # as rules call it
-    if not raw and has_others(args, kwargs):
+    if op.public and not raw and has_others(args, kwargs):
         return offered(op, args, kwargs)
     out = kwargs.pop("out", None) if kwargs else None
     values = op.bind(args, kwargs)

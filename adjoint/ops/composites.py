@@ -47,10 +47,10 @@ def with_extras(
 ) -> Any:
     """A function that others may answer; it takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
-    if code is None:  # an object that is a method in a way of its own
+    if code is None or name == "getitem":  # a method in a way of its own; see Path.item
         return function
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    writes = "out" not in names and name != "getitem" and not name.endswith("_")
+    writes = "out" not in names and not name.endswith("_")
     if "dim" not in names and not writes:
         return overridable(function)
     words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}

@@ -545,7 +545,7 @@ class Tensor(TensorCore):
         return upper.operators.bitwise_not(self)
 
     def __getitem__(self, index: Any) -> Any:
-        return upper.operators.getitem(self, index)
+        return upper.calls.item(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         upper.operators.setitem_(self, index, value)

@@ -26,6 +26,10 @@ class Calls:
         """An op of two inputs; NotImplemented if it is an operator and can't work with one."""
         raise NotImplementedError
 
+    def item(self, tensor: Any, index: Any) -> Any:
+        """tensor[index]."""
+        raise NotImplementedError
+
 
 class Sharing:
     """Views of a tensor's memory as Tensor's methods need them; see `tensors.views`."""
