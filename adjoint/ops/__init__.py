@@ -72,6 +72,7 @@ from adjoint.ops.reducing import (
 )
 from adjoint.ops.sampling import random
 from adjoint.ops.signals import fft, spectral
+from adjoint.ops.sparse import answers, parts, products
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 
@@ -133,6 +134,9 @@ TABLES = (
     ctc,
     recurrent,
     native_functions,
+    parts,
+    answers,
+    products,
 )
 
 

@@ -46,13 +46,6 @@ _NOT_YET = {
         complex: forward, missing
         view_as_complex: forward
     """,
-    "not supported: sparse tensors, and sparse gradients": """
-        nn.functional.embedding: forward
-        nn.functional.embedding_bag: forward
-        optim.SparseAdam: missing
-        sparse.mm/reduce: missing
-        sparse.sampled_addmm: missing
-    """,
 }
 
 

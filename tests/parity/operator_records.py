@@ -151,6 +151,7 @@ def same_class(wanted: type, error: Exception) -> None:
 
 def numbers(value: Any) -> Any:
     """A tensor's values in NumPy, exactly."""
+    value = value.detach().to_dense()
     if isinstance(value, torch.Tensor):
         plain = dense(value)
         return (plain.double() if plain.dtype is torch.bfloat16 else plain).numpy()
@@ -172,6 +173,8 @@ def same(theirs: Any, ours: Any, by_chance: bool = False) -> None:
             raise Difference(f"dtype {kind_of(ours)} for {kind_of(theirs)}")
         if tuple(theirs.shape) != tuple(ours.shape):
             raise Difference(f"shape {tuple(ours.shape)} for {tuple(theirs.shape)}")
+        if str(theirs.layout) != f"torch.{ours.layout.name}":
+            raise Difference(f"layout {ours.layout.name} for {theirs.layout}")
         if not by_chance:
             close(numbers(theirs), numbers(ours), kind_of(theirs))
     elif isinstance(theirs, list | tuple):

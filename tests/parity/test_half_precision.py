@@ -10,7 +10,7 @@ import adjoint
 from adjoint import bfloat16, float16
 from adjoint.autograd.entry_points import grad
 from adjoint.ops.op import TABLE
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.testing import (
     Sample,
     flatten,
@@ -86,7 +86,7 @@ def test_results_are_rounded_once(torch: Any, name: str, kind: Any) -> None:
         except (RuntimeError, NotImplementedError, ValueError):
             continue  # PyTorch has no kernel for it
         leaves = [
-            Tensor(np.asarray(t.double()).astype(kind.numpy_dtype)).requires_grad_(wanted)
+            Tensor(np.asarray(t.double()).astype(kind.numpy_dtype), AS_IS).requires_grad_(wanted)
             for t in rounded
         ]
         ours = flatten(call(*leaves))
@@ -117,7 +117,8 @@ def compare_gradients(torch: Any, ours: Any, theirs: Any, exact: Any, kind: Any)
     except (RuntimeError, NotImplementedError):
         return  # PyTorch has no kernel for it
     cotangents = [
-        Tensor(np.asarray(w.double()).astype(ours[0][i].array.dtype)) for w, i in zip(weights, live)
+        Tensor(np.asarray(w.double()).astype(ours[0][i].array.dtype), AS_IS)
+        for w, i in zip(weights, live)
     ]
     found = grad([ours[0][i] for i in live], ours[1], cotangents, allow_unused=True)
     for a, b, c in zip(found, expected, truth, strict=True):
@@ -131,7 +132,7 @@ def test_nan_counts_as_largest(torch: Any, name: str, kind: Any) -> None:
     """NumPy's own order of bfloat16 leaves what is around a NaN unsorted."""
     values = [3.0, float("nan"), -1.0, 2.0, float("nan"), 0.5]
     further = {"topk": (4,), "kthvalue": (4,)}.get(name, ())
-    ours = function_of(name)(Tensor(np.asarray(values).astype(kind.numpy_dtype)), *further)
+    ours = function_of(name)(Tensor(np.asarray(values).astype(kind.numpy_dtype), AS_IS), *further)
     theirs = getattr(torch, name)(torch.tensor(values).to(getattr(torch, kind.name)), *further)
     found, expected = flatten(ours)[0], [theirs] if torch.is_tensor(theirs) else theirs
     np.testing.assert_array_equal(found.float().array, expected[0].float().numpy())
@@ -140,8 +141,8 @@ def test_nan_counts_as_largest(torch: Any, name: str, kind: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_many_rows_are_gathered_in_single_precision(kind: Any) -> None:
     """A sum of ones in 16 bits stops growing; the gradient of a broadcast must not."""
-    row = Tensor(np.zeros(3, kind.numpy_dtype)).requires_grad_()
-    ones = Tensor(np.ones((4096, 3), kind.numpy_dtype))
+    row = Tensor(np.zeros(3, kind.numpy_dtype), AS_IS).requires_grad_()
+    ones = Tensor(np.ones((4096, 3), kind.numpy_dtype), AS_IS)
     ((ones + row) * ones).backward(ones)
     assert row.grad is not None
     np.testing.assert_array_equal(row.grad.float().array, np.full(3, 4096.0, np.float32))
@@ -150,7 +151,7 @@ def test_many_rows_are_gathered_in_single_precision(kind: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_second_order_keeps_the_type(kind: Any) -> None:
     """Where a graph is made of a rule, casts are recorded and gradients are of the leaf's type."""
-    leaf = Tensor(np.asarray([0.5, -1.5]).astype(kind.numpy_dtype)).requires_grad_()
+    leaf = Tensor(np.asarray([0.5, -1.5]).astype(kind.numpy_dtype), AS_IS).requires_grad_()
     (first,) = grad(leaf.sigmoid().sum(), leaf, create_graph=True)
     (second,) = grad(first.sum(), leaf)
     assert first.dtype is kind and second.dtype is kind

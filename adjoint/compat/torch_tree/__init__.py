@@ -9,14 +9,12 @@ from typing import Any
 
 from adjoint.compat.absent_devices import is_available
 from adjoint.compat.aten import AT_THE_TOP, PRIVATE
-from adjoint.compat.float8_types import FLOAT8_TYPES
 from adjoint.compat.no_compiler import compile as compile
 from adjoint.compat.tensor_types import (
     CPU_TYPES,
     set_default_tensor_type as set_default_tensor_type,
 )
 from adjoint.compat.torch_tree.cuda import OutOfMemoryError as OutOfMemoryError
-from adjoint.compat.torch_tree.sparse import sparse_coo_tensor as sparse_coo_tensor
 from adjoint.compat.torch_tree.storage import (
     CLASSES as STORAGES,
     TypedStorage as TypedStorage,
@@ -24,7 +22,8 @@ from adjoint.compat.torch_tree.storage import (
     is_storage as is_storage,
 )
 from adjoint.compat.torch_tree.version import __version__ as __version__
-from adjoint.ops.arranging.conversion import layout
+from adjoint.compat.unheld_types import UNHELD_TYPES
+from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
 from adjoint.ops.reducing.segments import segment_reduce
@@ -56,11 +55,6 @@ _sample_dirichlet = implicit.standard_dirichlet
 _standard_gamma = implicit.standard_gamma
 _standard_gamma_grad = implicit.gamma_slope
 
-# Layouts that no tensor has, so that making one is refused.
-sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
-    layout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
-)
-
 # A method of Tensor, attached by this package, that torch has as a function too.
 _METHODS = ("resize_as_",)
 
@@ -82,7 +76,7 @@ globals().update({name: _Method(name) for name in _METHODS})
 globals().update(CPU_TYPES)
 globals().update(STORAGES)
 globals().update(FOREACH)
-globals().update(FLOAT8_TYPES)
+globals().update(UNHELD_TYPES)
 globals().update({name: PRIVATE[name] for name in AT_THE_TOP})
 
 
@@ -99,10 +93,31 @@ def __dir__() -> list[str]:
 # ---- conditions that a program states ----
 
 
+@overridable
 def _assert(condition: Any, message: str) -> None:
     """Fail with the message unless the condition holds."""
     if not condition:
         raise AssertionError(message)
+
+
+assertion = _assert  # for this package
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Whether PyTorch repeats warnings that it gives once; adjoint's are Python's own."""
+    _warnings.always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What set_warn_always was given."""
+    return _warnings.always
+
+
+class _Warnings:
+    always = False
+
+
+_warnings = _Warnings()
 
 
 def _checking(name: str, kind: type[Exception]) -> Any:

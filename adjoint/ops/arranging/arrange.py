@@ -172,8 +172,11 @@ def tile(input: Value, *dims: Any) -> Value:
 @general(
     vmap=refused("repeat_interleave()", "give repeats that are one for all elements"), home=None
 )
-def repeated_index(xp: Any, repeats: Array, size: Any = None) -> Array:
-    """0, 1, 2, …, each as often as repeats says; one number of repeats holds for `size` of them."""
+def repeated_index(xp: Any, repeats: Array, size: Any = None, total: Any = None) -> Array:
+    """0, 1, 2, …, each as often as repeats says; one number of repeats holds for `size` of them.
+
+    `total` is how many there will be, if that is known.
+    """
     if repeats.dtype.kind not in "iu":
         raise NotImplementedError(f"repeats must be integers, got {repeats.dtype}")
     if repeats.ndim > 1:
@@ -185,6 +188,8 @@ def repeated_index(xp: Any, repeats: Array, size: Any = None) -> Array:
         raise RuntimeError(f"{counts.shape[0]} repeats for a dimension of size {size}")
     if xp.readable() and counts.size and counts.min() < 0:
         raise RuntimeError("repeats must not be negative")
+    if total is not None and not xp.valued():
+        return xp.empty(total, "int64")
     return xp.repeat(xp.arange(counts.shape[0]), counts)
 
 
@@ -198,7 +203,7 @@ def repeat_interleave(
 ) -> Value:
     """Each element, or slice along dim, several times in a row."""
     if repeats is None:
-        return repeated_index(input)
+        return repeated_index(input, total=output_size)
     whole = reshape(input, (-1,)) if dim is None else input
     axis = normal_dim(0 if dim is None else dim, whole.ndim)
     if isinstance(repeats, int):
@@ -215,7 +220,7 @@ def repeat_interleave(
         )
         shape = (*whole.shape[:axis], whole.shape[axis] * repeats, *whole.shape[axis + 1 :])
         return reshape(apart, shape)
-    index = repeated_index(repeats, whole.shape[axis])
+    index = repeated_index(repeats, whole.shape[axis], output_size)
     if output_size not in (None, index.shape[0]):
         raise RuntimeError(
             f"repeat_interleave(): output_size must be {index.shape[0]}, got {output_size}"

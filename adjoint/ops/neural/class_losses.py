@@ -24,7 +24,7 @@ from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
 from adjoint.tensors.core import TensorCore
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
@@ -182,7 +182,7 @@ def _cross_entropy_rule(
     if hidden is None:
         slope = class_slope(input, target, ignore_index)
     elif isinstance(grad, TensorCore):
-        slope = class_slope.recorded([input, target, ignore_index], Tensor(hidden))
+        slope = class_slope.recorded([input, target, ignore_index], Tensor(hidden, AS_IS))
     return _of_each(grad) * slope
 
 

@@ -408,6 +408,7 @@ def channel_shuffle(input: Value, groups: int) -> Value:
         grad, tuple(images_shape[2:]), kernel, stride, padding, dilation
     ),
     node_name="Im2ColBackward0",
+    ordered=True,
     batching=FOLD,
     home=None,
 )

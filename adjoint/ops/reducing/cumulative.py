@@ -237,6 +237,7 @@ def _logcumsumexp_tangent(input: Value, input_tangent: Value, result: Value, dim
     exact_out=True,
     jvp=_logcumsumexp_tangent,
     batching=FRONT,
+    ordered=True,
 )
 def logcumsumexp(xp: Any, input: Array, dim: int) -> tuple[Array, Any]:
     """Logarithms of the sums of the exponentials of all prefixes along dim."""

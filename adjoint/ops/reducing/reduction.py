@@ -179,6 +179,7 @@ def prod(
         input_tangent * logical_not(isnan(input)), dim, keepdim
     ),
     exact_out=NotImplementedError,
+    ordered=True,
 )
 def nansum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -272,6 +273,7 @@ def _judged_each(op: Any, input: Any, shape: Any, dim: Any, keepdim: bool) -> An
     vmap=lambda input, input_shape, dim, keepdim: _judged_each(
         any, input, input_shape, dim, keepdim
     ),
+    ordered=True,
     exact_out=True,
     numpy=True,
     ordered=True,
@@ -285,6 +287,7 @@ def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     vmap=lambda input, input_shape, dim, keepdim: _judged_each(
         all, input, input_shape, dim, keepdim
     ),
+    ordered=True,
     exact_out=True,
     numpy=True,
     ordered=True,
