@@ -151,7 +151,6 @@ class Path(Calls):
                 return offered(op, (a, b), {})
         return apply(op, [a, b, *op.defaults[2:]])
 
-
     def item(self, tensor: Any, index: Any) -> Any:
         """tensor[index]; asked here, in compiled code, and not where the function begins."""
         read = upper.operators.getitem

@@ -249,8 +249,8 @@ def logcumsumexp(xp: Any, input: Array, dim: int) -> tuple[Array, Any]:
     if input.ndim == 0:
         return xp.array(input), None
     if category_of(input.dtype) == COMPLEX:
-        return xp.ascontiguousarray(xp.running(partial(complex_logaddexp, xp), input, axis)), None
-    wide = xp.ascontiguousarray(xp.running(xp.logaddexp, widened(input), axis))
+        return xp.running(partial(complex_logaddexp, xp), input, axis), None
+    wide = xp.running(xp.logaddexp, widened(input), axis)
     return narrowed(wide, input.dtype), wide if is_half(input.dtype) else None
 
 

@@ -276,7 +276,6 @@ def _judged_each(op: Any, input: Any, shape: Any, dim: Any, keepdim: bool) -> An
     ordered=True,
     exact_out=True,
     numpy=True,
-    ordered=True,
 )
 def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     """Whether an element along dim is true (not zero)."""
@@ -290,7 +289,6 @@ def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     ordered=True,
     exact_out=True,
     numpy=True,
-    ordered=True,
 )
 def all(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     """Whether all elements along dim are true (not zero)."""
