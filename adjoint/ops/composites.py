@@ -39,6 +39,8 @@ def _with_extras(name: str, function: Any, exact_out: Any, apart: bool) -> Any:
     if "dim" not in names and not writes:
         return function
     words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}
+    if names[:1] == ("A",):  # as PyTorch shows it; it takes input
+        words.update(input="A", x="A")
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -242,6 +242,8 @@ class Op(Described):
             index = self.index_of.get(name, -1)
             if index < 0:
                 index = self.index_of.get(ALIASES.get(name, ""), -1)
+            if index < 0 and name in ("input", "x") and self.parameters[0] == "A":
+                index = 0  # PyTorch shows A, and takes input
             if index < 0:
                 raise TypeError(f"{self.signature()} got an unexpected argument '{name}'")
             if index < count:

@@ -1,12 +1,10 @@
-"""monai: networks for volumes, losses for segmentation, transforms of arrays."""
+"""monai: a network for volumes, losses for segmentation, inference by windows."""
 
-import torch
 from beginnings import filled, normal, report
 from monai.inferers import sliding_window_inference
 from monai.losses import DiceCELoss, DiceLoss, FocalLoss, TverskyLoss
 from monai.metrics import compute_iou
 from monai.networks.nets import UNet
-from monai.transforms import Compose, Flip, NormalizeIntensity, Rotate90, SpatialPad
 
 network = filled(
     UNet(spatial_dims=3, in_channels=1, out_channels=2, channels=(4, 8), strides=(2,))
@@ -22,8 +20,6 @@ for loss_class in (DiceLoss, DiceCELoss, FocalLoss, TverskyLoss):
     loss = loss_class(**options)(network(volume), target)
     loss.backward()
     results[loss_class.__name__] = [loss, [each.grad.norm() for each in network.parameters()]]
-prepared = Compose([NormalizeIntensity(), SpatialPad((10, 8, 8)), Flip(0), Rotate90()])(volume[0])
-results["prepared"] = torch.as_tensor(prepared).mean((2, 3))
 results["windows"] = sliding_window_inference(volume, (4, 4, 4), 2, network).mean((2, 3, 4))
 found = (network(volume).softmax(1)[:, 1:] > 0.5).float()
 results["overlap"] = compute_iou(found, target, include_background=True)

@@ -1,8 +1,11 @@
 """transformer-lens: a small transformer with hooks at every step, watched and changed."""
 
 import torch
-from beginnings import filled, report
-from transformer_lens import HookedTransformer, HookedTransformerConfig
+from beginnings import filled, name_torchvision_operators, report
+
+operators = name_torchvision_operators()
+
+from transformer_lens import HookedTransformer, HookedTransformerConfig  # noqa: E402
 
 config = HookedTransformerConfig(
     n_layers=2,
