@@ -19,7 +19,7 @@ from adjoint.tensors.upper import renewed, upper
 
 # Tensor(array, AS_IS) is a tensor on the array itself; Tensor(array) has its values in the default
 # floating type, as PyTorch's has, and is what programs write.
-AS_IS: Final = object()
+AS_IS: Final = True  # a size is no bool; and it costs compiled code nothing
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
