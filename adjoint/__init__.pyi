@@ -15,6 +15,7 @@ from adjoint import optim as optim
 from adjoint import profiler as profiler
 from adjoint import random as random
 from adjoint import signal as signal
+from adjoint import sparse as sparse
 from adjoint import special as special
 from adjoint import testing as testing
 from adjoint import utils as utils
@@ -32,36 +33,14 @@ from adjoint.autograd.grad_mode import no_grad as no_grad
 from adjoint.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from adjoint.call.context import is_grad_enabled as is_grad_enabled
 from adjoint.call.context import is_inference_mode_enabled as is_inference_mode_enabled
-from adjoint.creation.factories import arange as arange
-from adjoint.creation.factories import empty as empty
-from adjoint.creation.factories import empty_like as empty_like
-from adjoint.creation.factories import empty_permuted as empty_permuted
-from adjoint.creation.factories import empty_strided as empty_strided
-from adjoint.creation.factories import eye as eye
-from adjoint.creation.factories import full as full
-from adjoint.creation.factories import full_like as full_like
-from adjoint.creation.factories import linspace as linspace
-from adjoint.creation.factories import logspace as logspace
-from adjoint.creation.factories import normal as normal
-from adjoint.creation.factories import ones as ones
-from adjoint.creation.factories import ones_like as ones_like
-from adjoint.creation.factories import rand as rand
-from adjoint.creation.factories import rand_like as rand_like
-from adjoint.creation.factories import randint as randint
-from adjoint.creation.factories import randint_like as randint_like
-from adjoint.creation.factories import randn as randn
-from adjoint.creation.factories import randn_like as randn_like
-from adjoint.creation.factories import randperm as randperm
-from adjoint.creation.factories import scalar_tensor as scalar_tensor
-from adjoint.creation.factories import tensor as tensor
-from adjoint.creation.factories import tril_indices as tril_indices
-from adjoint.creation.factories import triu_indices as triu_indices
-from adjoint.creation.factories import zeros as zeros
-from adjoint.creation.factories import zeros_like as zeros_like
 from adjoint.creation.from_memory import as_tensor as as_tensor
 from adjoint.creation.from_memory import asarray as asarray
 from adjoint.creation.from_memory import from_numpy as from_numpy
 from adjoint.creation.from_memory import frombuffer as frombuffer
+from adjoint.creation.sparse import sparse_compressed_tensor as sparse_compressed_tensor
+from adjoint.creation.sparse import sparse_coo_tensor as sparse_coo_tensor
+from adjoint.creation.sparse import sparse_csc_tensor as sparse_csc_tensor
+from adjoint.creation.sparse import sparse_csr_tensor as sparse_csr_tensor
 from adjoint.creation.windows import bartlett_window as bartlett_window
 from adjoint.creation.windows import blackman_window as blackman_window
 from adjoint.creation.windows import hamming_window as hamming_window
@@ -104,6 +83,11 @@ from adjoint.ops.arranging.conversion import layout as layout
 from adjoint.ops.arranging.conversion import memory_format as memory_format
 from adjoint.ops.arranging.conversion import preserve_format as preserve_format
 from adjoint.ops.arranging.conversion import result_type as result_type
+from adjoint.ops.arranging.conversion import sparse_bsc as sparse_bsc
+from adjoint.ops.arranging.conversion import sparse_bsr as sparse_bsr
+from adjoint.ops.arranging.conversion import sparse_coo as sparse_coo
+from adjoint.ops.arranging.conversion import sparse_csc as sparse_csc
+from adjoint.ops.arranging.conversion import sparse_csr as sparse_csr
 from adjoint.ops.arranging.conversion import strided as strided
 from adjoint.ops.arranging.conversion import typename as typename
 from adjoint.ops.matrices.factorizations import TriangularSolution
@@ -291,6 +275,8 @@ def any(
     input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """Whether an element along dim is true (not zero)."""
+def arange(*bounds: Any, **options: Any) -> Tensor:
+    """Numbers from start (0) up to but without end, step (1) apart."""
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse cosine."""
 def arccos_(input: Tensor) -> Tensor:
@@ -866,6 +852,14 @@ def embedding_renorm_(
     weight: Tensor, indices: Tensor, max_norm: _float, norm_type: _float
 ) -> Tensor:
     """Scale down, in place, the rows of weight that indices name and that exceed max_norm."""
+def empty(*size: Any, **options: Any) -> Tensor:
+    """Memory as it was found; write before you read."""
+def empty_like(input: Tensor, **options: Any) -> Tensor:
+    """Uninitialised memory in input's shape, data type and device."""
+def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
+    """Uninitialised memory that holds the dimensions in another order, the last one closest."""
+def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
+    """Uninitialised memory seen with the given strides."""
 def eq(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
@@ -898,6 +892,8 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """exp(input) - 1, exact for small elements."""
 def expm1_(input: Tensor) -> Tensor:
     """In-place form of expm1."""
+def eye(n: _int, m: _int | None = None, **options: Any) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(
     input: Tensor, p: _float = 0.5, train: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
@@ -963,6 +959,10 @@ def frac_(input: Tensor) -> Tensor:
     """In-place form of frac."""
 def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> _frexp:
     """The mantissa, at least 1/2 and below 1, and the power of 2 that makes each element of it."""
+def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
+    """fill_value everywhere; the data type follows from it."""
+def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
+    """fill_value in input's shape, data type and device."""
 def gather(
     input: Tensor,
     dim: _int,
@@ -1051,6 +1051,15 @@ def gt(
 half: _dtype
 def hardshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """input, and 0 where it is at most lambd away from 0."""
+def hash_tensor(
+    input: Tensor,
+    dim: Any = (),
+    *,
+    keepdim: _bool = False,
+    mode: _int = 0,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The exclusive or of all elements' bits, those of fractions as doubles, as one number."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 below 0, 1 above, values at 0."""
 def hinge_embedding_loss(
@@ -1293,6 +1302,8 @@ def less_equal(
     """input <= other."""
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of the absolute value of the gamma function."""
+def linspace(start: Any, end: Any, steps: _int, **options: Any) -> Tensor:
+    """`steps` numbers from start to end, both included, equally far apart."""
 def lobpcg(
     A: Tensor,
     k: _int | None = None,
@@ -1362,6 +1373,8 @@ def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None
     """log(p / (1 - p)), the inverse of sigmoid; with eps, p is kept in [eps, 1 - eps]."""
 def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """In-place form of logit."""
+def logspace(start: Any, end: Any, steps: _int, base: _float = 10.0, **options: Any) -> Tensor:
+    """base to the power of `steps` equally spaced exponents from start to end."""
 def logsumexp(
     input: Tensor, dim: Any, keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
@@ -1382,7 +1395,7 @@ def lt(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
     """input < other."""
-def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, *, out: Any = None) -> Any:
+def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: Any = None) -> Any:
     """L and U in one matrix and the exchanges of rows; see linalg.lu_factor."""
 def lu_solve(
     input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
@@ -1656,6 +1669,19 @@ def narrow_copy(
     input: Tensor, dim: _int, start: Any, length: _int, *, out: Tensor | None = None
 ) -> Tensor:
     """A copy of what narrow shows."""
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: _bool,
+    momentum: _float,
+    eps: _float,
+    *,
+    out: tuple[Tensor, Tensor, Tensor] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """batch_norm, and in training the mean of each channel and 1 over its deviation."""
 def native_group_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -1697,10 +1723,10 @@ def nextafter(
 ) -> Tensor:
     """The next floating number after each element in the direction of other."""
 @overload
-def nonzero(input: Tensor, *, out: Any = None) -> Tensor:
+def nonzero(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
 @overload
-def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Any = None) -> Any:
+def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Tensor | None = None) -> Any:
     """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
 def nonzero_static(
     input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None
@@ -1719,12 +1745,20 @@ def norm_except_dim(
     v: Tensor, pow: _int = 2, dim: _int = 0, *, out: Tensor | None = None
 ) -> Tensor:
     """The norm of each slice along dim, with all dimensions kept; of everything if dim is -1."""
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any
+) -> Tensor:
+    """Normally distributed numbers: with means and deviations of tensors, or of a size."""
 def not_equal(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
     """input != other."""
 def numel(input: Tensor) -> _int:
     """How many elements it has."""
+def ones(*size: Any, **options: Any) -> Tensor:
+    """Ones."""
+def ones_like(input: Tensor, **options: Any) -> Tensor:
+    """Ones in input's shape, data type and device."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """See linalg.householder_product."""
 def ormqr(
@@ -1828,6 +1862,20 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place form of rad2deg."""
+def rand(*size: Any, generator: Any = None, **options: Any) -> Tensor:
+    """Numbers spread evenly over [0, 1)."""
+def rand_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
+    """Numbers of [0, 1) in input's shape, data type and device."""
+def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
+    """Random integers, at least low (0 if it is left out) and less than high."""
+def randint_like(input: Tensor, *bounds: Any, generator: Any = None, **options: Any) -> Tensor:
+    """Integers of [low, high) in input's shape, data type and device."""
+def randn(*size: Any, generator: Any = None, **options: Any) -> Tensor:
+    """Normally distributed numbers of mean 0 and variance 1."""
+def randn_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
+    """Normally distributed numbers in input's shape, data type and device."""
+def randperm(n: _int, *, generator: Any = None, **options: Any) -> Tensor:
+    """The integers below n in random order."""
 def ravel(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All elements in one dimension, next to one another in memory."""
 def real(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1936,6 +1984,8 @@ def rsub(
     input: Tensor, other: Tensor | _complex, *, alpha: Any = 1, out: Tensor | None = None
 ) -> Tensor:
     """other - alpha * input."""
+def scalar_tensor(s: Any, **options: Any) -> Tensor:
+    """A 0-d tensor of a number, as the default floating type."""
 def scatter(
     input: Tensor,
     dim: _int,
@@ -2189,6 +2239,15 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic tangent."""
 def tanh_(input: Tensor) -> Tensor:
     """In-place form of tanh."""
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """A new tensor with a copy of data: a number, nested sequences, or an array."""
 def tensor_split(
     input: Tensor,
     indices_or_sections: Any,
@@ -2255,6 +2314,8 @@ def triangular_solve(
     """The solution of A @ X = input, and A, of which one triangle is read."""
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A copy with zeros above a diagonal."""
+def tril_indices(row: _int, col: _int, offset: _int = 0, **options: Any) -> Tensor:
+    """The indices of the lower triangle of a matrix: a row of rows and a row of columns."""
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -2268,6 +2329,8 @@ def triplet_margin_loss(
     """nn.functional.triplet_margin_loss of (anchor, positive, negative, margin, p, eps, swap, reduction)."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A copy with zeros below a diagonal."""
+def triu_indices(row: _int, col: _int, offset: _int = 0, **options: Any) -> Tensor:
+    """The indices of the upper triangle of a matrix: a row of rows and a row of columns."""
 def true_divide(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
@@ -2405,3 +2468,7 @@ def xlogy_(input: Tensor, other: Tensor | _complex) -> Tensor:
     """In-place form of xlogy."""
 def zero_(input: Tensor) -> Tensor:
     """In-place form of zero."""
+def zeros(*size: Any, **options: Any) -> Tensor:
+    """Zeros."""
+def zeros_like(input: Tensor, **options: Any) -> Tensor:
+    """Zeros in input's shape, data type and device."""

@@ -161,8 +161,13 @@ def _is_layered(tensors: Sequence[Any], grads: Sequence[Any]) -> bool:
     for watcher in current().watchers:
         if getattr(watcher, "watches_passes", False):
             return True
-    for tensor in (*tensors, *grads):
-        if isinstance(tensor, Tensor) and tensor.layer is not None and newest([tensor]) is not None:
+    return _holds_layer(tensors) or _holds_layer(grads)
+
+
+def _holds_layer(values: Sequence[Any]) -> bool:
+    """Whether one of these is inside a transform."""
+    for value in values:
+        if isinstance(value, Tensor) and value.layer is not None and newest([value]) is not None:
             return True
     return False
 

@@ -20,7 +20,7 @@ from adjoint.autograd.node import (
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.dtypes import COMPLEX, category_of
-from adjoint.tensors.core import Spec, backend_of
+from adjoint.tensors.core import Spec, backend_of, raw
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 # What a ctx shows of its node, besides the attributes a Function has set.
@@ -417,7 +417,7 @@ class FunctionNode(Node):
             edge = next(edges) if is_tensor else None
             if grad is not None:
                 self.check(i, grad, edge)
-                grad = grad if create_graph else grad.array
+                grad = grad if create_graph else raw(grad)
                 if edge is not None and edge[0] is not None:
                     grad = conform(edge[0], edge[1], grad)
             if is_tensor:

@@ -27,6 +27,7 @@ from adjoint.autograd.jacobians import (
     values_of,
 )
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
+from adjoint.autograd.sparse_gradcheck import by_elements
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.creation.factories import zeros_like
@@ -92,7 +93,7 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("check_batched_forward_grad=True requires check_forward_ad=True")
     limits = _Limits(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
-    arguments = as_tuple(inputs)
+    func, arguments = by_elements(func, as_tuple(inputs), bool(masked))
     _check_inputs(arguments)
     try:
         whole = Problem(func, arguments, as_tuple(func(*arguments)))
@@ -135,7 +136,7 @@ def gradgradcheck(
     ):
         if asked and not check_rev_over_rev:
             raise AssertionError(f"{name}=True requires check_rev_over_rev=True")
-    arguments = as_tuple(inputs)
+    func, arguments = by_elements(func, as_tuple(inputs), masked)
     if grad_outputs is None:
         outputs = [o for o in as_tuple(func(*arguments)) if needs_grad(o)]
         cotangents = tuple(_random_gradients(outputs, gen_non_contig_grad_outputs))

@@ -59,6 +59,18 @@ class Level:
         return self.name if source is None else f"{self.name} at {source}"
 
 
+class Ground(Level):
+    """Where tensors live that answer calls by themselves: below all transforms, and never left.
+
+    There is but one history, on these tensors and on plain ones alike.
+    """
+
+    def __init__(self, name: str, number: int) -> None:
+        super().__init__(name)
+        self.number = number  # 0 or less; of two kinds of such tensors the higher is asked first
+        self.fades = True
+
+
 open_levels: Final[ContextVar[tuple[Level, ...]]] = ContextVar("adjoint_levels", default=())
 
 
@@ -222,6 +234,7 @@ class Layer:
     def __init__(self, level: Level) -> None:
         self.level = level
         self.wraps = False  # its tensor is of a class that answers calls on its instances
+        self.sparse = False  # its tensor has some of its elements alone
         self.overridden = False  # and that class wants to see them before they are recorded
         self.borrowed = False  # its tensor is from outside, and remains when the level ends
         self.code: Any = None  # of the user's function that made the tensor, and where in it
@@ -302,6 +315,10 @@ class Layer:
 
     def text(self) -> str | None:
         """Its tensor as text; None to show the values."""
+        return None
+
+    def shown_parts(self) -> dict[str, Tensor] | None:
+        """The tensors that are shown of it, by name; None to show the values."""
         return None
 
     def notes(self) -> list[str]:

@@ -66,6 +66,7 @@ SAME = (
     "return_types",
     "signal",
     "signal.windows",
+    "sparse",
     "special",
     "utils",
     "utils.checkpoint",
@@ -96,7 +97,10 @@ _LAYERS = (
     "instancenorm linear loss normalization padding pixelshuffle pooling rnn sparse transformer "
     "upsampling"
 )
-_OPTIMIZERS = "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
+_OPTIMIZERS = (
+    "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd "
+    "sparse_adam"
+)
 
 # What a library or device answers that is not there; it has no parts either.
 ABSENT = "adjoint.compat.absent_devices"

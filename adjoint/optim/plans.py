@@ -209,9 +209,11 @@ def check_writable(arrays: list[Any]) -> None:
 def joins(param: Any) -> bool:
     """Whether a parameter is small and plain enough to be joined with others."""
     array = param.array
+    backend = backend_of(array)
     return (
         array.size <= SMALL
         and array.dtype in (F32, F64)
-        and backend_of(array).mutable
+        and backend.mutable
+        and backend.xp.valued()
         and not (param.special or param.inference)
     )

@@ -12,6 +12,7 @@ from adjoint.ops import PUBLIC, find_function
 from adjoint.ops.arranging.conversion import moved, same_place, to
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.op import Op
+from adjoint.ops.sparse.layers import layout_of, sparse_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 __all__ = ["from_dlpack", "to_dlpack"]
@@ -29,6 +30,11 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad, since what NumPy does is not "
                 "recorded. Use tensor.detach().numpy() instead."
+            )
+        if sparse_of(self) is not None:
+            raise TypeError(
+                f"can't convert a tensor of layout {layout_of(self).name} to numpy. Use "
+                "tensor.to_dense() first."
             )
         if self.device.type != "cpu":
             raise TypeError(

@@ -545,7 +545,7 @@ class Tensor(TensorCore):
         return upper.operators.bitwise_not(self)
 
     def __getitem__(self, index: Any) -> Any:
-        return upper.operators.getitem(self, index)
+        return upper.calls.item(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         upper.operators.setitem_(self, index, value)
@@ -566,7 +566,8 @@ class Tensor(TensorCore):
                 f"a Tensor with {self.array.size} elements cannot be converted to Scalar; "
                 "use tolist(), or pick one element"
             )
-        return self.numpy_array().item()
+        array = self.concrete_array()
+        return backend_of(array).number(array)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -584,7 +585,8 @@ class Tensor(TensorCore):
             raise RuntimeError(
                 f"Boolean value of Tensor with {what} is ambiguous; use .any() or .all()"
             )
-        return bool(self.numpy_array().item())
+        array = self.concrete_array()
+        return bool(backend_of(array).number(array))
 
     def number(self) -> Any:
         """The one element, for Python's own conversions, whose callers expect a ValueError."""

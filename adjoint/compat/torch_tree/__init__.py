@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.compat.absent_devices import is_available
+from adjoint.compat.aten import AT_THE_TOP, PRIVATE
 from adjoint.compat.no_compiler import compile as compile
 from adjoint.compat.tensor_types import (
     CPU_TYPES,
     set_default_tensor_type as set_default_tensor_type,
 )
 from adjoint.compat.torch_tree.cuda import OutOfMemoryError as OutOfMemoryError
-from adjoint.compat.torch_tree.sparse import sparse_coo_tensor as sparse_coo_tensor
 from adjoint.compat.torch_tree.storage import (
     CLASSES as STORAGES,
     TypedStorage as TypedStorage,
@@ -23,9 +23,10 @@ from adjoint.compat.torch_tree.storage import (
 )
 from adjoint.compat.torch_tree.version import __version__ as __version__
 from adjoint.compat.unheld_types import UNHELD_TYPES
-from adjoint.ops.arranging.conversion import layout
+from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
+from adjoint.ops.reducing.segments import segment_reduce
 from adjoint.ops.sampling import implicit
 from adjoint.tensors.tensor import Tensor
 
@@ -45,6 +46,7 @@ _LATER = {
 
 Storage = STORAGES["FloatStorage"]
 spmm = mm
+_segment_reduce = segment_reduce
 _nnpack_available = is_available
 
 # The samples that distributions are made of, and their slopes.
@@ -52,11 +54,6 @@ _dirichlet_grad = implicit.dirichlet_slope
 _sample_dirichlet = implicit.standard_dirichlet
 _standard_gamma = implicit.standard_gamma
 _standard_gamma_grad = implicit.gamma_slope
-
-# Layouts that no tensor has, so that making one is refused.
-sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
-    layout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
-)
 
 # A method of Tensor, attached by this package, that torch has as a function too.
 _METHODS = ("resize_as_",)
@@ -80,6 +77,7 @@ globals().update(CPU_TYPES)
 globals().update(STORAGES)
 globals().update(FOREACH)
 globals().update(UNHELD_TYPES)
+globals().update({name: PRIVATE[name] for name in AT_THE_TOP})
 
 
 def __getattr__(name: str) -> Any:
@@ -95,10 +93,31 @@ def __dir__() -> list[str]:
 # ---- conditions that a program states ----
 
 
+@overridable
 def _assert(condition: Any, message: str) -> None:
     """Fail with the message unless the condition holds."""
     if not condition:
         raise AssertionError(message)
+
+
+assertion = _assert  # for this package
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Whether PyTorch repeats warnings that it gives once; adjoint's are Python's own."""
+    _warnings.always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What set_warn_always was given."""
+    return _warnings.always
+
+
+class _Warnings:
+    always = False
+
+
+_warnings = _Warnings()
 
 
 def _checking(name: str, kind: type[Exception]) -> Any:

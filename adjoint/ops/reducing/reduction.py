@@ -181,6 +181,7 @@ def prod(
     jvp=lambda input, input_tangent, dim, keepdim: sum(
         input_tangent * logical_not(isnan(input)), dim, keepdim
     ),
+    exact_out=NotImplementedError,
     ordered=True,
 )
 def nansum(
@@ -192,7 +193,7 @@ def nansum(
     return sum.forward(xp, xp.where(xp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
-@composite(numpy=True)
+@composite(numpy=True, exact_out=NotImplementedError)
 def nanmean(input: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
     """Mean over dim of the elements that are not NaN."""
     if dtype is None and not _is_floating(input):

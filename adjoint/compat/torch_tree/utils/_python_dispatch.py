@@ -6,23 +6,23 @@ with `__torch_dispatch__` is a layer of its instances (`call.layers`), below tho
 is asked after a call was recorded, forward and backward.
 """
 
-import weakref
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Self
 
 from adjoint.call.context import Changed, Scope, Settings, current, replaced
 from adjoint.call.dispatch import tensors_in
-from adjoint.call.layers import Below, Layer, Level, lies_in, newest
+from adjoint.call.layers import Below, Ground, Layer, lies_in, newest
 from adjoint.compat.torch_tree.ops import named, operation_of, overload_of
 from adjoint.creation.factories import empty, empty_strided, full
+from adjoint.library.custom_op import CustomOpDef
 from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.tensors import subclass
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import AS_IS, Tensor
-from adjoint.tensors.upper import upper
+from adjoint.tensors.upper import keep_tensors_for
 
 # ---- modes ----
 
@@ -42,7 +42,12 @@ class TorchDispatchMode(Scope):
         """See call.context.Settings.watchers."""
         args, kwargs = operation.spelled(values)
         kinds = {type(tensor) for tensor in tensors_in(values)} - {Tensor}
-        answer = self.__torch_dispatch__(overload_of(operation), tuple(kinds), args, kwargs)
+        function = overload_of(operation)
+        rule = rule_of(function, type(self))
+        if rule is None:
+            answer = self.__torch_dispatch__(function, tuple(kinds), args, kwargs)
+        else:
+            answer = rule(self, function, tuple(kinds), args, kwargs)
         names = getattr(operation, "outputs", None)
         return answer if names is None or hasattr(answer, "_fields") else names(*answer)
 
@@ -81,16 +86,7 @@ def _len_torch_dispatch_stack() -> int:
 _disabled: Final[ContextVar[bool]] = ContextVar("adjoint_dispatch_disabled", default=False)
 
 
-class Ground(Level):
-    """Where instances of such classes live: below all transforms, and never left."""
-
-    def __init__(self) -> None:
-        super().__init__("a class with __torch_dispatch__")
-        self.number = 0
-        self.fades = True  # there is but one history, on instances and on plain tensors alike
-
-
-GROUND: Final = Ground()
+GROUND: Final = Ground("a class with __torch_dispatch__", 0)
 
 
 class Dispatched(Layer):
@@ -193,6 +189,12 @@ def _below_autograd() -> Changed:
     return Changed({"grad_enabled": False})
 
 
+def rule_of(function: Any, kind: Any) -> Any:
+    """What was registered for a custom op on instances of a class, or in a mode of it."""
+    operation = operation_of(function)
+    return operation.registered.dispatch.get(kind) if isinstance(operation, CustomOpDef) else None
+
+
 def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the classes of the arguments answer to a call, the most derived first."""
     tensors = tensors_in([*args, *kwargs.values()])
@@ -200,7 +202,11 @@ def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     top = newest([part for t in tensors if lies_in(t, GROUND) for part in t.layer.parts(t)])
     with _below_autograd(), Below(1 if top is None else top.level.number + 1):
         for kind in sorted(kinds, key=lambda each: -len(each.__mro__)):
-            answer = kind.__torch_dispatch__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
+            rule = rule_of(function, kind)
+            if rule is None:
+                answer = kind.__torch_dispatch__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
+            else:
+                answer = rule(kind, function, tuple(kinds), args, kwargs)
             if answer is not NotImplemented:
                 return answer
     names = ", ".join(kind.__name__ for kind in kinds)
@@ -248,14 +254,8 @@ def dispatched(made: Any, has_memory: bool) -> Any:
         if key not in _layers:
             _layers[key] = Dispatched(kind, has_memory)
         made.layer, made.special = _layers[key], True
-        upper.wrapping += 1
-        weakref.finalize(made, _forget).atexit = False
+        keep_tensors_for(made)
     return made
-
-
-def _forget() -> None:
-    """An instance is gone; with the last one, passes need no longer mind them."""
-    upper.wrapping -= 1
 
 
 def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
