@@ -46,6 +46,11 @@ from adjoint.ops.arranging.conversion import (
     memory_format as memory_format,
     preserve_format as preserve_format,
     result_type as result_type,
+    sparse_bsc as sparse_bsc,
+    sparse_bsr as sparse_bsr,
+    sparse_coo as sparse_coo,
+    sparse_csc as sparse_csc,
+    sparse_csr as sparse_csr,
     strided as strided,
     typename as typename,
 )
@@ -88,6 +93,12 @@ from adjoint.creation.factories import (
 from adjoint.device import (
     get_default_device as get_default_device,
     set_default_device as set_default_device,
+)
+from adjoint.creation.sparse import (
+    sparse_compressed_tensor as sparse_compressed_tensor,
+    sparse_coo_tensor as sparse_coo_tensor,
+    sparse_csc_tensor as sparse_csc_tensor,
+    sparse_csr_tensor as sparse_csr_tensor,
 )
 from adjoint.creation.windows import (
     bartlett_window as bartlett_window,
@@ -149,6 +160,7 @@ from adjoint import linalg as linalg
 from adjoint.tensors import methods as _methods  # noqa: F401  # gives Tensor its methods
 from adjoint import random as random
 from adjoint import signal as signal
+from adjoint import sparse as sparse
 from adjoint import special as special
 from adjoint.transforms import batches as _batches  # noqa: F401  # autograd.grad finds it
 from adjoint.version import __compiled__ as __compiled__

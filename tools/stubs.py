@@ -40,7 +40,7 @@ MEMBER_RESULTS: dict[str, Any] = {
     **dict.fromkeys(["_base", "grad"], "Tensor | None"),
     **dict.fromkeys(["T", "H", "mT", "mH", "__reversed__"], "Tensor"),
     **dict.fromkeys(["is_cpu", "is_cuda", "is_meta", "is_xla"], "bool"),
-    **dict.fromkeys(["is_quantized", "is_sparse"], "bool"),
+    **dict.fromkeys(["is_quantized", "is_sparse", "is_sparse_csr"], "bool"),
     "shape": "Size",
     "layout": "adjoint.ops.arranging.conversion.layout",
     "nbytes": "int",

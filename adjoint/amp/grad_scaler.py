@@ -6,6 +6,7 @@ from typing import Any
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends import is_available
 from adjoint.device import device as as_device
+from adjoint.ops.sparse.layers import sparse_of
 from adjoint.optim.programs import Spare
 from adjoint.optim.writes import Writes
 from adjoint.pytree import tree_map
@@ -69,7 +70,8 @@ class GradScaler:
         with no_grad():
             for grad in _grads(optimizer):
                 scaled = grad * factor
-                overflowed = overflowed or not bool(scaled.isfinite().all())
+                known = scaled if sparse_of(scaled) is None else scaled.coalesce().values()
+                overflowed = overflowed or not bool(known.isfinite().all())
                 if grad.special or not backend_of(grad.array).mutable:
                     writes.late.append((grad, scaled, False))
                     continue

@@ -16,7 +16,7 @@ from adjoint.call.context import Scope, Settings, current, replaced, set_current
 from adjoint.call.errors import described
 from adjoint.call.promotion import unwrapped
 from adjoint.dtypes import FLOAT, category_of
-from adjoint.tensors.core import TensorCore, backend_of, raw
+from adjoint.tensors.core import TensorCore, backend_of
 
 __all__ = [
     "detect_anomaly",
@@ -56,7 +56,7 @@ class Anomaly:
     def inspect(self, node: Any, results: list[Any]) -> None:
         """Refuse what a node has answered, if something is wrong with it."""
         for number, result in enumerate(results):
-            fault = None if result is None else self.fault_in(raw(result))
+            fault = None if result is None else self.fault_in(_values(result))
             if fault is not None:
                 raise RuntimeError(
                     f"Function '{node.name()}' returned {fault} in its {number}th output."
@@ -80,6 +80,14 @@ class Anomaly:
                 + _forward_of(parent, "induced the previous calculation")
             )
             parent = parent.metadata.get(PARENT)
+
+
+def _values(result: Any) -> Any:
+    """The array of a gradient; of a sparse one that of its elements."""
+    if isinstance(result, TensorCore):
+        sparse = result.layer is not None and result.layer.sparse
+        return result.layer.elements.array if sparse else result.array
+    return result
 
 
 def _warn(text: str) -> None:

@@ -7,18 +7,19 @@ back gives what the others would have written by themselves, to the bit.
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.autograd.hooks import wrapped
-from adjoint.tensors.core import NDARRAY, VersionCounter, backend_of, raw
+from adjoint.tensors.core import NDARRAY, TensorCore, VersionCounter, backend_of
 from adjoint.tensors.upper import upper
 
 if TYPE_CHECKING:
     from adjoint.autograd.graph_task import GraphTask
     from adjoint.autograd.leaves import Writes
-    from adjoint.tensors.core import TensorCore
 
 
 class State:
-    """What a `.grad` was at one moment: the tensor, its values, how often it had been changed."""
+    """What a `.grad` was at one moment: the tensor, its values, how often it had been changed.
+
+    One in a layer, as a sparse gradient, is never changed but replaced: its values are None.
+    """
 
     def __init__(self, gradient: "TensorCore | None", values: Any) -> None:
         self.gradient = gradient
@@ -34,13 +35,20 @@ def state_of(tensor: "TensorCore") -> State:
     gradient = tensor.gradient
     if gradient is None:
         return State(None, None)
-    state = State(gradient, backend_of(gradient.array).copy(gradient.array))
+    state = State(gradient, _copied(gradient))
     counter = _counter_of(gradient)
     if counter is not None:
         state.version = counter.value
         state.code = counter.code
         state.instruction = counter.instruction
     return state
+
+
+def _copied(gradient: "TensorCore") -> Any:
+    """The values of a gradient; None if it has a layer."""
+    if gradient.layer is not None:
+        return None
+    return backend_of(gradient.array).copy(gradient.array)
 
 
 def _counter_of(gradient: "TensorCore") -> VersionCounter | None:
@@ -96,15 +104,15 @@ class Log:
         """What a gradient is if to what it was this is added."""
         assert before is not None
         old: Any = before.gradient
-        array = raw(part)
+        if isinstance(part, TensorCore):  # whose history is wanted, or which has a layer
+            return self.advanced_by_tensor(before, part)
+        array = part
         if old is None:
             values = backend_of(array).copy(array)
-            if array is not part:
-                return State(wrapped(part).clone(), values)
             # Of its own memory, which changes with what is added to it, while this state stays.
             return State(upper.tensor(backend_of(array).copy(array)), values)
-        if array is not part:  # a Tensor, whose history is wanted
-            return State(old + part, before.values + array)
+        if before.values is None:
+            return self.advanced_by_tensor(before, upper.tensor(array))
         if backend_of(before.values).mutable:
             values = backend_of(before.values).copy(before.values)
             values += array
@@ -118,6 +126,17 @@ class Log:
             state.code, state.instruction = counter.code, counter.instruction
         return state
 
+    def advanced_by_tensor(self, before: State, part: Any) -> State:
+        """The same where what is added is a Tensor, or what it is added to has a layer."""
+        old: Any = before.gradient
+        if old is None:
+            made = part.clone()
+            return State(made, _copied(made))
+        if before.values is None or part.layer is not None:
+            made = (old if before.values is None else upper.tensor(before.values)) + part
+            return State(made, _copied(made))
+        return State(old + part, before.values + part.array)
+
     def add(self, writes: "Writes", writer: "GraphTask | None", part: Any) -> None:
         """Note what a pass is about to add; only where others wrote too, what that is."""
         entries = self.entries
@@ -126,7 +145,7 @@ class Log:
             if last is None or last.writer() is not writer:
                 writes.note(self.entries, Entry(writer, state_of(self.tensor), None))
             return
-        if raw(part) is part:
+        if not isinstance(part, TensorCore):
             part = backend_of(part).copy(part)  # the array itself may become the gradient
         follows = last is not None and last.part is not None
         before = None if follows else state_of(self.tensor)
@@ -165,10 +184,12 @@ def _within(entry: Entry, task: "GraphTask") -> bool:
 def _put_back(writes: "Writes", tensor: "TensorCore", state: State) -> None:
     """Make the `.grad` of a tensor what it was."""
     gradient = state.gradient
-    writes.set(tensor, "gradient", gradient)
+    writes.give(tensor, gradient)
     if gradient is None:
         return
-    if not backend_of(state.array).mutable:
+    if state.values is None:
+        pass
+    elif not backend_of(state.array).mutable:
         writes.set(gradient, "array", state.values)
         writes.set(gradient, "known", None)
     elif type(state.array) is not NDARRAY or state.array.flags.writeable:

@@ -369,7 +369,7 @@ def add(task: GraphTask, node: Node, held: Any, grad: Any) -> Any:
     if type(held) is NDARRAY and node in task.owned and held.dtype is grad.dtype:
         held += grad
         return held
-    total = held + grad
+    total = held + grad if task.tensors else raw(held + grad)
     if not isinstance(total, TensorCore):
         total = backend_of(total).asarray(total)
         task.owned.add(node)
@@ -502,7 +502,7 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
             try:
                 set_error_state(warnings)
             finally:
-                set_current(settings)
+                set_current(settings)  # even if they are: a variable that is set is read faster
 
 
 def perform(

@@ -27,6 +27,7 @@ from adjoint.autograd.jacobians import (
     values_of,
 )
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
+from adjoint.autograd.sparse_gradcheck import by_elements
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.creation.factories import zeros_like
@@ -34,7 +35,7 @@ from adjoint.func.batching import vmap
 from adjoint.ops import find_function
 from adjoint.ops.op import find
 from adjoint.random import Generator
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import renewed
 
 __all__ = [
@@ -92,7 +93,7 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("check_batched_forward_grad=True requires check_forward_ad=True")
     limits = _Limits(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
-    arguments = as_tuple(inputs)
+    func, arguments = by_elements(func, as_tuple(inputs), bool(masked))
     _check_inputs(arguments)
     try:
         whole = Problem(func, arguments, as_tuple(func(*arguments)))
@@ -135,7 +136,7 @@ def gradgradcheck(
     ):
         if asked and not check_rev_over_rev:
             raise AssertionError(f"{name}=True requires check_rev_over_rev=True")
-    arguments = as_tuple(inputs)
+    func, arguments = by_elements(func, as_tuple(inputs), masked)
     if grad_outputs is None:
         outputs = [o for o in as_tuple(func(*arguments)) if needs_grad(o)]
         cotangents = tuple(_random_gradients(outputs, gen_non_contig_grad_outputs))
@@ -619,7 +620,7 @@ def get_numerical_jacobian(
     _refuse_complex("get_numerical_jacobian", outputs)
     problem = Problem(lambda *_: fn(as_tuple(inputs)), moved, outputs)
     found = numerical(problem, eps)
-    return tuple(Tensor(found[source][min(found[source])]) for source in problem.sources)
+    return tuple(Tensor(found[source][min(found[source])], AS_IS) for source in problem.sources)
 
 
 def get_numerical_jacobian_wrt_specific_input(
@@ -639,7 +640,7 @@ def get_numerical_jacobian_wrt_specific_input(
     )
     problem = Problem(lambda *_: fn(*given), moved, as_tuple(outputs))
     _refuse_complex("get_numerical_jacobian_wrt_specific_input", problem.outputs)
-    return tuple(Tensor(j) for j in numerical(problem, eps)[input_idx].values())
+    return tuple(Tensor(j, AS_IS) for j in numerical(problem, eps)[input_idx].values())
 
 
 def get_analytical_jacobian(
@@ -651,7 +652,7 @@ def get_analytical_jacobian(
     sources = [value for value in as_tuple(inputs) if needs_grad(value)]
     first, second = (pulled_back(output, sources, None, dtypes=True) for _ in range(2))
     same = not any(a.size and _gap(a, b).max() > nondet_tol for a, b in zip(first, second))
-    return tuple(Tensor(j) for j in first), same, True, True
+    return tuple(Tensor(j, AS_IS) for j in first), same, True, True
 
 
 class _CallableModule(ModuleType):

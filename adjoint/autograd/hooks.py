@@ -386,6 +386,11 @@ def _refuse_answer(hook: Any, answer: Any) -> None:
     )
 
 
+def is_sparse(grad: TensorCore) -> bool:
+    """Whether a gradient has some of its elements alone."""
+    return grad.layer is not None and bool(grad.layer.sparse)
+
+
 def _checked(hook: Any, old: Any, new: Any) -> Any:
     """What a hook answered in place of a gradient, if it may take its place."""
     if old is None:
@@ -406,6 +411,11 @@ def _checked(hook: Any, old: Any, new: Any) -> Any:
         raise RuntimeError(
             f"hook '{name_of(hook)}' has changed the type of value: the gradient is "
             f"{old.array.dtype}, it returned {new.array.dtype}"
+        )
+    if is_sparse(new) != is_sparse(old):
+        raise RuntimeError(
+            f"hook '{name_of(hook)}' has changed the type of value: of the gradient and what it "
+            "returned one is sparse, the other dense"
         )
     if type(new.array) is not type(old.array) and backend_of(new.array) is not backend_of(
         old.array

@@ -173,7 +173,7 @@ class Node(WeakBase):
                 f"{self.name()} expected {self.output_count()} arguments, got {len(grads)} instead"
             )
         record = is_grad_enabled()
-        given = [grad if record or grad is None else grad.array for grad in grads]
+        given = [grad if record or grad is None else raw(grad) for grad in grads]
         edges = self.edges()
         answers: list[Any] = []
         for (node, number), answer in zip(edges, self.apply(given, record)):
@@ -420,7 +420,7 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
     spec = node.spec_of(output_number)
     shape, dtype, array_type = spec.shape, spec.dtype, spec.array_type
     if spec.loose:
-        dtype = raw(grad).dtype
+        dtype = grad.array.dtype if isinstance(grad, TensorCore) else grad.dtype
     if isinstance(grad, TensorCore):
         array = grad.array
         if type(array) is not array_type:

@@ -193,7 +193,7 @@ class CupyNamespace(Convolutions, Namespace):
     def readable(self, waiting: bool = False) -> bool:
         return waiting
 
-    def on_host(self, array: Any) -> Any:
+    def _on_host(self, array: Any) -> Any:
         return _to_host(array)
 
     def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
@@ -220,6 +220,16 @@ class CupyNamespace(Convolutions, Namespace):
     def errstate(self, **settings: str) -> Any:
         """A context that changes nothing: a GPU never warns of what an element became."""
         return contextlib.nullcontext()
+
+    def sparse_product(
+        self, rows: Any, columns: Any, elements: Any, matrix: Any, count: int
+    ) -> Any:
+        if elements.dtype.char not in "fdFD":
+            return super().sparse_product(rows, columns, elements, matrix, count)
+        library = importlib.import_module("cupyx.scipy.sparse")
+        shape = (count, matrix.shape[0])
+        kept = library.coo_matrix((elements, (rows, columns)), shape=shape)
+        return self.ascontiguousarray(kept.tocsr() @ matrix)
 
     def special(self, name: str) -> Callable[..., Any]:
         """CuPy's own function, else SciPy's, by way of main memory."""

@@ -30,6 +30,7 @@ from adjoint.call.layers import (
 )
 from adjoint.call.overriding import (
     OperatorCall,
+    answered_elsewhere,
     by_mode,
     first_answer,
     has_others,
@@ -57,7 +58,7 @@ from adjoint.tensors.core import (
     TensorCore,
     backend_of,
 )
-from adjoint.tensors.tensor import Tensor, can_operate
+from adjoint.tensors.tensor import AS_IS, Tensor, can_operate
 from adjoint.tensors.upper import Calls, upper
 
 if TYPE_CHECKING:
@@ -146,6 +147,13 @@ class Path(Calls):
             return with_other(op, a, b, operator)
         return apply(op, [a, b, *op.defaults[2:]])
 
+    def item(self, tensor: Any, index: Any) -> Any:
+        """tensor[index]; asked here, in compiled code, and not where the function begins."""
+        read = upper.operators.getitem
+        if answered_elsewhere((tensor, index), {}):
+            return offered(read, (tensor, index), {})
+        return read(tensor, index)
+
 
 def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
     """A call of two arguments, one of them no tensor and no number: its class may answer."""
@@ -169,7 +177,7 @@ def finished(
     second: Spec | None,
 ) -> Tensor:
     """The result of a short call, recorded if it must be; an argument without spec is a number."""
-    result = Tensor(out if type(out) is NDARRAY else numpy_backend.asarray(out))
+    result = Tensor(out if type(out) is NDARRAY else numpy_backend.asarray(out), AS_IS)
     needed = cut = mask = 0
     if first is not None:
         x: Tensor = a
@@ -230,7 +238,7 @@ def conj(value: Any) -> Any:
 def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op as users call it: any mixture of positions, keywords and out=."""
     raw = bool(args) and type(args[0]) is NDARRAY  # as rules call it
-    if not raw and has_others(args, kwargs):
+    if op.public and not raw and has_others(args, kwargs):
         return offered(op, args, kwargs)
     out = kwargs.pop("out", None) if kwargs else None
     values = op.bind(args, kwargs)
@@ -268,7 +276,7 @@ def refuse_shared(name: str, tensors: list[Tensor], out: Any) -> None:
 def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
     """Put a result into the tensors given as out=: cast, unless it must fit exactly.
 
-    What can't be cast is a RuntimeError, or a TypeError where `exact` is "castable".
+    What can't be cast is a RuntimeError, or of the class that `exact` names.
     """
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
@@ -276,17 +284,22 @@ def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
         return type(result)(*out) if hasattr(result, "_fields") else out
     if has_layer([result, out]):
         raise RuntimeError(
-            f"{name}(): it is an out= function, which can't be used inside a transform; use what "
-            "the function returns"
+            f"{name}(): it is an out= function, which can't be used inside a transform, nor on "
+            "sparse tensors; use what the function returns"
         )
     if result.needs_grad or (out.needs_grad and current().grad_enabled):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
-    if exact == "castable":
+    if type(result.array) is not type(out.array) and result.device != out.device:
+        raise RuntimeError(
+            f"{name}(): expected out to be on {result.device}, where the result is, but it is on "
+            f"{out.device}"
+        )
+    if isinstance(exact, type):
         if not can_cast(result.dtype, out.dtype):
-            raise TypeError(
+            raise exact(
                 f"{name}(): {result.dtype.name} can't be cast to the type of out, {out.dtype.name}"
             )
     elif exact and out.dtype is not result.dtype:
@@ -394,11 +407,14 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
 
 
 def in_order(out: Any) -> Any:
-    """What a forward answered, with NumPy's arrays in the order of their elements."""
+    """What a forward answered, its arrays in the order of their elements."""
     if type(out) is NDARRAY:
         return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
     if isinstance(out, tuple):
         return tuple([in_order(each) for each in out])
+    backend = lookup(type(out))
+    if backend is not None and not backend.xp.is_contiguous(out):
+        return backend.copy(out)
     return out
 
 
@@ -428,7 +444,7 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Sett
     results: list[Tensor] = []
     for array in out if several else (out,):
         results.append(
-            Tensor(array if type(array) is backend.array_type else as_array(array, backend))
+            Tensor(array if type(array) is backend.array_type else as_array(array, backend), AS_IS)
         )
     recorded = settings.grad_enabled and bool(op.inputs)
     keep_history(op, values, results, several, hidden, recorded, settings)
@@ -568,7 +584,7 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
         return offered(op, *op.spelled(values))
     if op.numbers:
         kind = of_python_scalar(values[0]).numpy_dtype
-        return apply(op, [Tensor(numpy_backend.asarray(values[0], kind)), *values[1:]])
+        return apply(op, [Tensor(numpy_backend.asarray(values[0], kind), AS_IS), *values[1:]])
     raise TypeError(
         f"{op.name}(): expected a Tensor, got "
         + ", ".join(type(v).__name__ for v in values[: op.required])

@@ -15,7 +15,7 @@ from adjoint.autograd.node import AccumulateGrad, Node, edge_node
 from adjoint.autograd.provenance import locate, trail, user_frame
 from adjoint.call.context import Settings
 from adjoint.tensors.core import TensorCore
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -57,6 +57,18 @@ class Level:
         """The line of the user's program that called the transform."""
         source = locate(self.code, self.instruction)
         return self.name if source is None else f"{self.name} at {source}"
+
+
+class Ground(Level):
+    """Where tensors live that answer calls by themselves: below all transforms, and never left.
+
+    There is but one history, on these tensors and on plain ones alike.
+    """
+
+    def __init__(self, name: str, number: int) -> None:
+        super().__init__(name)
+        self.number = number  # 0 or less; of two kinds of such tensors the higher is asked first
+        self.fades = True
 
 
 open_levels: Final[ContextVar[tuple[Level, ...]]] = ContextVar("adjoint_levels", default=())
@@ -222,6 +234,7 @@ class Layer:
     def __init__(self, level: Level) -> None:
         self.level = level
         self.wraps = False  # its tensor is of a class that answers calls on its instances
+        self.sparse = False  # its tensor has some of its elements alone
         self.overridden = False  # and that class wants to see them before they are recorded
         self.borrowed = False  # its tensor is from outside, and remains when the level ends
         self.code: Any = None  # of the user's function that made the tensor, and where in it
@@ -304,6 +317,10 @@ class Layer:
         """Its tensor as text; None to show the values."""
         return None
 
+    def shown_parts(self) -> dict[str, Tensor] | None:
+        """The tensors that are shown of it, by name; None to show the values."""
+        return None
+
     def notes(self) -> list[str]:
         """What is printed of it after the values."""
         return []
@@ -315,7 +332,7 @@ class Layer:
 
 def with_layer(array: Any, layer: Layer) -> Tensor:
     """A tensor in a layer; `array` says how it looks."""
-    tensor = Tensor(array)
+    tensor = Tensor(array, AS_IS)
     tensor.layer = layer
     tensor.special = True
     return tensor

@@ -19,6 +19,7 @@ from adjoint.call.held import Attribute, Held
 from adjoint.call.overriding import has_others, offered
 from adjoint.call.record import cut_of
 from adjoint.device import device
+from adjoint.library.fake import KnownSizesOnly
 from adjoint.library.formula import Call, OpFunction, Registered, registration_site
 from adjoint.library.schema import Argument, Kind, Schema, accepted, from_hints, named_arguments
 from adjoint.library.schema_text import parse
@@ -33,6 +34,8 @@ from adjoint.transforms.batches import warn_of_loop
 from adjoint.transforms.duals import dual, primal_at, tangent_at
 
 DeviceTypes = str | Sequence[str] | None
+# PyTorch's names for kernels that are made of other ops, which know what to do on any device.
+GENERAL = frozenset({"", "default", "CompositeImplicitAutograd", "CompositeExplicitAutograd"})
 _log = logging.getLogger("adjoint.library")
 
 
@@ -391,6 +394,9 @@ class CustomOpDef(Op):
                     return self.checked(tensor.layer.call(self, values))
         kind = device_type(values)
         kernels = self.registered.kernels
+        if kind == "meta" and kind not in kernels:
+            if self.registered.fake is not None or not self.registered.keys & GENERAL:
+                return self.faked(values)
         kernel = None if kind in self.disabled else kernels.get(kind)
         if kernel is None:
             kernel = kernels.get(None)
@@ -401,6 +407,19 @@ class CustomOpDef(Op):
                 f"{kind}, only for {known}; add one with register_kernel"
             )
         return self.called(kernel, values)
+
+    def faked(self, values: list[Any]) -> Any:
+        """What the op answers where nothing has values: what its fake function says."""
+        fake = self.registered.fake
+        if fake is None and not self.schema.returns:
+            return None
+        if fake is None:
+            raise NotImplementedError(
+                f"{self.name}, defined at {self.where}: there was no fake impl registered, which "
+                "is called for tensors on the device meta; add one with register_fake"
+            )
+        with KnownSizesOnly(self.name):
+            return self.called(fake, values)
 
     def called(self, kernel: Any, values: list[Any]) -> Any:
         """What a kernel answers, checked against the schema."""

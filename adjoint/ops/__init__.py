@@ -35,6 +35,7 @@ from adjoint.ops.matrices import (
     decompositions,
     distances,
     factorizations,
+    ldl,
     linalg,
     lu,
     matmul,
@@ -61,6 +62,7 @@ from adjoint.ops.op import TABLE
 from adjoint.ops.reducing import (
     cumulative,
     extremes,
+    hashing,
     histograms,
     norms,
     reduction,
@@ -70,6 +72,7 @@ from adjoint.ops.reducing import (
 )
 from adjoint.ops.sampling import random
 from adjoint.ops.signals import fft, spectral
+from adjoint.ops.sparse import answers, parts, products
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 
@@ -95,6 +98,7 @@ TABLES = (
     positions,
     writing,
     segments,
+    hashing,
     conversion,
     copies,
     questions,
@@ -108,6 +112,7 @@ TABLES = (
     linalg,
     decompositions,
     lu,
+    ldl,
     factorizations,
     matrix_norms,
     fft,
@@ -129,6 +134,9 @@ TABLES = (
     ctc,
     recurrent,
     native_functions,
+    parts,
+    answers,
+    products,
 )
 
 

@@ -52,13 +52,15 @@ def overridable_by_modes(function: Function) -> Function:
     return call  # type: ignore[return-value]  # it is called as the function is
 
 
-def _with_extras(name: str, function: Any, exact_out: Any, apart: bool, spreads: bool) -> Any:
+def with_extras(
+    name: str, function: Any, exact_out: Any, apart: bool, spreads: bool = False
+) -> Any:
     """A function that others may answer; it takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
-    if code is None:  # an object that is a method in a way of its own
+    if code is None or name == "getitem":  # a method in a way of its own; see Path.item
         return function
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    writes = "out" not in names and name != "getitem" and not name.endswith("_")
+    writes = "out" not in names and not name.endswith("_")
     if "dim" not in names and not writes:
         return overridable(function)
     words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}
@@ -97,7 +99,7 @@ def _register_composite(function: Any, options: dict[str, Any]) -> Any:
         function.__name__ = declared.own
     if options:
         raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
-    declared.function = _with_extras(name, function, exact_out, apart, spreads)
+    declared.function = with_extras(name, function, exact_out, apart, spreads)
     if declared.is_news():
         COMPOSITES[name] = declared.function
         DECLARED[name] = declared

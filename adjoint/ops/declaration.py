@@ -62,6 +62,10 @@ class Declaration:
         """Whether it is adjoint's own."""
         return str(self.function.__module__).startswith("adjoint.")
 
+    def is_public(self) -> bool:
+        """Whether users can call it."""
+        return self.home is not None or self.method or bool(self.also)
+
     @property
     def own(self) -> str:
         """Its name at home: linalg_inv is linalg.inv."""

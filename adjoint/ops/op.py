@@ -90,6 +90,7 @@ class Op(Described):
         self.lane = dispatch.GENERAL
         self.node_lane = EDGEWISE  # of nodes that the short form makes
         self.direct: Any = None  # NumPy's own function, where forward is just that
+        self.public = True  # users call it, with what may be of other classes
         self.transparent = False  # what it calls is watched and overridden, not the op itself
         self.diagonal = family == "elementwise"  # its gradients have the shape of its result
         self.promotes: list[int] = []
@@ -114,7 +115,7 @@ class Op(Described):
         self.ordered = False  # the result lies in order, however the arguments do
         self.follows_out = False  # without dtype it computes in that of out=
         self.apart = False  # out= may share no memory with the arguments
-        # True: out= must have the data type of the result; others cast to it. See write_out.
+        # True: out= must have the data type of the result; or the error of what can't be cast.
         self.exact_out: Any = False
 
     def __repr__(self) -> str:
@@ -415,8 +416,10 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
     def decorate(forward: Any) -> Op:
         settings = dict(options)
         name = settings.pop("name", None) or forward.__name__.rstrip("_")
-        op = Op(name, family, forward)
+        kind = settings.pop("kind", Op)  # a subclass that computes and records its calls by itself
+        op: Op = kind(name, family, forward)
         declared = Declaration(name, settings)
+        op.public = declared.is_public()
         _read_signature(op)
         _apply_settings(op, settings)
         if declared.home is not None and op.required > 1:
@@ -431,7 +434,7 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
         ]
         _finish(op)
         declared.function = op
-        if declared.is_news():
+        if op.lane != dispatch.OWN and declared.is_news():
             TABLE[name] = op
             DECLARED[name] = declared
         return op

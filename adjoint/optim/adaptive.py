@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.ops.sparse.layers import Coordinates
 from adjoint.optim.adam import decayed, mixed
 from adjoint.optim.elementwise import ElementwiseOptimizer
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
@@ -46,12 +47,17 @@ class Adagrad(ElementwiseOptimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
-        check_fused(fused, foreach, differentiable)
+        check_fused(self.param_groups, fused, foreach, differentiable)
         writes = Writes(self._spare)
         for group in self.param_groups:
             for param in group["params"]:
                 self._prepared(param, group, writes)
         writes.run()
+
+    def step_sparse(self, param: Any, grad: Coordinates, group: Group, writes: Writes) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        self.step_rows(param, grad, group, writes)
 
     def arrays(self, group: Group) -> State:
         return {"sum": self.defaults["initial_accumulator_value"]}

@@ -21,6 +21,7 @@ from adjoint.ops.elementwise.arithmetic import abs, sign
 from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_real
 from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp, maximum, where
+from adjoint.ops.sparse.layers import Coordinates, coordinates, sparse_of
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
 from adjoint.optim.plans import (
     Batch,
@@ -35,7 +36,7 @@ from adjoint.optim.programs import Fitted, Program, Spare, Tape, likeness, named
 from adjoint.optim.writes import Writes
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import F32, F64, backend_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import upper
 
 NO_STATE: Final[State] = {}  # of optimizers that have none
@@ -156,6 +157,7 @@ class ElementwiseOptimizer(Optimizer):
         self._programs = {}
         self._spare = Spare()
         for group in self.param_groups:
+            group.setdefault("differentiable", False)
             counts = self.counts(group)
             for param in group["params"]:
                 own = self.state.get(param, {})
@@ -205,6 +207,7 @@ class ElementwiseOptimizer(Optimizer):
         for number, group in enumerate(self.param_groups):
             params = [param for param in group["params"] if param.gradient is not None]
             if upper.wrapping:
+                params = self._without_sparse(params, group, writes)
                 refuse_wrapped(params)
             if group["differentiable"]:
                 for param in params:
@@ -217,6 +220,47 @@ class ElementwiseOptimizer(Optimizer):
                 self._step_planned(number, params, group, writes)
         writes.run()
         return loss
+
+    def _without_sparse(self, params: list[Any], group: Group, writes: Writes) -> list[Any]:
+        """Prepare the step of parameters with sparse gradients; the others are returned."""
+        left: list[Any] = []
+        for param in params:
+            layer = sparse_of(param.gradient)
+            if layer is None:
+                refuse_sparse_state(param, self.state.get(param, {}))
+                left.append(param)
+            elif group["differentiable"] or group.get("capturable"):
+                raise RuntimeError(
+                    "a step that is differentiable or capturable takes no sparse gradients; make "
+                    "them dense with to_dense()"
+                )
+            else:
+                self.step_sparse(param, coordinates(layer).joined(), group, writes)
+        return left
+
+    def step_sparse(self, param: Any, grad: Coordinates, group: Group, writes: Writes) -> None:
+        """Prepare the step of a parameter with a sparse gradient; most rules refuse it."""
+        raise RuntimeError(
+            f"{type(self).__name__} does not support sparse gradients; SGD, Adagrad and SparseAdam "
+            "do, and to_dense() makes them dense"
+        )
+
+    def step_rows(self, param: Any, grad: Coordinates, group: Group, writes: Writes) -> None:
+        """The step of those elements alone that a sparse gradient has, by the same rule."""
+        state, _, fresh = self._prepared(param, group, writes)
+        names, xp, index = list(self.arrays(group)), grad.xp, tuple(grad.indices())
+        arrays = [param.current_array(), *[state[name].array for name in names]]
+        check_writable(arrays)
+        counters = Counters({name: state[name].array for name in self.counts(group)})
+        numbers = _floats(self.numbers(xp, group, counters, fresh))
+        counters.commit(writes)
+        rows = [array[index] for array in arrays]
+        work = [_widened(xp, each) for each in (rows[0], grad.elements.array, *rows[1:])]
+        with quiet():
+            results = _applied(self.update, xp, work, names, numbers, group["maximize"])
+        for array, row, result in zip(arrays, rows, results):
+            writes.put(array, index, _narrowed(result, row))
+        writes.changed.append(param)
 
     def value(self, group: Group, setting: Any) -> Any:
         """A setting as a rule wants it: a number, or the array or Tensor that it is given as."""
@@ -298,7 +342,8 @@ class ElementwiseOptimizer(Optimizer):
             numbers = _floats(self.numbers(backend.xp, group, counters, fresh))
         counters.commit(writes)
         maximize = group["maximize"]
-        if backend.mutable and not (param.special or param.inference):
+        programmed = backend.mutable and backend.xp.valued()
+        if programmed and not (param.special or param.inference):
             check_writable([array, *arrays[2:]])
             program = self._program(backend, arrays, names, numbers, maximize)
             writes.apply(program, arrays, numbers)
@@ -313,7 +358,7 @@ class ElementwiseOptimizer(Optimizer):
                 writes.put(before, ..., new)
             else:
                 writes.set(state[name], "array", new)
-        writes.late.append((param, Tensor(_narrowed(results[0], array)), False))
+        writes.late.append((param, Tensor(_narrowed(results[0], array), AS_IS), False))
 
     def _step_planned(self, number: int, params: list[Any], group: Group, writes: Writes) -> None:
         """The step of several parameters: small ones of a kind at once, the others singly."""
@@ -440,10 +485,20 @@ def _kind(dtype: Any) -> Any:
 def refuse_wrapped(params: list[Any]) -> None:
     """A step works on the memory of gradients: some have none, and their class answers calls."""
     for i, param in enumerate(params):
-        if not has_values(param.gradient):
+        if param.gradient.layer is not None and not has_values(param.gradient):
             raise RuntimeError(
                 f"the gradient of parameter {i} is a {type(param.gradient).__name__}, which has no "
                 "memory of its own: put what it holds into .grad before the step"
+            )
+
+
+def refuse_sparse_state(param: Any, state: State) -> None:
+    """A step with a dense gradient works on the memory of the state, which must be dense, too."""
+    for name, value in state.items():
+        if sparse_of(param) is not None or sparse_of(value) is not None:
+            raise RuntimeError(
+                f"the gradient of a parameter of shape {list(param.shape)} is dense, and its "
+                f"{name} sparse: the two can't be added. Give one kind of gradients"
             )
 
 
@@ -475,7 +530,7 @@ def _filled(param: Any, value: Any) -> Tensor:
     array = param.array
     if category_of(array.dtype) == COMPLEX:
         value = complex(value, value)
-    return Tensor(backend_of(array).xp.full_like(array, value))
+    return Tensor(backend_of(array).xp.full_like(array, value), AS_IS)
 
 
 def _counts_here(counter: Any, group: Group) -> bool:
@@ -506,4 +561,4 @@ def _counter(param: Any, group: Group, value: Any) -> Tensor:
         )
     backend = backend_of(param.array) if group.get("capturable") else numpy_backend
     kind = float32 if group.get("fused") else scalar_dtype()
-    return Tensor(backend.asarray(float(value), kind.numpy_dtype))
+    return Tensor(backend.asarray(float(value), kind.numpy_dtype), AS_IS)

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from adjoint.autograd.grad_mode import no_grad
+from adjoint.ops.sparse.layers import Coordinates, coordinates, sparse_of, sparse_tensor
 from adjoint.optim.descent import descend
 from adjoint.optim.elementwise import ElementwiseOptimizer, penalty
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
-from adjoint.optim.plans import State
+from adjoint.optim.plans import State, check_writable
 from adjoint.optim.writes import Writes
 from adjoint.tensors.tensor import Tensor
 
@@ -44,7 +46,7 @@ class SGD(ElementwiseOptimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
-        check_fused(fused, foreach, differentiable)
+        check_fused(self.param_groups, fused, foreach, differentiable)
 
     def counts(self, group: Group) -> dict[str, Any]:
         return {}
@@ -85,6 +87,47 @@ class SGD(ElementwiseOptimizer):
             grad = grad + buffer * momentum if nesterov else buffer
         param -= grad * lr
         return param
+
+    def step_sparse(self, param: Any, grad: Coordinates, group: Group, writes: Writes) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError(
+                "weight_decay changes all elements, and a sparse gradient has some: use one or the "
+                "other"
+            )
+        if group["momentum"] == 0:
+            self.step_rows(param, grad, group, writes)
+            return
+        array = param.current_array()
+        check_writable([array])
+        direction = self._direction(param, grad, group, writes)
+        layer = sparse_of(direction)
+        index: Any = ...
+        rows = direction.array
+        if layer is not None:
+            whole = coordinates(layer).joined()
+            index, rows = tuple(whole.indices()), whole.elements.array
+        writes.put(array, index, array[index] - rows * float(group["lr"]))
+        writes.changed.append(param)
+
+    def _direction(self, param: Any, grad: Coordinates, group: Group, writes: Writes) -> Any:
+        """Where a sparse gradient and the buffer lead; that is sparse if it starts so."""
+        momentum, home = group["momentum"], self.state.get(param)
+        before = None if home is None else home.get("momentum_buffer")
+        with no_grad():
+            given: Any = sparse_tensor(grad)
+            given = -given if group["maximize"] else given
+            if before is None:
+                buffer = given.clone()
+            else:
+                buffer = before * momentum + given * (1 - group["dampening"])
+            if sparse_of(buffer) is not None:
+                buffer = buffer.coalesce()
+            direction = buffer * momentum + given if group["nesterov"] else buffer
+        if home is None:
+            home = {}
+            writes.calls.append((self.state.update, {param: home}))
+        writes.put(home, "momentum_buffer", buffer)
+        return direction
 
     def shortcut(self, params: list[Any], group: Group, writes: Writes) -> list[Any]:
         if group["momentum"] != 0 or group["weight_decay"] != 0 or len(params) > MANY:

@@ -39,7 +39,9 @@ class Undo:
         """Remember the values, the version and the history of a tensor, and of its base."""
         array = target.current_array()
         backend = backend_of(array)
-        if backend.mutable:
+        if target.layer is not None and target.layer.sparse:
+            self.calls.append((set_attribute, target, "layer", target.layer))
+        elif backend.mutable:
             self.calls.append((setitem, array, ..., backend.copy(array)))
         self.calls.append((set_attribute, target, "array", array))
         for name in ("node", "output_number", "needs_grad"):

@@ -243,5 +243,7 @@ def counting(counters: list[VersionCounter]) -> Any:
 
 
 def raw(grad: Any) -> Any:
-    """The array of a gradient that may be a Tensor."""
-    return grad.array if isinstance(grad, TensorCore) else grad
+    """The array of a gradient that may be a Tensor; one in a layer, as a sparse one, stays it."""
+    if isinstance(grad, TensorCore):
+        return grad.array if grad.layer is None else grad
+    return grad

@@ -12,7 +12,8 @@ from adjoint.ops import PUBLIC, find_function
 from adjoint.ops.arranging.conversion import moved, same_place, to
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.op import Op
-from adjoint.tensors.tensor import Tensor
+from adjoint.ops.sparse.layers import layout_of, sparse_of
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 __all__ = ["from_dlpack", "to_dlpack"]
 
@@ -29,6 +30,11 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad, since what NumPy does is not "
                 "recorded. Use tensor.detach().numpy() instead."
+            )
+        if sparse_of(self) is not None:
+            raise TypeError(
+                f"can't convert a tensor of layout {layout_of(self).name} to numpy. Use "
+                "tensor.to_dense() first."
             )
         if self.device.type != "cpu":
             raise TypeError(
@@ -81,7 +87,7 @@ def _tensors(value: Any, where: device) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
-        tensor = Tensor(np.asarray(value))
+        tensor = Tensor(np.asarray(value), AS_IS)
         return tensor if same_place(where, CPU) else moved(tensor, where)
     if isinstance(value, (list, tuple)):
         return type(value)([_tensors(element, where) for element in value])
@@ -306,7 +312,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         ext_tensor = _Capsule(ext_tensor)
     kind = int(ext_tensor.__dlpack_device__()[0])
     backend = backend_for(device("cuda")) if kind == _DLPACK_CUDA else numpy_backend
-    return Tensor(backend.xp.from_dlpack(ext_tensor))
+    return Tensor(backend.xp.from_dlpack(ext_tensor), AS_IS)
 
 
 def cuda_array_interface(self: Tensor) -> Any:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.backends import backend_of
+from adjoint.backends import Namespace, backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.held import Held
 from adjoint.call.layers import newest, tracked_by
@@ -206,19 +206,32 @@ def _padded(array: Any, style: _Style) -> Callable[[Any], str]:
 # ---- the whole ----
 
 
+def _is_seen(self: Tensor) -> bool:
+    """Whether it has elements to show."""
+    xp: Namespace = backend_of(self.array).xp
+    return xp.valued()
+
+
 def _notes(self: Tensor) -> list[str]:
     """What is said after the elements."""
     notes: list[str] = []
     if self.device.type != "cpu":
         notes.append(f"device='{self.device}'")
     kind = self.dtype
-    if self.array.size == 0:
-        if self.ndim != 1:
+    layer = newest([self])
+    made_of_parts = layer is not None and layer.shown_parts() is not None
+    if layer is not None and made_of_parts:
+        notes += layer.notes()
+    unseen = not _is_seen(self)
+    if self.array.size == 0 or unseen:
+        if (self.ndim != 1 or unseen) and not made_of_parts:
             notes.append(f"size={tuple(self.array.shape)}")
         if kind is not get_default_dtype():
             notes.append(f"dtype={kind!r}")
     elif kind not in (get_default_dtype(), default_complex(), int64, bool_):
         notes.append(f"dtype={kind!r}")
+    if made_of_parts:
+        notes.append(f"layout={self.layout!r}")  # type: ignore[attr-defined]  # given by ops
     try:
         node = self.grad_fn
     except RuntimeError:  # a view whose memory was changed in a way that left it no gradient
@@ -227,8 +240,7 @@ def _notes(self: Tensor) -> list[str]:
         notes.append(f"grad_fn=<{node.name()}>")
     elif self.requires_grad:
         notes.append("requires_grad=True")
-    layer = newest([self])
-    return notes if layer is None else [*notes, *layer.notes()]
+    return notes if layer is None or made_of_parts else [*notes, *layer.notes()]
 
 
 def tensor_text(self: Tensor) -> str:
@@ -245,35 +257,66 @@ def tensor_text(self: Tensor) -> str:
         shown: str | None = self.layer.text()
         if shown is not None:
             return shown
+        parts = self.layer.shown_parts()
+        if parts is not None:
+            return _parts_text(self, parts)
     kind = type(self)
     opening = "tensor(" if kind is Tensor else f"{kind.__name__}("
-    indent = len(opening)
+    text = opening + _elements(self, len(opening))
+    return _noted(text, _notes(self), len(opening)) + ")"
+
+
+def _elements(self: Tensor, indent: int) -> str:
+    """The elements in nested brackets, or the edges of many."""
+    if not _is_seen(self):
+        return "..."
     array = backend_of(self.array).to_numpy(self.array)
     if array.size == 0:
-        text = opening + "[]"
-    else:
-        summarise = array.size > _options.threshold
-        style = _style((_edges(array) if summarise else array).reshape(-1))
-        if array.dtype.kind not in "buifc":
-            array = array.astype("float32")
-        text = opening + _body(array, indent, style, summarise)
+        return "[]"
+    summarise = array.size > _options.threshold
+    style = _style((_edges(array) if summarise else array).reshape(-1))
+    if array.dtype.kind not in "buifc":
+        array = array.astype("float32")
+    return _body(array, indent, style, summarise)
+
+
+def _noted(text: str, notes: list[str], indent: int) -> str:
+    """Text and the notes after it, in as many lines as it takes."""
     column = len(text) - text.rfind("\n") + 1
-    for note in _notes(self):
+    for note in notes:
         if column + len(note) + 2 > _options.linewidth:
             text += ",\n" + " " * indent + note
             column = indent + len(note)
         else:
             text += ", " + note
             column += len(note) + 2
-    return text + ")"
+    return text
+
+
+def _parts_text(self: Tensor, parts: dict[str, Tensor]) -> str:
+    """A tensor that shows the tensors it is made of, one below the other."""
+    kind = type(self)
+    opening = "tensor(" if kind is Tensor else f"{kind.__name__}("
+    indent = len(opening)
+    lines: list[str] = []
+    for name, part in parts.items():
+        shown = _elements(part, indent + len(name) + 8)
+        empty = f", size={tuple(part.array.shape)}" if part.array.size == 0 else ""
+        lines.append(f"{name}=tensor({shown}{empty})")
+    text = opening + (",\n" + " " * indent).join(lines)
+    first, *rest = _notes(self)
+    if len(parts) == 2:  # of coordinates and values; PyTorch breaks the line there
+        return _noted(text + ",\n" + " " * indent + first, rest, indent) + ")"
+    return _noted(text, [first, *rest], indent) + ")"
 
 
 def format_tensor(self: Tensor, spec: str) -> str:
     """A single number is formatted as Python's; anything else only as a whole."""
-    if self.array.ndim == 0 and spec:
-        return format(self.item(), spec)
-    if self.array.ndim == 0 and type(self) is Tensor:
-        return str(self.item())
+    if self.array.ndim == 0 and _is_seen(self):
+        if spec:
+            return format(self.item(), spec)
+        if type(self) is Tensor:
+            return str(self.item())
     return object.__format__(self, spec)
 
 

@@ -77,7 +77,7 @@ class Tensor(TensorCore):
     def __imod__(self, other: Any) -> Self: ...
     def __imul__(self, other: Any) -> Self: ...
     def __index__(self) -> _int: ...
-    def __init__(self, array: Any = None, *sizes: Any) -> None: ...
+    def __init__(self, array: Any = None, size: Any = None, *sizes: Any) -> None: ...
     def __int__(self) -> _int: ...
     def __invert__(self) -> Tensor: ...
     def __ior__(self, other: Any) -> Self: ...
@@ -128,10 +128,16 @@ class Tensor(TensorCore):
     def __xor__(self, other: Any) -> Tensor: ...
     @property
     def _base(self) -> Tensor | None: ...
+    def _indices(self) -> Tensor:
+        """A column of indices for each value, as they were given."""
     def _is_view(self) -> _bool: ...
     @staticmethod
     def _make_subclass(cls: Any, data: Tensor, require_grad: _bool = False) -> Any:
         """An instance of cls on the memory of data, without its history."""
+    def _nnz(self) -> _int:
+        """How many values a sparse tensor has."""
+    def _values(self) -> Tensor:
+        """The values as they were given, without history."""
     @property
     def _version(self) -> _int: ...
     def abs(self) -> Tensor:
@@ -328,6 +334,8 @@ class Tensor(TensorCore):
         """The tensor as uint8."""
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Any = None) -> Self:
         """Fill with numbers of the Cauchy distribution."""
+    def ccol_indices(self) -> Tensor:
+        """Where the columns of a matrix in layout sparse_csc start, and the end of the last."""
     def cdouble(self, memory_format: Any = None) -> Tensor:
         """The tensor as complex128."""
     def ceil(self) -> Tensor:
@@ -372,6 +380,10 @@ class Tensor(TensorCore):
         """In-place form of clamp."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy, in the same order in memory unless memory_format asks for another."""
+    def coalesce(self) -> Tensor:
+        """The tensor with each place once, in order, values of one place summed; itself if it is so."""
+    def col_indices(self) -> Tensor:
+        """The columns of the values of a matrix in layout sparse_csr."""
     def concrete_array(self) -> Any:
         """The array for those who read its values; a transform that has none refuses here."""
     def conj(self) -> Tensor:
@@ -416,6 +428,8 @@ class Tensor(TensorCore):
         """The tensor in main memory."""
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """Cross product of the vectors along dim; without it, the first dimension of size 3."""
+    def crow_indices(self) -> Tensor:
+        """Where the rows of a matrix in layout sparse_csr start, and the end of the last."""
     def cuda(
         self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None
     ) -> Tensor:
@@ -445,6 +459,8 @@ class Tensor(TensorCore):
         """Degrees as radians."""
     def deg2rad_(self) -> Self:
         """In-place form of deg2rad."""
+    def dense_dim(self) -> _int:
+        """How many dimensions each value has."""
     def det(self) -> Tensor:
         """The determinant of square matrices."""
     def detach(self) -> Tensor:
@@ -610,7 +626,7 @@ class Tensor(TensorCore):
     def ger(self, vec2: Tensor) -> Tensor:
         """The matrix of all products of two vectors' elements."""
     def get_device(self) -> _int:
-        """The number of its device; -1 in main memory."""
+        """The number of its device; -1 in main memory, and where there is none."""
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward has accumulated for it."""
@@ -640,6 +656,8 @@ class Tensor(TensorCore):
         """The tensor as float16."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
         """input, and 0 where it is at most lambd away from 0."""
+    def hash_tensor(self, dim: Any = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
+        """The exclusive or of all elements' bits, those of fractions as doubles, as one number."""
     def heaviside(self, values: Tensor) -> Tensor:
         """0 below 0, 1 above, values at 0."""
     def heaviside_(self, values: Tensor) -> Self:
@@ -708,12 +726,16 @@ class Tensor(TensorCore):
         """The in-place form of index_reduce."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices of dimension dim that the 1-d tensor index names."""
+    def indices(self) -> Tensor:
+        """A column of indices for each value of a coalesced tensor."""
     def inner(self, other: Tensor) -> Tensor:
         """Sum of products over the last dimension of both; with a scalar, the plain product."""
     def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as int32."""
     def inverse(self) -> Tensor:
         """The inverse of square matrices."""
+    def is_coalesced(self) -> _bool:
+        """Whether each place is there once, in order."""
     def is_complex(self) -> _bool:
         """Whether the elements are complex numbers."""
     def is_conj(self) -> _bool:
@@ -746,7 +768,11 @@ class Tensor(TensorCore):
     def is_signed(self) -> _bool:
         """Whether the elements can be negative."""
     @property
-    def is_sparse(self) -> _bool: ...
+    def is_sparse(self) -> _bool:
+        """Whether it is of layout sparse_coo."""
+    @property
+    def is_sparse_csr(self) -> _bool:
+        """Whether it is of layout sparse_csr."""
     @property
     def is_xla(self) -> _bool: ...
     def isclose(
@@ -794,7 +820,8 @@ class Tensor(TensorCore):
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _kthvalue:
         """The k-th smallest element along dim, counted from 1, and its index."""
     @property
-    def layout(self) -> _layout: ...
+    def layout(self) -> _layout:
+        """How a tensor is stored."""
     def lcm(self, other: Tensor | complex) -> Tensor:
         """Least common multiple."""
     def lcm_(self, other: Tensor | complex) -> Self:
@@ -1207,6 +1234,8 @@ class Tensor(TensorCore):
         """The nearest number with `decimals` decimals; halves go to the even one."""
     def round_(self, *, decimals: _int = 0) -> Self:
         """In-place form of round."""
+    def row_indices(self) -> Tensor:
+        """The rows of the values of a matrix in layout sparse_csc."""
     def rrelu(
         self,
         lower: _float = 0.125,
@@ -1306,6 +1335,10 @@ class Tensor(TensorCore):
         self, dim: _int = -1, descending: _bool = False, *, stable: _bool | None = None
     ) -> _sort:
         """The elements in order along dim, and where they were; equal ones keep their order."""
+    def sparse_dim(self) -> _int:
+        """How many dimensions have indices."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements of input where the sparse tensor mask has values, in the layout of mask."""
     def split(self, split_size_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
         """A tuple of views of one length, or of the given lengths, along dim."""
     def split_with_sizes(self, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1397,8 +1430,23 @@ class Tensor(TensorCore):
         """repeat, with ones for the dimensions in front that dims does not name."""
     def to(self, *args: Any, **options: Any) -> Tensor:
         """The tensor as another dtype, on another device, or as another tensor; itself if it is so."""
-    def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Any:
-        """The tensor, which is dense already; or a copy with another data type."""
+    def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Tensor:
+        """The tensor with all its elements; the gradient is kept where the sparse one has values."""
+    def to_sparse(
+        self,
+        sparse_dim: Any = None,
+        *,
+        layout: Any = None,
+        blocksize: Any = None,
+        dense_dim: _int | None = None,
+    ) -> Tensor:
+        """The tensor in a sparse layout: coordinates of the first sparse_dim dimensions, or another."""
+    def to_sparse_coo(self) -> Tensor:
+        """The tensor with the indices of each value."""
+    def to_sparse_csc(self, dense_dim: _int | None = None) -> Tensor:
+        """A matrix with its values column after column."""
+    def to_sparse_csr(self, dense_dim: _int | None = None) -> Tensor:
+        """A matrix with its values row after row."""
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _topk:
@@ -1473,6 +1521,8 @@ class Tensor(TensorCore):
         """In-place form of unsqueeze."""
     def up_to_date(self) -> None:
         """See refresh; free for the many tensors that have nothing rare about them."""
+    def values(self) -> Tensor:
+        """The values of a sparse tensor, which must be coalesced if it has coordinates."""
     def var(
         self,
         dim: Any = None,
@@ -1506,9 +1556,6 @@ def asked_outside(tensor: Tensor) -> str:
 
 def can_operate(other: Any) -> _bool:
     """Whether an operator can work with this; if not, the other operand is asked."""
-
-def legacy_array(value: Any, sizes: tuple[Any, ...]) -> Any:
-    """The array of Tensor(value): an array of some library, data, or sizes."""
 
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""

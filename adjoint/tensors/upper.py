@@ -4,6 +4,7 @@ Calls need Tensor and Tensor needs calls, so one of the two must find the other 
 module named here fills in its own part when it is loaded; everything else is an import.
 """
 
+import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.tensors.core import TensorCore
@@ -11,16 +12,22 @@ from adjoint.tensors.core import TensorCore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from adjoint.ops.op import Op
+
 
 class Calls:
     """The path of a call as Tensor's operators take it; see `call.dispatch`."""
 
-    def unary(self, op: Any, a: Any) -> Any:
+    def unary(self, op: "Op", a: Any) -> Any:
         """An op of one input."""
         raise NotImplementedError
 
-    def binary(self, op: Any, a: Any, b: Any, operator: bool = False) -> Any:
+    def binary(self, op: "Op", a: Any, b: Any, operator: bool = False) -> Any:
         """An op of two inputs; NotImplemented if it is an operator and can't work with one."""
+        raise NotImplementedError
+
+    def item(self, tensor: Any, index: Any) -> Any:
+        """tensor[index]."""
         raise NotImplementedError
 
 
@@ -100,10 +107,23 @@ class Upper:
         self.operators = Operators()
         # A function of tensors, called once inside a vmap over the first dimension of each.
         self.over_batch: Callable[[Any, list[Any]], list[Any]] = _no_batches
-        self.wrapping = 0  # how many tensors there are whose class answers calls; passes mind them
+        self.wrapping = 0  # for how many things passes keep Tensors; see keep_tensors_for
 
 
 upper: Final[Upper] = Upper()
+
+
+def keep_tensors_for(thing: Any) -> None:
+    """Let passes keep Tensors, not arrays, while there is a thing that needs it.
+
+    It is a tensor that answers calls by itself, or a node whose gradients are such tensors.
+    """
+    upper.wrapping += 1
+    weakref.finalize(thing, _let_go).atexit = False
+
+
+def _let_go() -> None:
+    upper.wrapping -= 1
 
 
 def renewed(tensor: TensorCore) -> TensorCore:

@@ -40,7 +40,7 @@ from adjoint.tensors.core import (
     backend_of,
     is_floating,
 )
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import Sharing, renewed, upper
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def check_history(op_name: str, target: Tensor, recorded: bool) -> None:
 def alias_of(tensor: Tensor, copy: bool) -> Tensor:
     """The tensor as it is now, for a node to refer to: the tensor itself is about to change."""
     array = backend_of(tensor.array).copy(tensor.array) if copy else tensor.array
-    before = Tensor(array)
+    before = Tensor(array, AS_IS)
     tensor.counter()  # made now, so that the two share it
     before.needs_grad = tensor.needs_grad
     before.node, before.output_number = tensor.node, tensor.output_number
@@ -382,7 +382,9 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
             if theirs is not None and theirs.base is not None:
                 return False
             other = value.spec()
-            if other is not spec and (other.dtype is not spec.dtype or other.shape != spec.shape):
+            if other is not spec and (
+                not other.short or other.dtype is not spec.dtype or other.shape != spec.shape
+            ):
                 return False
             arrays.append(value.array)
         elif type(value) is float or type(value) is int:

@@ -55,6 +55,13 @@ def raw(storage: Any, kind: torch.dtype) -> Any:
     return whole[: len(whole) // target.itemsize * target.itemsize].view(target)
 
 
+# Sparse layouts: what makes such a tensor, and of which of its parts.
+PARTS = {
+    torch.sparse_coo: ("sparse_coo_tensor", ("_indices", "_values")),
+    torch.sparse_csr: ("sparse_csr_tensor", ("crow_indices", "col_indices", "values")),
+}
+
+
 class Twins:
     """adjoint's counterparts of one set of arguments; what shares memory there shares it here."""
 
@@ -66,6 +73,8 @@ class Twins:
         """The twin of a tensor, with its strides."""
         if id(value) in self.known:
             return self.known[id(value)][2]
+        if value.layout in PARTS:
+            return self.sparse(value)
         if value.dtype not in DTYPES or value.layout is not torch.strided:
             raise AbsentError(f"tensors of {value.dtype}, {value.layout}")
         if value.device.type != "cpu":
@@ -77,12 +86,23 @@ class Twins:
         if storage.data_ptr() not in self.memory or not storage.nbytes():
             self.memory[storage.data_ptr()] = raw(storage, plain.dtype)
         base = self.memory[storage.data_ptr()].view(DTYPES[plain.dtype].numpy_dtype)
-        whole = adjoint.Tensor(base)
+        whole = adjoint.from_numpy(base)
         twin = whole.as_strided(plain.shape, plain.stride(), plain.storage_offset()).detach()
         if value.requires_grad:
             twin.requires_grad_()
         self.known[id(value)] = (value, plain, twin)  # alive, so that no address is used twice
         return twin
+
+    def sparse(self, value: Any) -> Any:
+        """The twin of a sparse tensor, made of those of its parts."""
+        name, parts = PARTS[value.layout]
+        made = getattr(compat, name)(
+            *[self.tensor(getattr(value.detach(), part)()) for part in parts], tuple(value.shape)
+        )
+        if value.requires_grad:
+            made.requires_grad_()
+        self.known[id(value)] = (value, value, made)
+        return made
 
     def of(self, value: Any) -> Any:
         """The twin of an argument, whatever it is."""

@@ -188,12 +188,6 @@ def test_refusals(torch: Any, number: int) -> None:
         REFUSALS[number](adjoint, F)
 
 
-def test_what_is_not_there_says_so() -> None:
-    """Refused with the way out: sparse gradients."""
-    with pytest.raises(NotImplementedError, match="sparse=False"):
-        F.embedding(adjoint.tensor([1]), adjoint.ones(3, 2), sparse=True)
-
-
 @pytest.mark.parametrize(
     ("name", "args"),
     [("kl_div", ((2, 3), (2, 3))), ("mse_loss", ((2, 3), (3,))), ("dropout2d", ((2, 3),))],

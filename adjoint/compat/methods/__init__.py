@@ -7,7 +7,6 @@ from adjoint.autograd.graph import MutationContext
 from adjoint.autograd.node import Node
 from adjoint.compat.methods.autograd import FUNCTION_CTX, MUTATION_CONTEXT, NODE
 from adjoint.compat.methods.nn import INSTANCE_NORM, MODULE, RNN_BASE
-from adjoint.compat.methods.sparse import SPARSE_TENSOR
 from adjoint.compat.methods.tensor import REPLACED, TENSOR
 from adjoint.nn.layers.normalization import InstanceNorm
 from adjoint.nn.layers.recurrent import RNNBase
@@ -28,7 +27,6 @@ def attach() -> None:
     """Give each class its members."""
     give(Tensor, REPLACED, replacing=True)
     give(Tensor, TENSOR)
-    give(Tensor, SPARSE_TENSOR)
     give(Node, NODE)
     give(FunctionCtx, FUNCTION_CTX)
     give(MutationContext, MUTATION_CONTEXT)

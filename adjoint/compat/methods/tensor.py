@@ -244,7 +244,6 @@ TENSOR: dict[str, Any] = {
     "is_mps": False,
     "is_nested": False,
     "is_xpu": False,
-    "is_sparse_csr": False,
     "__long__": Tensor.__int__,
     "__nonzero__": Tensor.__bool__,
 }

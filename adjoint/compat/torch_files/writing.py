@@ -21,12 +21,14 @@ from adjoint.backends.namespace import ordered_strides
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compat.torch_files.reading import MAGIC_NUMBER, PROTOCOL_VERSION
 from adjoint.compat.torch_files.storages import KIND_NAMES
+from adjoint.creation.sparse import taken_apart
 from adjoint.device import device
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter
+from adjoint.ops.sparse.layers import Sparse, sparse_of
 from adjoint.tensors.pickling import attributes_of
 from adjoint.tensors.size import Size
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 _FOLDER = "archive"
 _ALIGNMENT = 64  # storages begin at multiples of it, so that they can be mapped into memory
@@ -111,6 +113,12 @@ def _in_owner(array: Any) -> tuple[Any, int, tuple[int, ...]] | None:
     return owner, start, strides
 
 
+class _Layout(NamedTuple):
+    """The layout of a tensor, which PyTorch writes by its name."""
+
+    name: str
+
+
 # The pickler in C can't write names it does not know; of this one typeshed knows too little.
 _PythonPickler: Any = pickle._Pickler  # noqa: SLF001
 
@@ -141,6 +149,8 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         if isinstance(obj, Tensor):
             return self.tensor(obj)
         kind = type(obj)
+        if kind is _Layout:
+            return self.named("torch.serialization", "_get_layout"), (f"torch.{obj.name}",)
         if kind is Size:
             return self.named("torch", "Size"), (tuple(obj),)
         if kind is device:
@@ -161,6 +171,9 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         if kind is Parameter:
             return self.parameter(tensor, state)
         warn_if_has_hooks(tensor)
+        layer = sparse_of(tensor)
+        if layer is not None:
+            return self.named("torch._utils", "_rebuild_sparse_tensor"), self.apart(layer)
         make, arguments = self.on_storage(tensor, tensor.requires_grad)
         if kind is Tensor and not state:
             return make, arguments
@@ -168,11 +181,17 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         rebuild = self.named("torch._tensor", "_rebuild_from_type_v2")
         return rebuild, (make, shown, arguments, state)
 
+    def apart(self, layer: Sparse) -> tuple[Any, Any]:
+        """What PyTorch makes a sparse tensor of: its layout, then indices, values and sizes."""
+        name, parts, size, coalesced = taken_apart(layer)
+        marks = (coalesced,) if name == "sparse_coo" else ()
+        return _Layout(name), (*parts, Size(size), *marks)
+
     def parameter(self, tensor: Any, state: dict[str, Any]) -> Any:
         """How a parameter is written."""
         data = tensor.detach()
         if type(data) is not Tensor:
-            data = Tensor(tensor.concrete_array())
+            data = Tensor(tensor.concrete_array(), AS_IS)
         arguments: tuple[Any, ...] = (data, tensor.requires_grad, OrderedDict())
         if not state:
             return self.named("torch._utils", "_rebuild_parameter"), arguments
@@ -180,7 +199,10 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         return self.named("torch._utils", name), (*arguments, state)
 
     def on_storage(self, tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
-        """What makes a tensor on its storage."""
+        """What makes a tensor on its storage; one on the device meta has none."""
+        if tensor.is_meta:
+            made = self.named("torch._utils", "_rebuild_meta_tensor_no_storage")
+            return made, (tensor.dtype, tuple(tensor.shape), tensor.stride(), requires_grad)
         stored, start, strides = self.storages.place(tensor)
         hooks: OrderedDict[int, Any] = OrderedDict()
         layout = (stored, start, tuple(tensor.shape), strides, requires_grad, hooks)

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.compat.absent_devices import is_available
-from adjoint.compat.float8_types import FLOAT8_TYPES
+from adjoint.compat.aten import AT_THE_TOP, PRIVATE
 from adjoint.compat.no_compiler import compile as compile
 from adjoint.compat.tensor_types import (
     CPU_TYPES,
     set_default_tensor_type as set_default_tensor_type,
 )
 from adjoint.compat.torch_tree.cuda import OutOfMemoryError as OutOfMemoryError
-from adjoint.compat.torch_tree.sparse import sparse_coo_tensor as sparse_coo_tensor
 from adjoint.compat.torch_tree.storage import (
     CLASSES as STORAGES,
     TypedStorage as TypedStorage,
@@ -23,10 +22,11 @@ from adjoint.compat.torch_tree.storage import (
     is_storage as is_storage,
 )
 from adjoint.compat.torch_tree.version import __version__ as __version__
-from adjoint.ops.arranging.conversion import layout
+from adjoint.compat.unheld_types import UNHELD_TYPES
 from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
+from adjoint.ops.reducing.segments import segment_reduce
 from adjoint.ops.sampling import implicit
 from adjoint.tensors.tensor import Tensor
 
@@ -46,6 +46,7 @@ _LATER = {
 
 Storage = STORAGES["FloatStorage"]
 spmm = mm
+_segment_reduce = segment_reduce
 _nnpack_available = is_available
 
 # The samples that distributions are made of, and their slopes.
@@ -53,11 +54,6 @@ _dirichlet_grad = implicit.dirichlet_slope
 _sample_dirichlet = implicit.standard_dirichlet
 _standard_gamma = implicit.standard_gamma
 _standard_gamma_grad = implicit.gamma_slope
-
-# Layouts that no tensor has, so that making one is refused.
-sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
-    layout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
-)
 
 # A method of Tensor, attached by this package, that torch has as a function too.
 _METHODS = ("resize_as_",)
@@ -80,7 +76,8 @@ globals().update({name: _Method(name) for name in _METHODS})
 globals().update(CPU_TYPES)
 globals().update(STORAGES)
 globals().update(FOREACH)
-globals().update(FLOAT8_TYPES)
+globals().update(UNHELD_TYPES)
+globals().update({name: PRIVATE[name] for name in AT_THE_TOP})
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ one. Custom ops have those that were defined, as namespace::name.overload.
 from typing import Any, NoReturn
 
 from adjoint.call.overriding import answered_elsewhere, offered
+from adjoint.compat import pytorch_names
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.missing_names import missing
 from adjoint.compat.tags import Tag
@@ -111,7 +112,7 @@ class Packet:
         return self.operation(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> Any:
-        if overload not in _OVERLOADS:
+        if overload not in _OVERLOADS and overload not in pytorch_names.overloads(self.__name__):
             raise missing(f"ops.{self.namespace}.{self.__name__}.{overload}")
         return self._overload
 
@@ -160,6 +161,16 @@ class CustomPacket(Packet):
         return list(self._overloads)
 
 
+class _Absent:
+    """An operation of PyTorch's that is not there: it can be named, as in a table, not called."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise missing(f"ops.aten.{self.name}")
+
+
 class Namespace:
     """The operations of one namespace; those of aten are adjoint's own."""
 
@@ -175,7 +186,10 @@ class Namespace:
             if known in table:
                 packet = vars(self)[name] = Packet(table[known], self.name, name)
                 return packet
-        raise missing(f"ops.{self.name}.{name}")
+        if not pytorch_names.overloads(name):
+            raise missing(f"ops.{self.name}.{name}")
+        packet = vars(self)[name] = Packet(_Absent(name), self.name, name)
+        return packet
 
     def _custom(self, name: str) -> CustomPacket:
         """The custom ops of a name, which may be defined anew."""

@@ -56,7 +56,7 @@ class memory_format(_Named):
 
 
 class layout(_Named):
-    """How a tensor is stored; adjoint's are all strided."""
+    """How a tensor is stored: all elements, or those that are not zero (docs/notes/sparse.md)."""
 
 
 contiguous_format = memory_format("contiguous_format")
@@ -64,6 +64,11 @@ preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")  # no tensor has this one, nor the next
+sparse_bsc = layout("sparse_bsc")
 
 _CHANNELS_RANK = {channels_last: 4, channels_last_3d: 5}
 
@@ -446,9 +451,9 @@ def element_size(self: Tensor) -> int:
 
 
 def get_device(self: Tensor) -> int:
-    """The number of its device; -1 in main memory."""
+    """The number of its device; -1 in main memory, and where there is none."""
     where = self.device
-    if where.type == "cpu":
+    if where.type in ("cpu", "meta"):
         return -1
     return 0 if where.index is None else where.index
 
@@ -571,12 +576,10 @@ METHODS: dict[str, Any] = {
 PROPERTIES: dict[str, Any] = {
     "itemsize": element_size,
     "nbytes": lambda self: math.prod(self.shape) * self.dtype.itemsize,
-    "layout": lambda self: strided,
     "is_cpu": lambda self: self.device.type == "cpu",
     "is_cuda": lambda self: self.device.type == "cuda",
     "is_xla": lambda self: self.device.type == "xla",
     "is_meta": lambda self: self.device.type == "meta",
-    "is_sparse": lambda self: False,
     "is_quantized": lambda self: False,
 }
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.shape import expand
 from adjoint.ops.op import composite
 from adjoint.tensors.size import Size
@@ -75,11 +74,6 @@ def detach_(input: Tensor) -> Tensor:
     return input.detach_()
 
 
-def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
-    """The tensor, which is dense already; or a copy with another data type."""
-    return self if dtype is None else to(self, dtype)
-
-
 # ---- loops in Python ----
 
 
@@ -119,4 +113,4 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[..., Any]) -> A
     return _looped("map2_", callable, self, [x, y])
 
 
-METHODS: dict[str, Any] = {"apply_": apply_, "map_": map_, "map2_": map2_, "to_dense": to_dense}
+METHODS: dict[str, Any] = {"apply_": apply_, "map_": map_, "map2_": map2_}

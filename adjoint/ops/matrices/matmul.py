@@ -218,9 +218,11 @@ def outer(input: Value, vec2: Value) -> Value:
     return unsqueeze(input, 1) * vec2
 
 
-@composite(numpy=True, exact_out=True)
-def inner(input: Value, other: Value) -> Value:
+@composite(numpy=True)
+def inner(input: Value, other: Value, *, out: Value | None = None) -> Value:
     """Sum of products over the last dimension of both; with a scalar, the plain product."""
+    if out is not None:  # a plain product is cast, a sum of them is not
+        return write_out("inner", inner(input, other), out, bool(input.ndim and other.ndim))
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:

@@ -7,6 +7,7 @@ from adjoint.call.context import change_grad_enabled, current, set_current
 from adjoint.dtypes import int32, int64
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.indexing import getitem, setitem_
+from adjoint.ops.arranging.positions import nonzero
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.arranging.writing import index_add
 from adjoint.ops.batch_rules import with_batch
@@ -15,11 +16,14 @@ from adjoint.ops.elementwise.arithmetic import div
 from adjoint.ops.elementwise.selection import clamp_min, where
 from adjoint.ops.neural.batches import joined, numbered_apart, parted, starts_of
 from adjoint.ops.op import composite, general, linear
+from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.extremes import max_dim
 from adjoint.ops.reducing.norms import renorm
 from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
+from adjoint.ops.sparse.layers import as_tensor
+from adjoint.ops.sparse.parts import from_coordinates
 
 # ---- one row each ----
 
@@ -32,9 +36,14 @@ def _embedded_over_batch(
     indices_batched: bool,
     padding_idx: Any,
     by_frequency: bool,
+    sparse: bool,
     batch_size: int,
 ) -> Any:
     """One table of those of all elements, and numbers of rows in that."""
+    if sparse:
+        raise NotImplementedError(
+            "embedding(): sparse gradients take no part in vmap; use sparse=False there"
+        )
     if not weight_batched and not by_frequency:
         return embedded(weight, indices, padding_idx)
     count = weight_shape[0]
@@ -51,25 +60,48 @@ def _is_none(padding_idx: Any) -> bool:
 
 
 @linear(
-    weight=lambda grad, weight_shape, indices, padding_idx, by_frequency: summed_rows(
-        _balanced(grad, indices, padding_idx, by_frequency, weight_shape[0]),
-        indices,
-        weight_shape[0],
+    weight=lambda grad, weight_shape, indices, padding_idx, by_frequency, sparse: (
+        _sparse_rows(grad, indices, padding_idx, by_frequency, weight_shape)
+        if sparse
+        else summed_rows(
+            _balanced(grad, indices, padding_idx, by_frequency, weight_shape[0]),
+            indices,
+            weight_shape[0],
+        )
     ),
     vmap=_embedded_over_batch,
     node_name="EmbeddingBackward0",
     home=None,
 )
 def embedded(
-    xp: Any, weight: Array, indices: Array, padding_idx: Any = -1, by_frequency: bool = False
+    xp: Any,
+    weight: Array,
+    indices: Array,
+    padding_idx: Any = -1,
+    by_frequency: bool = False,
+    sparse: bool = False,
 ) -> Array:
     """The rows of weight that indices name.
 
     The gradient passes over padding_idx, a number or one for each index, and by_frequency divides
-    it by how often a row was used.
+    it by how often a row was used; if it is sparse, it has these rows alone.
     """
     check_positions(xp, indices, weight.shape[0], IndexError)
     return xp.take(weight, indices, 0)
+
+
+def _sparse_rows(
+    grad: Any, indices: Any, padding_idx: Any, by_frequency: bool, weight_shape: Any
+) -> Any:
+    """The gradient of the rows that were used, as a sparse tensor."""
+    if by_frequency:
+        raise RuntimeError("embedding(): scale_grad_by_freq does not go with sparse gradients")
+    grad, indices = as_tensor(grad), as_tensor(indices)
+    rows, used = reshape(grad, (-1, weight_shape[1])), reshape(indices, (-1,))
+    if not _is_none(padding_idx):
+        kept = nonzero(used != padding_idx)[:, 0]
+        rows, used = getitem(rows, (kept,)), getitem(used, (kept,))
+    return from_coordinates(rows, unsqueeze(used, 0), tuple(weight_shape))
 
 
 def _balanced(grad: Value, indices: Any, padding_idx: Any, by_frequency: bool, count: int) -> Value:
@@ -86,7 +118,7 @@ def _factors_over_batch(like: Any, indices_each: Any, count: int, batch_size: in
 def row_factors(xp: Any, like: Array, indices: Array, count: int) -> Array:
     """One divided by how often each index below `count` was used, in the data type of `like`."""
     flat = indices.reshape(-1)
-    counts = xp.bincount(flat)[flat].reshape(indices.shape)
+    counts = xp.counted(flat, count)[flat].reshape(indices.shape)
     return xp.expand_dims(1 / counts.astype(like.dtype), -1)
 
 
@@ -134,14 +166,6 @@ def shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -
         set_current(settings)
 
 
-def _refuse_sparse(name: str, sparse: bool) -> None:
-    if sparse:
-        raise NotImplementedError(
-            f"{name}(): sparse gradients are not supported; with sparse=False the gradient is the "
-            "same, written out"
-        )
-
-
 @composite(home="nn.functional")
 def embedding(
     input: Value,
@@ -153,14 +177,13 @@ def embedding(
     sparse: bool = False,
 ) -> Value:
     """The row of weight for each index of input."""
-    _refuse_sparse("embedding", sparse)
     if weight.ndim != 2:
         raise RuntimeError(f"embedding(): weight must be a matrix, got shape {list(weight.shape)}")
     padding = _check_padding("embedding", padding_idx, weight.shape[0])
     indices = _check_indices("embedding", input)
     if max_norm is not None:
         shorten_rows(weight, indices, max_norm, norm_type)
-    return embedded(weight, indices, padding, scale_grad_by_freq)
+    return embedded(weight, indices, padding, scale_grad_by_freq, sparse)
 
 
 # ---- bags ----
@@ -200,9 +223,11 @@ def bag_places(xp: Any, bags: Array, counted: Array, count: int) -> Array:
     One column more than the longest bag needs, so that an empty one has a place too.
     """
     places = xp.arange(bags.shape[0])
+    if not xp.valued():  # any bag may have all places
+        return xp.full((count, bags.shape[0] + 1), -1, dtype="int64")
     kept = xp.nonzero(counted)[0]
     owners = bags[kept]
-    sizes = xp.bincount(owners, minlength=count)
+    sizes = xp.counted(owners, count)
     starts = xp.cumsum(sizes) - sizes
     ranks = xp.arange(kept.shape[0]) - starts[owners]
     table = xp.full((count, int(xp.max(sizes, initial=0)) + 1), -1, dtype="int64")
@@ -215,8 +240,8 @@ def _arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple
         if offsets is not None:
             raise ValueError("embedding_bag(): a matrix of indices has a bag a row; offsets=None")
         count, width = input.shape
-        numbers = input.new_tensor([i for i in range(count) for _ in range(width)])
-        return reshape(input, (-1,)), numbers, count
+        numbers = cumsum(input.new_ones((count, width)), 0) - 1
+        return reshape(input, (-1,)), reshape(numbers, (-1,)), count
     if input.ndim != 1 or offsets is None:
         raise ValueError(
             f"embedding_bag(): indices must be a matrix, or a vector with offsets; got shape "
@@ -253,9 +278,10 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Value:
     """The sum, mean or maximum of the rows of weight that the indices of each bag name."""
-    _refuse_sparse("embedding_bag", sparse)
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"embedding_bag(): mode has to be one of sum, mean or max, got {mode!r}")
+    if mode == "max" and sparse:
+        raise ValueError("embedding_bag(): sparse gradients go with sum and mean, not with max")
     if mode == "max" and scale_grad_by_freq:
         raise ValueError("embedding_bag(): scale_grad_by_freq goes with sum and mean, not with max")
     if per_sample_weights is not None and mode != "sum":
@@ -275,7 +301,7 @@ def embedding_bag(
     if max_norm is not None:
         shorten_rows(weight, indices, max_norm, norm_type)
     try:
-        rows = embedded(weight, indices, padding, scale_grad_by_freq)
+        rows = embedded(weight, indices, padding, scale_grad_by_freq, sparse)
     except IndexError as error:
         raise RuntimeError(f"embedding_bag(): {error}") from None
     counted = indices != padding

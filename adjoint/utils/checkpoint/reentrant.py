@@ -15,7 +15,7 @@ from adjoint.autograd.node import USER, Node, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import freed
 from adjoint.call.context import is_grad_enabled
 from adjoint.tensors.core import is_floating, raw
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.utils.checkpoint.surroundings import Surroundings, keep, restored
 
 
@@ -88,7 +88,8 @@ class CheckpointFunctionBackward(Node):
         for i, grad in zip(self.places, grads):
             if given[i].requires_grad and grad is not None:
                 roots.append(given[i])
-                starts.append(Tensor(raw(grad)))
+                start = raw(grad)
+                starts.append(start if isinstance(start, Tensor) else Tensor(start, AS_IS))
         if not any(given[i].requires_grad for i in self.places):
             raise RuntimeError(
                 "checkpoint: none of output has requires_grad=True, so this checkpoint() is not "
@@ -97,7 +98,7 @@ class CheckpointFunctionBackward(Node):
         if roots:
             backward(roots, starts)
         sources = (value for value in inputs if isinstance(value, Tensor) and value.requires_grad)
-        return [None if s.gradient is None else s.gradient.array for s in sources]
+        return [None if s.gradient is None else raw(s.gradient) for s in sources]
 
     def release(self) -> None:
         """Let go of the arguments."""

@@ -12,6 +12,11 @@ from adjoint.call.context import (
     is_inference_mode_enabled as is_inference_mode_enabled,
 )
 from adjoint.call.dispatch import tensors_in
+from adjoint.compat.dispatch_keys import (
+    DispatchKey as DispatchKey,
+    DispatchKeySet as DispatchKeySet,
+    excluding,
+)
 from adjoint.compat.no_compiler import nothing, refused
 from adjoint.compat.torch_tree.autograd import forward_ad
 from adjoint.compat.torch_tree.library import Tag as Tag
@@ -45,6 +50,7 @@ _current_graph_task_id = graph.current_task_id
 _will_engine_execute_node = graph.will_run
 
 # Modes.
+_ExcludeDispatchKeyGuard = excluding
 _AutoDispatchBelowAutograd = no_grad
 _set_grad_enabled = change_grad_enabled
 _is_fwd_grad_enabled = forward_ad._is_fwd_grad_enabled  # noqa: SLF001  # PyTorch's name of it

@@ -6,14 +6,13 @@ with `__torch_dispatch__` is a layer of its instances (`call.layers`), below tho
 is asked after a call was recorded, forward and backward.
 """
 
-import weakref
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Self
 
 from adjoint.call.context import Changed, Scope, Settings, current, replaced
 from adjoint.call.dispatch import tensors_in
-from adjoint.call.layers import Below, Layer, Level, lies_in, newest
+from adjoint.call.layers import Below, Ground, Layer, lies_in, newest
 from adjoint.compat.torch_tree.ops import named, operation_of, overload_of
 from adjoint.creation.factories import empty, empty_strided, full
 from adjoint.library.custom_op import CustomOpDef
@@ -22,8 +21,8 @@ from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.tensors import subclass
 from adjoint.tensors.core import TensorCore
-from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.upper import upper
+from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.upper import keep_tensors_for
 
 # ---- modes ----
 
@@ -87,16 +86,7 @@ def _len_torch_dispatch_stack() -> int:
 _disabled: Final[ContextVar[bool]] = ContextVar("adjoint_dispatch_disabled", default=False)
 
 
-class Ground(Level):
-    """Where instances of such classes live: below all transforms, and never left."""
-
-    def __init__(self) -> None:
-        super().__init__("a class with __torch_dispatch__")
-        self.number = 0
-        self.fades = True  # there is but one history, on instances and on plain tensors alike
-
-
-GROUND: Final = Ground()
+GROUND: Final = Ground("a class with __torch_dispatch__", 0)
 
 
 class Dispatched(Layer):
@@ -161,7 +151,7 @@ class Dispatched(Layer):
     def parts(self, tensor: Tensor) -> list[Tensor]:
         """See Layer."""
         if self.has_memory:
-            return [Tensor(tensor.array)]
+            return [Tensor(tensor.array, AS_IS)]
         return [value for value in attributes(tensor).values() if isinstance(value, Tensor)]
 
     def values(self, tensor: Tensor) -> Any:
@@ -239,7 +229,7 @@ def _bare(value: Any) -> Any:
         return [_bare(element) for element in value]
     if not isinstance(value, Tensor) or not lies_in(value, GROUND):
         return value
-    bare = Tensor(value.layer.values(value))
+    bare = Tensor(value.layer.values(value), AS_IS)
     bare.rare().counter = value.counter()
     return bare
 
@@ -264,14 +254,8 @@ def dispatched(made: Any, has_memory: bool) -> Any:
         if key not in _layers:
             _layers[key] = Dispatched(kind, has_memory)
         made.layer, made.special = _layers[key], True
-        upper.wrapping += 1
-        weakref.finalize(made, _forget).atexit = False
+        keep_tensors_for(made)
     return made
-
-
-def _forget() -> None:
-    """An instance is gone; with the last one, passes need no longer mind them."""
-    upper.wrapping -= 1
 
 
 def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:

@@ -1,0 +1,1 @@
+"""Sparse tensors: which elements are kept, how calls on them are answered, what makes them."""
