@@ -30,8 +30,8 @@ from adjoint.call.layers import (
 )
 from adjoint.call.overriding import (
     OperatorCall,
-    by_mode,
     answered_elsewhere,
+    by_mode,
     first_answer,
     has_others,
     offered,
@@ -144,11 +144,7 @@ class Path(Calls):
         if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
             return op.direct(a, b)
         if not (can_operate(a) and can_operate(b)):
-            if operator:
-                asked = has_others((a, b), {})
-                return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
-            if has_others((a, b), {}):
-                return offered(op, (a, b), {})
+            return with_other(op, a, b, operator)
         return apply(op, [a, b, *op.defaults[2:]])
 
     def item(self, tensor: Any, index: Any) -> Any:
@@ -157,6 +153,14 @@ class Path(Calls):
         if answered_elsewhere((tensor, index), {}):
             return offered(read, (tensor, index), {})
         return read(tensor, index)
+
+
+def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
+    """A call of two arguments, one of them no tensor and no number: its class may answer."""
+    asked = has_others((a, b), {})
+    if operator:
+        return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
+    return offered(op, (a, b), {}) if asked else apply(op, [a, b, *op.defaults[2:]])
 
 
 path: Final[Path] = Path()

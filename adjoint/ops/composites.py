@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from adjoint.call import dispatch
-from adjoint.call.overriding import answered_elsewhere, offered
+from adjoint.call.overriding import answered_elsewhere, offered, seen_by_mode
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Shown, with_out
 
@@ -38,6 +38,16 @@ def overridable(function: Function) -> Function:
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
         return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
+def overridable_by_modes(function: Function) -> Function:
+    """A public function of data, not of tensors, whose calls only modes may answer."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return offered(call, args, kwargs) if seen_by_mode() else function(*args, **kwargs)
 
     return call  # type: ignore[return-value]  # it is called as the function is
 
