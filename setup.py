@@ -37,6 +37,7 @@ COMPILED = [
     "adjoint/call/promotion.py",
     "adjoint/call/record.py",
     "adjoint/call/layers.py",
+    "adjoint/call/overriding.py",
     "adjoint/call/dispatch.py",
     "adjoint/tensors/views.py",
     "adjoint/ops/op.py",

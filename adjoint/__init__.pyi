@@ -1061,6 +1061,15 @@ def gt(
 half: _dtype
 def hardshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """input, and 0 where it is at most lambd away from 0."""
+def hash_tensor(
+    input: Tensor,
+    dim: Any = (),
+    *,
+    keepdim: _bool = False,
+    mode: _int = 0,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The exclusive or of all elements' bits, those of fractions as doubles, as one number."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 below 0, 1 above, values at 0."""
 def hinge_embedding_loss(
@@ -1392,7 +1401,7 @@ def lt(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
     """input < other."""
-def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, *, out: Any = None) -> Any:
+def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: Any = None) -> Any:
     """L and U in one matrix and the exchanges of rows; see linalg.lu_factor."""
 def lu_solve(
     input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
@@ -1666,6 +1675,19 @@ def narrow_copy(
     input: Tensor, dim: _int, start: Any, length: _int, *, out: Tensor | None = None
 ) -> Tensor:
     """A copy of what narrow shows."""
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: _bool,
+    momentum: _float,
+    eps: _float,
+    *,
+    out: tuple[Tensor, Tensor, Tensor] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """batch_norm, and in training the mean of each channel and 1 over its deviation."""
 def native_group_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -1707,10 +1729,10 @@ def nextafter(
 ) -> Tensor:
     """The next floating number after each element in the direction of other."""
 @overload
-def nonzero(input: Tensor, *, out: Any = None) -> Tensor:
+def nonzero(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
 @overload
-def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Any = None) -> Any:
+def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Tensor | None = None) -> Any:
     """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
 def nonzero_static(
     input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None

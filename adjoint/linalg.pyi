@@ -1,6 +1,8 @@
 """The types of linalg.py and of what ops add to it; written by python -m tools.stubs."""
 
 from adjoint.ops.matrices.factorizations import LUWithInfo
+from adjoint.ops.matrices.ldl import LDL
+from adjoint.ops.matrices.ldl import LDLWithInfo
 from adjoint.ops.matrices.linalg import LinAlgError as LinAlgError
 from adjoint.ops.matrices.lu import LU
 from adjoint.return_types import linalg_eig
@@ -46,6 +48,22 @@ def inv_ex(
     A: Tensor, *, check_errors: bool = False, out: tuple[Tensor, ...] | None = None
 ) -> linalg_inv_ex:
     """The inverse, and 0 for each matrix that has one; the others become NaN."""
+def ldl_factor(
+    A: Tensor, *, hermitian: bool = False, out: tuple[Tensor, ...] | None = None
+) -> LDL:
+    """L and D in one matrix, with A = L D L^T (or L D L^H), and the exchanges of rows."""
+def ldl_factor_ex(
+    A: Tensor,
+    *,
+    hermitian: bool = False,
+    check_errors: bool = False,
+    out: tuple[Tensor, ...] | None = None,
+) -> LDLWithInfo:
+    """linalg.ldl_factor, and the place of the first block of D that is zero, or 0."""
+def ldl_solve(
+    LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """The solution of A @ X = B by the factors and pivots of linalg.ldl_factor."""
 def lstsq(
     A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None, out: Any = None
 ) -> Any:

@@ -15,7 +15,7 @@ from adjoint._base import after_fork
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.held import Held
 from adjoint.device import device as as_device
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 __all__ = [
     "Generator",
@@ -87,7 +87,7 @@ class Generator:
         packed = b"".join(
             int(parts[name]).to_bytes(width, "little") for name, width in _STATE_FIELDS
         )
-        return Tensor(numpy_backend.xp.frombuffer(packed, dtype="uint8").copy())
+        return Tensor(numpy_backend.xp.frombuffer(packed, dtype="uint8").copy(), AS_IS)
 
     def set_state(self, new_state: Tensor) -> "Generator":
         """Go on from a state that get_state returned."""
@@ -135,7 +135,7 @@ class Generator:
 
 def _restored(where: str, packed: bytes) -> Generator:
     """A generator from its pickle."""
-    state = Tensor(numpy_backend.xp.frombuffer(packed, dtype="uint8"))
+    state = Tensor(numpy_backend.xp.frombuffer(packed, dtype="uint8"), AS_IS)
     return Generator(where).set_state(state)
 
 

@@ -52,6 +52,11 @@ class geqrf(NamedTuple):
     a: Tensor
     tau: Tensor
 
+class ldl_factors(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
 class aminmax(NamedTuple):
     min: Tensor
     max: Tensor

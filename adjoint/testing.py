@@ -18,7 +18,7 @@ from adjoint.dtypes import as_dtype
 from adjoint.ops.annotations import Operand
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.op import MISSING, TABLE, Op
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor, plain
 
 
 @dataclass
@@ -111,7 +111,7 @@ def automatic_samples(name: str) -> list[Sample]:
     count = count_of_tensors(name)
     if not count:
         return []
-    probe = [Tensor(draw(rng, (1,), domain)).requires_grad_() for _ in range(count)]
+    probe = [Tensor(draw(rng, (1,), domain), AS_IS).requires_grad_() for _ in range(count)]
     try:
         result = function_of(name)(*probe)
     except RuntimeError:  # clamp, for one, needs one of its optional arguments
@@ -169,7 +169,7 @@ def make_tensor(
         values = values + 1j * rng.uniform(low, high, size=sizes)
     elif kind.kind == "b":
         values = rng.integers(0, 2, size=sizes)
-    tensor = Tensor(np.asarray(values).astype(kind))
+    tensor = Tensor(np.asarray(values).astype(kind), AS_IS)
     return tensor.requires_grad_() if requires_grad else tensor
 
 
@@ -202,7 +202,7 @@ def is_differentiable(array: Any) -> bool:
 
 
 def open_call(
-    function: Callable[..., Any], sample: Sample, make: Callable[[Any], Any] = Tensor
+    function: Callable[..., Any], sample: Sample, make: Callable[[Any], Any] = plain
 ) -> tuple[Callable[..., list[Any]], list[Any]]:
     """A sample as a function of its differentiable arrays alone, and those arrays.
 
@@ -297,7 +297,7 @@ def numeric_jvp(
     """
 
     def at(distance: float) -> list[Any]:
-        moved = [Tensor(a + distance * d) for a, d in zip(arrays, directions)]
+        moved = [Tensor(a + distance * d, AS_IS) for a, d in zip(arrays, directions)]
         return [as_array(r) if is_floating(r) else None for r in function(*moved)]
 
     here = at(0.0)
@@ -346,7 +346,7 @@ def check_vjp(
 ) -> None:
     """The gradient of a random projection of the results, against finite differences."""
     rng = np.random.default_rng(seed)
-    leaves = [Tensor(a.copy("K")).requires_grad_() for a in arrays]
+    leaves = [Tensor(a.copy("K"), AS_IS).requires_grad_() for a in arrays]
     outputs = function(*leaves)
     live = [i for i, o in enumerate(outputs) if is_floating(o) and o.requires_grad]
     if not live or not all(is_measurable(outputs[i].array) for i in live):
@@ -354,7 +354,7 @@ def check_vjp(
     weights = [direction_like(rng, outputs[i].array) for i in live]
     directions = [direction_like(rng, a) for a in arrays]
     gradients = grad(
-        [outputs[i] for i in live], leaves, [Tensor(w) for w in weights], allow_unused=True
+        [outputs[i] for i in live], leaves, [Tensor(w, AS_IS) for w in weights], allow_unused=True
     )
     changes = numeric_jvp(function, arrays, directions)
     if changes is None:
@@ -375,7 +375,9 @@ def gradient_function(function: TensorFunction, count: int) -> TensorFunction:
         inputs = [v if v.requires_grad else v.requires_grad_() for v in values[:count]]
         outputs = [o for o in function(*inputs) if is_floating(o) and o.requires_grad]
         found = grad(outputs, inputs, values[count:], create_graph=True, allow_unused=True)
-        return [Tensor(np.zeros_like(v.array)) if g is None else g for g, v in zip(found, inputs)]
+        return [
+            Tensor(np.zeros_like(v.array), AS_IS) if g is None else g for g, v in zip(found, inputs)
+        ]
 
     return pull
 
@@ -385,7 +387,7 @@ def check_second_order(
 ) -> None:
     """The gradient of the gradient, against finite differences of the gradient."""
     rng = np.random.default_rng(seed + 1)
-    outputs = function(*[Tensor(a.copy("K")).requires_grad_() for a in arrays])
+    outputs = function(*[Tensor(a.copy("K"), AS_IS).requires_grad_() for a in arrays])
     live = [o for o in outputs if is_floating(o) and o.requires_grad]
     weights = [direction_like(rng, o.array) for o in live]
     if live and all(is_measurable(o.array) for o in live):

@@ -23,6 +23,7 @@ import numpy as np
 
 from adjoint import Tensor
 from adjoint.autograd import backward
+from adjoint.tensors.tensor import AS_IS
 from tests.backends import (
     PROGRAMS,
     assert_alike,
@@ -148,7 +149,7 @@ def workers() -> None:
     import cupy
 
     seen = []
-    x = Tensor(cupy.ones(3)).requires_grad_()
+    x = Tensor(cupy.ones(3), AS_IS).requires_grad_()
     y = x * 2.0
     y.register_hook(lambda _: seen.append(threading.current_thread().name))
     backward(y.sum())

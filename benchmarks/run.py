@@ -1,10 +1,13 @@
 """Time adjoint's main workloads, and PyTorch's where it is installed.
 
-    python benchmarks/run.py [NAME ...] [--save FILE] [--baseline FILE]
+    python benchmarks/run.py [NAME ...] [--save FILE] [--baseline FILE] [--against FOLDER]
 
 Each package has a process of its own with one thread. Within a workload they take turns, so that a
 disturbance of the machine meets all alike; gradients are compared before anything is timed. The
 figures are those of the best step. Ratios below 1 mean that adjoint is faster.
+
+With --against another build of adjoint, which lies in that folder, takes PyTorch's place, and
+processor time is counted, the lower quartile: the two differ by less than a busy machine disturbs.
 """
 
 import argparse
@@ -22,7 +25,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from workloads import WORKLOADS
+from workloads import CLOCKS, WORKLOADS, Work
 
 PACKAGES = ("adjoint", "torch")
 ONE_THREAD = dict.fromkeys(
@@ -35,8 +38,9 @@ NOTICED = 1.1  # times slower than the baseline
 # ---- one package, in its own process ----
 
 
-def serve(package_name: str) -> None:
+def serve(package_name: str, clock: str) -> None:
     """Answer requests, one JSON object a line: a workload's name, or for how long to run it."""
+    Work.clock = staticmethod(CLOCKS[clock])
     package = importlib.import_module(package_name)
     if package_name == "torch":
         package.set_num_threads(1)
@@ -66,14 +70,21 @@ def run_for(step: Any, seconds: float) -> list[tuple[float, float]]:
 class Package:
     """The process of one package, as the driver sees it."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, label: str = "", folder: Path | None = None) -> None:
+        self.name = label or name
+        found = {} if folder is None else {"PYTHONPATH": str(folder.resolve())}
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "--serve", name],
+            [
+                sys.executable,
+                __file__,
+                "--serve",
+                name,
+                *(["--clock", "processor"] if label else []),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **ONE_THREAD},
+            env={**os.environ, **ONE_THREAD, **found},
         )
 
     def ask(self, **request: Any) -> Any:
@@ -105,7 +116,8 @@ def measure(name: str, packages: list[Package], arguments: argparse.Namespace) -
     for _ in range(arguments.rounds):
         for package in packages:
             times[package.name] += package.ask(seconds=arguments.seconds)
-    best = {package: min(steps, key=sum) for package, steps in times.items()}
+    share = 4 if arguments.against else sys.maxsize  # processor time has outliers downwards, too
+    best = {name: sorted(steps, key=sum)[len(steps) // share] for name, steps in times.items()}
     return {
         package: {"forward": forward, "backward": backward, "total": forward + backward}
         for package, (forward, backward) in best.items()
@@ -127,16 +139,16 @@ def ratios(result: dict[str, Any]) -> dict[str, float] | None:
     """Adjoint's times over PyTorch's."""
     if len(result) < 2:
         return None
-    ours, theirs = (result[package] for package in PACKAGES)
+    ours, theirs = result.values()
     return {part: ours[part] / theirs[part] if theirs[part] else math.nan for part in ours}
 
 
 def table_row(name: str, result: dict[str, Any], before: dict[str, Any] | None) -> str:
     """One line of the printed table."""
     cells = [f"{name:<12}"]
-    for package in PACKAGES:
-        found = result.get(package)
-        cells.append(f"{found['total'] * 1e6:>13,.0f}" if found else f"{'-':>13}")
+    for found in result.values():
+        cells.append(f"{found['total'] * 1e6:>13,.1f}")
+    cells += [f"{'-':>13}"] * (2 - len(result))
     found_ratios = ratios(result)
     for part in ("forward", "backward", "total"):
         shown = found_ratios is not None and not math.isnan(found_ratios[part])
@@ -164,6 +176,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.5, help="length of a turn")
     parser.add_argument("--save", type=Path, help="write the figures as JSON")
     parser.add_argument("--baseline", type=Path, help="compare with figures saved before")
+    parser.add_argument("--against", type=Path, help="a folder with another build of adjoint")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help=argparse.SUPPRESS)
     parser.add_argument("--serve", choices=PACKAGES, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in WORKLOADS]
@@ -176,13 +190,22 @@ def main() -> None:
     """Measure and print."""
     arguments = parsed()
     if arguments.serve:
-        serve(arguments.serve)
+        serve(arguments.serve, arguments.clock)
         return
     baseline = json.loads(arguments.baseline.read_text()) if arguments.baseline else {}
-    installed = [name for name in PACKAGES if importlib.util.find_spec(name) is not None]
-    packages = [Package(name) for name in installed]
+    if arguments.against is None:
+        installed = [name for name in PACKAGES if importlib.util.find_spec(name) is not None]
+        packages = [Package(name) for name in installed]
+    else:
+        if not (arguments.against / "adjoint").is_dir():
+            raise SystemExit(f"there is no build of adjoint in {arguments.against}")
+        packages = [
+            Package("adjoint", "adjoint"),
+            Package("adjoint", "the other", arguments.against),
+        ]
+    names = [package.name for package in packages] + ["-"] * (2 - len(packages))
     print(f"best step in microseconds, one thread, Python {platform.python_version()}")
-    heading = f"{'':<12} {'adjoint':>13} {'torch':>13} {'forward':>9} {'backward':>9} {'total':>9}"
+    heading = f"{'':<12} {names[0]:>13} {names[1]:>13} {'forward':>9} {'backward':>9} {'total':>9}"
     print(heading + (f" {'change':>9}" if baseline else ""))
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as scratch:

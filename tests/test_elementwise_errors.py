@@ -8,6 +8,7 @@ import pytest
 
 import adjoint
 from adjoint import Tensor
+from adjoint.tensors.tensor import AS_IS
 
 torch: Any = pytest.importorskip("torch")
 
@@ -18,7 +19,7 @@ COMPLEX = np.array([1 + 2j, -1j])
 
 
 def ours(values: Any) -> Any:
-    return Tensor(np.array(values))
+    return Tensor(np.array(values), AS_IS)
 
 
 def theirs(values: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import runpy
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,3 +126,8 @@ def test_benchmark_runs_and_compares(tmp_path):
     assert saved.exists()
     printed = fresh_python(program, *short, "--baseline", saved, cwd=tmp_path)
     assert "change" in printed
+    installed = Path(adjoint.__file__).parents[1]
+    printed = fresh_python(program, *short, "--against", installed, cwd=tmp_path)
+    assert "the other" in printed
+    with pytest.raises(AssertionError, match="no build of adjoint"):
+        fresh_python(program, *short, "--against", tmp_path, cwd=tmp_path)

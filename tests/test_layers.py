@@ -59,11 +59,15 @@ LAYERS = [
     [
         "compat.absent_devices",
         "compat.aten",
-        "compat.float8_types",
+        "compat.dispatch_keys",
         "compat.missing_names",
         "compat.no_compiler",
+        "compat.pytorch_names",
+        "compat.tags",
         "compat.tensor_types",
         "compat.torch_files",
+        "compat.tree_paths",
+        "compat.unheld_types",
     ],
     ["compat.torch_tree"],
     ["compat.methods", "compat.old_argument_orders"],
@@ -199,3 +203,12 @@ def test_lists_are_up_to_date() -> None:
         if module in MODULES:
             used = {name.partition(".")[0] for _, name in imports(module)} & LIBRARIES
             assert allowed <= used, f"{module} no longer imports {allowed - used} ({reason})"
+
+
+@every_module
+def test_tensors_are_made_on_arrays_as_they_are(module: str) -> None:
+    """Tensor(array) is a program's way, and converts; adjoint itself says Tensor(array, AS_IS)."""
+    for call in ast.walk(tree_of(module)):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            alone = len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
+            assert call.func.id != "Tensor" or not alone, f"{module}:{call.lineno} lacks AS_IS"

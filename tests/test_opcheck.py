@@ -13,7 +13,7 @@ from adjoint.dtypes import can_cast
 from adjoint.library.trials import TableTrial
 from adjoint.ops.inplace import INPLACE, InplaceOp
 from adjoint.ops.op import TABLE, Op, general
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.testing import Sample, is_differentiable, map_arrays, samples_of
 
 SCHEMA, RULES, BACKWARD, GRADIENTS = (
@@ -68,7 +68,9 @@ OPS: dict[str, Op | InplaceOp] = {**TABLE, **INPLACE}
 
 def fits_in_place(op: Op, sample: Sample) -> bool:
     """Whether the result of a sample can be written where its first argument is."""
-    values = map_arrays(lambda a: Tensor(a.copy("K")), op.bind(sample.args, dict(sample.kwargs)))
+    values = map_arrays(
+        lambda a: Tensor(a.copy("K"), AS_IS), op.bind(sample.args, dict(sample.kwargs))
+    )
     target = values[0]
     result = dispatch.apply(op, values)
     if not isinstance(target, Tensor) or not isinstance(result, Tensor):
@@ -88,7 +90,7 @@ def outcomes_of(op: Op | InplaceOp) -> dict[str, list[Any]]:
     for sample in samples:
         needed = always or sample.differentiate
         args, kwargs = map_arrays(
-            lambda a, needed=needed: Tensor(a.copy("K")).requires_grad_(
+            lambda a, needed=needed: Tensor(a.copy("K"), AS_IS).requires_grad_(
                 needed and is_differentiable(a)
             ),
             (sample.args, sample.kwargs),

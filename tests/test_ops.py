@@ -17,7 +17,7 @@ from adjoint.ops.declaration import DECLARED
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE, Op
 from adjoint.tensors.core import TensorCore
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor, plain
 from adjoint.testing import (
     Sample,
     all_functions,
@@ -83,7 +83,7 @@ class Case:
 
     def leaves(self) -> list[Tensor]:
         """Fresh tensors of the differentiable arrays."""
-        return [Tensor(a.copy("K")).requires_grad_() for a in self.arrays]
+        return [Tensor(a.copy("K"), AS_IS).requires_grad_() for a in self.arrays]
 
 
 def described(value: Any) -> str:
@@ -123,7 +123,7 @@ def gradients(
     live = [o for o in outputs if isinstance(o, Tensor) and o.requires_grad]
     if not live or not leaves:
         return []
-    weights = [Tensor(direction_like(rng, o.array)) for o in live]
+    weights = [Tensor(direction_like(rng, o.array), AS_IS) for o in live]
     found = grad(live, leaves, weights, create_graph=create_graph, allow_unused=True)
     return [
         np.zeros_like(leaf.array) if g is None else as_array(g) for g, leaf in zip(found, leaves)
@@ -195,7 +195,7 @@ def test_forward(torch: Any, name: str, precision: str) -> None:
             arrays = case.arrays if precision == "double" else [single(a) for a in case.arrays]
             theirs = oracle(torch, name, sample)
             wanted = sample.differentiate
-            leaves = [Tensor(a.copy("K")).requires_grad_(wanted) for a in arrays]
+            leaves = [Tensor(a.copy("K"), AS_IS).requires_grad_(wanted) for a in arrays]
             try:
                 expected = theirs(*[torch.tensor(a).requires_grad_(wanted) for a in arrays])
             except RuntimeError:
@@ -283,7 +283,7 @@ def test_promotion(torch: Any, name: str) -> None:
         except (TypeError, RuntimeError, NotImplementedError):
             continue
         with Case(name, number, sample), np.errstate(all="ignore"):
-            result = function_of(name)(*map_arrays(Tensor, args))
+            result = function_of(name)(*map_arrays(plain, args))
             for a, b in zip(flatten(result), flatten(expected), strict=True):
                 assert a.dtype.name == str(b.dtype).removeprefix("torch.")
 
@@ -340,8 +340,8 @@ def test_jvp(name: str) -> None:
             changes = numeric_jvp(call, arrays, directions)
             if changes is None:
                 continue
-            args = map_arrays(lambda a: Tensor(a.copy("K")), bound)
-            pushed = flatten(jvp(op, args, map_arrays(Tensor, tangents)))
+            args = map_arrays(lambda a: Tensor(a.copy("K"), AS_IS), bound)
+            pushed = flatten(jvp(op, args, map_arrays(plain, tangents)))
             for ours, theirs in zip(pushed, changes, strict=True):
                 if theirs is not None:
                     ours = np.zeros_like(theirs) if ours is None else ours
@@ -370,7 +370,7 @@ def test_raw_arrays(name: str) -> None:
         if not case.sample.compare_values or not promotes_nothing(op, bound):
             continue
         with case:
-            expected = case.call(*[Tensor(a) for a in case.arrays])
+            expected = case.call(*[Tensor(a, AS_IS) for a in case.arrays])
             raw = flatten(dispatch.apply(op, map_arrays(lambda a: a.copy("K"), bound)))
             for a, b in zip(raw, expected, strict=True):
                 assert not isinstance(a, Tensor)
@@ -411,8 +411,8 @@ def test_layouts(name: str, layout: Any) -> None:
             continue
         with case:
             wanted = case.sample.differentiate
-            leaves = [Tensor(a.copy()).requires_grad_(wanted) for a in case.arrays]
-            others = [Tensor(layout(a)).requires_grad_(wanted) for a in case.arrays]
+            leaves = [Tensor(a.copy(), AS_IS).requires_grad_(wanted) for a in case.arrays]
+            others = [Tensor(layout(a), AS_IS).requires_grad_(wanted) for a in case.arrays]
             expected, outputs = case.call(*leaves), case.call(*others)
             for a, b in zip(outputs, expected, strict=True):
                 if isinstance(b, Tensor):
@@ -442,7 +442,7 @@ def test_inplace(name: str) -> None:
     for case, bound in inplace_cases(name):
         with case:
             needed = case.sample.differentiate and is_differentiable(bound[0])
-            first, second = (map_arrays(lambda a: Tensor(a.copy()), bound) for _ in range(2))
+            first, second = (map_arrays(lambda a: Tensor(a.copy(), AS_IS), bound) for _ in range(2))
             leaves = [first[0].requires_grad_(needed), second[0].requires_grad_(needed)]
             first[0], second[0] = (leaf * 1 for leaf in leaves)
             expected = dispatch.apply(inplace.op, first)
@@ -480,7 +480,7 @@ def test_inplace_against_torch(torch: Any, name: str) -> None:
                 getattr(target, name)(*[translated(torch, a) for a in given[0]], **named)
             except RuntimeError as error:
                 theirs = error
-            values = map_arrays(lambda a: Tensor(a.copy()), bound)
+            values = map_arrays(lambda a: Tensor(a.copy(), AS_IS), bound)
             if tuple(target.shape) != bound[0].shape:
                 continue  # PyTorch gave it another shape, which is no in-place change
             if theirs is None:
@@ -508,7 +508,7 @@ def test_inplace_refusals(name: str) -> None:
         if not bound[0].size:
             continue
         with case:
-            values = map_arrays(lambda a: Tensor(a.copy()), bound)
+            values = map_arrays(lambda a: Tensor(a.copy(), AS_IS), bound)
             if is_differentiable(bound[0]):
                 values[0].requires_grad_()
                 with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
@@ -549,7 +549,7 @@ def test_saved(name: str) -> None:
         ]
         for active in [floating, *[[i] for i in floating if len(floating) > 1]]:
             with case:
-                values = map_arrays(Tensor, bound)
+                values = map_arrays(plain, bound)
                 for i in active:
                     for tensor in flatten(values[i]):
                         if isinstance(tensor, Tensor) and is_differentiable(tensor.array):

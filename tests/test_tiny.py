@@ -5,12 +5,13 @@ import pytest
 
 from adjoint import Tensor, autograd
 from adjoint.autograd.node import AccumulateGrad
+from adjoint.tensors.tensor import AS_IS
 from adjoint.testing import check_second_order, check_vjp, make_tensor
 
 
 def leaf(*values: float) -> Tensor:
     """A vector that requires grad."""
-    return Tensor(np.array(values, np.float64)).requires_grad_()
+    return Tensor(np.array(values, np.float64), AS_IS).requires_grad_()
 
 
 def test_backward_fills_grad() -> None:
@@ -91,7 +92,7 @@ def test_indexing_reads_and_writes() -> None:
     x = leaf(1, 2, 3)
     y = x * 1
     y[1] = 0
-    autograd.backward((y[Tensor(np.array([0, 0, 1]))] + y[-1]).sum())
+    autograd.backward((y[Tensor(np.array([0, 0, 1]), AS_IS)] + y[-1]).sum())
     assert x.grad.tolist() == [2, 0, 3]
 
 
@@ -125,13 +126,13 @@ def test_the_graph_can_be_walked() -> None:
 
 
 def test_complex_gradients_point_uphill() -> None:
-    z = Tensor(np.array([3 + 4j])).requires_grad_()
+    z = Tensor(np.array([3 + 4j]), AS_IS).requires_grad_()
     autograd.backward(z.abs().sum())
     assert np.allclose(z.grad.numpy_array(), [0.6 + 0.8j])
 
 
 def test_integers_are_promoted_and_have_no_gradient() -> None:
-    whole = Tensor(np.array([1, 2]))
+    whole = Tensor(np.array([1, 2]), AS_IS)
     assert whole.exp().dtype.name == "float32"
     with pytest.raises(RuntimeError, match="floating point"):
         whole.requires_grad_()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import adjoint
-from adjoint import Tensor, autograd
+from adjoint import autograd
 from adjoint.ops.declaration import DECLARED
 from adjoint.testing import all_functions, function_of, map_arrays, samples_of
 from tests.interpreter import ROOT, fresh_python
@@ -140,7 +140,7 @@ def test_mistakes_are_found(mypy, tmp_path):
 def arguments(function, sample):
     """What a sample gives each parameter of a function, and the type that is promised for it."""
     signature = inspect.signature(function)
-    args, kwargs = map_arrays(Tensor, (sample.args, sample.kwargs))
+    args, kwargs = map_arrays(adjoint.from_numpy, (sample.args, sample.kwargs))
     for name, value in signature.bind(*args, **kwargs).arguments.items():
         parameter = signature.parameters[name]
         several = parameter.kind is inspect.Parameter.VAR_POSITIONAL
@@ -179,7 +179,7 @@ def test_results_are_of_the_promised_types(name):
     function = function_of(name)
     signature = inspect.signature(function)
     for sample in samples_of(name):
-        args, kwargs = map_arrays(Tensor, (sample.args, sample.kwargs))
+        args, kwargs = map_arrays(adjoint.from_numpy, (sample.args, sample.kwargs))
         given = signature.bind(*args, **kwargs).arguments
         promised = signature.return_annotation
         for names, kind in DECLARED[name].without.items():

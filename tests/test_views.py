@@ -11,7 +11,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd import grad, inference_mode, no_grad
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 try:
     import torch
@@ -84,7 +84,7 @@ def weights(shape: Any) -> Any:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_memory_is_shared_both_ways(name: str) -> None:
-    x = Tensor(array())
+    x = Tensor(array(), AS_IS)
     view = VIEWS[name](x)
     assert np.shares_memory(view.array, x.array)
     assert view._is_view() and view._base is x
@@ -99,7 +99,7 @@ def test_memory_is_shared_both_ways(name: str) -> None:
 
 @pytest.mark.parametrize("name", MULTI_VIEWS)
 def test_pieces_share_memory(name: str) -> None:
-    x = Tensor(array())
+    x = Tensor(array(), AS_IS)
     for piece in MULTI_VIEWS[name](x):
         assert np.shares_memory(piece.array, x.array) and piece._base is x
         piece.mul_(0.0)
@@ -108,7 +108,7 @@ def test_pieces_share_memory(name: str) -> None:
 
 @pytest.mark.parametrize("name", OVERLAPPING)
 def test_overlapping_memory_is_not_written(name: str) -> None:
-    x = Tensor(array())
+    x = Tensor(array(), AS_IS)
     view = OVERLAPPING[name](x)
     assert np.shares_memory(view.array, x.array)
     with pytest.raises(RuntimeError, match="single memory location"):
@@ -118,8 +118,8 @@ def test_overlapping_memory_is_not_written(name: str) -> None:
 
 
 def test_copies_do_not_share() -> None:
-    x = Tensor(array())
-    index = Tensor(np.array([0, 1, 2]))
+    x = Tensor(array(), AS_IS)
+    index = Tensor(np.array([0, 1, 2]), AS_IS)
     copies = [
         x[index],
         x[[0, 1, 2]],
@@ -157,7 +157,7 @@ def outcome(make: Any, where: Any, function: Any) -> tuple[Any, Any]:
 
 def same(function: Callable[[Any], Any]) -> None:
     """A function, that ends in a sum, has PyTorch's value and gradient."""
-    ours = outcome(Tensor, adjoint.autograd, function)
+    ours = outcome(adjoint.tensor, adjoint.autograd, function)
     theirs = outcome(torch.tensor, torch.autograd, function)
     for mine, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(mine.array, other.detach().numpy(), rtol=1e-12)
@@ -166,7 +166,7 @@ def same(function: Callable[[Any], Any]) -> None:
 def weighted(x: Any) -> Any:
     """A sum that tells elements apart."""
     w = weights(x.shape)
-    return (x * (Tensor(w) if isinstance(x, Tensor) else torch.tensor(w))).sum()
+    return (x * (Tensor(w, AS_IS) if isinstance(x, Tensor) else torch.tensor(w))).sum()
 
 
 @needs_torch
@@ -254,13 +254,13 @@ def test_second_order_through_a_change() -> None:
         (first,) = library.grad([weighted(base * base)], [x], create_graph=True)
         return library.grad([weighted(first)], [x])[0]
 
-    ours = function(adjoint.autograd, Tensor(array()).requires_grad_())
+    ours = function(adjoint.autograd, Tensor(array(), AS_IS).requires_grad_())
     theirs = function(torch.autograd, torch.tensor(array()).requires_grad_())
     np.testing.assert_allclose(ours.array, theirs.numpy(), rtol=1e-12)
 
 
 def test_gradient_written_out() -> None:
-    x = Tensor(np.array([1.0, 2.0, 3.0])).requires_grad_()
+    x = Tensor(np.array([1.0, 2.0, 3.0]), AS_IS).requires_grad_()
     y = x * 2.0
     y[1:].mul_(10.0)
     (gradient,) = grad([y.sum()], [x])
@@ -268,16 +268,16 @@ def test_gradient_written_out() -> None:
 
 
 def test_overlapping_assignment_written_out() -> None:
-    x = Tensor(np.array([1.0, 2.0, 3.0])).requires_grad_()
+    x = Tensor(np.array([1.0, 2.0, 3.0]), AS_IS).requires_grad_()
     y = x * 1.0
     y[1:] = y[:-1]
     assert y.tolist() == [1.0, 1.0, 2.0]
-    (gradient,) = grad([(y * Tensor(np.array([1.0, 10.0, 100.0]))).sum()], [x])
+    (gradient,) = grad([(y * Tensor(np.array([1.0, 10.0, 100.0]), AS_IS)).sum()], [x])
     assert gradient.tolist() == [11.0, 100.0, 0.0]
 
 
 def test_overlapping_assignment_by_index_written_out() -> None:
-    y = Tensor(np.array([1.0, 2.0, 3.0]))
+    y = Tensor(np.array([1.0, 2.0, 3.0]), AS_IS)
     y[[1, 2]] = y[:2]
     assert y.tolist() == [1.0, 1.0, 2.0]
     y[y > 0] = y.flip(0)
@@ -285,7 +285,7 @@ def test_overlapping_assignment_by_index_written_out() -> None:
 
 
 def test_windows_written_out() -> None:
-    x = Tensor(np.arange(4.0)).requires_grad_()
+    x = Tensor(np.arange(4.0), AS_IS).requires_grad_()
     windows = x.unfold(0, 2, 1)
     assert windows.tolist() == [[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]
     (gradient,) = grad([windows.sum()], [x])
@@ -297,7 +297,7 @@ def test_windows_written_out() -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_versions_are_shared(name: str) -> None:
-    x = Tensor(array())
+    x = Tensor(array(), AS_IS)
     view = VIEWS[name](x)
     other = x[0]
     assert (x._version, view._version) == (0, 0)
@@ -308,14 +308,14 @@ def test_versions_are_shared(name: str) -> None:
 
 
 def test_copies_have_versions_of_their_own() -> None:
-    x = Tensor(array())
+    x = Tensor(array(), AS_IS)
     copy = x[[0]]
     x.add_(1.0)
     assert copy._version == 0
 
 
 def test_saved_memory_changed_through_a_view_is_noticed() -> None:
-    x = Tensor(array()).requires_grad_()
+    x = Tensor(array(), AS_IS).requires_grad_()
     y = x * 1.0
     row = y[0]
     z = y * y
@@ -325,7 +325,7 @@ def test_saved_memory_changed_through_a_view_is_noticed() -> None:
 
 
 def test_a_view_saves_nothing() -> None:
-    x = Tensor(array()).requires_grad_()
+    x = Tensor(array(), AS_IS).requires_grad_()
     y = x * 1.0
     z = y.t()[1:].reshape(-1).unfold(0, 2, 1)
     y.mul_(2.0)
@@ -338,7 +338,7 @@ def test_a_view_saves_nothing() -> None:
 
 @pytest.mark.parametrize("name", MULTI_VIEWS)
 def test_pieces_refuse_changes(name: str) -> None:
-    x = Tensor(array()).requires_grad_()
+    x = Tensor(array(), AS_IS).requires_grad_()
     y = x * 1.0
     piece = MULTI_VIEWS[name](y)[0]
     with pytest.raises(RuntimeError, match="multiple views"):
@@ -350,14 +350,14 @@ def test_pieces_refuse_changes(name: str) -> None:
 
 
 def test_the_only_piece_refuses_changes_too() -> None:
-    x = Tensor(array()).requires_grad_()
+    x = Tensor(array(), AS_IS).requires_grad_()
     for piece in ((x * 1.0).split(3)[0], (x * 1.0)[:1].unbind()[0], (x * 1.0).chunk(1)[0]):
         with pytest.raises(RuntimeError, match="multiple views"):
             piece.mul_(2.0)
 
 
 def test_pieces_of_a_changed_base_are_refused() -> None:
-    x = Tensor(array()).requires_grad_()
+    x = Tensor(array(), AS_IS).requires_grad_()
     y = x * 1.0
     piece = y.unbind()[0]
     y.mul_(2.0)
@@ -373,12 +373,12 @@ def test_pieces_of_a_changed_base_are_refused() -> None:
         lambda x: x[0].mul_(2.0),
         lambda x: x.t()[1:].fill_(0.0),
         lambda x: x.masked_fill_(x > 3, 0.0),
-        lambda x: x.index_fill_(0, Tensor(np.array([0])), 0.0),
+        lambda x: x.index_fill_(0, Tensor(np.array([0]), AS_IS), 0.0),
         lambda x: x.zero_(),
     ],
 )
 def test_a_leaf_is_not_changed(change: Callable[[Any], Any]) -> None:
-    x = Tensor(array()).requires_grad_()
+    x = Tensor(array(), AS_IS).requires_grad_()
     with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
         change(x)
     assert np.array_equal(x.array, array())
@@ -390,13 +390,13 @@ def test_a_leaf_is_not_changed(change: Callable[[Any], Any]) -> None:
 
 
 def test_a_failed_change_changes_nothing() -> None:
-    x = Tensor(array())
+    x = Tensor(array(), AS_IS)
     for change in (
-        lambda: x.__setitem__(0, Tensor(np.ones(3))),
+        lambda: x.__setitem__(0, Tensor(np.ones(3), AS_IS)),
         lambda: x.__setitem__(9, 1.0),
         lambda: x.__setitem__(slice(None, None, -1), 1.0),
-        lambda: x.index_copy_(0, Tensor(np.array([5])), Tensor(np.ones((1, 4)))),
-        lambda: x[0].masked_fill_(Tensor(np.ones((3, 4), bool)), 0.0),
+        lambda: x.index_copy_(0, Tensor(np.array([5]), AS_IS), Tensor(np.ones((1, 4)), AS_IS)),
+        lambda: x[0].masked_fill_(Tensor(np.ones((3, 4), bool), AS_IS), 0.0),
     ):
         with pytest.raises((RuntimeError, IndexError, ValueError)):
             change()
@@ -408,7 +408,7 @@ def test_a_failed_change_changes_nothing() -> None:
 
 
 def test_a_view_made_under_no_grad_is_not_changed_outside() -> None:
-    x = Tensor(array()).requires_grad_()
+    x = Tensor(array(), AS_IS).requires_grad_()
     y = x * 1.0
     with no_grad():
         view = y[0]
@@ -432,7 +432,7 @@ def test_views_under_no_grad_as_pytorch() -> None:
 
 
 def test_views_in_inference_mode() -> None:
-    x = Tensor(array())
+    x = Tensor(array(), AS_IS)
     with inference_mode():
         made = x * 1.0
         view = made[0]
@@ -446,7 +446,7 @@ def test_views_in_inference_mode() -> None:
 
 
 def test_view_by_dtype() -> None:
-    x = Tensor(np.array([[1.0, 2.0]], np.float32))
+    x = Tensor(np.array([[1.0, 2.0]], np.float32), AS_IS)
     bits = x.view(adjoint.dtypes.int32)
     assert np.shares_memory(bits.array, x.array)
     assert bits.tolist() == [[0x3F800000, 0x40000000]]
@@ -459,12 +459,12 @@ def test_view_by_dtype() -> None:
 
 
 def test_values_are_cast_to_the_tensor() -> None:
-    whole = Tensor(np.zeros(3, np.int64))
+    whole = Tensor(np.zeros(3, np.int64), AS_IS)
     whole[0] = 2.7
-    whole[1:] = Tensor(np.array([1.9, -1.9]))
+    whole[1:] = Tensor(np.array([1.9, -1.9]), AS_IS)
     assert whole.tolist() == [2, 1, -1]
-    single = Tensor(np.zeros(2, np.float32))
-    single[[0, 1]] = Tensor(np.array([1.5, 2.5]))
+    single = Tensor(np.zeros(2, np.float32), AS_IS)
+    single[[0, 1]] = Tensor(np.array([1.5, 2.5]), AS_IS)
     assert single.array.dtype == np.float32 and single.tolist() == [1.5, 2.5]
 
 

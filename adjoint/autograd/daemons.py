@@ -14,11 +14,13 @@ class Halted(BaseException):
 class Daemon:
     """A daemon thread that calls one function.
 
-    Another thread starts it and sees it end: a signal that is heard in the methods of Thread, which
-    are written in Python, breaks them. The starter waits by queues, where one can do no harm.
+    Another thread makes it, starts it and lets go of it: a signal that is heard in the methods of
+    Thread, which are written in Python, breaks them. The starter waits by queues, where one can do
+    no harm.
     """
 
     def __init__(self, name: str, function: Callable[[], None]) -> None:
+        self.name = name
         self.function: Callable[[], None] | None = function
         self.decided = threading.Lock()  # who has it has decided whether the function is called
         self.begun: list[int] = []  # the thread that starts it, once there is one
@@ -27,9 +29,6 @@ class Daemon:
         self.returned: SimpleQueue[None] = SimpleQueue()
         self.ended = False
         self.wake: SimpleQueue[None] = SimpleQueue()
-        self.thread: threading.Thread | None = threading.Thread(
-            target=self.run, daemon=True, name=name
-        )
 
     def start(self) -> None:
         """Start it. After an error ask `cancel` whether it runs."""
@@ -45,10 +44,10 @@ class Daemon:
 
     def attend(self) -> None:
         """Start the thread, and wait for its end."""
-        thread = self.thread
+        thread: threading.Thread | None = None
         try:
-            if thread is not None:
-                thread.start()
+            thread = threading.Thread(target=self.run, daemon=True, name=self.name)
+            thread.start()
         except BaseException as error:
             self.failed = error
         self.started.put(None)
@@ -73,7 +72,7 @@ class Daemon:
         """Keep it from calling the function; False if that is too late."""
         if not self.decided.acquire(blocking=False):
             return False
-        self.thread = self.function = None  # which refer to this, and to the pass
+        self.function = None  # which refers to the pass
         return True
 
     def wait(self) -> None:

@@ -184,7 +184,7 @@ def _within(entry: Entry, task: "GraphTask") -> bool:
 def _put_back(writes: "Writes", tensor: "TensorCore", state: State) -> None:
     """Make the `.grad` of a tensor what it was."""
     gradient = state.gradient
-    writes.set(tensor, "gradient", gradient)
+    writes.give(tensor, gradient)
     if gradient is None:
         return
     if state.values is None:

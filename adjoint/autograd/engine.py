@@ -502,7 +502,7 @@ def run(task: GraphTask, roots: list[Node], numbers: list[int], grads: list[Any]
             try:
                 set_error_state(warnings)
             finally:
-                set_current(settings)
+                set_current(settings)  # even if they are: a variable that is set is read faster
 
 
 def perform(

@@ -11,7 +11,7 @@ from adjoint.call.layers import needs_below, newest
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
 from adjoint.tensors.size import Size
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import upper
 
 __all__ = ["backward", "grad"]
@@ -53,7 +53,7 @@ def _roots(
         if as_tensors:
             if given is None and tensor.layer is not None and tensor.layer.wraps:
                 start = tensor.layer.made("ones_like", (tensor,), {})
-            starts.append(start if isinstance(start, Tensor) else Tensor(start))
+            starts.append(start if isinstance(start, Tensor) else Tensor(start, AS_IS))
         else:
             starts.append(start.array if isinstance(start, Tensor) else start)
     return nodes, numbers, starts
@@ -84,7 +84,7 @@ def _edge_start(i: int, edge: GradientEdge, given: Any) -> Any:
                 f"grad can be implicitly created only for scalar outputs, but element {i} is the "
                 f"edge of a tensor of shape {list(spec.shape)}; give its gradient"
             )
-        return Tensor(backend_of(spec.array_type).xp.ones(spec.shape, spec.dtype))
+        return Tensor(backend_of(spec.array_type).xp.ones(spec.shape, spec.dtype), AS_IS)
     if not isinstance(given, Tensor):
         raise TypeError(_no_gradient(i, given))
     if given.array.shape != spec.shape:
@@ -161,8 +161,13 @@ def _is_layered(tensors: Sequence[Any], grads: Sequence[Any]) -> bool:
     for watcher in current().watchers:
         if getattr(watcher, "watches_passes", False):
             return True
-    for tensor in (*tensors, *grads):
-        if isinstance(tensor, Tensor) and tensor.layer is not None and newest([tensor]) is not None:
+    return _holds_layer(tensors) or _holds_layer(grads)
+
+
+def _holds_layer(values: Sequence[Any]) -> bool:
+    """Whether one of these is inside a transform."""
+    for value in values:
+        if isinstance(value, Tensor) and value.layer is not None and newest([value]) is not None:
             return True
     return False
 
@@ -311,7 +316,7 @@ def grad(
     answers: list[Any] = []
     for i, (value, result) in enumerate(zip(wanted, found)):
         if result is not None:
-            answers.append(result if isinstance(result, Tensor) else Tensor(result))
+            answers.append(result if isinstance(result, Tensor) else Tensor(result, AS_IS))
         elif materialize_grads:
             if isinstance(value, GradientEdge):
                 raise RuntimeError(
@@ -319,7 +324,7 @@ def grad(
                     f"element {i} is: an edge has no shape of its own"
                 )
             zeros = backend_of(value.array).xp.zeros(value.array.shape, value.array.dtype)
-            answers.append(Tensor(zeros).requires_grad_(create_graph))
+            answers.append(Tensor(zeros, AS_IS).requires_grad_(create_graph))
         elif allow_unused:
             answers.append(None)
         else:

@@ -33,7 +33,7 @@ from adjoint.ops.arranging.shape import expand
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.op import Op
 from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, raw
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def jvp(op: Op, args: list[Any], tangents: list[Any]) -> Any:
@@ -66,7 +66,7 @@ def _zeros_like(value: Any) -> Any:
     """Zeros in the form of an argument: a tensor, a list of them, or a number."""
     if isinstance(value, Tensor):
         array = value.array
-        return Tensor(backend_of(array).xp.zeros(array.shape, array.dtype))
+        return Tensor(backend_of(array).xp.zeros(array.shape, array.dtype), AS_IS)
     if isinstance(value, (list, tuple)):
         return [_zeros_like(element) for element in value]
     return None if value is None else 0
@@ -116,7 +116,7 @@ def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any
     if _is_short(op, args, tangents, result):
         values = [raw(value) for value in args]
         moved = on_arrays(op, values, [raw(tangent) for tangent in tangents], result.array)
-        return result, None if moved is None else Tensor(moved)
+        return result, None if moved is None else Tensor(moved, AS_IS)
     call = _Call(op, args, tangents, result)
     if op.jvp is not None:
         total = call.run(op.jvp, [], True, None)
@@ -388,7 +388,7 @@ class _Call(OpNode):
         arrays = list(self.unseen) if several else [self.unseen]
         if any(array is None or array.dtype != first.array.dtype for array in arrays):
             return None
-        found = [Tensor(array) for array in arrays]
+        found = [Tensor(array, AS_IS) for array in arrays]
         return tuple(found) if several else found[0]
 
     def tangent(self, parameter: int) -> Any:

@@ -21,7 +21,7 @@ from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pa
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.tensors.core import Spec, backend_of, raw
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 # What a ctx shows of its node, besides the attributes a Function has set.
 SHOWN = (
@@ -386,7 +386,7 @@ class FunctionNode(Node):
         seen: list[Any] = []
         for i, grad in enumerate(grads):
             if grad is not None:
-                seen.append(grad if isinstance(grad, Tensor) else Tensor(grad))
+                seen.append(grad if isinstance(grad, Tensor) else Tensor(grad, AS_IS))
             else:
                 wants_zeros = zeros if self.differentiable[i] else constant
                 seen.append(self.zeros_for(i) if wants_zeros else None)
@@ -397,7 +397,7 @@ class FunctionNode(Node):
         if not self.is_output[number]:
             return None
         spec = self.spec_of(number)
-        return Tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype))
+        return Tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype), AS_IS)
 
     def outgoing(self, answer: Any, create_graph: bool) -> list[Any]:
         """What backward returned, checked, for the tensors among the inputs."""

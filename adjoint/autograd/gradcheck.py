@@ -35,7 +35,7 @@ from adjoint.func.batching import vmap
 from adjoint.ops import find_function
 from adjoint.ops.op import find
 from adjoint.random import Generator
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import renewed
 
 __all__ = [
@@ -620,7 +620,7 @@ def get_numerical_jacobian(
     _refuse_complex("get_numerical_jacobian", outputs)
     problem = Problem(lambda *_: fn(as_tuple(inputs)), moved, outputs)
     found = numerical(problem, eps)
-    return tuple(Tensor(found[source][min(found[source])]) for source in problem.sources)
+    return tuple(Tensor(found[source][min(found[source])], AS_IS) for source in problem.sources)
 
 
 def get_numerical_jacobian_wrt_specific_input(
@@ -640,7 +640,7 @@ def get_numerical_jacobian_wrt_specific_input(
     )
     problem = Problem(lambda *_: fn(*given), moved, as_tuple(outputs))
     _refuse_complex("get_numerical_jacobian_wrt_specific_input", problem.outputs)
-    return tuple(Tensor(j) for j in numerical(problem, eps)[input_idx].values())
+    return tuple(Tensor(j, AS_IS) for j in numerical(problem, eps)[input_idx].values())
 
 
 def get_analytical_jacobian(
@@ -652,7 +652,7 @@ def get_analytical_jacobian(
     sources = [value for value in as_tuple(inputs) if needs_grad(value)]
     first, second = (pulled_back(output, sources, None, dtypes=True) for _ in range(2))
     same = not any(a.size and _gap(a, b).max() > nondet_tol for a, b in zip(first, second))
-    return tuple(Tensor(j) for j in first), same, True, True
+    return tuple(Tensor(j, AS_IS) for j in first), same, True, True
 
 
 class _CallableModule(ModuleType):

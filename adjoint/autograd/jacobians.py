@@ -13,7 +13,7 @@ from adjoint.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from adjoint.backends import backend_of, quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.held import Held
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 np = numpy_backend.xp
 
@@ -66,7 +66,7 @@ def like(tensor: Tensor, values: Any) -> Tensor:
     """Values of the host with the data type and on the device of a tensor."""
     backend = backend_of(tensor.array)
     array = np.asarray(values).astype(tensor.array.dtype)
-    return Tensor(backend.from_numpy(array, backend.device(tensor.array)))
+    return Tensor(backend.from_numpy(array, backend.device(tensor.array)), AS_IS)
 
 
 class shifted(Held):

@@ -7,7 +7,7 @@ code of the user: he might call backward there.
 
 import threading
 from collections import deque
-from itertools import chain, starmap
+from itertools import chain, repeat, starmap
 from operator import call, iadd, setitem
 from typing import Any, Final
 
@@ -128,11 +128,11 @@ def prepare(
     """Find what setting or adding to `.grad` comes to; what can fail, fails here."""
     old = leaf.gradient
     if create_graph or is_layered(leaf, grad):
-        writes.set(leaf, "gradient", total_of(sums, leaf, old, grad, True))
+        writes.give(leaf, total_of(sums, leaf, old, grad, True))
         return
     array = raw(grad)
     if old is None:
-        writes.set(leaf, "gradient", first(leaf, array, owned))
+        writes.give(leaf, first(leaf, array, owned))
         return
     check_leaf(leaf, old, array)
     if is_changed_in_place(old):
@@ -298,13 +298,19 @@ class Writes:
     """What is to be written when a pass has succeeded: found first, then written all at once."""
 
     def __init__(self) -> None:
-        self.owners: list[Any] = []  # whose attribute of which name becomes what
-        self.names: list[str] = []
-        self.values: list[Any] = []
+        self.leaves: list[TensorCore] = []  # which get these
+        self.gradients: list[TensorCore | None] = []
+        self.succeeds: GraphTask | None = None  # the pass that has succeeded with this
+        self.attributes: list[tuple[Any, str, Any]] | None = None  # whose, of which name, is what
         self.calls: list[Any] | None = None  # which functions are called before, with what
         self.replaced: dict[int, Any] | None = None  # arrays among these, by their tensors' ids
         self.counters: list[VersionCounter] | None = None  # interpreted ones, which count a change
         self.fallible: list[tuple[Any, Any]] | None = None  # sums that may fail, or run bytecode
+
+    def give(self, leaf: TensorCore, gradient: TensorCore | None) -> None:
+        """A tensor gets another gradient, or none."""
+        self.leaves.append(leaf)
+        self.gradients.append(gradient)
 
     def count(self, counter: VersionCounter) -> None:
         """A change is counted."""
@@ -323,9 +329,9 @@ class Writes:
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """An attribute becomes what is given."""
-        self.owners.append(owner)
-        self.names.append(name)
-        self.values.append(value)
+        if self.attributes is None:
+            self.attributes = []
+        self.attributes.append((owner, name, value))
 
     def restore(self, array: Any, values: Any) -> None:
         """An array gets these values."""
@@ -346,15 +352,26 @@ class Writes:
         if self.fallible is not None:
             self.run_fallible(self.fallible)
             return
-        attributes = map(set_attribute, self.owners, self.names, self.values)
-        if self.counters is not None:
-            calls = starmap(call_function, self.calls or ())
-            with moments.lock:  # from reading the counts on, so that no change of another is lost
-                exhaust(chain(calls, attributes, counting(self.counters)))
-        elif self.calls is None:
-            exhaust(attributes)
+        if not INTERPRETED and self.calls is None and self.attributes is None:
+            self.run_native()
+            return
+        if self.succeeds is not None:
+            self.set(self.succeeds, "committed", True)
+        gradients = map(set_attribute, self.leaves, repeat("gradient"), self.gradients)
+        attributes = starmap(set_attribute, self.attributes or ())
+        calls = starmap(call_function, self.calls or ())
+        if self.counters is None:
+            exhaust(chain(calls, gradients, attributes))
         else:
-            exhaust(chain(starmap(call_function, self.calls), attributes))
+            with moments.lock:  # from reading the counts on, so that no change of another is lost
+                exhaust(chain(calls, gradients, attributes, counting(self.counters)))
+
+    def run_native(self) -> None:
+        """The same for most passes, in fewer instructions: compiled, it runs no bytecode."""
+        for leaf, gradient in zip(self.leaves, self.gradients):
+            leaf.gradient = gradient
+        if self.succeeds is not None:
+            self.succeeds.committed = True
 
     def run_fallible(self, sums: list[tuple[Any, Any]]) -> None:
         """Make the sums first that may fail, and take them back if anything does."""
@@ -408,7 +425,7 @@ def commit(task: GraphTask) -> None:
             prepare_late(task, writes, sums, late)
         if task.parent is not None:
             task.parent.journal.update(task.journal)
-        writes.set(task, "committed", True)
+        writes.succeeds = task
         writes.run()
 
 
@@ -419,7 +436,7 @@ def prepare_late(
     late: list[tuple[AccumulateGrad, Any, bool]],
 ) -> None:
     """The same for leaves that may be set already: what comes is then added to that."""
-    places = {id(o): i for i, o in enumerate(writes.owners) if writes.names[i] == "gradient"}
+    places = {id(leaf): i for i, leaf in enumerate(writes.leaves)}
     while late:
         node, grad, owned = late.pop()
         leaf = node.variable
@@ -427,18 +444,18 @@ def prepare_late(
             note(writes, task.parent, leaf, part_of(leaf, grad, task.create_graph))
         place = places.get(id(leaf))
         if place is not None:
-            new = writes.values[place]
+            new: Any = writes.gradients[place]
             check_leaf(leaf, new, grad)
             recording = task.create_graph or new.layer is not None or is_layered(leaf, grad)
             both = new + wrapped(grad) if recording else upper.tensor(new.array + raw(grad))
-            writes.values[place] = both
+            writes.gradients[place] = both
             continue
         if not owned and leaf.gradient is None:
             owned = is_alone(grad)
-        start = len(writes.owners)
+        place = len(writes.leaves)
         prepare(writes, sums, leaf, grad, owned, task.create_graph)
-        if "gradient" in writes.names[start:]:  # or it had one, to which this is added
-            places[id(leaf)] = start
+        if place < len(writes.leaves):  # or it had one, to which this is added
+            places[id(leaf)] = place
 
 
 def roll_back(task: GraphTask) -> None:

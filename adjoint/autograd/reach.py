@@ -15,8 +15,10 @@ def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
         else:
             remaining[root] = 1
             stack.append(root)
-    while stack:
-        node = stack.pop()
+    upcoming: Node | None = None
+    while upcoming is not None or stack:
+        node = stack.pop() if upcoming is None else upcoming
+        upcoming = None  # one of those that follow is next: a chain needs no stack
         spec = node.spec
         if spec is None or spec.worker is not None:
             workers = workers or node.worker() is not None
@@ -28,14 +30,17 @@ def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
                 remaining[following] += 1
             else:
                 remaining[following] = 1
-                stack.append(following)
+                upcoming = following
         following = node.next1
         if following is not None:
             if following in remaining:
                 remaining[following] += 1
             else:
                 remaining[following] = 1
-                stack.append(following)
+                if upcoming is None:
+                    upcoming = following
+                else:
+                    stack.append(following)
         if node.more is not None:
             for following, _ in node.more:
                 if following is not None:

@@ -11,7 +11,7 @@ from adjoint.autograd.saved_tensors import SavedTensor, freed
 from adjoint.call.op_node import OpNode
 from adjoint.call.rule import RESULT, SHAPE, VALUE
 from adjoint.ops.op import TABLE, Op
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 _names: dict[str, dict[str, tuple[int, int]]] = {}
 
@@ -128,7 +128,7 @@ class RawSaved:
         kept = self._kept()
         if isinstance(kept, SavedTensor):
             return kept.packed
-        return kept if kept is None or self._kind == VALUE else Tensor(kept)
+        return kept if kept is None or self._kind == VALUE else Tensor(kept, AS_IS)
 
     @property
     def unpack_hook(self) -> Any:
@@ -165,7 +165,7 @@ class RawSaved:
                 "Calling register_hooks on a saved tensor with value None is forbidden: "
                 f"{node.name()} keeps no tensor here"
             )
-        tensor = Tensor(kept) if self._kind == RESULT else kept
+        tensor = Tensor(kept, AS_IS) if self._kind == RESULT else kept
         self._replace(SavedTensor(tensor, ((pack_hook, unpack_hook),)))
 
     def _replace(self, saved: SavedTensor) -> None:

@@ -16,7 +16,7 @@ from adjoint.ops.sparse.parts import (
     with_elements,
 )
 from adjoint.ops.sparse.patterns import indices_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _pattern(tensor: Any, masked: bool) -> Any:
@@ -27,7 +27,7 @@ def _pattern(tensor: Any, masked: bool) -> Any:
         return coalesce(whole) if kind is sparse_coo else whole
     full = dense(whole)
     xp, shape = backend_of(full.array).xp, tuple(full.shape)
-    places = Tensor(indices_of(xp, xp.arange(full.array.size), shape))
+    places = Tensor(indices_of(xp, xp.arange(full.array.size), shape), AS_IS)
     return to_layout(from_coordinates(reshape(full, (-1,)), places, shape, True), kind)
 
 

@@ -17,6 +17,17 @@ from adjoint.device import device
 NDARRAY: Final = np.ndarray  # the one array type that has a short path
 
 
+class NoValuesError(NotImplementedError):
+    """Values were asked for that there are none of: of a tensor on the device meta."""
+
+    def __init__(self, reason: str = "it needs values") -> None:
+        self.reason = reason
+        super().__init__(
+            f"{reason}; a tensor on the device meta has none: run this on another device, such as "
+            "cpu, with tensors that have memory there (empty_like(), Module.to_empty())"
+        )
+
+
 class Backend:
     """What adjoint asks of an array library."""
 
@@ -34,6 +45,10 @@ class Backend:
     def to_numpy(self, array: Any) -> Any:
         """The same values as a NumPy array."""
         raise NotImplementedError
+
+    def number(self, array: Any) -> Any:
+        """The one element of an array as a number of Python."""
+        return self.to_numpy(array).item()
 
     def from_numpy(self, array: Any, where: device) -> Any:
         """A NumPy array's values on a device of this library."""
@@ -73,7 +88,7 @@ class Backend:
 
 _by_type: Final[dict[Any, Backend]] = {}
 _by_device: Final[dict[str, Backend]] = {}
-_loaders: Final[dict[str, str]] = {"cpu": "numpy", "cuda": "cupy", "xla": "jax"}
+_loaders: Final[dict[str, str]] = {"cpu": "numpy", "cuda": "cupy", "xla": "jax", "meta": "meta"}
 _recognisers: Final[list[Callable[[Any], Backend | None]]] = []
 
 

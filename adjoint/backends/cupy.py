@@ -193,7 +193,7 @@ class CupyNamespace(Convolutions, Namespace):
     def readable(self, waiting: bool = False) -> bool:
         return waiting
 
-    def on_host(self, array: Any) -> Any:
+    def _on_host(self, array: Any) -> Any:
         return _to_host(array)
 
     def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:

@@ -133,7 +133,7 @@ class JaxNamespace(Namespace):
     def readable(self, waiting: bool = False) -> bool:
         return False  # as it is while JAX traces, also where it does not
 
-    def on_host(self, array: Any) -> Any:
+    def _on_host(self, array: Any) -> Any:
         return np.asarray(array)
 
     def memory(self, array: Any) -> None:

@@ -93,6 +93,10 @@ class Namespace(ABC):
     def readable(self, waiting: bool = False) -> bool:
         """Whether values can be read now, to check them; `waiting`: or after work under way."""
 
+    def valued(self) -> bool:
+        """Whether arrays have values at all, now or when what is traced will run."""
+        return True
+
     def all_below(self, numbers: Array, size: int) -> bool:
         """Whether 64-bit integers are known to lie in 0 … size - 1; False where they may not."""
         return False
@@ -102,8 +106,16 @@ class Namespace(ABC):
         return bool(numbers.dtype == "int64")
 
     @abstractmethod
-    def on_host(self, array: Array) -> Array:
-        """The same values as an array of NumPy."""
+    def _on_host(self, array: Array) -> Array:
+        """The same values as an array of NumPy, for `drawn`."""
+
+    def drawn(self, draw: Callable[..., Array], shape: Shape, *parameters: Any) -> Array:
+        """What draw(shape, *parameters) takes from a source of chance, by NumPy; see `random.py`.
+
+        Where there are no values nothing is drawn.
+        """
+        given = [p if isinstance(p, (bool, int, float)) else self._on_host(p) for p in parameters]
+        return self.asarray(draw(shape, *given))
 
     # ---- reading and writing ----
 
@@ -190,6 +202,10 @@ class Namespace(ABC):
     def summed_rows(self, rows: Array, index: Array, count: int) -> Array:
         """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
         return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)
+
+    def counted(self, numbers: Array, count: int) -> Array:
+        """How often each whole number below `count` occurs; there are no others."""
+        return self.bincount(numbers, minlength=count)
 
     def sparse_product(
         self, rows: Array, columns: Array, elements: Array, matrix: Array, count: int

@@ -303,7 +303,7 @@ class NumpyNamespace(Convolutions, Namespace):
             if array.dtype.char in "fd":
                 return np.einsum("...ik,...kj->...ij", array, other)
             return array * other
-        product = np.matmul(array, other)
+        product = np.matmul(array, other, order="C")
         if array.dtype.kind == "V" and array.dtype == other.dtype != product.dtype:
             return product.astype(array.dtype)
         return product
@@ -430,7 +430,7 @@ class NumpyNamespace(Convolutions, Namespace):
         below = numbers.view(np.uint64) < size
         return bool(0 < numbers.size == np.count_nonzero(below))  # sooner found than a maximum
 
-    def on_host(self, array: Any) -> Any:
+    def _on_host(self, array: Any) -> Any:
         return array
 
     def memory(self, array: Any) -> Memory:

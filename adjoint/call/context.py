@@ -25,6 +25,7 @@ class Settings:
         self.overrides = True  # whether subclasses see calls
         self.node_hooks: tuple[Any, ...] = ()  # which each node made here is born with
         self.guards: tuple[Any, ...] = ()  # told of a tensor just before it is changed in place
+        self.functions: tuple[Any, ...] = ()  # modes that answer public functions, innermost last
         self.watchers: tuple[Any, ...] = ()  # make the calls of ops, the innermost last
         self.observers: tuple[Any, ...] = ()  # told before and after each step of a backward
         self.anomaly: Any = None  # looks at what each step of a backward answers
@@ -41,6 +42,7 @@ _RARE: Final = (
     "overrides",
     "node_hooks",
     "guards",
+    "functions",
     "watchers",
     "observers",
     "anomaly",

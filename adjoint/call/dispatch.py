@@ -28,6 +28,14 @@ from adjoint.call.layers import (
     recorded_at,
     unseen_by,
 )
+from adjoint.call.overriding import (
+    OperatorCall,
+    by_mode,
+    first_answer,
+    has_others,
+    offered,
+    override,
+)
 from adjoint.call.promotion import as_array, common_backend, narrowed, promoted, unwrapped
 from adjoint.call.record import (
     cut_of,
@@ -49,7 +57,7 @@ from adjoint.tensors.core import (
     TensorCore,
     backend_of,
 )
-from adjoint.tensors.tensor import Tensor, can_operate
+from adjoint.tensors.tensor import AS_IS, Tensor, can_operate
 from adjoint.tensors.upper import Calls, upper
 
 if TYPE_CHECKING:
@@ -134,8 +142,12 @@ class Path(Calls):
                 return found
         if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
             return op.direct(a, b)
-        if operator and not (can_operate(a) and can_operate(b)):
-            return NotImplemented
+        if not (can_operate(a) and can_operate(b)):
+            if operator:
+                asked = has_others((a, b), {})
+                return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
+            if has_others((a, b), {}):
+                return offered(op, (a, b), {})
         return apply(op, [a, b, *op.defaults[2:]])
 
 
@@ -153,7 +165,7 @@ def finished(
     second: Spec | None,
 ) -> Tensor:
     """The result of a short call, recorded if it must be; an argument without spec is a number."""
-    result = Tensor(out if type(out) is NDARRAY else numpy_backend.asarray(out))
+    result = Tensor(out if type(out) is NDARRAY else numpy_backend.asarray(out), AS_IS)
     needed = cut = mask = 0
     if first is not None:
         x: Tensor = a
@@ -213,11 +225,14 @@ def conj(value: Any) -> Any:
 
 def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op as users call it: any mixture of positions, keywords and out=."""
+    raw = bool(args) and type(args[0]) is NDARRAY  # as rules call it
+    if not raw and has_others(args, kwargs):
+        return offered(op, args, kwargs)
     out = kwargs.pop("out", None) if kwargs else None
     values = op.bind(args, kwargs)
     if op.tensors:
         op.refuse_numbers(values)
-    if args and type(args[0]) is NDARRAY and not tensors_in(values):
+    if raw and not tensors_in(values):
         return raw_result(op, NUMPY, values)
     if out is not None:
         if op.apart:
@@ -249,7 +264,7 @@ def refuse_shared(name: str, tensors: list[Tensor], out: Any) -> None:
 def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
     """Put a result into the tensors given as out=: cast, unless it must fit exactly.
 
-    What can't be cast is a RuntimeError, or a TypeError where `exact` is "castable".
+    What can't be cast is a RuntimeError, or of the class that `exact` names.
     """
     if isinstance(out, (tuple, list)):
         for target, value in zip(out, result, strict=True):
@@ -265,9 +280,14 @@ def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
         )
-    if exact == "castable":
+    if type(result.array) is not type(out.array) and result.device != out.device:
+        raise RuntimeError(
+            f"{name}(): expected out to be on {result.device}, where the result is, but it is on "
+            f"{out.device}"
+        )
+    if isinstance(exact, type):
         if not can_cast(result.dtype, out.dtype):
-            raise TypeError(
+            raise exact(
                 f"{name}(): {result.dtype.name} can't be cast to the type of out, {out.dtype.name}"
             )
     elif exact and out.dtype is not result.dtype:
@@ -291,14 +311,26 @@ def tensors_in(values: list[Any]) -> list[Tensor]:
     return found
 
 
+def kinds_of(tensors: list[Tensor]) -> tuple[Any, ...]:
+    """The subclasses among tensors, each once."""
+    found: dict[Any, None] = {}
+    for tensor in tensors:
+        if type(tensor) is not Tensor:
+            found[type(tensor)] = None
+    return tuple(found)
+
+
 def apply(op: "Op", values: list[Any]) -> Any:
     """Run an op on arguments in the order of its parameters, and record it if it must be."""
     settings = current()
     tensors = tensors_in(values)
     if not tensors and op.lane != OWN:
         return apply_raw(op, values)
-    if settings.watchers and not op.transparent:
-        return watched(op, values, settings)
+    if not settings.plain and not op.transparent:
+        if settings.functions:
+            return by_mode(settings, op, kinds_of(tensors), *op.spelled(values))
+        if settings.watchers:
+            return watched(op, values, settings)
     if op.draws and open_levels.get():
         level = unseen_by(tensors)
         if level is not None:
@@ -363,11 +395,14 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
 
 
 def in_order(out: Any) -> Any:
-    """What a forward answered, with NumPy's arrays in the order of their elements."""
+    """What a forward answered, its arrays in the order of their elements."""
     if type(out) is NDARRAY:
         return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
     if isinstance(out, tuple):
         return tuple([in_order(each) for each in out])
+    backend = lookup(type(out))
+    if backend is not None and not backend.xp.is_contiguous(out):
+        return backend.copy(out)
     return out
 
 
@@ -397,7 +432,7 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Sett
     results: list[Tensor] = []
     for array in out if several else (out,):
         results.append(
-            Tensor(array if type(array) is backend.array_type else as_array(array, backend))
+            Tensor(array if type(array) is backend.array_type else as_array(array, backend), AS_IS)
         )
     recorded = settings.grad_enabled and bool(op.inputs)
     keep_history(op, values, results, several, hidden, recorded, settings)
@@ -533,31 +568,15 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
                 return raw_result(op, backend.xp, values)
         if isinstance(value, (list, tuple)) and not value and op.required:
             raise ValueError(f"{op.name}(): expected a list of Tensors that is not empty")
+    if has_others(tuple(values), {}):
+        return offered(op, *op.spelled(values))
     if op.numbers:
         kind = of_python_scalar(values[0]).numpy_dtype
-        return apply(op, [Tensor(numpy_backend.asarray(values[0], kind)), *values[1:]])
+        return apply(op, [Tensor(numpy_backend.asarray(values[0], kind), AS_IS), *values[1:]])
     raise TypeError(
         f"{op.name}(): expected a Tensor, got "
         + ", ".join(type(v).__name__ for v in values[: op.required])
     )
-
-
-def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) -> Any:
-    """Let a subclass handle the call of `function`, which is op or its in-place form."""
-    kinds = tuple(dict.fromkeys(type(t) for t in tensors))
-    kwargs = dict(zip(op.parameters, values))
-    args = tuple(kwargs.pop(name) for name in op.parameters[: min(op.required, op.positional)])
-    if op.star >= 0:
-        args = args[: op.star] + tuple(args[op.star])
-    kwargs = {k: v for k, v in kwargs.items() if v is not op.defaults[op.index_of[k]]}
-    for tensor in tensors:
-        if tensor.special:
-            handler: Any = type(tensor).__torch_function__  # type: ignore[attr-defined]  # subclass
-            answer = handler(function, kinds, args, kwargs)
-            if answer is not NotImplemented:
-                return answer
-    names = ", ".join(k.__name__ for k in kinds)
-    raise TypeError(f"no implementation of {function.__name__} for the types {names}")
 
 
 def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[Any]:

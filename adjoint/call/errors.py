@@ -4,7 +4,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from adjoint._base import signal_handlers
-from adjoint.backends import libraries
+from adjoint.backends import NoValuesError, libraries
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -16,6 +16,9 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
     It is raised by itself, without "from": a new error does not show what it translates, and one
     that is passed on keeps its own cause.
     """
+    if isinstance(error, NoValuesError):
+        given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
+        return named(NoValuesError(f"{op.name}({given}): {error.reason}"))
     if isinstance(error, (NotImplementedError, ImportError)) or not _is_of_kernel(op, error):
         return error
     given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
@@ -36,7 +39,11 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
         kind, text = NotImplementedError, "not implemented for this data type"
     elif "matmul: Input operand" in text or "not aligned" in text:
         text = "the inner sizes of the two matrices differ"
-    made = kind(f"{op.name}({given}): {text}")
+    return named(kind(f"{op.name}({given}): {text}"))
+
+
+def named(made: Exception) -> Exception:
+    """An error that stands for another, which it does not show."""
     made.__suppress_context__ = True  # what "from None" would do, if mypyc did not drop it
     return made
 

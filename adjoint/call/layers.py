@@ -15,7 +15,7 @@ from adjoint.autograd.node import AccumulateGrad, Node, edge_node
 from adjoint.autograd.provenance import locate, trail, user_frame
 from adjoint.call.context import Settings
 from adjoint.tensors.core import TensorCore
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -332,7 +332,7 @@ class Layer:
 
 def with_layer(array: Any, layer: Layer) -> Tensor:
     """A tensor in a layer; `array` says how it looks."""
-    tensor = Tensor(array)
+    tensor = Tensor(array, AS_IS)
     tensor.layer = layer
     tensor.special = True
     return tensor

@@ -22,6 +22,7 @@ from adjoint.call.rule import (
     SHAPE,
     TANGENT,
     VALUE,
+    Rule,
 )
 from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating, raw
 from adjoint.tensors.upper import renewed, upper
@@ -153,8 +154,10 @@ class OpNode(Node):
         else:
             answers = []
             for i, rule in enumerate(op.rules):
-                runs = rule is not None and active[i]
-                answers.append(self.run(rule, grads, create_graph, active) if runs else None)
+                if rule is not None and active[i]:
+                    answers.append(self.run(rule, grads, create_graph, active))
+                else:
+                    answers.append(None)
         if self.rest is None or not self.rest.lists:
             return answers[: self.edge_count]
         flat: list[Any] = []
@@ -166,7 +169,7 @@ class OpNode(Node):
                 flat.extend([None] * width if answer is None else answer)
         return flat
 
-    def run(self, rule: Any, grads: list[Any], recorded: bool, active: list[bool] | None) -> Any:
+    def run(self, rule: Rule, grads: list[Any], recorded: bool, active: list[bool] | None) -> Any:
         """A rule, each argument from where its name says: the one interpreter of all rules.
 
         Values are arrays, or Tensors if the work is to be recorded; `active` is None for all.
@@ -257,7 +260,9 @@ class OpNode(Node):
         versions = None if self.rest is None else self.rest.versions
         if versions is not None and parameter in versions:
             return versions[parameter]
-        return (self.first_version, self.second_version)[parameter] if parameter < 2 else 0
+        if parameter == 0:
+            return self.first_version
+        return self.second_version if parameter == 1 else 0
 
     def value(self, parameter: int, recorded: bool) -> Any:
         """A kept argument as a rule sees it: raw, unless the work is recorded."""

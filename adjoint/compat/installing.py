@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.autograd.node import AccumulateGrad
-from adjoint.compat.mirror import ROOT
+from adjoint.compat.mirror import ROOT, can_be_imported
 from adjoint.dtypes import dtype
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
@@ -39,6 +39,9 @@ class _AliasFinder(importlib.abc.MetaPathFinder):
     ) -> ModuleSpec | None:
         top, dot, rest = fullname.partition(".")
         if top not in _ALIASES:
+            return None
+        below = rest if top == "torch" else fullname
+        if rest and not can_be_imported(below):
             return None
         return ModuleSpec(fullname, _AliasLoader(_ALIASES[top] + dot + rest), is_package=True)
 

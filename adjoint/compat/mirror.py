@@ -1,7 +1,8 @@
 """Modules under PyTorch's import paths that show names of adjoint.
 
 `paths.PATHS` says which modules a path shows; they are looked up when a name is used. A path or
-name that is not there can be imported too, and fails when used (`missing_names.py`).
+name that PyTorch has and adjoint has not can be imported too, and fails when used
+(`missing_names.py`); one that PyTorch has not either cannot be imported.
 """
 
 import importlib
@@ -12,8 +13,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from adjoint.compat.missing_names import Missing, missing, torch_path
-from adjoint.compat.paths import ANNOTATED, LISTED, PATHS
+from adjoint.compat import pytorch_names
+from adjoint.compat.missing_names import Missing, missing, placeholder, torch_path
+from adjoint.compat.paths import ABSENT, LISTED, PATHS
 
 ROOT = "adjoint.compat.torch"
 
@@ -31,7 +33,7 @@ class Mirror(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # Python puts what it imported into the parent. The parent answers for itself: the name of
-        # a module may be that of a function too, and what is missing stays missing.
+        # a module may be that of a function too, and a name that is missing stays missing.
         own = isinstance(value, Mirror | Missing) and torch_path(value.__name__)
         if own and own == _inner(self, name):
             return
@@ -76,11 +78,16 @@ def _look_up(path: str) -> Any:
         # called is a function too, and meant as that.
         if hasattr(shown, name) and (callable(found) or not isinstance(found, ModuleType)):
             return found
-    if path in PATHS:
+    if path in PATHS or (pytorch_names.is_listed_module(path) and ABSENT not in PATHS[parent]):
         return importlib.import_module(f"{ROOT}.{path}")
-    if path in ANNOTATED:
-        return Missing(f"{ROOT}.{path}")
+    if pytorch_names.is_class(path):
+        return placeholder(path)
     raise missing(path)
+
+
+def can_be_imported(path: str) -> bool:
+    """Whether a path below torch is one of adjoint's, or of PyTorch's."""
+    return path in PATHS or pytorch_names.is_known(path)
 
 
 class _Loader(importlib.abc.Loader):
@@ -107,8 +114,11 @@ class MirrorFinder(importlib.abc.MetaPathFinder):
         if not fullname.startswith(f"{ROOT}."):
             return None
         parent, _, name = fullname.rpartition(".")
-        if torch_path(fullname) not in PATHS and hasattr(sys.modules[parent], name):
-            return None  # a function or class is no module: Python says so
+        path_below = torch_path(fullname)
+        if path_below in PATHS or pytorch_names.is_module(path_below):
+            return ModuleSpec(fullname, _Loader(), is_package=True)
+        if hasattr(sys.modules[parent], name) or not pytorch_names.is_known(path_below):
+            return None  # a function or class is no module, or there is nothing: Python says so
         return ModuleSpec(fullname, _Loader(), is_package=True)
 
 

@@ -1,7 +1,12 @@
 """What PyTorch has and adjoint has not: importable, and an error that names it when it is used."""
 
+import abc
+import functools
+import importlib
 from types import ModuleType
 from typing import Any, NoReturn
+
+from adjoint.compat import pytorch_names
 
 # Why a part of PyTorch is not there; the nearest path above a name decides.
 _REASONS = {
@@ -14,7 +19,7 @@ _REASONS = {
     "_inductor": "nothing is compiled from byte code; jax.jit compiles adjoint functions",
     "_export": "programs are not exported",
     "export": "programs are not exported",
-    "fx": "programs are not captured as FX graphs",
+    "fx": "graphs are traced, changed and run; of the passes over them only some are there",
     "jit": "programs run in Python; nothing is scripted",
     "onnx": "programs are not exported",
     "cuda": "GPUs are reached through CuPy, which has streams, graphs and memory pools of its own",
@@ -47,6 +52,10 @@ def _reason(path: str) -> str:
 
 def missing(path: str) -> MissingNameError:
     """The error about a path below torch."""
+    own = path.startswith("ops.") and not path.startswith("ops.aten.")  # a program's, not PyTorch's
+    if not own and not pytorch_names.is_known(path):
+        parent, _, name = f"torch.{path}".rpartition(".")
+        return MissingNameError(f"module {parent!r} has no attribute {name!r}: nor has PyTorch's")
     return MissingNameError(f"torch.{path} is not in adjoint: {_reason(path)}")
 
 
@@ -64,8 +73,13 @@ class Missing(ModuleType):
     def _fail(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise missing(torch_path(self.__name__))
 
-    def __getattr__(self, name: str) -> NoReturn:
-        raise missing(f"{torch_path(self.__name__)}.{name}")
+    def __getattr__(self, name: str) -> Any:
+        path = f"{torch_path(self.__name__)}.{name}"
+        if pytorch_names.is_listed_module(path):
+            return importlib.import_module(f"{self.__name__}.{name}")
+        if pytorch_names.is_class(path):
+            return placeholder(path)
+        raise missing(path)
 
     def __repr__(self) -> str:
         return f"<torch.{torch_path(self.__name__)}, which is not in adjoint>"
@@ -90,3 +104,35 @@ class Missing(ModuleType):
 
     def __exit__(self, *exc: object) -> None:
         """Only there because `with` looks for it before it enters."""
+
+
+class MissingClass(abc.ABCMeta):
+    """The class of PyTorch's classes that are not there: they can be named, not used.
+
+    An annotation, a base class, and the question whether something is an instance are no use.
+    """
+
+    path: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        raise missing(cls.path)
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        raise missing(f"{cls.path}.{name}")
+
+    def __getitem__(cls, parameters: Any) -> Any:
+        return cls
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.path}', which is not in adjoint>"
+
+
+@functools.cache
+def placeholder(path: str) -> MissingClass:
+    """The class that stands for one of PyTorch's; a warning or error can be asked for as one."""
+    home, _, name = f"torch.{path}".rpartition(".")
+    bases: dict[str, type] = {"Warning": Warning, "Error": Exception, "Exception": Exception}
+    base = next((kind for end, kind in bases.items() if name.endswith(end)), object)
+    return MissingClass(name, (base,), {"path": path, "__module__": home})

@@ -98,13 +98,16 @@ _LAYERS = (
     "upsampling"
 )
 _OPTIMIZERS = (
-    "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam"
+    "_adafactor _muon adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd "
+    "sparse_adam"
 )
 
-# What a library or device answers that is not there.
-_ABSENT = (
+# What a library or device answers that is not there; it has no parts either.
+ABSENT = "adjoint.compat.absent_devices"
+_ABSENT_PATHS = (
     "accelerator backends.cpu backends.cuda backends.cudnn backends.mkl backends.miopen "
-    "backends.mkldnn backends.mps backends.openmp backends.opt_einsum mps mtia xpu"
+    "backends.mkldnn backends.mps backends.openmp backends.opt_einsum distributed.autograd "
+    "distributed.rpc mps mtia xpu"
 )
 _FUNCTORCH = (
     "_functorch _functorch.apis _functorch.autograd_function _functorch.eager_transforms "
@@ -118,6 +121,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "__future__": ("adjoint.nn.conversion",),
     "_custom_ops": ("adjoint.library.legacy",),
     "_dynamo.config": (),
+    "_jit_internal": ("typing",),
     "_tensor": ("adjoint",),
     "_tensor_str": ("adjoint",),
     "autograd": (f"{_TREE}.autograd.grad_mode",),
@@ -144,7 +148,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "utils.data.dataloader": ("adjoint.utils.data.worker",),
     "utils.dlpack": ("adjoint.tensors.interop",),
     "utils.hooks": ("adjoint.autograd.hooks",),
-    **dict.fromkeys(_ABSENT.split(), ("adjoint.compat.absent_devices",)),
+    **dict.fromkeys(_ABSENT_PATHS.split(), (ABSENT,)),
     **dict.fromkeys(_FUNCTORCH.split(), ("adjoint.func",)),
     **{f"distributions.{name}": _DISTRIBUTION_HOMES for name in _DISTRIBUTIONS.split()},
     **{f"distributions.{name}": (*_DISTRIBUTION_HOMES, _VECTORS) for name in _OF_VECTORS.split()},
@@ -176,22 +180,6 @@ def _homes() -> dict[str, tuple[str, ...]]:
 
 
 PATHS = _homes()
-
-# Classes that are not there, which packages name where a type is said, and do not use.
-ANNOTATED = {
-    "PyTorchFileReader",
-    "_C.Graph",
-    "_C.Node",
-    "_C.Value",
-    "cuda.CUDAGraph",
-    "cuda.Event",
-    "cuda.Stream",
-    "cuda.StreamContext",
-    "cuda.graph",
-    "fx.Graph",
-    "fx.GraphModule",
-    "fx.Node",
-}
 
 # Paths whose names are all looked up at once, for programs that go through a module's __dict__.
 LISTED = {"distributions", "optim"}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint import dtypes
-from adjoint.creation.factories import tensor, zeros
+from adjoint.creation.factories import is_size, tensor, zeros
 from adjoint.device import device, set_default_device
 from adjoint.dtypes import dtype, set_default_dtype
 from adjoint.tensors.size import Size
@@ -46,8 +46,10 @@ class TensorType(type):
                 )
             return first.detach()
         where = cls.where if device is None else device
-        if isinstance(first, (int, Size)) and not isinstance(first, bool):
-            return zeros(*args or (0,), dtype=cls.dtype, device=where)
+        if is_size(first):
+            return zeros(int(first), *args[1:], dtype=cls.dtype, device=where)
+        if isinstance(first, Size):
+            return zeros(*args, dtype=cls.dtype, device=where)
         if len(args) > 1 or not hasattr(first, "__len__"):
             kind = type(first).__name__
             raise TypeError(f"{cls.path}: data must be a sequence of numbers, or sizes, not {kind}")

@@ -6,9 +6,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.backends import backend_of, is_array
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.dispatch import write_out
 from adjoint.call.layers import Below, open_levels
-from adjoint.creation.from_data import array_of, fitted, is_row, number
+from adjoint.creation.from_data import array_of, check_array, fitted, is_row, number
 from adjoint.creation.options import Options, finished, shape_of, sizes_of
 from adjoint.device import CPU, device as as_device, get_default_device
 from adjoint.dtypes import (
@@ -29,6 +31,7 @@ from adjoint.ops.arranging.conversion import (
     sparse_csc,
     sparse_csr,
 )
+from adjoint.ops.composites import overridable
 from adjoint.ops.sampling.random import draw_integers, draw_normal, draw_uniform, normal_from
 from adjoint.ops.sparse.layers import blank
 from adjoint.random import chosen
@@ -84,11 +87,18 @@ def tensor(
     if isinstance(data, Tensor):
         warnings.warn(
             "tensor(t) copies a tensor and its history is lost; t.detach().clone() says so",
-            stacklevel=2,
+            stacklevel=3,
         )
     kind = None if dtype is None else as_dtype(dtype)
     array, where = array_of(data, kind, get_default_device())
     return finished(array, where if device is None else as_device(device), requires_grad)
+
+
+def is_size(value: Any) -> bool:
+    """Whether PyTorch's constructor takes a value for a size: an integer, NumPy's too."""
+    if isinstance(value, (int, np.integer)):
+        return not isinstance(value, bool)
+    return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iu"
 
 
 def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
@@ -100,8 +110,14 @@ def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
         return np.empty(tuple(value), numpy_dtype)
     if isinstance(value, Tensor):
         return value.concrete_array()
-    if isinstance(value, int) and not isinstance(value, bool):
-        return np.empty(shape_of("Tensor", (value, *sizes)), numpy_dtype)
+    if is_size(value):
+        return np.empty(shape_of("Tensor", (int(value), *sizes)), numpy_dtype)
+    if is_array(value) and not isinstance(value, np.generic) and not sizes:
+        backend = backend_of(value)
+        if backend is not numpy_backend:
+            return backend.asarray(value)  # PyTorch knows none: it is what it is
+        check_array(value)
+        return np.array(value.real if value.dtype.kind == "c" else value, numpy_dtype, order="C")
     if sizes or not is_row(value):
         raise TypeError(
             f"Tensor(): data must be a sequence of numbers, or sizes, not {type(value).__name__}"
@@ -118,7 +134,7 @@ def zeros(*size: Any, **options: Any) -> Tensor:
     if options.get("layout") in SPARSE:
         return _without_values("zeros", shape, options)
     asked = Options("zeros", options)
-    return asked.made(np.zeros(shape, asked.kind().numpy_dtype))
+    return asked.made(asked.xp.zeros(shape, asked.kind().numpy_dtype))
 
 
 def _without_values(name: str, shape: tuple[int, ...], options: dict[str, Any]) -> Tensor:
@@ -132,7 +148,7 @@ def ones(*size: Any, **options: Any) -> Tensor:
     """Ones."""
     shape = sizes_of("ones", size, options)
     asked = Options("ones", options)
-    return asked.made(np.ones(shape, asked.kind().numpy_dtype))
+    return asked.made(asked.xp.ones(shape, asked.kind().numpy_dtype))
 
 
 def empty(*size: Any, **options: Any) -> Tensor:
@@ -141,7 +157,7 @@ def empty(*size: Any, **options: Any) -> Tensor:
     if options.get("layout") in SPARSE:
         return _without_values("empty", shape, options)
     asked = Options("empty", options)
-    return asked.made(np.empty(shape, asked.kind().numpy_dtype))
+    return asked.made(asked.xp.empty(shape, asked.kind().numpy_dtype))
 
 
 def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
@@ -150,7 +166,7 @@ def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
     value = number(fill_value)
     asked = Options("full", options)
     kind = asked.kind(of_python_scalar(value))
-    return asked.made(np.full(shape, _element(value, kind)))
+    return asked.made(asked.xp.full(shape, _element(value, kind)))
 
 
 def _element(value: Any, kind: dtype) -> Any:
@@ -182,8 +198,8 @@ def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
         raise RuntimeError(f"empty_strided(): {len(shape)} sizes but {len(steps)} strides")
     asked = Options("empty_strided", options)
     count = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps))
-    memory = np.empty(count, asked.kind().numpy_dtype)
-    return asked.made(np.strided(memory, shape, steps, 0))
+    memory = asked.xp.empty(count, asked.kind().numpy_dtype)
+    return asked.made(asked.xp.strided(memory, shape, steps, 0))
 
 
 def zeros_like(input: Tensor, **options: Any) -> Tensor:
@@ -250,12 +266,23 @@ def _like(name: str, input: Tensor, options: dict[str, Any], value: Any) -> Tens
     array = input.array
     strides = getattr(array, "strides", (0,))
     if asked.memory_format is contiguous_format or 0 in strides:
-        blank = np.empty(array.shape, kind.numpy_dtype)
+        blank = asked.xp.empty(array.shape, kind.numpy_dtype)
     else:
-        blank = np.empty_like(array, kind.numpy_dtype, shape=array.shape)
+        blank = _blank(asked.xp, array, kind.numpy_dtype)
     if value is not None:
         blank[...] = _element(value, kind)
     return asked.made(blank)
+
+
+def _blank(xp: Any, array: Any, numpy_dtype: Any) -> Any:
+    """Uninitialised memory for the shape of an array, with its dimensions in the same order."""
+    own: Any = backend_of(array).xp
+    if own.valued() or not xp.valued():
+        return xp.empty_like(array, numpy_dtype, shape=array.shape)
+    strides = own.strides_of(array)
+    order = sorted(range(array.ndim), key=lambda dim: -strides[dim])
+    blank = xp.empty([array.shape[dim] for dim in order], numpy_dtype)
+    return blank.transpose([order.index(dim) for dim in range(array.ndim)])
 
 
 def scalar_tensor(s: Any, **options: Any) -> Tensor:
@@ -308,7 +335,7 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
             "arange(): upper bound and lower bound inconsistent with step sign: from "
             f"{start} to {end} by {step}"
         )
-    values = start + step * np.arange(max(math.ceil(span / stride), 0))
+    values = start + step * asked.xp.arange(max(math.ceil(span / stride), 0))
     return asked.listed(values.astype(kind.numpy_dtype))
 
 
@@ -327,12 +354,12 @@ def _spaced(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, dtyp
     if kind.category == INTEGER:
         start, end = int(start), int(end)
     if steps == 1:
-        return np.full(1, start), kind
+        return asked.xp.full(1, start), kind
     step = (end - start) / (steps - 1) if steps else 0.0
-    places = np.arange(steps)
+    places = asked.xp.arange(steps)
     # Counted from both ends, so that the last number is exactly `end`.
     rising, falling = start + step * places, end - step * (steps - 1 - places)
-    return np.where(places < steps // 2, rising, falling), kind
+    return asked.xp.where(places < steps // 2, rising, falling), kind
 
 
 def linspace(start: Any, end: Any, steps: int, **options: Any) -> Tensor:
@@ -346,30 +373,43 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
     """base to the power of `steps` equally spaced exponents from start to end."""
     asked = Options("logspace", options)
     exponents, kind = _spaced(start, end, steps, asked)
-    return asked.listed(np.power(float(base), exponents).astype(kind.numpy_dtype))
+    return asked.listed(asked.xp.power(float(base), exponents).astype(kind.numpy_dtype))
 
 
 def eye(n: int, m: int | None = None, **options: Any) -> Tensor:
     """Ones on the diagonal, zeros elsewhere."""
     rows, columns = shape_of("eye", (n, n if m is None else m))
     asked = Options("eye", options)
-    return asked.made(np.eye(rows, columns, dtype=asked.kind().numpy_dtype))
+    return asked.made(asked.xp.eye(rows, columns, dtype=asked.kind().numpy_dtype))
 
 
 def tril_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
     """The indices of the lower triangle of a matrix: a row of rows and a row of columns."""
     shape = shape_of("tril_indices", (row, col))
     asked = Options("tril_indices", options)
-    indices = np.stack(np.nonzero(np.tri(*shape, offset, dtype=bool)))
-    return asked.made(indices.astype(asked.kind(int64).numpy_dtype))
+    kind = asked.kind(int64).numpy_dtype
+    if not asked.xp.valued():
+        return asked.made(asked.xp.empty((2, _below(shape, offset)), kind))
+    return asked.made(np.stack(np.nonzero(np.tri(*shape, offset, dtype=bool))).astype(kind))
+
+
+def _below(shape: tuple[int, ...], offset: int) -> int:
+    """How many elements of a matrix lie on a diagonal or below it."""
+    rows, columns = shape
+    first, last = max(offset + 1, 1), min(offset + rows, columns)  # of rows that are partly below
+    partly = (first + last) * (last - first + 1) // 2 if first <= last else 0
+    return partly + columns * max(min(offset + rows - columns, rows), 0)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
     """The indices of the upper triangle of a matrix: a row of rows and a row of columns."""
     shape = shape_of("triu_indices", (row, col))
     asked = Options("triu_indices", options)
-    indices = np.stack(np.nonzero(~np.tri(*shape, offset - 1, dtype=bool)))
-    return asked.made(indices.astype(asked.kind(int64).numpy_dtype))
+    kind = asked.kind(int64).numpy_dtype
+    if not asked.xp.valued():
+        count = math.prod(shape) - _below(shape, offset - 1)
+        return asked.made(asked.xp.empty((2, count), kind))
+    return asked.made(np.stack(np.nonzero(~np.tri(*shape, offset - 1, dtype=bool))).astype(kind))
 
 
 # ---- random numbers ----
@@ -393,10 +433,11 @@ def _drawn(asked: Options, shape: tuple[int, ...], draw: Callable[[tuple[int, ..
             "what the function returns"
         )
     if not apart:
-        return asked.made(draw(shape))
+        return asked.made(asked.xp.drawn(draw, shape))
     needs, asked.requires_grad = asked.requires_grad, False
     with Below(1):
-        made = asked.made(draw((*[level.samples(asked.name) for level in apart], *shape)))
+        sizes = (*[level.samples(asked.name) for level in apart], *shape)
+        made = asked.made(asked.xp.drawn(draw, sizes))
     for level in apart:
         made = level.holding(made)
     return made.requires_grad_() if needs else made
@@ -484,7 +525,7 @@ def randperm(n: int, *, generator: Any = None, **options: Any) -> Tensor:
 
     def orders(sizes: tuple[int, ...]) -> Any:
         rows = [
-            source.draw(lambda stream: stream.permutation(count)).astype(kind)
+            source.draw(lambda stream: stream.permutation(sizes[-1])).astype(kind)
             for _ in range(math.prod(sizes[:-1]))
         ]
         return np.stack(rows).reshape(sizes)
@@ -498,7 +539,13 @@ def normal(
 ) -> Tensor:
     """Normally distributed numbers: with means and deviations of tensors, or of a size."""
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        result: Tensor = normal_from(mean, std, generator, out=options.pop("out", None))
+        out = options.pop("out", None)
+        if out is None or isinstance(std, Tensor):
+            result: Tensor = normal_from(mean, std, generator, out=out)
+        else:  # numbers in the shape of out, to which means are added
+            start = zeros(out.shape, dtype=mean.dtype, device=mean.device)
+            moved = normal_from(start, std, generator) + mean
+            result = write_out("normal", moved, out, NotImplementedError)
         if size is not None or options:
             raise TypeError("normal() takes no size, dtype or device where mean or std is a tensor")
         return result
@@ -589,3 +636,5 @@ METHODS: dict[str, Any] = {
     "new_tensor": new_tensor,
     "new_zeros": new_zeros,
 }
+
+globals().update({name: overridable(globals()[name]) for name in __all__})

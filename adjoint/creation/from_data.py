@@ -17,6 +17,7 @@ from adjoint.dtypes import (
     of_python_scalar,
     promote_types,
 )
+from adjoint.tensors.concrete import concrete, has_values
 from adjoint.tensors.tensor import Tensor
 
 np = numpy_backend.xp
@@ -36,6 +37,9 @@ def array_of(data: Any, kind: dtype | None, default: device) -> tuple[Any, devic
     where = default
     if isinstance(data, Tensor):
         where = data.device
+        if not has_values(data):
+            array = concrete(data)
+            return array.astype(array.dtype if kind is None else kind.numpy_dtype), where
         data = data.numpy_array()
     elif lookup(type(data)) not in (None, numpy_backend):
         backend = backend_of(data)

@@ -13,7 +13,7 @@ from adjoint.device import CPU
 from adjoint.dtypes import as_dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import clone, to
 from adjoint.tensors.interop import from_dlpack
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer"]
 
@@ -36,7 +36,7 @@ def _shared(data: Any) -> Tensor | None:
         return from_numpy(data)
     if isinstance(data, np.generic) or lookup(type(data)) is None:
         return None
-    result = Tensor(data)
+    result = Tensor(data, AS_IS)
     if is_inference_mode_enabled():
         result.mark_inference()
     return result

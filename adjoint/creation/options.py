@@ -5,23 +5,35 @@ import operator
 from typing import Any
 
 from adjoint.backends import backend_for
+from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import is_inference_mode_enabled
 from adjoint.call.layers import newest_level
 from adjoint.device import device, get_default_device
 from adjoint.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import strided
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.core import backend_of
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _place(where: Any) -> device:
     return get_default_device() if where is None else device(where)
 
 
-def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
-    """A NumPy array's values as a new tensor on a device."""
+def maker(where: device) -> Any:
+    """The namespace whose arrays become tensors of a device: NumPy's, if they have values."""
     if where.type != "cpu":
-        array = backend_for(where).from_numpy(array, where)
-    result = Tensor(array)
+        xp = backend_for(where).xp
+        if not xp.valued():
+            return xp
+    return numpy_backend.xp
+
+
+def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
+    """A NumPy array's values as a new tensor on a device; or an array of the device itself."""
+    own = backend_of(array)
+    if own.device_type != where.type:
+        array = backend_for(where).from_numpy(own.to_numpy(array), where)
+    result = Tensor(array, AS_IS)
     level = newest_level()
     if level is not None:
         result = level.lift(result)
@@ -53,6 +65,7 @@ class Options:
         self.out = out
         self.dtype = kind if out is None else out.dtype
         self.device = _place(given.get("device"))
+        self.xp = maker(self.device if out is None else out.device)  # makes the arrays
         self.requires_grad = given.get("requires_grad", False)
         self.memory_format = given.get("memory_format")
 

@@ -47,8 +47,8 @@ def sampled(
     if length < 0:
         raise refusal(f"{name}(): a window can't have {length} elements")
     if length < 2:
-        return asked.made(np.ones(length, kind.numpy_dtype))
-    return asked.made(function(np.arange(length), length).astype(kind.numpy_dtype))
+        return asked.made(asked.xp.ones(length, kind.numpy_dtype))
+    return asked.made(function(asked.xp.arange(length), length).astype(kind.numpy_dtype))
 
 
 def _window(
@@ -137,4 +137,4 @@ def range(start: Any, end: Any, step: Any = 1, **options: Any) -> Tensor:
             f"range(): upper bound and lower bound inconsistent with step sign: {first} to {last}"
         )
     count = math.floor((last - first) / width) + 1
-    return asked.listed((first + width * np.arange(count)).astype(kind.numpy_dtype))
+    return asked.listed((first + width * asked.xp.arange(count)).astype(kind.numpy_dtype))

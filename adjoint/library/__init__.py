@@ -20,6 +20,7 @@ from adjoint.library.registration import (
     register_autograd as register_autograd,
     register_fake as register_fake,
     register_kernel as register_kernel,
+    register_torch_dispatch as register_torch_dispatch,
     register_vmap as register_vmap,
 )
 from adjoint.library.schema import infer_schema as infer_schema

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from inspect import Signature
 from typing import Any
@@ -15,8 +16,10 @@ from adjoint.call import dispatch
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.held import Attribute, Held
+from adjoint.call.overriding import has_others, offered
 from adjoint.call.record import cut_of
 from adjoint.device import device
+from adjoint.library.fake import KnownSizesOnly
 from adjoint.library.formula import Call, OpFunction, Registered, registration_site
 from adjoint.library.schema import Argument, Kind, Schema, accepted, from_hints, named_arguments
 from adjoint.library.schema_text import parse
@@ -26,10 +29,14 @@ from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors import views
 from adjoint.tensors.core import CUT_BY_MODE, CUT_BY_OP, backend_of
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 from adjoint.transforms.batches import warn_of_loop
 from adjoint.transforms.duals import dual, primal_at, tangent_at
 
 DeviceTypes = str | Sequence[str] | None
+# PyTorch's names for kernels that are made of other ops, which know what to do on any device.
+GENERAL = frozenset({"", "default", "CompositeImplicitAutograd", "CompositeExplicitAutograd"})
+_log = logging.getLogger("adjoint.library")
 
 
 def each_device(types: DeviceTypes) -> list[str | None]:
@@ -41,7 +48,7 @@ def listed(tags: Any) -> list[Any]:
     """Tags, which may be one, several or none."""
     if tags is None:
         return []
-    return list(tags) if isinstance(tags, (tuple, list)) else [tags]
+    return list(tags) if isinstance(tags, (tuple, list, set, frozenset)) else [tags]
 
 
 @dataclasses.dataclass
@@ -54,12 +61,13 @@ class Registrations:
     formula: Any = None
     recorder: Any = None  # a kernel that records its calls by itself
     keys: frozenset[str] = frozenset()  # PyTorch's names for what impl was given
+    dispatch: dict[Any, Any] = dataclasses.field(default_factory=dict)  # by subclass or mode
     saves: Any = None  # the halves of a formula in two parts (legacy.py)
     backwards: Any = None
 
     def copy(self) -> "Registrations":
         """The same, to come back to."""
-        return dataclasses.replace(self, kernels=dict(self.kernels))
+        return dataclasses.replace(self, kernels=dict(self.kernels), dispatch=dict(self.dispatch))
 
 
 class CustomOpDef(Op):
@@ -153,13 +161,18 @@ class CustomOpDef(Op):
         `backward(ctx, *grads)` answers one gradient for each argument; `setup_context(ctx, inputs,
         output)` keeps on ctx what it needs.
         """
-        if self.schema.mutated or any(kind.alias for kind in self.schema.returns):
+        if self.schema.mutated or (self.view and not self.is_plain_view()):
             raise RuntimeError(
                 f"{self.schema} is a non-functional operator, which can have no autograd formula: "
                 "write an op that changes no argument and returns new tensors"
             )
         self.refuse_keyword_tensors()
         self.registered.formula = Registered(backward, setup_context, registration_site())
+
+    def is_plain_view(self) -> bool:
+        """Whether its one result is a view of its first argument."""
+        first, returns = self.schema.arguments[:1], self.schema.returns
+        return bool(first) and len(returns) == 1 and first[0].kind.alias == returns[0].alias != ""
 
     def refuse_keyword_tensors(self) -> None:
         """Formulas know the tensors among the arguments by position."""
@@ -177,6 +190,8 @@ class CustomOpDef(Op):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Not by dispatch.call: `out` is an argument like any other, and arrays are no tensors.
+        if has_others(args, kwargs):
+            return offered(self, args, kwargs)
         return dispatch.apply(self, self.bind(args, kwargs))
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -204,6 +219,8 @@ class CustomOpDef(Op):
 
     def evaluated(self, values: list[Any]) -> Any:
         """The results of a call, recorded if it must be; dispatch has found nothing unusual."""
+        if self.view and self.registered.formula is not None:
+            self.refuse_symbolic()
         if self.registered.recorder is not None and is_grad_enabled():
             return self.called(self.registered.recorder, values)
         recording = is_grad_enabled() and any(t.requires_grad for t in tensors_in(values))
@@ -219,6 +236,15 @@ class CustomOpDef(Op):
             if not tensor.needs_grad:
                 tensor.cut = cut
         return result
+
+    def refuse_symbolic(self) -> None:
+        """A view is made again from its arguments, which must be plain numbers then."""
+        for argument in self.schema.arguments:
+            if argument.kind.base == "SymInt":
+                raise RuntimeError(
+                    f"{self.schema}: Custom ops that are views do not support SymInt. Write int "
+                    f"for '{argument.name}'"
+                )
 
     def pushed(self, level: Any, values: list[Any]) -> Any:
         """See Op: through its formula, which is linear in the gradient, twice."""
@@ -335,7 +361,7 @@ class CustomOpDef(Op):
             result = self.run_kernel(values)
         finally:
             set_current(settings)
-        if not self.view and not self.composite:
+        if not self.view and not self.composite and not self.needs_formula:
             self.refuse_aliases(values, result)
         for tensor in changed:
             tensor.counter().bump()
@@ -361,9 +387,16 @@ class CustomOpDef(Op):
         views.rebase(tensor, error, 0)
 
     def run_kernel(self, values: list[Any]) -> Any:
-        """What the kernel of the arguments' device answers."""
+        """What the kernel of the arguments' device answers, or a class that answers calls."""
+        if upper.wrapping and "CompositeImplicitAutograd" not in self.registered.keys:
+            for tensor in tensors_in(values):
+                if tensor.layer is not None and tensor.layer.wraps:
+                    return self.checked(tensor.layer.call(self, values))
         kind = device_type(values)
         kernels = self.registered.kernels
+        if kind == "meta" and kind not in kernels:
+            if self.registered.fake is not None or not self.registered.keys & GENERAL:
+                return self.faked(values)
         kernel = None if kind in self.disabled else kernels.get(kind)
         if kernel is None:
             kernel = kernels.get(None)
@@ -374,6 +407,19 @@ class CustomOpDef(Op):
                 f"{kind}, only for {known}; add one with register_kernel"
             )
         return self.called(kernel, values)
+
+    def faked(self, values: list[Any]) -> Any:
+        """What the op answers where nothing has values: what its fake function says."""
+        fake = self.registered.fake
+        if fake is None and not self.schema.returns:
+            return None
+        if fake is None:
+            raise NotImplementedError(
+                f"{self.name}, defined at {self.where}: there was no fake impl registered, which "
+                "is called for tensors on the device meta; add one with register_fake"
+            )
+        with KnownSizesOnly(self.name):
+            return self.called(fake, values)
 
     def called(self, kernel: Any, values: list[Any]) -> Any:
         """What a kernel answers, checked against the schema."""
@@ -520,6 +566,7 @@ class KernelEnabled(Held):
 
     def __init__(self, op: CustomOpDef, device_type: str, enabled: bool) -> None:
         self.disabled = Attribute(op, "disabled")
+        self.kernels = op.registered.kernels
         self.device_type = frozenset({device_type})
         self.enabled = enabled
         self.before = True
@@ -531,6 +578,14 @@ class KernelEnabled(Held):
     def _inside(self, before: Any) -> Any:
         """See Held."""
         self.before = not self.device_type <= before
+        (device_type,) = self.device_type
+        if device_type not in self.kernels:
+            _log.warning(
+                "set_kernel_enabled(%r): no kernel was registered for this device type", device_type
+            )
+        elif self.before == self.enabled:
+            state = "enabled" if self.enabled else "disabled"
+            _log.warning("set_kernel_enabled(%r): the kernel is already %s", device_type, state)
         return self.chosen(before, self.enabled)
 
     def _outside(self, now: Any) -> Any:

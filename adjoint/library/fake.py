@@ -3,6 +3,7 @@
 from contextvars import ContextVar
 from typing import Any
 
+from adjoint.backends import NoValuesError
 from adjoint.call.held import Held
 
 
@@ -28,6 +29,18 @@ class FakeImplCtx(Held):
         """Whether a size is the one that was claimed, or one that it may stand for."""
         low, high = self.unknown.get(claimed, (claimed, claimed))
         return low <= real and (high is None or real <= high)
+
+
+class KnownSizesOnly(FakeImplCtx):
+    """The same for a call on the device meta, whose results have no other sizes."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
+        """Refused."""
+        raise NoValuesError(f"{self.name}: a size of the result depends on values")
 
 
 _contexts: ContextVar[tuple[FakeImplCtx, ...]] = ContextVar("adjoint_fake", default=())

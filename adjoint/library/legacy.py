@@ -19,13 +19,14 @@ from adjoint.library.custom_op import (
     split_name,
 )
 from adjoint.library.formula import Call, registration_site, wrong
-from adjoint.library.registration import RECORDING
+from adjoint.library.registration import KEYS, RECORDING
 from adjoint.library.schema import Schema, from_hints
 from adjoint.library.schema_text import parse
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 
 _NO_FIELDS = frozenset({"self", *keyword.kwlist})  # inputs are a named tuple
+SUPPORTED = tuple(device for device in KEYS.values() if device and device != "xla")
 RESERVED = frozenset({"aten", "at", "prim", "prims", "pytorch", "torch"})  # PyTorch's own
 
 
@@ -50,7 +51,7 @@ def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
                 f"{qualname}: expected the prototype to have name {name}, got {prototype.__name__}"
             )
         if isinstance(prototype, str):
-            schema = dataclasses.replace(parse(prototype), name=f"{namespace}::{name}")
+            schema = dataclasses.replace(_parsed(name, prototype), name=f"{namespace}::{name}")
         else:
             schema = from_hints(prototype, (), f"{namespace}::{name}")
         _check(schema)
@@ -63,6 +64,14 @@ def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
         return define
     define(func_or_schema)
     return None
+
+
+def _parsed(name: str, text: str) -> Schema:
+    """The schema of a text; what is wrong with one is, in this interface, an AssertionError."""
+    try:
+        return parse(text)
+    except RuntimeError as error:
+        raise AssertionError(f"Invalid function schema: {name}{text} ({error})") from None
 
 
 def undefine(qualname: str) -> None:
@@ -109,6 +118,12 @@ def impl(
 ) -> Any:
     """Decorate the kernel of an op for these devices."""
     op = _found(qualname)
+    for kind in each_device(device_types):
+        if kind not in SUPPORTED:
+            raise ValueError(
+                f"impl({qualname!r}, device_types={kind!r}): we only support device_type in "
+                f"{', '.join(SUPPORTED)}"
+            )
 
     def register(kernel: Any) -> Any:
         for kind in each_device(device_types):

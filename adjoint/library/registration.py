@@ -28,6 +28,7 @@ KEYS: dict[str, str | None] = {
     "XPU": "xpu",
     "MPS": "mps",
 }
+DEVICES = ("cpu", "cuda", "xla", "xpu", "mps", "hip", "mtia", "hpu", "meta", "privateuseone")
 RECORDING = ("Autograd", "AutogradCPU", "AutogradCUDA")  # for kernels that record by themselves
 FAKE = "Meta"  # for kernels that answer shapes alone
 
@@ -46,6 +47,8 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> Cu
             f"define({qualname!r}, ...): expected schema to look like (Tensor x) -> Tensor, "
             f"without a name, got {schema!r}"
         )
+    if lib is not None:  # whose namespace it is, whatever the name says
+        qualname = f"{lib.ns}::{qualname.rpartition('::')[2]}"
     namespace, name = split_name(qualname)
     found = dataclasses.replace(parse(schema), name=f"{namespace}::{name}")
     if found.name in REGISTRY:
@@ -67,8 +70,13 @@ def impl(qualname: str | CustomOpDef, types: Any, func: Any = None, *, lib: Any 
     PyTorch's names of devices, "Meta" and "Autograd" are taken too: the last is called whenever
     gradients are enabled, and records by itself.
     """
-    op = _found(qualname)
     kinds = [types] if isinstance(types, str) else list(types)
+    for kind in kinds:
+        if kind.islower() and kind not in (*DEVICES, "default"):
+            raise RuntimeError(
+                f"impl({qualname!r}, {kind!r}): Expected one of {', '.join(DEVICES)} device type"
+            )
+    op = _found(qualname)
     unknown = [k for k in kinds if k not in (*KEYS, *RECORDING, FAKE) and not k.islower()]
     if unknown:
         raise NotImplementedError(
@@ -117,6 +125,24 @@ def register_autograd(
     _found(op).register_autograd(backward, setup_context=setup_context)
 
 
+def register_torch_dispatch(
+    op: str | CustomOpDef, torch_dispatch_class: Any, func: Any = None, /, *, lib: Any = None
+) -> Any:
+    """Say what an op is on instances of a class, or in a mode of it.
+
+    `func(cls or mode, op, types, args, kwargs)` is asked instead of its `__torch_dispatch__`.
+    """
+    found = _found(op)
+
+    def register(rule: Any) -> Any:
+        if lib is not None:
+            lib.remember(found)
+        found.registered.dispatch[torch_dispatch_class] = rule
+        return rule
+
+    return register if func is None else register(func)
+
+
 DEFINERS: dict[str, str] = {}  # namespaces that have a Library of kind DEF, and where it was made
 
 
@@ -159,6 +185,11 @@ class Library:
         key = dispatch_key or self.dispatch_key
         name = op_name if isinstance(op_name, CustomOpDef) else f"{self.ns}::{op_name}"
         impl(name, key, fn, lib=self)
+
+    def _register_torch_dispatch_rule(self, op_name: str, kind: Any, fn: Any) -> None:
+        op = lookup(f"{self.ns}::{op_name}")
+        self.remember(op)
+        op.registered.dispatch[kind] = fn
 
     def remember(self, op: CustomOpDef) -> None:
         """Note what was registered for an op, to come back to it."""

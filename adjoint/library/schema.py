@@ -5,6 +5,7 @@ may be a list, optional, or both; `!` marks an argument that the op changes in p
 """
 
 import collections.abc
+import dataclasses
 import functools
 import inspect
 import keyword
@@ -33,12 +34,29 @@ BASES = {
     dtype: "ScalarType",
     device: "Device",
 }
-RETURNED = ("Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar")
+RETURNED = ("Tensor", "Tensor[]", "SymInt", "int", "float", "bool", "Scalar")
 NAMES = {
     **{name: name for name in BASES.values()},
-    "int": "SymInt",
+    "int": "int",
     "Layout": "Layout",
     "MemoryFormat": "MemoryFormat",
+}
+
+
+# Data types by PyTorch's numbers, as defaults of arguments have them.
+_NUMBERS = {
+    "uint8": 0,
+    "int8": 1,
+    "int16": 2,
+    "int32": 3,
+    "int64": 4,
+    "float16": 5,
+    "float32": 6,
+    "float64": 7,
+    "complex64": 9,
+    "complex128": 10,
+    "bool": 11,
+    "bfloat16": 15,
 }
 
 
@@ -81,6 +99,28 @@ class Argument:
         return inspect.Parameter(
             name, kinds[self.keyword_only], default=default, annotation=str(self.kind)
         )
+
+    def has_default_value(self) -> bool:
+        """Whether it may be left out."""
+        return self.default is not MISSING
+
+    @property
+    def default_value(self) -> Any:
+        """What it is if it is left out, as PyTorch shows it: data types by number."""
+        if self.default is MISSING:
+            return None
+        found = accepted(self.kind, self.default)
+        return _NUMBERS[found.name] if isinstance(found, dtype) else found
+
+    @property
+    def type(self) -> str:
+        """Its type, without what it shares memory with."""
+        return str(dataclasses.replace(self.kind, alias=""))
+
+    @property
+    def kwarg_only(self) -> bool:
+        """Whether it is given by name only."""
+        return self.keyword_only
 
     def __str__(self) -> str:
         if self.default is MISSING:
@@ -331,6 +371,7 @@ def _kept(wanted: Any, value: Any) -> Any:
 _ACCEPT: dict[str, Callable[[Any], Any]] = {
     "Tensor": lambda value: _kept(Tensor, value),
     "SymInt": lambda value: _number(numbers.Integral, value),
+    "int": lambda value: _number(numbers.Integral, value),
     "float": lambda value: _converted(float, numbers.Real, value),
     "bool": lambda value: _converted(bool, numbers.Integral, value),
     "Scalar": lambda value: _number(numbers.Number, value),

@@ -252,6 +252,7 @@ _FORMATS = {
 _CONSTANT: dict[str, Callable[[str], Any]] = {
     "Tensor": _absent,
     "SymInt": _integer,
+    "int": _integer,
     "float": _floating,
     "bool": lambda word: {**_TRUTHS, "0": False, "1": True}[word],
     "Scalar": _scalar,

@@ -23,12 +23,12 @@ from adjoint.nn.module_hooks import (
 )
 from adjoint.pytree import TreeSpec, tree_leaves, tree_structure
 from adjoint.tensors.core import Spec, backend_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def zeros(spec: Spec) -> Any:
     """The gradient where none came, of a tensor that looks like this."""
-    return Tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype))
+    return Tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype), AS_IS)
 
 
 class Side:

@@ -13,6 +13,7 @@ from typing import Any
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
 from adjoint.ops import PUBLIC
+from adjoint.ops.composites import overridable
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.elementwise import activation, selection
 from adjoint.ops.inplace import INPLACE
@@ -127,7 +128,7 @@ def _channels(name: str, input: Any, count: int, p: float, training: bool, inpla
         warnings.warn(
             f"{name}(): expected {count + 1} or {count + 2} dimensions, got {input.ndim}; channels "
             f"are taken to be dimension {int(count == 2)}",
-            stacklevel=3,
+            stacklevel=4,
         )
     if input.ndim == count + 2 or count == 2:  # PyTorch takes 3 dimensions for a batch here
         return dropped(input, p, training, inplace, True, False)
@@ -173,7 +174,7 @@ def _chosen_dim(name: str, input: Any, dim: int | None, stacklevel: int) -> int:
     """The dimension of the classes where none is given: the first of images, else the second."""
     if dim is not None:
         return dim
-    warnings.warn(f"{name}() without dim is deprecated; say which", stacklevel=stacklevel)
+    warnings.warn(f"{name}() without dim is deprecated; say which", stacklevel=stacklevel + 1)
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
@@ -197,7 +198,7 @@ def gumbel_softmax(
 ) -> Any:
     """A sample of the classes, softened by tau; with hard=True one-hot, its gradient the soft's."""
     if eps != 1e-10:
-        warnings.warn("gumbel_softmax(): eps has no effect", stacklevel=2)
+        warnings.warn("gumbel_softmax(): eps has no effect", stacklevel=3)
     noise = -random.exponential(logits.detach()).log()
     soft = reduction.softmax((logits + noise) / tau, dim)
     if not hard:
@@ -273,19 +274,19 @@ def upsample(
     align_corners: bool | None = None,
 ) -> Any:
     """The old name of interpolate."""
-    warnings.warn("upsample() is deprecated; write interpolate()", stacklevel=2)
+    warnings.warn("upsample() is deprecated; write interpolate()", stacklevel=3)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """interpolate by the nearest neighbour, under its old name."""
-    warnings.warn("upsample_nearest() is deprecated; write interpolate()", stacklevel=2)
+    warnings.warn("upsample_nearest() is deprecated; write interpolate()", stacklevel=3)
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """Bilinear interpolate with aligned corners, under its old name."""
-    warnings.warn("upsample_bilinear() is deprecated; write interpolate()", stacklevel=2)
+    warnings.warn("upsample_bilinear() is deprecated; write interpolate()", stacklevel=3)
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -309,3 +310,12 @@ globals().update(
         if "max_pool" in name
     }
 )
+
+# ---- what others may answer ----
+
+_OWN = [
+    name
+    for name, value in globals().items()
+    if inspect.isfunction(value) and value.__module__ == __name__ and name[0] != "_"
+]
+globals().update({name: overridable(globals()[name]) for name in _OWN})

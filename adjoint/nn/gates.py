@@ -17,7 +17,7 @@ from adjoint.pytree import container_of, tree_flatten
 from adjoint.tensors.core import CUSTOM_VIEW, DEFAULT_VIEW, Extras, VersionCounter
 from adjoint.tensors.pickling import attributes_of
 from adjoint.tensors.subclass import instance
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import renewed
 from adjoint.tensors.views import set_history
 
@@ -70,7 +70,7 @@ class Gate(Node):
                 found.append(zeros(self.spec_of(number)))
             else:
                 known = grad is None or isinstance(grad, Tensor)
-                found.append(grad if known else Tensor(grad))
+                found.append(grad if known else Tensor(grad, AS_IS))
         return found
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
@@ -91,7 +91,9 @@ def stand_in(tensor: Tensor, gate: Gate, number: int, guarded: bool) -> Tensor:
     A guarded one is a view that can't be changed in place while gradients are recorded: its base
     would not hear of the gate.
     """
-    shown: Any = instance(type(tensor), tensor.array) if tensor.special else Tensor(tensor.array)
+    shown: Any = (
+        instance(type(tensor), tensor.array) if tensor.special else Tensor(tensor.array, AS_IS)
+    )
     if tensor.layer is not None:
         shown = renewed(tensor)
     for name, value in attributes_of(tensor).items():

@@ -5,6 +5,7 @@ from typing import Any
 from adjoint.dtypes import bool_
 from adjoint.ops.arranging.arrange import pad, repeat
 from adjoint.ops.arranging.shape import cat, chunk, reshape, transpose, unsqueeze
+from adjoint.ops.composites import overridable
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.matrices.matmul import matmul, mT
 from adjoint.ops.neural.attention import scaled_dot_product_attention
@@ -161,6 +162,7 @@ def _shown(weights: Any, average: bool, batched: bool) -> Any:
     return weights if batched else reshape(weights, tuple(weights.shape[1:]))
 
 
+@overridable
 def multi_head_attention_forward(
     query: Any,
     key: Any,

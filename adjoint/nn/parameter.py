@@ -9,7 +9,7 @@ from adjoint.ops.arranging.conversion import clone
 from adjoint.tensors.concrete import concrete
 from adjoint.tensors.pickling import METHODS as PICKLING, rebuilt
 from adjoint.tensors.subclass import as_subclass, make_subclass, plain
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 class _Marked(type):
@@ -181,7 +181,7 @@ class UninitializedTensor:
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         where = str(self.device)
-        shown: Any = Tensor(concrete(self))
+        shown: Any = Tensor(concrete(self), AS_IS)
         return rebuilt, (type(self), concrete(shown.cpu()), where, self.requires_grad, {})
 
 

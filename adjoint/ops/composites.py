@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from adjoint.call import dispatch
+from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Shown, with_out
 
@@ -29,19 +30,37 @@ def composite(function: Any = None, **options: Any) -> Any:
     return _register_composite(function, options)
 
 
-def _with_extras(name: str, function: Any, exact_out: Any, apart: bool) -> Any:
-    """The function itself, or one that also takes out=, and NumPy's names for dim and keepdim."""
+def overridable(function: Function) -> Function:
+    """A public function whose calls modes and other classes may answer (call/overriding.py)."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(call, args, kwargs)
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
+def with_extras(
+    name: str, function: Any, exact_out: Any, apart: bool, spreads: bool = False
+) -> Any:
+    """A function that others may answer; it takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
     if code is None:  # an object that is a method in a way of its own
         return function
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     writes = "out" not in names and name != "getitem" and not name.endswith("_")
     if "dim" not in names and not writes:
-        return function
+        return overridable(function)
     words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if spreads and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = (args[0], *args[1])
+        if answered_elsewhere(args, kwargs):
+            return offered(call, args, kwargs)
         if not kwargs:
             return function(*args)
         for alias, own in words.items():
@@ -64,12 +83,13 @@ def _register_composite(function: Any, options: dict[str, Any]) -> Any:
     name: str = renamed or function.__name__
     exact_out: Any = options.pop("exact_out", False)
     apart: bool = options.pop("apart", False)
+    spreads: bool = options.pop("spreads", False)  # after the first, all may come as one list
     declared = Declaration(name, options)
     if renamed is not None:
         function.__name__ = declared.own
     if options:
         raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
-    declared.function = _with_extras(name, function, exact_out, apart)
+    declared.function = with_extras(name, function, exact_out, apart, spreads)
     if declared.is_news():
         COMPOSITES[name] = declared.function
         DECLARED[name] = declared

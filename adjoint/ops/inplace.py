@@ -4,6 +4,7 @@ from types import MethodType
 from typing import Any, Final
 
 from adjoint._base import mypyc_attr
+from adjoint.call.overriding import has_others, offered
 from adjoint.ops.op import TABLE, Op
 from adjoint.ops.signatures import Described, of_inplace
 from adjoint.tensors.views import apply_inplace
@@ -19,6 +20,8 @@ class InplaceOp(Described):
         self.describe(f"In-place form of {op.name}: {op.__doc__}", op.forward)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if has_others(args, kwargs):
+            return offered(self, args, kwargs)
         return apply_inplace(self.op, self.op.bind(args, kwargs), self)
 
     def run(self, values: list[Any]) -> Any:

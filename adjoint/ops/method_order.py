@@ -5,6 +5,7 @@ from inspect import Parameter, Signature
 from types import MethodType
 from typing import Any
 
+from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.ops.signatures import Described
 
 
@@ -41,6 +42,8 @@ class MethodOrder(Described):
         self.describe(function.__doc__, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(self, args, kwargs)
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any) -> Any:

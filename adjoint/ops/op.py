@@ -114,7 +114,7 @@ class Op(Described):
         self.ordered = False  # the result lies in order, however the arguments do
         self.follows_out = False  # without dtype it computes in that of out=
         self.apart = False  # out= may share no memory with the arguments
-        # True: out= must have the data type of the result; others cast to it. See write_out.
+        # True: out= must have the data type of the result; or the error of what can't be cast.
         self.exact_out: Any = False
 
     def __repr__(self) -> str:

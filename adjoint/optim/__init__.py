@@ -18,3 +18,4 @@ from adjoint.optim.lbfgs import LBFGS as LBFGS
 from adjoint.optim.optimizer import Optimizer as Optimizer
 from adjoint.optim.sgd import ASGD as ASGD, SGD as SGD
 from adjoint.optim.sparse_adam import SparseAdam as SparseAdam
+from adjoint.optim.whole import Adafactor as Adafactor, Muon as Muon

@@ -36,7 +36,7 @@ from adjoint.optim.programs import Fitted, Program, Spare, Tape, likeness, named
 from adjoint.optim.writes import Writes
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import F32, F64, backend_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import upper
 
 NO_STATE: Final[State] = {}  # of optimizers that have none
@@ -157,6 +157,7 @@ class ElementwiseOptimizer(Optimizer):
         self._programs = {}
         self._spare = Spare()
         for group in self.param_groups:
+            group.setdefault("differentiable", False)
             counts = self.counts(group)
             for param in group["params"]:
                 own = self.state.get(param, {})
@@ -341,7 +342,8 @@ class ElementwiseOptimizer(Optimizer):
             numbers = _floats(self.numbers(backend.xp, group, counters, fresh))
         counters.commit(writes)
         maximize = group["maximize"]
-        if backend.mutable and not (param.special or param.inference):
+        programmed = backend.mutable and backend.xp.valued()
+        if programmed and not (param.special or param.inference):
             check_writable([array, *arrays[2:]])
             program = self._program(backend, arrays, names, numbers, maximize)
             writes.apply(program, arrays, numbers)
@@ -356,7 +358,7 @@ class ElementwiseOptimizer(Optimizer):
                 writes.put(before, ..., new)
             else:
                 writes.set(state[name], "array", new)
-        writes.late.append((param, Tensor(_narrowed(results[0], array)), False))
+        writes.late.append((param, Tensor(_narrowed(results[0], array), AS_IS), False))
 
     def _step_planned(self, number: int, params: list[Any], group: Group, writes: Writes) -> None:
         """The step of several parameters: small ones of a kind at once, the others singly."""
@@ -483,7 +485,7 @@ def _kind(dtype: Any) -> Any:
 def refuse_wrapped(params: list[Any]) -> None:
     """A step works on the memory of gradients: some have none, and their class answers calls."""
     for i, param in enumerate(params):
-        if not has_values(param.gradient):
+        if param.gradient.layer is not None and not has_values(param.gradient):
             raise RuntimeError(
                 f"the gradient of parameter {i} is a {type(param.gradient).__name__}, which has no "
                 "memory of its own: put what it holds into .grad before the step"
@@ -528,7 +530,7 @@ def _filled(param: Any, value: Any) -> Tensor:
     array = param.array
     if category_of(array.dtype) == COMPLEX:
         value = complex(value, value)
-    return Tensor(backend_of(array).xp.full_like(array, value))
+    return Tensor(backend_of(array).xp.full_like(array, value), AS_IS)
 
 
 def _counts_here(counter: Any, group: Group) -> bool:
@@ -559,4 +561,4 @@ def _counter(param: Any, group: Group, value: Any) -> Tensor:
         )
     backend = backend_of(param.array) if group.get("capturable") else numpy_backend
     kind = float32 if group.get("fused") else scalar_dtype()
-    return Tensor(backend.asarray(float(value), kind.numpy_dtype))
+    return Tensor(backend.asarray(float(value), kind.numpy_dtype), AS_IS)

@@ -38,7 +38,6 @@ _LATER_SETTINGS = {
     "capturable": False,
     "centered": False,
     "decoupled_weight_decay": False,
-    "differentiable": False,
     "foreach": None,
     "fused": None,
     "maximize": False,
@@ -131,12 +130,20 @@ def check_betas(betas: Any) -> None:
             )
 
 
-def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
-    """Refuse fused=True beside what contradicts it."""
+def check_fused(
+    groups: list[Group], fused: bool | None, foreach: bool | None, differentiable: bool
+) -> None:
+    """Refuse fused=True beside what contradicts it, and for other than real numbers."""
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`; leave one of them out")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together")
+    for param in chain(*(group["params"] for group in groups)) if fused else ():
+        if category_of(param.array.dtype) != FLOAT:
+            raise RuntimeError(
+                "`fused=True` requires all the params to be floating point Tensors, but one is "
+                f"{param.dtype.name}"
+            )
 
 
 class Optimizer:

@@ -7,7 +7,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.optim.programs import BLOCK, Cells, Fitted, Program, Spare
 from adjoint.optim.writes import Writes
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of, same, show
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 State = dict[str, Any]
 
@@ -47,11 +47,11 @@ class Batch:
         for name in names:
             flat = xp.concatenate([state.values[name].array for state in states], axis=None)
             self.joined.append(flat)
-            self.tensors[name] = [Tensor(part) for part in self._views(flat)]
+            self.tensors[name] = [Tensor(part, AS_IS) for part in self._views(flat)]
         for name in counters:
             counts = numpy_backend.xp.stack([state.values[name].array for state in states])
             self.counts[name] = counts
-            self.tensors[name] = [Tensor(counts[place, ...]) for place in range(len(states))]
+            self.tensors[name] = [Tensor(counts[place, ...], AS_IS) for place in range(len(states))]
         self.state_parts = {name: [t.array for t in own] for name, own in self.tensors.items()}
         self.fitted: Fitted | None = None
 
@@ -209,9 +209,11 @@ def check_writable(arrays: list[Any]) -> None:
 def joins(param: Any) -> bool:
     """Whether a parameter is small and plain enough to be joined with others."""
     array = param.array
+    backend = backend_of(array)
     return (
         array.size <= SMALL
         and array.dtype in (F32, F64)
-        and backend_of(array).mutable
+        and backend.mutable
+        and backend.xp.valued()
         and not (param.special or param.inference)
     )

@@ -10,7 +10,7 @@ from adjoint.optim.plans import check_writable
 from adjoint.optim.programs import Spare
 from adjoint.optim.writes import Writes
 from adjoint.tensors.core import backend_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 class SparseAdam(Optimizer):
@@ -78,7 +78,7 @@ class SparseAdam(Optimizer):
             writes.put(array, index, array[index] - rows[0])
         for average, row in zip(averages, rows[1:]):
             writes.put(average, index, row)
-        new = dict(zip(("exp_avg", "exp_avg_sq"), map(Tensor, averages)))
+        new = dict(zip(("exp_avg", "exp_avg_sq"), [Tensor(each, AS_IS) for each in averages]))
         state = {"step": step, **{name: home.get(name, made) for name, made in new.items()}}
         writes.calls.append((self.state.update, {param: state}))
         writes.changed.append(param)

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any
 
 from adjoint import dtypes
-from adjoint.creation.factories import zeros
+from adjoint.creation.factories import empty_strided, zeros
 from adjoint.creation.sparse import put_together, taken_apart
 from adjoint.device import device
 from adjoint.dtypes import dtype
@@ -26,7 +26,7 @@ from adjoint.saving.safetensors_files import METADATA, holds
 from adjoint.tensors.core import backend_of
 from adjoint.tensors.size import Size
 from adjoint.tensors.subclass import make_subclass
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 Path = tuple[Any, ...]
 Record = dict[str, Any]
@@ -135,7 +135,11 @@ class Writer:
     def _place(self) -> None:
         """Store each piece of memory once, with the first tensor that has all of it."""
         memory = _Memory()
-        order = sorted(range(len(self.tensors)), key=lambda number: _rank(self.tensors[number]))
+        for tensor, record in zip(self.tensors, self.records):
+            if tensor.device.type == "meta":
+                record["meta"] = _description(tensor)
+        kept = [number for number, record in enumerate(self.records) if "meta" not in record]
+        order = sorted(kept, key=lambda number: _rank(self.tensors[number]))
         for number in order:
             tensor, record = self.tensors[number], self.records[number]
             found = memory.find(tensor)
@@ -157,7 +161,7 @@ class Writer:
         """Give keys to what is stored, in the order in which the object has it."""
         keys: dict[int, str] = {}
         for number, record in enumerate(self.records):
-            if record["key"] == number:
+            if record.get("key") == number:
                 keys[number] = self._key(self.paths[number])
                 tensor = self.tensors[number]
                 where = str(tensor.device)
@@ -168,7 +172,8 @@ class Writer:
                     tensor = view_as_real(tensor.detach())
                 self.stored[keys[number]] = tensor
         for record in self.records:
-            record["key"] = keys[record["key"]]
+            if "key" in record:
+                record["key"] = keys[record["key"]]
 
     def _key(self, path: Path) -> str:
         """A path with dots, and a number behind it where it would be there twice."""
@@ -183,7 +188,7 @@ class Writer:
         found = {}
         for record, path in zip(self.records, self.paths):
             name = ".".join(map(str, path))
-            if name not in self.stored and "stride" not in record:
+            if name not in self.stored and "stride" not in record and "key" in record:
                 found[name] = record["key"]
         return found
 
@@ -223,6 +228,20 @@ class _Memory:
         if _addressable(tensor) and tensor.is_contiguous():  # type: ignore[attr-defined]  # an op
             first, last, _, _ = _span(tensor)
             insort(self._stretches.setdefault(_kind(tensor), []), (first, last, number))
+
+
+def _description(tensor: Any) -> Record:
+    """All that there is of a tensor without values."""
+    kind, layout = tensor.dtype.name, tensor.stride()
+    return {"dtype": kind, "shape": list(tensor.shape), "stride": list(layout)}
+
+
+def _without_values(said: Record) -> Tensor:
+    """A tensor on the device meta; the numbers come from a file."""
+    shape, steps = said["shape"], said["stride"]
+    if not all(type(n) is int and n >= 0 for n in (*shape, *steps)) or len(shape) != len(steps):
+        raise ValueError(f"shape {shape} and stride {steps} don't fit together")
+    return empty_strided(shape, steps, dtype=dtypes.by_name(said["dtype"]), device="meta")
 
 
 def _addressable(tensor: Tensor) -> bool:
@@ -315,7 +334,7 @@ class Reader:
         # Tensors of the same memory may have several records; the first is of the one stored.
         self.stored: dict[str, Record] = {}
         for record in self.records:
-            if "stride" not in record:
+            if "stride" not in record and "meta" not in record:
                 self.stored.setdefault(record["key"], record)
 
     def object(self, tensors: dict[str, Tensor]) -> Any:
@@ -352,14 +371,18 @@ class Reader:
         """The tensor of a place in the table; the same place is the same object."""
         if number not in self._made:
             record = self.records[number]
-            made: Any = self._owners[record["key"]]
+            made: Any
+            if "meta" in record:
+                made = _without_values(record["meta"])
+            else:
+                made = self._owners[record["key"]]
             if "stride" in record:
                 _check_view(made, record)
                 self._charge(made, math.prod(record["shape"]))
                 made = _seen(made, record)
-            elif record["key"] in self._taken:
+            elif record.get("key") in self._taken:
                 made = made.shared()
-            else:
+            elif "key" in record:
                 self._taken.add(record["key"])
             if record.get("parameter"):
                 made = make_subclass(Parameter, made)
@@ -411,4 +434,4 @@ def restored(tensor: Tensor, record: Record) -> Tensor:
     shape = tensor.shape[:-1]
     if math.prod(shape) == 0:
         return zeros(shape, dtype=kind)
-    return Tensor(tensor.array.view(kind.numpy_dtype).reshape(shape))
+    return Tensor(tensor.array.view(kind.numpy_dtype).reshape(shape), AS_IS)

@@ -15,7 +15,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.creation.factories import empty
 from adjoint.creation.from_memory import frombuffer
 from adjoint.dtypes import dtype
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 METADATA = "__metadata__"
 _LENGTH = 8  # bytes of the number that says how long the header is
@@ -205,7 +205,7 @@ def _on_memory(memory: Any, entry: Entry, start: int) -> Tensor:
     flat = frombuffer(memory, dtype=entry.dtype, count=count, offset=start)
     if entry.dtype is dtypes.bool_:
         normalise_bools(flat.array)
-    return Tensor(flat.array.reshape(entry.shape))
+    return Tensor(flat.array.reshape(entry.shape), AS_IS)
 
 
 def normalise_bools(array: Any) -> None:

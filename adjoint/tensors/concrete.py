@@ -13,8 +13,11 @@ def concrete(tensor: Tensor) -> Any:
 
 
 def has_values(tensor: Tensor) -> bool:
-    """Whether Python can read a tensor's values; those of a batch it can't."""
-    return tensor.layer is None or tensor.layer.value_refused() is None
+    """Whether Python can read a tensor's values; those of a batch, or on meta, it can't."""
+    if tensor.layer is not None and tensor.layer.value_refused() is not None:
+        return False
+    xp: Namespace = backend_of(tensor.array).xp
+    return xp.valued()
 
 
 def lying(tensor: Tensor) -> Any:

@@ -13,7 +13,7 @@ from adjoint.ops.arranging.conversion import moved, same_place, to
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.op import Op
 from adjoint.ops.sparse.layers import layout_of, sparse_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 __all__ = ["from_dlpack", "to_dlpack"]
 
@@ -87,7 +87,7 @@ def _tensors(value: Any, where: device) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
-        tensor = Tensor(np.asarray(value))
+        tensor = Tensor(np.asarray(value), AS_IS)
         return tensor if same_place(where, CPU) else moved(tensor, where)
     if isinstance(value, (list, tuple)):
         return type(value)([_tensors(element, where) for element in value])
@@ -312,7 +312,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         ext_tensor = _Capsule(ext_tensor)
     kind = int(ext_tensor.__dlpack_device__()[0])
     backend = backend_for(device("cuda")) if kind == _DLPACK_CUDA else numpy_backend
-    return Tensor(backend.xp.from_dlpack(ext_tensor))
+    return Tensor(backend.xp.from_dlpack(ext_tensor), AS_IS)
 
 
 def cuda_array_interface(self: Tensor) -> Any:

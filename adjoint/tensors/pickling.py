@@ -14,9 +14,10 @@ from adjoint.creation.sparse import put_together, taken_apart
 from adjoint.device import CPU, device
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.sparse.layers import sparse_of
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.subclass import make_subclass
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 # What autograd keeps in a tensor, which is no attribute of the user's. A compiled tensor keeps it
 # apart, and has no dictionary before the user sets something.
@@ -31,7 +32,7 @@ def attributes_of(self: Tensor) -> dict[str, Any]:
 
 def _made(kind: Any, array: Any, requires_grad: bool) -> Any:
     """A leaf of a class on an array."""
-    made = Tensor(array) if kind is Tensor else make_subclass(kind, Tensor(array))
+    made = Tensor(array, AS_IS) if kind is Tensor else make_subclass(kind, Tensor(array, AS_IS))
     return made.requires_grad_() if requires_grad else made
 
 
@@ -63,7 +64,8 @@ def reduced(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     if layer is not None:
         return (rebuilt_sparse, (*taken_apart(layer), self.requires_grad, attributes_of(self)))
     place = self.device
-    array = self.concrete_array() if place == CPU else self.numpy_array()
+    as_it_is = place == CPU or not has_values(self)
+    array = self.concrete_array() if as_it_is else self.numpy_array()
     return (rebuilt, (type(self), array, str(place), self.requires_grad, attributes_of(self)))
 
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.backends import backend_of
+from adjoint.backends import Namespace, backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.held import Held
 from adjoint.call.layers import newest, tracked_by
@@ -206,6 +206,12 @@ def _padded(array: Any, style: _Style) -> Callable[[Any], str]:
 # ---- the whole ----
 
 
+def _is_seen(self: Tensor) -> bool:
+    """Whether it has elements to show."""
+    xp: Namespace = backend_of(self.array).xp
+    return xp.valued()
+
+
 def _notes(self: Tensor) -> list[str]:
     """What is said after the elements."""
     notes: list[str] = []
@@ -216,8 +222,9 @@ def _notes(self: Tensor) -> list[str]:
     made_of_parts = layer is not None and layer.shown_parts() is not None
     if layer is not None and made_of_parts:
         notes += layer.notes()
-    if self.array.size == 0:
-        if self.ndim != 1 and not made_of_parts:
+    unseen = not _is_seen(self)
+    if self.array.size == 0 or unseen:
+        if (self.ndim != 1 or unseen) and not made_of_parts:
             notes.append(f"size={tuple(self.array.shape)}")
         if kind is not get_default_dtype():
             notes.append(f"dtype={kind!r}")
@@ -261,6 +268,8 @@ def tensor_text(self: Tensor) -> str:
 
 def _elements(self: Tensor, indent: int) -> str:
     """The elements in nested brackets, or the edges of many."""
+    if not _is_seen(self):
+        return "..."
     array = backend_of(self.array).to_numpy(self.array)
     if array.size == 0:
         return "[]"
@@ -303,10 +312,11 @@ def _parts_text(self: Tensor, parts: dict[str, Tensor]) -> str:
 
 def format_tensor(self: Tensor, spec: str) -> str:
     """A single number is formatted as Python's; anything else only as a whole."""
-    if self.array.ndim == 0 and spec:
-        return format(self.item(), spec)
-    if self.array.ndim == 0 and type(self) is Tensor:
-        return str(self.item())
+    if self.array.ndim == 0 and _is_seen(self):
+        if spec:
+            return format(self.item(), spec)
+        if type(self) is Tensor:
+            return str(self.item())
     return object.__format__(self, spec)
 
 

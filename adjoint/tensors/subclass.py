@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.call.context import Changed
 from adjoint.ops.arranging.conversion import alias
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _check(kind: Any) -> None:
@@ -22,7 +22,7 @@ def _check(kind: Any) -> None:
 def instance(kind: Any, array: Any) -> Any:
     """An instance of a subclass on an array; the subclass's own __init__ is not run."""
     made = Tensor.__new__(kind)
-    Tensor.__init__(made, array)
+    Tensor.__init__(made, array, AS_IS)
     return made
 
 

@@ -3,7 +3,7 @@
 import warnings
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from adjoint._base import HookTable, exchange, mypyc_attr
 from adjoint.autograd.hooks import ACCUMULATE, TENSOR, RemovableHandle, register
@@ -17,6 +17,10 @@ from adjoint.tensors.core import CUT_BY_DETACH, NDARRAY, TensorCore, backend_of
 from adjoint.tensors.size import Size
 from adjoint.tensors.upper import renewed, upper
 
+# Tensor(array, AS_IS) is a tensor on the array itself; Tensor(array) has its values in the default
+# floating type, as PyTorch's has, and is what programs write.
+AS_IS: Final = object()
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Tensor(TensorCore):
@@ -24,14 +28,16 @@ class Tensor(TensorCore):
 
     prepared: bool = False
 
-    def __init__(self, array: Any = None, *sizes: Any) -> None:
-        if type(self) is Tensor and type(array) is NDARRAY and not sizes:
+    def __init__(self, array: Any = None, size: Any = None, *sizes: Any) -> None:
+        if size is AS_IS and type(self) is Tensor and type(array) is NDARRAY:
             self.array = array  # the way of every result; defaults do the rest
             return
         if type(self) is not Tensor and self.prepared:
             return  # a subclass's __new__ has made it already
-        if type(array) is not NDARRAY:
-            array = legacy_array(array, sizes)
+        if size is not AS_IS:  # a program's own call
+            array = upper.operators.from_data(array, sizes if size is None else (size, *sizes))
+        elif type(array) is not NDARRAY:
+            array = backend_of(array).asarray(array)
         super().__init__(array)
         self.prepared = True
         if type(self) is not Tensor:
@@ -269,7 +275,7 @@ class Tensor(TensorCore):
     def data(self) -> "Tensor":
         """The same memory without history; changes through it go unnoticed by autograd."""
         if self.layer is None:
-            return Tensor(self.current_array())
+            return Tensor(self.current_array(), AS_IS)
         apart = self.detach()
         apart.rare().counter = None
         return apart
@@ -376,7 +382,7 @@ class Tensor(TensorCore):
             elif grad.layer is not None:
                 self.gradient = whole.clone()
             else:
-                self.gradient = Tensor(backend_of(grad.array).copy(grad.array))
+                self.gradient = Tensor(backend_of(grad.array).copy(grad.array), AS_IS)
         else:
             self.gradient = old + grad
 
@@ -560,7 +566,8 @@ class Tensor(TensorCore):
                 f"a Tensor with {self.array.size} elements cannot be converted to Scalar; "
                 "use tolist(), or pick one element"
             )
-        return self.numpy_array().item()
+        array = self.concrete_array()
+        return backend_of(array).number(array)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -578,7 +585,8 @@ class Tensor(TensorCore):
             raise RuntimeError(
                 f"Boolean value of Tensor with {what} is ambiguous; use .any() or .all()"
             )
-        return bool(self.numpy_array().item())
+        array = self.concrete_array()
+        return bool(backend_of(array).number(array))
 
     def number(self) -> Any:
         """The one element, for Python's own conversions, whose callers expect a ValueError."""
@@ -635,14 +643,6 @@ def can_operate(other: Any) -> bool:
     return isinstance(other, (Tensor, bool, int, float, complex)) or lookup(type(other)) is not None
 
 
-def legacy_array(value: Any, sizes: tuple[Any, ...]) -> Any:
-    """The array of Tensor(value): an array of some library, data, or sizes."""
-    backend = lookup(type(value))
-    if backend is not None and not sizes:
-        return backend.asarray(value)
-    return upper.operators.from_data(value, sizes)
-
-
 def wants_calls(kind: Any) -> bool:
     """Whether a subclass handles calls itself."""
     return getattr(kind, "__torch_function__", None) is not None
@@ -650,7 +650,7 @@ def wants_calls(kind: Any) -> bool:
 
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""
-    return Tensor(array)
+    return Tensor(array, AS_IS)
 
 
 upper.tensor = plain

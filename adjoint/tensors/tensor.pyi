@@ -77,7 +77,7 @@ class Tensor(TensorCore):
     def __imod__(self, other: Any) -> Self: ...
     def __imul__(self, other: Any) -> Self: ...
     def __index__(self) -> _int: ...
-    def __init__(self, array: Any = None, *sizes: Any) -> None: ...
+    def __init__(self, array: Any = None, size: Any = None, *sizes: Any) -> None: ...
     def __int__(self) -> _int: ...
     def __invert__(self) -> Tensor: ...
     def __ior__(self, other: Any) -> Self: ...
@@ -656,6 +656,8 @@ class Tensor(TensorCore):
         """The tensor as float16."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
         """input, and 0 where it is at most lambd away from 0."""
+    def hash_tensor(self, dim: Any = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
+        """The exclusive or of all elements' bits, those of fractions as doubles, as one number."""
     def heaviside(self, values: Tensor) -> Tensor:
         """0 below 0, 1 above, values at 0."""
     def heaviside_(self, values: Tensor) -> Self:
@@ -1554,9 +1556,6 @@ def asked_outside(tensor: Tensor) -> str:
 
 def can_operate(other: Any) -> _bool:
     """Whether an operator can work with this; if not, the other operand is asked."""
-
-def legacy_array(value: Any, sizes: tuple[Any, ...]) -> Any:
-    """The array of Tensor(value): an array of some library, data, or sizes."""
 
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""

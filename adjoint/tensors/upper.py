@@ -12,15 +12,17 @@ from adjoint.tensors.core import TensorCore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from adjoint.ops.op import Op
+
 
 class Calls:
     """The path of a call as Tensor's operators take it; see `call.dispatch`."""
 
-    def unary(self, op: Any, a: Any) -> Any:
+    def unary(self, op: "Op", a: Any) -> Any:
         """An op of one input."""
         raise NotImplementedError
 
-    def binary(self, op: Any, a: Any, b: Any, operator: bool = False) -> Any:
+    def binary(self, op: "Op", a: Any, b: Any, operator: bool = False) -> Any:
         """An op of two inputs; NotImplemented if it is an operator and can't work with one."""
         raise NotImplementedError
 

@@ -24,6 +24,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
 from adjoint.call.errors import complaint
 from adjoint.call.layers import Below, derivatives, newest, open_levels
+from adjoint.call.overriding import by_mode, override
 from adjoint.call.promotion import common_backend, promoted, unwrapped
 from adjoint.call.record import extended, needs, pack_all, record, settle
 from adjoint.dtypes import bool_, can_cast, from_numpy_dtype
@@ -39,7 +40,7 @@ from adjoint.tensors.core import (
     backend_of,
     is_floating,
 )
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import Sharing, renewed, upper
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def check_history(op_name: str, target: Tensor, recorded: bool) -> None:
 def alias_of(tensor: Tensor, copy: bool) -> Tensor:
     """The tensor as it is now, for a node to refer to: the tensor itself is about to change."""
     array = backend_of(tensor.array).copy(tensor.array) if copy else tensor.array
-    before = Tensor(array)
+    before = Tensor(array, AS_IS)
     tensor.counter()  # made now, so that the two share it
     before.needs_grad = tensor.needs_grad
     before.node, before.output_number = tensor.node, tensor.output_number
@@ -219,9 +220,12 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if op.mutate is not None and mutate_plainly(op, values):
         return target
     settings = current()
+    tensors = dispatch.tensors_in(values)
+    if settings.functions:
+        kinds = dispatch.kinds_of(tensors)
+        return by_mode(settings, function or op.changer, kinds, *op.spelled(values))
     if settings.watchers:
         return dispatch.watched(function or op.changer, values, settings)
-    tensors = dispatch.tensors_in(values)
     for tensor in tensors:
         if tensor.extras is not None:
             tensor.refresh()
@@ -230,7 +234,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
             if top is not None and not (settings.overrides and is_overridden(tensor)):
                 return change_in_layer(op, values, top)
             if tensor.special and settings.overrides:
-                return dispatch.override(op, function or op.changer, values, tensors)
+                return override(op, function or op.changer, values, tensors)
     if op.view:
         return become_view(op, values, target)
     given = values
@@ -378,7 +382,9 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
             if theirs is not None and theirs.base is not None:
                 return False
             other = value.spec()
-            if other is not spec and (other.dtype is not spec.dtype or other.shape != spec.shape):
+            if other is not spec and (
+                not other.short or other.dtype is not spec.dtype or other.shape != spec.shape
+            ):
                 return False
             arrays.append(value.array)
         elif type(value) is float or type(value) is int:

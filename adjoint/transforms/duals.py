@@ -20,7 +20,7 @@ from adjoint.call.errors import complaint
 from adjoint.call.layers import Layer, Level, lies_in, newest_level, note_line, with_layer
 from adjoint.ops.op import Op
 from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, Spec, TensorCore, backend_of, is_floating
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
 
 # Whether calls on dual tensors have tangents in the calling context.
@@ -74,7 +74,7 @@ class Dual(Layer):
         """The tensor below."""
         held = self.held
         if held is None:
-            held = self.held = Tensor(self.array)
+            held = self.held = Tensor(self.array, AS_IS)
             held.known = self.spec
         return held
 
@@ -82,7 +82,7 @@ class Dual(Layer):
     def tangent(self) -> Tensor | None:
         """Its tangent, a tensor like it."""
         if self.held_tangent is None and self.moved is not None:
-            self.held_tangent = Tensor(self.moved)
+            self.held_tangent = Tensor(self.moved, AS_IS)
             self.held_tangent.known = self.spec
         return self.held_tangent
 
@@ -167,7 +167,7 @@ class Dual(Layer):
 
     def briefly(self, out: Any, moved: Any, spec: Spec) -> Tensor:
         """A result and its tangent at this level, from arrays that look as spec says."""
-        found = Tensor(out)
+        found = Tensor(out, AS_IS)
         found.known = spec
         level = self.dual_level
         if moved is not None or not level.fades:

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint import Tensor
 from adjoint.autograd import backward, grad, no_grad
+from adjoint.tensors.tensor import AS_IS
 from tests import samples
 
 Make = Callable[[Any], Any]  # a NumPy array as an array of the backend under test
@@ -124,10 +125,10 @@ def run(name: str, make: Make, dtype: Any = np.float64) -> Outcome:
     """A program's output, and the gradients of a weighted sum of it."""
     rng = np.random.default_rng(7)
     arrays = [rng.normal(size=shape).astype(dtype) for shape in ((3, 4), (3, 4), (4,))]
-    leaves = [Tensor(make(array)).requires_grad_() for array in arrays]
+    leaves = [Tensor(make(array), AS_IS).requires_grad_() for array in arrays]
     output = PROGRAMS[name](*leaves)
     weights = rng.normal(size=output.array.shape).astype(dtype)
-    backward((output * Tensor(make(weights))).sum())
+    backward((output * Tensor(make(weights), AS_IS)).sum())
     for leaf in leaves:
         if leaf.grad is not None:
             assert type(leaf.grad.array) is type(leaf.array)
@@ -176,8 +177,8 @@ def mlp_loss(parameters: list[Any], batch: Any, targets: Any) -> Any:
 
 def mlp_step(arrays: list[Any], batch: Any, targets: Any, rate: float = 0.5) -> tuple[Any, Any]:
     """One step of gradient descent on raw arrays of any backend: new parameters, and the loss."""
-    parameters = [Tensor(array).requires_grad_() for array in arrays]
-    loss = mlp_loss(parameters, Tensor(batch), Tensor(targets))
+    parameters = [Tensor(array, AS_IS).requires_grad_() for array in arrays]
+    loss = mlp_loss(parameters, Tensor(batch, AS_IS), Tensor(targets, AS_IS))
     backward(loss)
     return [p.array - rate * p.grad.array for p in parameters], loss.array
 
@@ -209,15 +210,18 @@ def sample_outcomes(name: str, backend: str, make: Make) -> Iterator[tuple[Any, 
         both = []
         for convert in (make, np.array):
             call, arrays = open_call(
-                function_of(name), sample, lambda array, convert=convert: Tensor(convert(array))
+                function_of(name),
+                sample,
+                lambda array, convert=convert: Tensor(convert(array), AS_IS),
             )
             leaves = [
-                Tensor(convert(a.copy())).requires_grad_(sample.differentiate) for a in arrays
+                Tensor(convert(a.copy()), AS_IS).requires_grad_(sample.differentiate)
+                for a in arrays
             ]
             results = [r for r in call(*leaves) if isinstance(r, Tensor)]
             live = [r for r in results if r.requires_grad]
             rng = generator(name)
-            weights = [Tensor(convert(direction_like(rng, as_array(r)))) for r in live]
+            weights = [Tensor(convert(direction_like(rng, as_array(r))), AS_IS) for r in live]
             found = grad(live, leaves, weights, materialize_grads=True) if live else ()
             both.append([as_array(value) for value in (*results, *found)])
         yield from zip(*both, strict=True)

@@ -8,7 +8,7 @@ import pytest
 
 from adjoint.autograd.entry_points import grad
 from adjoint.backends import backend_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.testing import (
     Sample,
     all_functions,
@@ -61,13 +61,13 @@ def test_jax(jax: Any, name: str) -> None:
         pytest.skip(exceptions.JAX[name])
 
     def on_jax(array: Any) -> Tensor:
-        return Tensor(jax.numpy.asarray(array))
+        return Tensor(jax.numpy.asarray(array), AS_IS)
 
     for sample in chosen(name):
         call, arrays = open_call(function_of(name), sample)
         call_jax, _ = open_call(function_of(name), sample, on_jax)
         needed = sample.differentiate
-        ours = [Tensor(a.copy()).requires_grad_(needed) for a in arrays]
+        ours = [Tensor(a.copy(), AS_IS).requires_grad_(needed) for a in arrays]
         theirs = [on_jax(a).requires_grad_(needed) for a in arrays]
         expected, results = call(*ours), call_jax(*theirs)
         for a, b in zip(results, expected, strict=True):
@@ -89,7 +89,9 @@ def projected(outputs: list[Any], leaves: list[Tensor], name: str) -> list[Any]:
     if not live:
         return []
     weights = [direction_like(rng, as_array(o)) for o in live]
-    given = [Tensor(backend_of(o.array).asarray(w)) for o, w in zip(live, weights, strict=True)]
+    given = [
+        Tensor(backend_of(o.array).asarray(w), AS_IS) for o, w in zip(live, weights, strict=True)
+    ]
     found = grad(live, leaves, given, allow_unused=True)
     return [
         np.zeros(leaf.shape, as_array(leaf).dtype) if g is None else as_array(g)

@@ -12,6 +12,7 @@ from adjoint import Tensor
 from adjoint.autograd import backward, grad, no_grad
 from adjoint.backends import backend_for, backend_of
 from adjoint.device import device
+from adjoint.tensors.tensor import AS_IS
 from adjoint.testing import all_functions, assert_close, function_of, open_call, samples_of
 from tests.backends import (
     PROGRAMS,
@@ -43,12 +44,12 @@ second_gpu = pytest.mark.skipif(gpu_count() < 2, reason="needs two GPUs")
 
 def leaf(*values: float) -> Tensor:
     """A leaf on the GPU."""
-    return Tensor(cupy.asarray(values, dtype=np.float32)).requires_grad_()
+    return Tensor(cupy.asarray(values, dtype=np.float32), AS_IS).requires_grad_()
 
 
 def on_gpu(array: Any) -> Tensor:
     """A NumPy array as a tensor on the GPU."""
-    return Tensor(cupy.asarray(array))
+    return Tensor(cupy.asarray(array), AS_IS)
 
 
 # ---- the backend itself ----
@@ -189,7 +190,7 @@ def test_tensors_stay_on_the_gpu_and_other_results_are_pythons(name: str) -> Non
         plain, _ = open_call(function_of(name), sample)
         if not arrays:
             continue
-        expected = plain(*[Tensor(array.copy()) for array in arrays])
+        expected = plain(*[Tensor(array.copy(), AS_IS) for array in arrays])
         results = call(*[on_gpu(array) for array in arrays])
         for ours, theirs in zip(results, expected, strict=True):
             if isinstance(theirs, Tensor):
@@ -219,7 +220,7 @@ def test_decompositions_agree_with_numpy_but_for_signs(name: str, complex_too: b
         matrix = matrix + matrix.conj().T
     found = []
     for make in (np.array, cupy.asarray):
-        x = Tensor(make(matrix)).requires_grad_()
+        x = Tensor(make(matrix), AS_IS).requires_grad_()
         number = invariant(name, function_of(name)(x))
         backward(number)
         found.append((number, x.grad))
@@ -237,7 +238,7 @@ def test_a_saved_tensor_that_was_changed_is_refused() -> None:
 
 def test_in_place_changes_reach_the_array_itself() -> None:
     array = cupy.zeros((2, 3))
-    x = Tensor(array)
+    x = Tensor(array, AS_IS)
     with no_grad():
         x[1].add_(2.0)
     np.testing.assert_array_equal(cupy.asnumpy(array), [[0, 0, 0], [2, 2, 2]])
@@ -294,7 +295,7 @@ def test_an_exception_on_the_thread_reaches_the_caller() -> None:
 
 
 def test_devices_do_not_mix() -> None:
-    x, y = leaf(1.0, 2.0), Tensor(np.ones(2, np.float32))
+    x, y = leaf(1.0, 2.0), Tensor(np.ones(2, np.float32), AS_IS)
     for left, right in ((x, y), (y, x)):
         with pytest.raises(RuntimeError, match="same device"):
             left * right
@@ -313,7 +314,7 @@ def test_an_index_on_the_cpu_goes_along() -> None:
 
 def test_a_single_number_on_the_cpu_goes_along() -> None:
     x = leaf(1.0, 2.0)
-    backward((x * Tensor(np.asarray(2.0, np.float32))).sum())
+    backward((x * Tensor(np.asarray(2.0, np.float32), AS_IS)).sum())
     np.testing.assert_array_equal(x.grad.numpy_array(), [2.0, 2.0])
 
 

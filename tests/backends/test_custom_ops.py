@@ -8,6 +8,7 @@ import pytest
 import adjoint
 from adjoint import Tensor, library
 from adjoint.backends import backend_of
+from adjoint.tensors.tensor import AS_IS
 
 pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
@@ -20,7 +21,7 @@ def undone():
 
 
 def arrays(*values: float) -> Tensor:
-    return Tensor(jnp.asarray(values, dtype=jnp.float32))
+    return Tensor(jnp.asarray(values, dtype=jnp.float32), AS_IS)
 
 
 def leaf(*values: float) -> Tensor:
@@ -55,7 +56,7 @@ def test_forward_and_backward():
 def test_a_kernel_of_jax_itself():
     @library.custom_op("xla::swish", mutates_args=(), device_types="xla")
     def swish(x: Tensor) -> Tensor:
-        return Tensor(x.array / (1 + jnp.exp(-x.array)))
+        return Tensor(x.array / (1 + jnp.exp(-x.array)), AS_IS)
 
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
@@ -137,7 +138,7 @@ def test_views_are_no_results():
     x = arrays(1.0, 2.0)
     with pytest.raises(RuntimeError, match=r"xla::head.*share memory"):
         head(x)
-    head.register_kernel("xla", lambda x: Tensor(x.array[:1]))
+    head.register_kernel("xla", lambda x: Tensor(x.array[:1], AS_IS))
     y = head(x)
     x.mul_(3)
     assert (x.tolist(), y.tolist()) == ([3.0, 6.0], [1.0])

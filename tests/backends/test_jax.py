@@ -11,6 +11,7 @@ from adjoint import Tensor
 from adjoint.autograd import backward, grad, no_grad
 from adjoint.backends import backend_for, backend_of
 from adjoint.device import device
+from adjoint.tensors.tensor import AS_IS
 from tests.backends import (
     PROGRAMS,
     assert_alike,
@@ -48,10 +49,10 @@ def test_arrays_and_tracers_belong_to_it() -> None:
 
 
 def test_device() -> None:
-    x = Tensor(jnp.ones(2))
+    x = Tensor(jnp.ones(2), AS_IS)
     assert x.device == device("xla:0")
     seen = []
-    jax.jit(lambda a: seen.append(Tensor(a).device) or a)(jnp.ones(2))
+    jax.jit(lambda a: seen.append(Tensor(a, AS_IS).device) or a)(jnp.ones(2))
     assert seen == [device("xla")]
     with pytest.raises(RuntimeError, match="xla:99"):
         backend_for(device("xla")).from_numpy(np.ones(2, np.float32), device("xla:99"))
@@ -152,7 +153,7 @@ def test_programs_agree_with_numpy_when_compiled(name: str, wide: None) -> None:
     arrays = [rng.normal(size=shape) for shape in ((3, 4), (3, 4), (4,))]
 
     def gradients(*raw: Any) -> Any:
-        leaves = [Tensor(array).requires_grad_() for array in raw]
+        leaves = [Tensor(array, AS_IS).requires_grad_() for array in raw]
         output = PROGRAMS[name](*leaves)
         found = grad(output.sum(), leaves, allow_unused=True)
         return output.array, [None if g is None else g.array for g in found]
@@ -169,7 +170,7 @@ def test_programs_agree_with_numpy_when_compiled(name: str, wide: None) -> None:
 def test_second_order(wide: None) -> None:
     found = []
     for make in (np.array, jnp.asarray):
-        x = Tensor(make(np.asarray([0.5, -1.0, 2.0]))).requires_grad_()
+        x = Tensor(make(np.asarray([0.5, -1.0, 2.0])), AS_IS).requires_grad_()
         (first,) = grad((x * x * x).sum(), x, create_graph=True)
         (second,) = grad((first * first).sum(), x)
         found.append(second.numpy_array())
@@ -181,7 +182,7 @@ def test_second_order(wide: None) -> None:
 
 def test_in_place_changes_leave_the_array_itself_alone() -> None:
     array = jnp.ones(3)
-    x = Tensor(array)
+    x = Tensor(array, AS_IS)
     x.mul_(3.0)
     np.testing.assert_array_equal(array, np.ones(3))
     np.testing.assert_array_equal(x.numpy_array(), np.full(3, 3.0))
@@ -189,28 +190,28 @@ def test_in_place_changes_leave_the_array_itself_alone() -> None:
 
 
 def test_writing_a_view_is_exact() -> None:
-    base = Tensor(jnp.asarray([1e30, np.inf, np.nan, -2.0], dtype=jnp.float32))
+    base = Tensor(jnp.asarray([1e30, np.inf, np.nan, -2.0], dtype=jnp.float32), AS_IS)
     base[:2].clamp_(max=5.0)
     np.testing.assert_array_equal(base.numpy_array(), [5.0, 5.0, np.nan, -2.0])
 
 
 def test_the_gradient_of_a_changed_view_is_exact() -> None:
-    x = Tensor(jnp.ones(2)).requires_grad_()
+    x = Tensor(jnp.ones(2), AS_IS).requires_grad_()
     base = x * 1.0
     base[0].mul_(2.0)
-    slope = Tensor(jnp.asarray([np.inf, np.inf]))
+    slope = Tensor(jnp.asarray([np.inf, np.inf]), AS_IS)
     (found,) = grad((base * slope).sum(), x)
     np.testing.assert_array_equal(found.numpy_array(), [np.inf, np.inf])
 
 
 def test_a_view_that_repeats_elements_is_not_written_to() -> None:
-    repeated = Tensor(jnp.ones((1, 3))).expand(2, 3)
+    repeated = Tensor(jnp.ones((1, 3)), AS_IS).expand(2, 3)
     with pytest.raises(RuntimeError, match="single memory location"):
         repeated.add_(1.0)
 
 
 def test_writing_a_view_of_integers() -> None:
-    base = Tensor(jnp.arange(6).reshape(2, 3))
+    base = Tensor(jnp.arange(6).reshape(2, 3), AS_IS)
     column = base.transpose(0, 1)[1]
     column.add_(10)
     np.testing.assert_array_equal(base.numpy_array(), [[0, 11, 2], [3, 14, 5]])
@@ -219,15 +220,15 @@ def test_writing_a_view_of_integers() -> None:
 
 
 def test_what_an_index_array_picks_is_a_copy() -> None:
-    base = Tensor(jnp.arange(4.0))
-    picked = base[Tensor(jnp.asarray([0, 2]))]
+    base = Tensor(jnp.arange(4.0), AS_IS)
+    picked = base[Tensor(jnp.asarray([0, 2]), AS_IS)]
     picked.add_(10.0)
     np.testing.assert_array_equal(base.numpy_array(), [0, 1, 2, 3])
     np.testing.assert_array_equal(picked.numpy_array(), [10, 12])
 
 
 def test_a_saved_tensor_that_was_changed_is_refused() -> None:
-    x = Tensor(jnp.ones(3)).requires_grad_()
+    x = Tensor(jnp.ones(3), AS_IS).requires_grad_()
     y = x * 1.0
     z = y * y
     y.add_(1.0)
@@ -236,7 +237,7 @@ def test_a_saved_tensor_that_was_changed_is_refused() -> None:
 
 
 def test_parameters_are_updated_in_place_under_no_grad() -> None:
-    x = Tensor(jnp.ones(3)).requires_grad_()
+    x = Tensor(jnp.ones(3), AS_IS).requires_grad_()
     for _ in range(2):
         backward((x * 2.0).sum())
     with no_grad():
@@ -249,34 +250,34 @@ def test_parameters_are_updated_in_place_under_no_grad() -> None:
 
 
 def test_devices_do_not_mix() -> None:
-    x, y = Tensor(jnp.ones(3)), Tensor(np.ones(3, np.float32))
+    x, y = Tensor(jnp.ones(3), AS_IS), Tensor(np.ones(3, np.float32), AS_IS)
     for left, right in ((x, y), (y, x)):
         with pytest.raises(RuntimeError, match="same device"):
             left * right
 
 
 def test_an_index_on_the_cpu_goes_along() -> None:
-    x = Tensor(jnp.arange(5.0)).requires_grad_()
-    picked = x[Tensor(np.array([0, 2, 2]))]
+    x = Tensor(jnp.arange(5.0), AS_IS).requires_grad_()
+    picked = x[Tensor(np.array([0, 2, 2]), AS_IS)]
     backward(picked.sum())
     assert isinstance(picked.array, jax.Array)
     np.testing.assert_array_equal(x.grad.numpy_array(), [1, 0, 2, 0, 0])
-    y = Tensor(jnp.zeros(3))
-    y[Tensor(np.array([True, False, True]))] = 4
+    y = Tensor(jnp.zeros(3), AS_IS)
+    y[Tensor(np.array([True, False, True]), AS_IS)] = 4
     np.testing.assert_array_equal(y.numpy_array(), [4, 0, 4])
 
 
 def test_a_single_number_on_the_cpu_goes_along() -> None:
-    x = Tensor(jnp.ones(3)).requires_grad_()
-    y = x * Tensor(np.asarray(2.0, np.float32))
-    backward((Tensor(np.asarray(3.0, np.float32)) * y).sum())
+    x = Tensor(jnp.ones(3), AS_IS).requires_grad_()
+    y = x * Tensor(np.asarray(2.0, np.float32), AS_IS)
+    backward((Tensor(np.asarray(3.0, np.float32), AS_IS) * y).sum())
     assert isinstance(x.grad.array, jax.Array)
     np.testing.assert_array_equal(x.grad.numpy_array(), np.full(3, 6.0))
 
 
 def test_a_single_number_on_the_cpu_gets_its_gradient_there() -> None:
-    number = Tensor(np.asarray(2.0, np.float32)).requires_grad_()
-    backward((Tensor(jnp.arange(3.0)) * number).sum())
+    number = Tensor(np.asarray(2.0, np.float32), AS_IS).requires_grad_()
+    backward((Tensor(jnp.arange(3.0), AS_IS) * number).sum())
     assert type(number.grad.array) is np.ndarray
     assert number.grad.item() == 3.0
 
@@ -284,9 +285,9 @@ def test_a_single_number_on_the_cpu_gets_its_gradient_there() -> None:
 def test_shapes_that_do_not_fit_are_refused_as_on_numpy() -> None:
     for make in (np.ones, jnp.ones):
         with pytest.raises(RuntimeError, match="can't be broadcast together"):
-            Tensor(make(2)) + Tensor(make(3))
+            Tensor(make(2), AS_IS) + Tensor(make(3), AS_IS)
         with pytest.raises(RuntimeError, match="matmul"):
-            Tensor(make((2, 3))) @ Tensor(make((2, 3)))
+            Tensor(make((2, 3)), AS_IS) @ Tensor(make((2, 3)), AS_IS)
 
 
 # ---- training, compiled ----
@@ -338,15 +339,17 @@ def test_jaxs_transformations_go_through() -> None:
     raw = [jnp.asarray(p) for p in parameters]
 
     def loss(w: Any) -> Any:
-        tensors = [Tensor(p) for p in [w, *raw[1:]]]
-        return mlp_loss(tensors, Tensor(jnp.asarray(batch)), Tensor(jnp.asarray(targets))).array
+        tensors = [Tensor(p, AS_IS) for p in [w, *raw[1:]]]
+        return mlp_loss(
+            tensors, Tensor(jnp.asarray(batch), AS_IS), Tensor(jnp.asarray(targets), AS_IS)
+        ).array
 
     by_jax = jax.grad(loss)(raw[0])
     expected = jax.grad(lambda w: pure_loss([w, *raw[1:]], batch, targets))(raw[0])
     np.testing.assert_allclose(by_jax, expected, rtol=1e-4, atol=1e-6)
 
     def squared(a: Any) -> Any:
-        x = Tensor(a).requires_grad_()
+        x = Tensor(a, AS_IS).requires_grad_()
         backward((x * x).sum())
         return x.grad.array
 
@@ -356,7 +359,10 @@ def test_jaxs_transformations_go_through() -> None:
 
 def test_class_numbers_of_the_widest_type() -> None:
     """JAX has no 64-bit numbers unless it is told to; its own are indices as they are."""
-    scores, classes = Tensor(jnp.ones((3, 4))).requires_grad_(), Tensor(jnp.asarray([0, 2, 1]))
+    scores, classes = (
+        Tensor(jnp.ones((3, 4)), AS_IS).requires_grad_(),
+        Tensor(jnp.asarray([0, 2, 1]), AS_IS),
+    )
     assert classes.dtype is adjoint.int32
     adjoint.nn.functional.cross_entropy(scores, classes).backward()
     expected = np.full((3, 4), 1 / 12) - np.eye(4)[[0, 2, 1]] / 3

@@ -21,6 +21,7 @@ from adjoint.backends.numpy import NumpyBackend, NumpyNamespace
 from adjoint.call.context import is_grad_enabled
 from adjoint.device import device
 from adjoint.tensors.core import Spec
+from adjoint.tensors.tensor import AS_IS
 from tests.signals import heard_at, is_free
 
 
@@ -99,7 +100,7 @@ class Move(Node):
 
 def moved(source: Tensor, kind: type) -> Tensor:
     """source on the device whose arrays are of this type."""
-    result = Tensor(np.array(source.array).view(kind))
+    result = Tensor(np.array(source.array).view(kind), AS_IS)
     result.node = Move(source, result.array)
     result.needs_grad = True
     return result
@@ -107,7 +108,7 @@ def moved(source: Tensor, kind: type) -> Tensor:
 
 def leaf(kind: type = np.ndarray, size: int = 3) -> Tensor:
     """A leaf on a device, with the elements 1, 2, …"""
-    return Tensor(np.arange(1.0, size + 1).view(kind)).requires_grad_()
+    return Tensor(np.arange(1.0, size + 1).view(kind), AS_IS).requires_grad_()
 
 
 def thread_into(seen: dict[str, Any], key: str) -> Callable[[Any], None]:

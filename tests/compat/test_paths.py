@@ -1,7 +1,10 @@
 """PyTorch's import paths lead to adjoint, and to errors that name what is not there."""
 
+import abc
 import importlib
 import types
+import typing
+import warnings
 
 import pytest
 
@@ -82,39 +85,87 @@ def test_modules_of_adjoint_s_that_torch_has_not_are_hidden():
 
 
 def test_a_missing_name_is_an_error_that_names_it():
-    with pytest.raises(MissingNameError, match=r"torch\.nn\.functional\.no_such is not in adjoint"):
+    with pytest.raises(MissingNameError, match=r"torch\.jit\.load is not in adjoint: programs run"):
+        compat.jit.load  # noqa: B018
+    assert not hasattr(compat.jit, "load")
+
+
+def test_a_name_that_pytorch_has_not_either_is_said_to_be_none():
+    with pytest.raises(AttributeError, match=r"'torch.nn.functional' has no attribute 'no_such'"):
         compat.nn.functional.no_such  # noqa: B018
     assert not hasattr(compat.nn.functional, "no_such")
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["nn.NoSuchLayer", "utils.data.nonsense", "nonsense", "_dynamo.nonsense", "jit.Nonsense"],
+)
+def test_what_pytorch_has_not_either_cannot_be_imported(path):
+    parent, _, name = f"adjoint.compat.torch.{path}".rpartition(".")
+    with pytest.raises(ImportError, match=name):
+        exec(f"from {parent} import {name}")  # imports by name
+    with pytest.raises(ModuleNotFoundError, match=name):
+        importlib.import_module(f"{parent}.{name}")
+
+
 def test_a_missing_name_can_be_imported_but_not_used():
-    from adjoint.compat.torch.nn import NoSuchLayer
+    from adjoint.compat.torch.jit import load
 
     for use in (
-        lambda: NoSuchLayer(3),
-        lambda: NoSuchLayer.make,
-        lambda: [*NoSuchLayer],
-        lambda: bool(NoSuchLayer),
-        types.new_class("Mine", (NoSuchLayer,)),
+        lambda: load(3),
+        lambda: load.make,
+        lambda: [*load],
+        lambda: bool(load),
+        types.new_class("Mine", (load,)),
     ):
-        with pytest.raises(MissingNameError, match=r"torch\.nn\.NoSuchLayer"):
+        with pytest.raises(MissingNameError, match=r"torch\.jit\.load"):
             use()
-    with pytest.raises(MissingNameError), NoSuchLayer:
+    with pytest.raises(MissingNameError), load:
         pass
-    assert not isinstance(3, NoSuchLayer)
-    assert not hasattr(compat.nn, "NoSuchLayer"), "the import must not make it seem to be there"
+    assert not isinstance(3, load)
+    assert not hasattr(compat.jit, "load"), "the import must not make it seem to be there"
 
-    def annotated(layer: NoSuchLayer | None, more: "list[NoSuchLayer]") -> NoSuchLayer:
+    def annotated(layer: load | None, more: "list[load]") -> load:
         return layer
 
     assert annotated(None, []) is None
 
 
-def test_a_missing_module_can_be_imported_but_not_used():
-    import adjoint.compat.torch.distributed.fsdp.api as missing
+def test_a_class_that_is_missing_can_be_named_but_not_used():
+    event = compat.cuda.Event
+    assert event is compat.cuda.Event and event.__module__ == "torch.cuda"
 
-    with pytest.raises(MissingNameError, match=r"torch\.distributed\.fsdp\.api\.ShardingStrategy"):
-        missing.ShardingStrategy  # noqa: B018
+    class Mine(event, abc.ABC):
+        rate = 3
+
+    assert Mine.rate == 3 and issubclass(Mine, event) and not isinstance(3, event)
+    assert typing.get_args(event | None) == (event, types.NoneType)
+    assert typing.get_args(list[event]) == (event,)
+    for use in (event, Mine, lambda: event.record):
+        with pytest.raises(MissingNameError, match=r"torch\.cuda\.Event"):
+            use()
+
+
+def test_errors_and_warnings_that_are_missing_can_be_caught():
+    warnings.filterwarnings("ignore", category=compat.jit.TracerWarning)
+    with pytest.raises(ZeroDivisionError):
+        try:
+            1 / 0  # noqa: B018
+        except compat.cuda.CudaError:
+            raise AssertionError from None
+
+
+def test_what_is_not_available_has_no_parts():
+    assert compat.distributed.rpc.is_available() is False
+    assert not hasattr(compat.distributed.rpc, "api")
+    assert hasattr(compat.distributed.fsdp, "FullyShardedDataParallel")
+
+
+def test_a_missing_module_can_be_imported_but_not_used():
+    import adjoint.compat.torch.utils.cpp_extension as missing
+
+    with pytest.raises(MissingNameError, match=r"torch\.utils\.cpp_extension\.load"):
+        missing.load  # noqa: B018
 
 
 def test_the_reason_is_that_of_the_nearest_path():

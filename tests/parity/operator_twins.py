@@ -86,7 +86,7 @@ class Twins:
         if storage.data_ptr() not in self.memory or not storage.nbytes():
             self.memory[storage.data_ptr()] = raw(storage, plain.dtype)
         base = self.memory[storage.data_ptr()].view(DTYPES[plain.dtype].numpy_dtype)
-        whole = adjoint.Tensor(base)
+        whole = adjoint.from_numpy(base)
         twin = whole.as_strided(plain.shape, plain.stride(), plain.storage_offset()).detach()
         if value.requires_grad:
             twin.requires_grad_()

@@ -4,8 +4,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 import adjoint
 from adjoint.compat import paths
+from tools import pytorch_names
 
 # Modules of one name that are not the same, and why.
 DIFFERENT = {
@@ -41,3 +44,31 @@ def test_modules_of_both_are_shown(torch: Any) -> None:
 def test_every_path_is_one_of_pytorch_s(torch: Any) -> None:
     """A module of the tree, or a path in a table, that PyTorch has not would answer nobody."""
     assert set(paths.PATHS) - modules(torch) == MADE
+
+
+CHECKED = [
+    "",
+    "_C",
+    "autograd",
+    "cuda",
+    "distributions",
+    "fx",
+    "jit",
+    "linalg",
+    "nn",
+    "nn.functional",
+]
+CHECKED += ["nn.common_types", "nn.modules.module", "optim", "return_types", "utils", "utils.data"]
+
+
+@pytest.mark.parametrize("path", CHECKED)
+def test_the_list_of_names_is_current(torch: Any, path: str) -> None:
+    """A newer PyTorch, or a change of the tool, asks for `python -m tools.pytorch_names`."""
+    lines = pytorch_names.FILE.read_text(encoding="utf-8").splitlines()
+    known = {line.partition("|")[0]: line.split("|")[1:] for line in lines}
+    found = [set(names) for names in pytorch_names.names("torch", path)]
+    listed = [set(names.split()) for names in known[path]]
+    assert found[0] == listed[0]
+    # Which modules are loaded, and so are names of their parents, depends on what was imported.
+    differing = found[1] ^ listed[1]
+    assert {f"{path}.{name}".lstrip(".") for name in differing} <= {*known}

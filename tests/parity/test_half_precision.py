@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adjoint
 from adjoint import bfloat16, float16
 from adjoint.autograd.entry_points import grad
 from adjoint.ops.op import TABLE
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.testing import (
     Sample,
     flatten,
@@ -85,7 +86,7 @@ def test_results_are_rounded_once(torch: Any, name: str, kind: Any) -> None:
         except (RuntimeError, NotImplementedError, ValueError):
             continue  # PyTorch has no kernel for it
         leaves = [
-            Tensor(np.asarray(t.double()).astype(kind.numpy_dtype)).requires_grad_(wanted)
+            Tensor(np.asarray(t.double()).astype(kind.numpy_dtype), AS_IS).requires_grad_(wanted)
             for t in rounded
         ]
         ours = flatten(call(*leaves))
@@ -116,7 +117,8 @@ def compare_gradients(torch: Any, ours: Any, theirs: Any, exact: Any, kind: Any)
     except (RuntimeError, NotImplementedError):
         return  # PyTorch has no kernel for it
     cotangents = [
-        Tensor(np.asarray(w.double()).astype(ours[0][i].array.dtype)) for w, i in zip(weights, live)
+        Tensor(np.asarray(w.double()).astype(ours[0][i].array.dtype), AS_IS)
+        for w, i in zip(weights, live)
     ]
     found = grad([ours[0][i] for i in live], ours[1], cotangents, allow_unused=True)
     for a, b, c in zip(found, expected, truth, strict=True):
@@ -130,7 +132,7 @@ def test_nan_counts_as_largest(torch: Any, name: str, kind: Any) -> None:
     """NumPy's own order of bfloat16 leaves what is around a NaN unsorted."""
     values = [3.0, float("nan"), -1.0, 2.0, float("nan"), 0.5]
     further = {"topk": (4,), "kthvalue": (4,)}.get(name, ())
-    ours = function_of(name)(Tensor(np.asarray(values).astype(kind.numpy_dtype)), *further)
+    ours = function_of(name)(Tensor(np.asarray(values).astype(kind.numpy_dtype), AS_IS), *further)
     theirs = getattr(torch, name)(torch.tensor(values).to(getattr(torch, kind.name)), *further)
     found, expected = flatten(ours)[0], [theirs] if torch.is_tensor(theirs) else theirs
     np.testing.assert_array_equal(found.float().array, expected[0].float().numpy())
@@ -139,8 +141,8 @@ def test_nan_counts_as_largest(torch: Any, name: str, kind: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_many_rows_are_gathered_in_single_precision(kind: Any) -> None:
     """A sum of ones in 16 bits stops growing; the gradient of a broadcast must not."""
-    row = Tensor(np.zeros(3, kind.numpy_dtype)).requires_grad_()
-    ones = Tensor(np.ones((4096, 3), kind.numpy_dtype))
+    row = Tensor(np.zeros(3, kind.numpy_dtype), AS_IS).requires_grad_()
+    ones = Tensor(np.ones((4096, 3), kind.numpy_dtype), AS_IS)
     ((ones + row) * ones).backward(ones)
     assert row.grad is not None
     np.testing.assert_array_equal(row.grad.float().array, np.full(3, 4096.0, np.float32))
@@ -149,9 +151,98 @@ def test_many_rows_are_gathered_in_single_precision(kind: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_second_order_keeps_the_type(kind: Any) -> None:
     """Where a graph is made of a rule, casts are recorded and gradients are of the leaf's type."""
-    leaf = Tensor(np.asarray([0.5, -1.5]).astype(kind.numpy_dtype)).requires_grad_()
+    leaf = Tensor(np.asarray([0.5, -1.5]).astype(kind.numpy_dtype), AS_IS).requires_grad_()
     (first,) = grad(leaf.sigmoid().sum(), leaf, create_graph=True)
     (second,) = grad(first.sum(), leaf)
     assert first.dtype is kind and second.dtype is kind
     s = 1 / (1 + np.exp(-np.asarray([0.5, -1.5])))
     np.testing.assert_allclose(second.float().array, s * (1 - s) * (1 - 2 * s), rtol=2e-2)
+
+
+# ---- functions made of several ops ----
+
+
+def _resized(mode: str, size: int, **options: Any) -> Any:
+    dims = {"linear": 1, "trilinear": 3}.get(mode, 2)
+    if mode != "area":
+        options["align_corners"] = False
+
+    def call(library: Any, images: Any) -> Any:
+        return library.nn.functional.interpolate(images, (size,) * dims, mode=mode, **options)
+
+    return call, [(2, 3, *(8,) * dims)]
+
+
+def _padded(mode: str) -> Any:
+    return lambda library, x: library.nn.functional.pad(x, (3, 2, 4, 3), mode), [(2, 3, 6, 6)]
+
+
+def _attended(**options: Any) -> Any:
+    def call(library: Any, query: Any, key: Any, value: Any, *mask: Any) -> Any:
+        attention = library.nn.functional.scaled_dot_product_attention
+        return attention(query, key, value, *mask, **options)
+
+    heads = 2 if options.get("enable_gqa") else 4
+    shapes = [(2, 4, 10, 16), (2, heads, 10, 16), (2, heads, 10, 16)]
+    return call, shapes
+
+
+def _cell(name: str, gates: int) -> Any:
+    def call(library: Any, input: Any, state: Any, other: Any, *weights: Any) -> Any:
+        states = (state, other) if name == "lstm_cell" else state + other * 0
+        return getattr(library, name)(input, states, *weights)
+
+    shapes = [(4, 16), (4, 8), (4, 8), (8 * gates, 16), (8 * gates, 8), (8 * gates,), (8 * gates,)]
+    return call, shapes
+
+
+MADE_OF_SEVERAL = {
+    **{
+        f"interpolate {mode} to {size}": _resized(mode, size)
+        for mode in ("linear", "bilinear", "bicubic", "trilinear", "area")
+        for size in (11, 5)
+    },
+    "interpolate antialias": _resized("bicubic", 5, antialias=True),
+    **{f"pad {mode}": _padded(mode) for mode in ("constant", "reflect", "replicate", "circular")},
+    "attention": _attended(),
+    "attention causal": _attended(is_causal=True),
+    "attention with shared heads": _attended(enable_gqa=True),
+    "lstm_cell": _cell("lstm_cell", 4),
+    "gru_cell": _cell("gru_cell", 3),
+    "rnn_tanh_cell": _cell("rnn_tanh_cell", 1),
+    "rnn_relu_cell": _cell("rnn_relu_cell", 1),
+    "grid_sample": (
+        lambda library, images, grid: library.nn.functional.grid_sample(
+            images, grid / 2, align_corners=False
+        ),
+        [(2, 3, 6, 6), (2, 5, 5, 2)],
+    ),
+}
+
+
+def units_off(found: Any, exact: Any, kind: Any) -> float:
+    """How many units of the largest value's last place a result is away from the exact one."""
+    a, b = (np.asarray(each.detach().double().numpy()) for each in (found, exact))
+    return float(np.abs(a - b).max() / spacing(np.abs(b).max(), kind))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", MADE_OF_SEVERAL)
+def test_several_steps_are_rounded_once(torch: Any, name: str, kind: Any) -> None:
+    """Values and gradients are those of double precision, but for the last rounding."""
+    call, shapes = MADE_OF_SEVERAL[name]
+    rng = generator(name)
+    values = [rng.normal(size=shape).astype(kind.numpy_dtype) for shape in shapes]
+    leaves = [Tensor(value).requires_grad_() for value in values]
+    exact = [torch.tensor(value.astype(np.float64)).requires_grad_() for value in values]
+    ours, theirs = flatten(call(adjoint, *leaves)), flatten(call(torch, *exact))
+    assert all(result.dtype is kind for result in ours)
+    assert max(units_off(a, b, kind) for a, b in zip(ours, theirs, strict=True)) <= 0.51
+    weights = [rng.normal(size=tuple(b.shape)).astype(kind.numpy_dtype) for b in theirs]
+    found = grad(ours, leaves, [Tensor(weight) for weight in weights])
+    wanted = torch.autograd.grad(
+        theirs, exact, [torch.tensor(weight.astype(np.float64)) for weight in weights]
+    )
+    for a, b in zip(found, wanted, strict=True):
+        assert a.dtype is kind
+        assert not np.any(b.numpy()) or units_off(a, b, kind) <= 0.51

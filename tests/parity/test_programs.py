@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from adjoint import autograd
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.testing import assert_close
 
 Step = tuple[Any, ...]
@@ -26,7 +26,7 @@ class Adjoint:
     backward = staticmethod(autograd.backward)
 
     def tensor(self, array: Any) -> Any:
-        return Tensor(np.array(array))
+        return Tensor(np.array(array), AS_IS)
 
     def array(self, tensor: Any) -> Any:
         return tensor.numpy_array()

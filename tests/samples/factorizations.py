@@ -118,3 +118,57 @@ def _(rng: Generator) -> Iterator[Sample]:
         A = rng.normal(size=shape)
         A = A @ np.swapaxes(A, -1, -2)
         yield Sample((A,), options, compare_values=False, differentiate=False)
+
+
+def _symmetric(rng: Generator, *shape: int) -> Any:
+    matrix = rng.normal(size=shape)
+    return matrix + matrix.swapaxes(-1, -2)
+
+
+@samples("linalg_ldl_factor")
+def _(rng: Generator) -> Iterator[Sample]:
+    path = "linalg.ldl_factor"
+    for shape in ((4, 4), (2, 5, 5), (0, 0)):
+        yield Sample((_symmetric(rng, *shape),), torch=path, differentiate=False)
+    hermitian = {"hermitian": True}
+    yield Sample((complex_normal(rng, 4, 4),), hermitian, torch=path, differentiate=False)
+    yield Sample((complex_normal(rng, 4, 4),), torch=path, differentiate=False)
+
+
+@samples("linalg_ldl_factor_ex")
+def _(rng: Generator) -> Iterator[Sample]:
+    path = "linalg.ldl_factor_ex"
+    yield Sample((_symmetric(rng, 2, 4, 4),), torch=path, differentiate=False)
+    yield Sample((np.zeros((3, 3)),), torch=path, differentiate=False)
+
+
+@samples("ldl_factors")
+def _(rng: Generator) -> Iterator[Sample]:
+    def factors(A: Any, hermitian: bool) -> Any:
+        return _torch().linalg.ldl_factor_ex(A, hermitian=hermitian)
+
+    yield Sample((_symmetric(rng, 6, 6), False), torch=factors, differentiate=False)
+    yield Sample((complex_normal(rng, 2, 4, 4), True), torch=factors, differentiate=False)
+
+
+_LD = np.tril(np.array([[2.0, 0, 0], [0.5, -1, 0], [0.25, 0.75, 3]]))
+_PIVOTS = (np.array([1, 2, 3], "int32"), np.array([-3, -3, 3], "int32"))
+
+
+@samples("linalg_ldl_solve")
+def _(rng: Generator) -> Iterator[Sample]:
+    for pivots in _PIVOTS:
+        right = rng.normal(size=(3, 2))
+        yield Sample((_LD, pivots, right), torch="linalg.ldl_solve", differentiate=False)
+
+
+@samples("ldl_solved")
+def _(rng: Generator) -> Iterator[Sample]:
+    def solved(LD: Any, pivots: Any, B: Any, hermitian: bool) -> Any:
+        return _torch().linalg.ldl_solve(LD, pivots, B, hermitian=hermitian)
+
+    for pivots in _PIVOTS:
+        for hermitian in (False, True):
+            right = complex_normal(rng, 3, 2)
+            sample = (_LD.astype(complex), pivots, right, hermitian)
+            yield Sample(sample, torch=solved, differentiate=False)

@@ -65,3 +65,11 @@ def _(rng: Generator) -> Iterator[Sample]:
 def _(rng: Generator) -> Iterator[Sample]:
     x, weight, bias = rng.normal(size=(2, 4, 3)), rng.normal(size=4), rng.normal(size=4)
     yield Sample((x, weight, bias, 2, 4, 3, 2, 1e-5), differentiate=False)
+
+
+@samples("native_batch_norm")
+def _(rng: Generator) -> Iterator[Sample]:
+    x, weight, bias = rng.normal(size=(3, 2, 4)), rng.normal(size=2), rng.normal(size=2)
+    yield Sample((x, weight, bias, None, None, True, 0.1, 1e-5), differentiate=False)
+    known = (rng.normal(size=2), rng.uniform(0.5, 2, size=2))
+    yield Sample((x, weight, bias, *known, False, 0.1, 1e-5), differentiate=False)

@@ -115,6 +115,16 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((np.array(True),))
 
 
+@samples("hash_tensor")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(3, 5))
+    yield Sample((x,), differentiate=False)
+    yield Sample((x, 1), {"keepdim": True}, differentiate=False)
+    yield Sample((x.astype(np.float32), (0, 1)), differentiate=False)
+    yield Sample((np.arange(-3, 4).astype(np.int8),), differentiate=False)
+    yield Sample((np.array(True),), differentiate=False)
+
+
 @samples("any", "all")
 def _(rng: Generator) -> Iterator[Sample]:
     x = rng.integers(0, 2, size=(3, 4))

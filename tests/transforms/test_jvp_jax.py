@@ -10,6 +10,7 @@ import adjoint
 from adjoint import Tensor, func
 from adjoint.autograd import forward_ad as fw
 from adjoint.nn import functional as F
+from adjoint.tensors.tensor import AS_IS
 
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
@@ -59,7 +60,7 @@ def arrays() -> list[Any]:
 
 def pushed(program: Callable[..., Any], given: list[Any]) -> tuple[Any, Any]:
     """The result of a program and its tangent, as arrays."""
-    x, y, *tangents = [Tensor(array) for array in given]
+    x, y, *tangents = [Tensor(array, AS_IS) for array in given]
     with fw.dual_level():
         result = program(fw.make_dual(x, tangents[0]), fw.make_dual(y, tangents[1]))
         primal, tangent = fw.unpack_dual(result)
@@ -83,7 +84,7 @@ def test_tangents_as_on_numpy(name: str, traced: bool) -> None:
 
 def test_func_jvp() -> None:
     given = arrays()
-    x, _, tangent, _ = [Tensor(jnp.asarray(array)) for array in given]
+    x, _, tangent, _ = [Tensor(jnp.asarray(array), AS_IS) for array in given]
     outer = func.jvp(
         lambda x: func.jvp(lambda x: (x * x).sin().sum(), (x,), (tangent,))[1], (x,), (tangent,)
     )[1]

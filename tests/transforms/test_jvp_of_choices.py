@@ -15,6 +15,7 @@ from adjoint.autograd import forward_ad as fw
 from adjoint.autograd.forward_rules import pushed, through_vjp
 from adjoint.ops.op import TABLE, Op
 from adjoint.ops.sampling.implicit import standard_dirichlet, standard_gamma
+from adjoint.tensors.tensor import AS_IS
 from adjoint.testing import assert_close, flatten
 
 both_kinds = pytest.mark.parametrize("kind", ["real", "complex"])
@@ -24,7 +25,7 @@ def drawn(shape: tuple[int, ...], kind: str, seed: int = 0) -> Tensor:
     """Numbers of a floating or complex type."""
     rng = np.random.default_rng(seed)
     values = rng.standard_normal(shape)
-    return Tensor(values + 1j * rng.standard_normal(shape) if kind == "complex" else values)
+    return Tensor(values + 1j * rng.standard_normal(shape) if kind == "complex" else values, AS_IS)
 
 
 def agree(op: Op, tensor: Tensor, tangent: Tensor, *others: Any) -> None:
@@ -104,7 +105,10 @@ def test_singular_values_beside_pytorch(torch: Any) -> None:
 
 @pytest.mark.parametrize("op", [standard_gamma, standard_dirichlet])
 def test_draws_that_move_with_their_parameters(op: Op) -> None:
-    shape, tangent = Tensor(np.array([[0.7, 1.5, 3.0]])), Tensor(np.array([[1.0, -2.0, 0.5]]))
+    shape, tangent = (
+        Tensor(np.array([[0.7, 1.5, 3.0]]), AS_IS),
+        Tensor(np.array([[1.0, -2.0, 0.5]]), AS_IS),
+    )
     answers = []
     for push in (pushed, through_vjp):
         adjoint.manual_seed(3)

@@ -15,6 +15,7 @@ from adjoint.call.context import current
 from adjoint.call.layers import opened
 from adjoint.dtypes import FLOAT
 from adjoint.ops.op import TABLE, Op
+from adjoint.tensors.tensor import AS_IS, plain
 from adjoint.testing import assert_close, flatten, generator, is_differentiable, map_arrays
 from adjoint.transforms.duals import DualLevel, dual
 from tests.test_ops import differentiable_cases, double, tangent_of
@@ -69,8 +70,8 @@ def calls(op: Op) -> Iterator[tuple[Any, list[Any], list[Any]]]:
             for i, value in enumerate(bound)
         ]
         if any(tangent is not None for tangent in tangents):
-            args = map_arrays(lambda a: Tensor(a.copy("K")), bound)
-            yield case, args, map_arrays(Tensor, tangents)
+            args = map_arrays(lambda a: Tensor(a.copy("K"), AS_IS), bound)
+            yield case, args, map_arrays(plain, tangents)
 
 
 def arrays(tangents: Any, results: list[Any]) -> list[Any]:

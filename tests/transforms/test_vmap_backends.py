@@ -10,6 +10,7 @@ import adjoint
 from adjoint import Tensor, func, nn
 from adjoint.nn import functional as F
 from adjoint.pytree import tree_leaves
+from adjoint.tensors.tensor import AS_IS
 from tests.backends import PROGRAMS
 
 SIZE = 3
@@ -35,8 +36,8 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def compare(function: Callable[..., Any], arrays: list[Any], device: str) -> None:
     """A function answers on the device what it does on the CPU, and on the device."""
-    expected = tree_leaves(function(*[Tensor(array) for array in arrays]))
-    found = tree_leaves(function(*[Tensor(array).to(device) for array in arrays]))
+    expected = tree_leaves(function(*[Tensor(array, AS_IS) for array in arrays]))
+    found = tree_leaves(function(*[Tensor(array, AS_IS).to(device) for array in arrays]))
     for ours, theirs in zip(found, expected, strict=True):
         assert ours.device.type == device
         np.testing.assert_allclose(ours.numpy_array(), theirs.numpy_array(), rtol=1e-8, atol=1e-9)
@@ -163,7 +164,7 @@ def test_compiled_by_jax() -> None:
 
     def each(weight: Any, x: Any) -> Any:
         slope = func.grad(lambda w, row: F.linear(row, w).tanh().sum())
-        return func.vmap(slope, (None, 0))(Tensor(weight), Tensor(x)).array
+        return func.vmap(slope, (None, 0))(Tensor(weight, AS_IS), Tensor(x, AS_IS)).array
 
     arrays = [normal(2, 4).astype("float32"), normal(SIZE, 4).astype("float32")]
     np.testing.assert_allclose(jax.jit(each)(*arrays), each(*arrays), 1e-4, 1e-6)

@@ -19,7 +19,7 @@ from adjoint.func import (
 )
 from adjoint.ops.composites import COMPOSITES
 from adjoint.pytree import tree_leaves
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.testing import (
     as_array,
     assert_close,
@@ -51,7 +51,7 @@ def quiet() -> Iterator[None]:
 
 def tensors_of(arrays: list[Any]) -> list[Tensor]:
     """Tensors on copies of arrays."""
-    return [Tensor(a.copy("K")) for a in arrays]
+    return [Tensor(a.copy("K"), AS_IS) for a in arrays]
 
 
 @pytest.mark.parametrize("name", sorted(COMPOSITES.keys() - LEFT_OUT))
@@ -84,7 +84,7 @@ def test_composites(name: str) -> None:
         for dims in {(0,) * len(first), (0, *others)} | ({(*others, 0)} - inplace(name)):
             rows = [[b if d == 0 else a for a, b, d in zip(first, second, dims)]]
             given = [
-                Tensor(np.stack([a, b]) if d == 0 else a.copy("K"))
+                Tensor(np.stack([a, b]) if d == 0 else a.copy("K"), AS_IS)
                 for a, b, d in zip(first, second, dims)
             ]
             found = vmap(call, dims)(*given)
@@ -165,7 +165,7 @@ def made(name: str) -> tuple[nn.Module, list[Tensor]]:
     """A module, and its arguments with a batch in front."""
     adjoint.manual_seed(0)
     build, arrays = MODULES[name]
-    given = [Tensor(a.copy()) for a in arrays]
+    given = [Tensor(a.copy(), AS_IS) for a in arrays]
     if name == "BCEWithLogitsLoss":
         given[1] = given[1].float()
     return build(), given
@@ -239,9 +239,11 @@ def test_ensembles(name: str) -> None:
 
 def hiding() -> dict[str, tuple[Callable[..., Any], list[Any]]]:
     """Functions of ops whose forward keeps something aside for its derivative."""
-    classes = Tensor(np.array([0, 2, -100]))
-    weights = [Tensor(image(*s)[0].astype("float64")) for s in ((8, 3), (8, 2), (6, 3), (6, 2))]
-    state = Tensor(image(3, 2)[1].astype("float64"))
+    classes = Tensor(np.array([0, 2, -100]), AS_IS)
+    weights = [
+        Tensor(image(*s)[0].astype("float64"), AS_IS) for s in ((8, 3), (8, 2), (6, 3), (6, 2))
+    ]
+    state = Tensor(image(3, 2)[1].astype("float64"), AS_IS)
     x = image(3, 3).astype("float64")
     heads = image(2, 3, 4).astype("float64")
     return {
@@ -266,7 +268,7 @@ def hiding() -> dict[str, tuple[Callable[..., Any], list[Any]]]:
 def test_what_forward_keeps_aside(name: str) -> None:
     """Gradients inside and outside vmap, and their own derivatives, are right without it."""
     function, arrays = hiding()[name]
-    whole = [Tensor(a) for a in arrays]
+    whole = [Tensor(a, AS_IS) for a in arrays]
     numbers = tuple(range(len(whole)))
     slope = grad(function, numbers)
     compare(vmap(slope)(*whole), [slope(*[x[k] for x in whole]) for k in range(SIZE)])
@@ -295,7 +297,7 @@ def stacked_rows(function: Any, whole: list[Tensor]) -> list[Any]:
 def test_running_statistics_are_refused() -> None:
     """A batch can't move statistics that are one for all; the error names ways out."""
     for module in (nn.BatchNorm1d(3), nn.InstanceNorm1d(3, track_running_stats=True)):
-        x = Tensor(image(4, 3, 2))
+        x = Tensor(image(4, 3, 2), AS_IS)
         before = module.running_mean.tolist()
         with pytest.raises(RuntimeError, match="track_running_stats=False"):
             vmap(module)(x)
@@ -306,7 +308,7 @@ def test_stacked_running_statistics() -> None:
     """Statistics of each element move with it."""
     models = [nn.BatchNorm1d(3) for _ in range(SIZE)]
     parameters, buffers = stack_module_state(models)
-    x = Tensor(image(4, 3))
+    x = Tensor(image(4, 3), AS_IS)
 
     def run(values: Any, state: Any, x: Any) -> Any:
         out = functional_call(models[0], (values, state), (x,))
@@ -331,7 +333,7 @@ def test_dropout_follows_randomness() -> None:
 
 def test_hooks_inside() -> None:
     """Module hooks and hooks on saved tensors run at the level, and may change what passes."""
-    module, x = nn.Linear(3, 2).requires_grad_(False), Tensor(image(3))
+    module, x = nn.Linear(3, 2).requires_grad_(False), Tensor(image(3), AS_IS)
     seen: list[Any] = []
     module.register_forward_hook(lambda m, args, out: seen.append(tuple(out.shape)) or out * 2)
 
@@ -352,7 +354,7 @@ def test_hooks_inside() -> None:
 @pytest.mark.parametrize("reentrant", [False])
 def test_checkpoint_inside(reentrant: bool) -> None:
     """A checkpointed function is computed again at the level of its tensors."""
-    module, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh()), Tensor(image(3))
+    module, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh()), Tensor(image(3), AS_IS)
 
     def slope(x: Any) -> Any:
         return grad(lambda x: checkpoint(module, x, use_reentrant=reentrant).sum())(x)

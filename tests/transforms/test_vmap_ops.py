@@ -14,7 +14,7 @@ from adjoint.call.rule import LOOP
 from adjoint.func import jvp, vjp, vmap
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.testing import (
     as_array,
     assert_close,
@@ -80,7 +80,7 @@ class Case:
         scaled = [a * a.dtype.type(0.875) if is_differentiable(a) else a for a in arrays]
         turned = [a if is_differentiable(a) else np.flip(a).copy() for a in scaled]
         try:
-            self.call(*[Tensor(a.copy("K")) for a in turned])
+            self.call(*[Tensor(a.copy("K"), AS_IS) for a in turned])
         except (RuntimeError, ValueError, IndexError):
             return scaled
         return turned
@@ -107,7 +107,7 @@ class Case:
     def batched(self, in_dims: tuple[Any, ...]) -> list[Any]:
         """The arguments of vmap: a batch along each in_dim, the first element's where it's None."""
         return [
-            Tensor(elements[0].copy("K") if dim is None else np.stack(elements, dim))
+            Tensor(elements[0].copy("K") if dim is None else np.stack(elements, dim), AS_IS)
             for dim, elements in zip(in_dims, zip(*self.elements))
         ]
 
@@ -115,7 +115,7 @@ class Case:
         """The arguments of one element of that batch; without in_dims, all of element k."""
         dims = in_dims or (0,) * len(self.elements[0])
         return [
-            Tensor(elements[0 if dim is None else k].copy("K"))
+            Tensor(elements[0 if dim is None else k].copy("K"), AS_IS)
             for dim, elements in zip(dims, zip(*self.elements))
         ]
 
@@ -254,7 +254,8 @@ def check_nested(case: Case) -> None:
                     else np.stack([elements[j if o is None else (j + k) % SIZE] for j in (0, 1)])
                     for k in range(1 if o is None else SIZE)
                 ]
-            )
+            ),
+            AS_IS,
         )
         for o, i, elements in zip(outer, inner, zip(*case.elements))
     ]
@@ -318,7 +319,7 @@ def check_derivatives(case: Case) -> None:
 
 def each_of(tensor: Tensor) -> Tensor:
     """The same for each element of the batch."""
-    return Tensor(np.stack([tensor.array] * SIZE))
+    return Tensor(np.stack([tensor.array] * SIZE), AS_IS)
 
 
 def derivative_cases(name: str) -> Iterator[Case]:
@@ -335,4 +336,4 @@ def derivative_cases(name: str) -> Iterator[Case]:
 def directions(label: str, arrays: list[Any]) -> list[Tensor]:
     """A tensor to pull back or to push forward for each array."""
     rng = generator(label)
-    return [Tensor(direction_like(rng, a)) for a in arrays]
+    return [Tensor(direction_like(rng, a), AS_IS) for a in arrays]

@@ -3,9 +3,10 @@
 from typing import Any
 
 from adjoint import dtypes
-from adjoint.compat.float8_types import FLOAT8_TYPES
 from adjoint.compat.torch_files.storages import KINDS, Storage
 from adjoint.compat.torch_files.unpickling import refusal, set_attributes
+from adjoint.compat.unheld_types import UNHELD_TYPES
+from adjoint.creation.factories import empty_strided
 from adjoint.creation.sparse import put_together
 from adjoint.device import device
 from adjoint.dtypes import dtype
@@ -61,6 +62,15 @@ def _on_storage(
     return made.requires_grad_() if requires_grad is True else made
 
 
+def _without_values(of_type: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
+    if of_type not in dtypes.ALL or not type(size) is type(stride) is tuple:
+        raise refusal("a tensor on the device meta has no data type, size and strides")
+    if len(size) != len(stride) or not all(type(n) is int and n >= 0 for n in (*size, *stride)):
+        raise refusal("the size and strides of a tensor on the device meta don't fit together")
+    made = empty_strided(size, stride, dtype=of_type, device="meta")
+    return made.requires_grad_() if requires_grad is True else made
+
+
 def _layout(name: Any) -> Any:
     if type(name) is not str or not name.startswith("torch."):
         raise refusal("a layout has no name")
@@ -105,6 +115,7 @@ NAMES: dict[tuple[str, str], Any] = {
     ("torch._utils", "_rebuild_tensor"): _tensor,
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_type,
+    ("torch._utils", "_rebuild_meta_tensor_no_storage"): _without_values,
     ("torch._utils", "_rebuild_sparse_tensor"): _sparse,
     ("torch.serialization", "_get_layout"): _layout,
     ("torch._utils", "_rebuild_parameter"): _parameter,
@@ -112,7 +123,7 @@ NAMES: dict[tuple[str, str], Any] = {
     ("torch", "Size"): _size,
     ("torch", "device"): _device,
     **{("torch", each.name): each for each in dtypes.ALL},
-    **{("torch", name): each for name, each in FLOAT8_TYPES.items() if isinstance(each, dtype)},
+    **{("torch", name): each for name, each in UNHELD_TYPES.items() if isinstance(each, dtype)},
     **KINDS,
 }
 

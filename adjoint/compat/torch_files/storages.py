@@ -12,7 +12,7 @@ from adjoint.compat.torch_files.unpickling import refusal
 from adjoint.device import CPU, device
 from adjoint.dtypes import bool_, dtype
 from adjoint.saving.safetensors_files import MOST_DIMENSIONS, TOO_FAR, normalise_bools
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 _numpy = numpy_backend.xp
 _COPIES = 1 << 20  # bytes that may be copied of a storage, however short it is,
@@ -191,7 +191,7 @@ class Storage:
         if found is None or self.kind.dtype not in (None, found):
             raise refusal("a tensor has another data type than its storage")
         if found not in self.flat:
-            self.flat[found] = self.place.placed(Tensor(self.array(found)), self.location)
+            self.flat[found] = self.place.placed(Tensor(self.array(found), AS_IS), self.location)
         return self.flat[found]
 
     def charge(self, nbytes: int) -> None:
@@ -216,11 +216,11 @@ class Storage:
         flat = self.elements(of_type)
         check_layout(offset, size, stride, flat.dtype.itemsize, flat.shape[0])
         if 0 in size:
-            return Tensor(flat.array[:0].reshape(tuple(size)))
+            return Tensor(flat.array[:0].reshape(tuple(size)), AS_IS)
         backend = backend_of(flat.array)
         if not backend.mutable:
             self.charge(math.prod(size) * flat.dtype.itemsize)
-        return Tensor(backend.xp.strided(flat.array, tuple(size), tuple(stride), offset))
+        return Tensor(backend.xp.strided(flat.array, tuple(size), tuple(stride), offset), AS_IS)
 
 
 def check_layout(offset: Any, size: Any, stride: Any, itemsize: int, room: int) -> None:

@@ -28,7 +28,7 @@ from adjoint.nn.parameter import Parameter
 from adjoint.ops.sparse.layers import Sparse, sparse_of
 from adjoint.tensors.pickling import attributes_of
 from adjoint.tensors.size import Size
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 _FOLDER = "archive"
 _ALIGNMENT = 64  # storages begin at multiples of it, so that they can be mapped into memory
@@ -191,7 +191,7 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         """How a parameter is written."""
         data = tensor.detach()
         if type(data) is not Tensor:
-            data = Tensor(tensor.concrete_array())
+            data = Tensor(tensor.concrete_array(), AS_IS)
         arguments: tuple[Any, ...] = (data, tensor.requires_grad, OrderedDict())
         if not state:
             return self.named("torch._utils", "_rebuild_parameter"), arguments
@@ -199,7 +199,10 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         return self.named("torch._utils", name), (*arguments, state)
 
     def on_storage(self, tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
-        """What makes a tensor on its storage."""
+        """What makes a tensor on its storage; one on the device meta has none."""
+        if tensor.is_meta:
+            made = self.named("torch._utils", "_rebuild_meta_tensor_no_storage")
+            return made, (tensor.dtype, tuple(tensor.shape), tensor.stride(), requires_grad)
         stored, start, strides = self.storages.place(tensor)
         hooks: OrderedDict[int, Any] = OrderedDict()
         layout = (stored, start, tuple(tensor.shape), strides, requires_grad, hooks)

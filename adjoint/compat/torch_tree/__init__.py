@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.compat.absent_devices import is_available
-from adjoint.compat.float8_types import FLOAT8_TYPES
+from adjoint.compat.aten import AT_THE_TOP, PRIVATE
 from adjoint.compat.no_compiler import compile as compile
 from adjoint.compat.tensor_types import (
     CPU_TYPES,
@@ -22,8 +22,11 @@ from adjoint.compat.torch_tree.storage import (
     is_storage as is_storage,
 )
 from adjoint.compat.torch_tree.version import __version__ as __version__
+from adjoint.compat.unheld_types import UNHELD_TYPES
+from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
+from adjoint.ops.reducing.segments import segment_reduce
 from adjoint.ops.sampling import implicit
 from adjoint.tensors.tensor import Tensor
 
@@ -43,6 +46,7 @@ _LATER = {
 
 Storage = STORAGES["FloatStorage"]
 spmm = mm
+_segment_reduce = segment_reduce
 _nnpack_available = is_available
 
 # The samples that distributions are made of, and their slopes.
@@ -72,7 +76,8 @@ globals().update({name: _Method(name) for name in _METHODS})
 globals().update(CPU_TYPES)
 globals().update(STORAGES)
 globals().update(FOREACH)
-globals().update(FLOAT8_TYPES)
+globals().update(UNHELD_TYPES)
+globals().update({name: PRIVATE[name] for name in AT_THE_TOP})
 
 
 def __getattr__(name: str) -> Any:
@@ -88,10 +93,31 @@ def __dir__() -> list[str]:
 # ---- conditions that a program states ----
 
 
+@overridable
 def _assert(condition: Any, message: str) -> None:
     """Fail with the message unless the condition holds."""
     if not condition:
         raise AssertionError(message)
+
+
+assertion = _assert  # for this package
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Whether PyTorch repeats warnings that it gives once; adjoint's are Python's own."""
+    _warnings.always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What set_warn_always was given."""
+    return _warnings.always
+
+
+class _Warnings:
+    always = False
+
+
+_warnings = _Warnings()
 
 
 def _checking(name: str, kind: type[Exception]) -> Any:

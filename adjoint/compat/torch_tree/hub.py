@@ -12,12 +12,39 @@ import shutil
 import sys
 import tempfile
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlparse
 
 from adjoint.compat.torch_tree.serialization import load as _load_file
+
+try:
+    from tqdm import tqdm as tqdm
+except ImportError:  # it is optional, here as in PyTorch
+
+    class tqdm:  # type: ignore[no-redef]  # tqdm's name
+        """A bar that shows nothing, where the package of that name is not installed."""
+
+        def __init__(self, iterable: Any = (), *args: Any, **options: Any) -> None:
+            self.iterable = iterable
+
+        def __iter__(self) -> Iterator[Any]:
+            return iter(self.iterable)
+
+        def update(self, n: float = 1) -> None:
+            """Progress that nobody sees."""
+
+        def close(self) -> None:
+            """Nothing to close."""
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *exc: object) -> None:
+            """Nothing to close."""
+
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # how a file's name gives the start of its SHA-256
 _CONFIGURATION = "hubconf.py"

@@ -33,7 +33,17 @@ class ScriptFunction:
     """A compiled function: there is none, so nothing is an instance of it."""
 
 
+class TracerWarning(Warning):
+    """What a tracer warns of: there is none, so that the warning never comes."""
+
+
+def _unwrap_optional(x: Any) -> Any:
+    """The value, which must not be None."""
+    assert x is not None, "Unwrapping null optional"
+    return x
+
+
 script = trace = freeze = optimize_for_inference = unchanged
 script_method = export = unused = interface = script_if_tracing = unchanged
-_overload_method = _script_if_tracing = unchanged
+_overload = _overload_method = _script_if_tracing = unchanged
 is_scripting = is_tracing = never

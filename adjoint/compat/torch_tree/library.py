@@ -1,16 +1,18 @@
 """torch.library as programs for PyTorch call it: on overloads of torch.ops, and in older forms."""
 
 import contextlib
-import enum
 import functools
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from adjoint import library
 from adjoint.compat.no_compiler import unchanged
+from adjoint.compat.tags import Tag as Tag
 from adjoint.compat.torch_tree.ops import operation_of
 from adjoint.library import scoped
-from adjoint.library.custom_op import REGISTRY
+from adjoint.library.custom_op import REGISTRY, CustomOpDef
+from adjoint.library.registration import KEYS
 
 
 class Library(library.Library):
@@ -52,6 +54,51 @@ opcheck = _on_operation(library.opcheck)
 register_autograd = _on_operation(library.register_autograd)
 register_kernel = _on_operation(library.register_kernel)
 register_vmap = _on_operation(library.register_vmap)
+register_torch_dispatch = _on_operation(library.register_torch_dispatch)
+# What PyTorch logs about kernels, it logs there.
+logging.getLogger("adjoint.library").parent = logging.getLogger("torch._library.custom_ops")
+
+
+class Kernel:
+    """The kernel of an op for a key, as get_kernel finds it; it ends with its registration."""
+
+    def __init__(self, op: CustomOpDef, device_type: str | None) -> None:
+        self.op = op
+        self.device_type = device_type
+        self.function: Any = op.registered.kernels[device_type]
+
+    def call_boxed(self, keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call it; which keys are left to be asked, it is not told."""
+        found = self.op.registered.kernels.get(self.device_type)
+        if found is None or found is not self.function:
+            raise RuntimeError(
+                f"the kernel of {self.op.name} has been invalidated: it was replaced"
+            )
+        return found(*args, **kwargs)
+
+
+def get_kernel(op: Any, dispatch_key: Any) -> Kernel:
+    """The kernel that is registered for an op and a dispatch key."""
+    key = str(getattr(dispatch_key, "name", dispatch_key))
+    found = operation_of(op)
+    if not isinstance(found, CustomOpDef):
+        found = library.lookup(op)
+    device_type = KEYS.get(key, key.lower())
+    if device_type not in found.registered.kernels:
+        device_type = None if key in KEYS and KEYS[key] is None else device_type
+    if device_type not in found.registered.kernels:
+        raise RuntimeError(f"no kernel for {key} for {found.name}")
+    return Kernel(found, device_type)
+
+
+def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:
+    """An op whose kernel calls kernels of Triton's: here one like any other."""
+    return library.custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+def wrap_triton(kernel: Any) -> Any:
+    """A kernel of Triton's inside such an op: called as it is."""
+    return kernel
 
 
 def register_fake(
@@ -96,28 +143,3 @@ def _decorator(owner: library.Library, name: str, dispatch_key: str = "") -> Cal
         return kernel
 
     return register
-
-
-class Tag(enum.Enum):
-    """What may be said of an operation for PyTorch's compilers; adjoint only remembers it."""
-
-    core = 0
-    cudagraph_unsafe = 1
-    data_dependent_output = 2
-    dynamic_output_shape = 3
-    flexible_layout = 4
-    generated = 5
-    inplace = 6
-    inplace_view = 7
-    maybe_aliasing_or_mutating = 8
-    needs_contiguous_strides = 9
-    needs_exact_strides = 10
-    needs_fixed_stride_order = 11
-    nondeterministic_bitwise = 12
-    nondeterministic_seeded = 13
-    out = 14
-    out_variant = 15
-    pointwise = 16
-    pt2_compliant_tag = 17
-    reduction = 18
-    view_copy = 19

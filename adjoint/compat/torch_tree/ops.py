@@ -6,8 +6,11 @@ one. Custom ops have those that were defined, as namespace::name.overload.
 
 from typing import Any, NoReturn
 
+from adjoint.call.overriding import answered_elsewhere, offered
+from adjoint.compat import pytorch_names
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.missing_names import missing
+from adjoint.compat.tags import Tag
 from adjoint.creation import factories
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.ops.composites import COMPOSITES
@@ -15,7 +18,9 @@ from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE, Op
 from adjoint.tensors.tensor import Tensor
 
-_OVERLOADS = {"default", "Tensor", "Scalar", "int", "dim", "dim_IntList", "out", "correction"}
+_OVERLOADS = frozenset(
+    ("default", "complex", "Tensor", "Scalar", "int", "dim", "dim_IntList", "out", "correction")
+)
 
 # PyTorch's names for what adjoint has under another, or as one case of an operation.
 _CASES = {
@@ -45,8 +50,8 @@ class Overload:
         self.namespace = packet.namespace
         self._name = packet.__name__
         self.overload = self._overloadname = _shown_overload(operation)
-        self.tags = list(getattr(operation, "tags", ()))
         self._defined_in_python = isinstance(operation, CustomOpDef)
+        self.tags = list(operation.tags) if self._defined_in_python else [Tag.pt2_compliant_tag]
         self.__name__ = f"{self._name}.{self.overload}"
         self.__module__ = f"torch._ops.{self.namespace}"
 
@@ -56,8 +61,13 @@ class Overload:
         return self.operation.schema
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(self, args, kwargs)
         answer = self.operation(*args, **kwargs)
         return tuple(answer) if hasattr(answer, "_fields") else answer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _found, (self.namespace, self._name, self.overload)
 
     def name(self) -> str:
         """Namespace, name and overload: aten::mul.Tensor, and aten::sin for the default one."""
@@ -97,12 +107,17 @@ class Packet:
         self._overload = Overload(operation, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(self, args, kwargs)
         return self.operation(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> Any:
-        if overload not in _OVERLOADS:
+        if overload not in _OVERLOADS and overload not in pytorch_names.overloads(self.__name__):
             raise missing(f"ops.{self.namespace}.{self.__name__}.{overload}")
         return self._overload
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _found, (self.namespace, self.__name__, None)
 
     def overloads(self) -> list[str]:
         """The names of its overloads: it has one."""
@@ -124,6 +139,8 @@ class CustomPacket(Packet):
         self._overloads = {o: Overload(operation, self) for o, operation in operations.items()}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(self, args, kwargs)
         *others, last = self.operations.values()
         for operation in others:
             try:
@@ -144,6 +161,16 @@ class CustomPacket(Packet):
         return list(self._overloads)
 
 
+class _Absent:
+    """An operation of PyTorch's that is not there: it can be named, as in a table, not called."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise missing(f"ops.aten.{self.name}")
+
+
 class Namespace:
     """The operations of one namespace; those of aten are adjoint's own."""
 
@@ -159,7 +186,10 @@ class Namespace:
             if known in table:
                 packet = vars(self)[name] = Packet(table[known], self.name, name)
                 return packet
-        raise missing(f"ops.{self.name}.{name}")
+        if not pytorch_names.overloads(name):
+            raise missing(f"ops.{self.name}.{name}")
+        packet = vars(self)[name] = Packet(_Absent(name), self.name, name)
+        return packet
 
     def _custom(self, name: str) -> CustomPacket:
         """The custom ops of a name, which may be defined anew."""
@@ -196,6 +226,12 @@ def __getattr__(name: str) -> Namespace:
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _namespaces.setdefault(name, Namespace(name))
+
+
+def _found(namespace: str, name: str, overload: str | None) -> Any:
+    """An operation that was pickled, by its names."""
+    packet = getattr(__getattr__(namespace), name)
+    return packet if overload is None else getattr(packet, overload)
 
 
 def operation_of(value: Any) -> Any:

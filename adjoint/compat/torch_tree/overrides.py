@@ -1,61 +1,230 @@
-"""torch.overrides: how functions written in Python take part in `__torch_function__`."""
+"""torch.overrides: who answers calls of functions, by `__torch_function__`, and which those are.
 
-from collections.abc import Callable, Iterable
+`adjoint.call.overriding` is where functions ask.
+"""
+
+import functools
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
 from typing import Any
 
 from adjoint.autograd.grad_mode import enable_grad
+from adjoint.call.context import Scope, Settings, current, replaced
+from adjoint.call.overriding import OperatorCall, by_mode, refusal, taking_part
+from adjoint.compat.torch_tree.ops import Overload, Packet
+from adjoint.ops import PUBLIC
+from adjoint.ops.declaration import METHOD
 from adjoint.tensors.tensor import Tensor
 
 # In a `__torch_dispatch__`, calls are recorded again inside.
 enable_reentrant_dispatch = enable_grad
 
+_ROOT = "adjoint.compat.torch"
+# Where functions are public; the first that has one names it.
+_HOMES = ("", "functional", "nn.functional", "nn.init", "linalg", "fft", "special", "_C._nn", "_VF")
 
-def _handler(value: Any) -> Any:
-    """The `__torch_function__` of a value that wants to see calls; None for plain tensors."""
-    kind = type(value)
-    return None if kind is Tensor else getattr(kind, "__torch_function__", None)
+
+# ---- for functions written in Python ----
+
+
+def _wants(value: Any) -> bool:
+    """Whether a value's class wants to see calls; that of plain tensors does not."""
+    return type(value) is not Tensor and hasattr(type(value), "__torch_function__")
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments wants to see calls."""
-    return any(_handler(value) is not None for value in relevant_args)
+    """Whether one of the arguments, or a mode, wants to see calls."""
+    return bool(current().functions) or any(_wants(value) for value in relevant_args)
 
 
 def has_torch_function_unary(value: Any) -> bool:
-    """Whether the argument wants to see calls."""
-    return _handler(value) is not None
+    """Whether the argument, or a mode, wants to see calls."""
+    return has_torch_function((value,))
 
 
 def has_torch_function_variadic(*values: Any) -> bool:
-    """Whether one of the arguments wants to see calls."""
+    """Whether one of the arguments, or a mode, wants to see calls."""
     return has_torch_function(values)
-
-
-def _overloaded(values: Iterable[Any]) -> list[Any]:
-    """One argument of each type that wants to see calls; a subclass before its bases."""
-    found: list[Any] = []
-    for value in values:
-        if _handler(value) is None or type(value) in map(type, found):
-            continue
-        place = next((i for i, old in enumerate(found) if isinstance(value, type(old))), len(found))
-        found.insert(place, value)
-    return found
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Offer a call to the arguments' types in turn; the first answer is the result."""
-    overloaded = _overloaded(relevant_args)
-    types = tuple(type(value) for value in overloaded)
-    for value in overloaded:
+    """Offer a call to the mode of the context, or to the arguments' types; the first answer."""
+    found = taking_part(relevant_args)
+    types = tuple(type(value) for value in found)
+    settings = current()
+    if settings.functions:
+        return by_mode(settings, public_api, types, args, kwargs)
+    for value in found:
         result = type(value).__torch_function__(public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    name = getattr(public_api, "__qualname__", repr(public_api))
-    raise TypeError(f"no implementation of {name} for {[kind.__name__ for kind in types]}")
+    raise refusal(public_api, types)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
+    """Decorates a function, given one that answers the arguments that may want its calls."""
+
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            relevant = tuple(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return handle_torch_function(call, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
 
 
 def is_tensor_like(inp: Any) -> bool:
     """Whether a value is a tensor, or takes part in calls like one."""
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
+
+
+# ---- modes ----
+
+
+class TorchFunctionMode(Scope):
+    """Inside its block, `__torch_function__(func, types, args, kwargs)` answers every function."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Answer a call; a mode that only looks calls func itself."""
+        raise NotImplementedError(f"{type(self).__name__} defines no __torch_function__")
+
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("functions",)
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        return replaced(outer, {"functions": (*outer.functions, self)})
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> "TorchFunctionMode":
+        """A new mode of this class, to be entered."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that makes the calls as they are."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode_stack() -> list[Any]:
+    """The modes of the calling context, the innermost last."""
+    return list(current().functions)
+
+
+def _get_current_function_mode() -> Any:
+    """The innermost mode of the calling context."""
+    modes = current().functions
+    return modes[-1] if modes else None
+
+
+def _len_torch_function_stack() -> int:
+    """How many modes the calling context is in."""
+    return len(current().functions)
+
+
+# ---- which functions there are ----
+
+
+def resolve_name(f: Any) -> str | None:
+    """Where a function or class of torch's is found, as torch.add; None for others."""
+    if isinstance(f, OperatorCall):
+        return f"torch.Tensor.{f.__name__}"
+    if isinstance(f, (Overload, Packet)):
+        return f"torch.ops.{f}"
+    name = getattr(f, "__name__", None)
+    module = getattr(f, "__module__", None) or ""
+    if not isinstance(name, str) or not _is_own(module):
+        return None
+    for home in _HOMES:
+        mirror = importlib.import_module(f"{_ROOT}.{home}".rstrip("."))
+        for shown in (name, name.removeprefix(f"{home}_")):
+            if vars(mirror).get(shown, getattr(mirror, shown, None)) is f:
+                return ".".join(filter(None, ("torch", home, shown)))
+    if getattr(Tensor, name, None) is f:
+        return f"torch.Tensor.{name}"
+    tree = f"{__name__.rpartition('.')[0]}."
+    if module.startswith(tree):
+        return f"torch.{module.removeprefix(tree)}.{name}"
+    return None
+
+
+def _is_own(module: str) -> bool:
+    return module.startswith(("adjoint.", "torch.")) or module in ("adjoint", "torch")
+
+
+@functools.cache
+def get_overridable_functions() -> dict[Any, list[Any]]:
+    """The functions whose calls `__torch_function__` may answer, by the module or class."""
+    found: dict[Any, list[Any]] = {}
+    ignored = get_ignored_functions()
+    for home, functions in PUBLIC.items():
+        path = "" if home == "adjoint" else home
+        owner: Any = (
+            Tensor if home == METHOD else importlib.import_module(f"{_ROOT}.{path}".rstrip("."))
+        )
+        shown = [getattr(owner, name, function) for name, function in functions.items()]
+        found[owner] = [f for f in dict.fromkeys(shown) if f not in ignored]
+    own = importlib.import_module(f"{_ROOT}.nn.functional")
+    found[own] += [
+        getattr(own, name)
+        for name in dir(own)
+        if callable(getattr(own, name))
+        and getattr(own, name) not in found[own]
+        and name[0] != "_"
+        and not isinstance(getattr(own, name), (type, ModuleType))
+    ]
+    return found
+
+
+@functools.cache
+def get_ignored_functions() -> set[Any]:
+    """Public functions that take no tensors, so that no class answers their calls; modes do."""
+    torch = importlib.import_module(_ROOT)
+    names = (
+        "arange asarray as_tensor bartlett_window blackman_window can_cast empty empty_permuted "
+        "empty_strided eye finfo from_dlpack from_numpy frombuffer full get_default_dtype "
+        "get_rng_state hamming_window hann_window iinfo initial_seed is_grad_enabled "
+        "is_inference_mode_enabled kaiser_window linspace load logspace manual_seed no_grad ones "
+        "promote_types rand randint randn randperm range save scalar_tensor seed "
+        "set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state "
+        "tensor tril_indices triu_indices vmap zeros"
+    )
+    methods = "__new__ __init__ __torch_function__ _make_subclass as_subclass"
+    return {
+        *[getattr(torch, name) for name in names.split()],
+        *[getattr(Tensor, name) for name in methods.split()],
+    }
+
+
+@functools.cache
+def _tensor_methods() -> frozenset[int]:
+    """Methods of Tensor that are no functions of torch's as well, by their identity."""
+    functions = {id(f) for home, names in PUBLIC.items() if home != METHOD for f in names.values()}
+    return frozenset(
+        id(value)
+        for name in dir(Tensor)
+        for value in (getattr(Tensor, name), getattr(getattr(Tensor, name), "__get__", None))
+        if id(value) not in functions
+    )
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether a function is a method of Tensor, and no function of torch's."""
+    if isinstance(func, OperatorCall):
+        return True
+    name = getattr(func, "__name__", "")
+    return id(func) in _tensor_methods() or name in ("getitem", "setitem_", "__get__")

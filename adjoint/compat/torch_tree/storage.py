@@ -9,7 +9,7 @@ from adjoint.compat.tensor_types import DTYPE_NAMES
 from adjoint.creation.factories import tensor as new_tensor, zeros
 from adjoint.dtypes import dtype, get_default_dtype, uint8
 from adjoint.ops.arranging.conversion import data_ptr
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _memory(tensor: Tensor) -> Tensor:
@@ -18,14 +18,14 @@ def _memory(tensor: Tensor) -> Tensor:
     base: Any = getattr(array, "base", None)
     while type(base) is type(array):
         array, base = base, base.base
-    whole: Any = Tensor(array)
+    whole: Any = Tensor(array, AS_IS)
     flat: Tensor = whole.as_strided((whole.numel(),), (1,), 0)
     return flat if flat.dtype is tensor.dtype else _reread(flat, tensor.dtype)
 
 
 def _reread(flat: Any, kind: dtype) -> Tensor:
     """The same bytes as elements of another data type."""
-    return Tensor(flat.array.view(kind.numpy_dtype))
+    return Tensor(flat.array.view(kind.numpy_dtype), AS_IS)
 
 
 class UntypedStorage:

@@ -60,6 +60,14 @@ class HuberLoss(Loss):
     function = functional.huber_loss
     fields = taking(reduction="mean", delta=1.0)
 
+    def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
+        """See Loss; delta is a number."""
+        if not isinstance(given["delta"], int | float):
+            raise TypeError(
+                f"HuberLoss: delta must be a float or int, got {type(given['delta']).__name__}"
+            )
+        return super().adjusted(given)
+
 
 class SoftMarginLoss(Loss):
     """log(1 + exp(-target * input)) for targets 1 and -1."""

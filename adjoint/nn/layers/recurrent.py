@@ -382,6 +382,12 @@ class RNNCellBase(Module):
             given: Any = (zeros,) * self.states
         else:
             given = tuple(hx) if several else (hx,)
+            for state in given:
+                if state.ndim not in (1, 2):
+                    raise ValueError(
+                        f"{type(self).__name__}: Expected a hidden state to be 1D or 2D, got "
+                        f"{state.ndim}D instead"
+                    )
             given = tuple(unsqueeze(state, 0) for state in given) if single else given
         self._check_sizes(batch, given)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)

@@ -5,8 +5,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT, MATRICES
-from adjoint.dtypes import FLOAT, int64
+from adjoint.dtypes import FLOAT, float32, int64
 from adjoint.ops.annotations import Array, Operand, Value, Values
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import (
@@ -80,26 +81,26 @@ def _several(name: str, tensors: Any) -> list[Any]:
     return list(tensors)
 
 
-@composite(method=False, numpy=True, exact_out="castable")
+@composite(method=False, numpy=True, exact_out=TypeError)
 def hstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by columns: along dimension 1, or 0 for vectors."""
     parts = [_at_least_1d(tensor) for tensor in _several("hstack", tensors)]
     return cat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
-@composite(method=False, also="row_stack", numpy=True, exact_out="castable")
+@composite(method=False, also="row_stack", numpy=True, exact_out=TypeError)
 def vstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by rows; a vector is one row."""
     return cat([_at_least_2d(tensor) for tensor in _several("vstack", tensors)], 0)
 
 
-@composite(method=False, numpy=True, exact_out="castable")
+@composite(method=False, numpy=True, exact_out=TypeError)
 def dstack(tensors: Sequence[Value]) -> Value:
     """The tensors joined along a third dimension."""
     return cat([_at_least_3d(tensor) for tensor in _several("dstack", tensors)], 2)
 
 
-@composite(method=False, numpy=True, exact_out="castable")
+@composite(method=False, numpy=True, exact_out=TypeError)
 def column_stack(tensors: Sequence[Value]) -> Value:
     """The tensors joined by columns; a vector is one column."""
     parts = _several("column_stack", tensors)
@@ -171,8 +172,11 @@ def tile(input: Value, *dims: Any) -> Value:
 @general(
     vmap=refused("repeat_interleave()", "give repeats that are one for all elements"), home=None
 )
-def repeated_index(xp: Any, repeats: Array, size: Any = None) -> Array:
-    """0, 1, 2, …, each as often as repeats says; one number of repeats holds for `size` of them."""
+def repeated_index(xp: Any, repeats: Array, size: Any = None, total: Any = None) -> Array:
+    """0, 1, 2, …, each as often as repeats says; one number of repeats holds for `size` of them.
+
+    `total` is how many there will be, if that is known.
+    """
     if repeats.dtype.kind not in "iu":
         raise NotImplementedError(f"repeats must be integers, got {repeats.dtype}")
     if repeats.ndim > 1:
@@ -184,6 +188,8 @@ def repeated_index(xp: Any, repeats: Array, size: Any = None) -> Array:
         raise RuntimeError(f"{counts.shape[0]} repeats for a dimension of size {size}")
     if xp.readable() and counts.size and counts.min() < 0:
         raise RuntimeError("repeats must not be negative")
+    if total is not None and not xp.valued():
+        return xp.empty(total, "int64")
     return xp.repeat(xp.arange(counts.shape[0]), counts)
 
 
@@ -197,7 +203,7 @@ def repeat_interleave(
 ) -> Value:
     """Each element, or slice along dim, several times in a row."""
     if repeats is None:
-        return repeated_index(input)
+        return repeated_index(input, total=output_size)
     whole = reshape(input, (-1,)) if dim is None else input
     axis = normal_dim(0 if dim is None else dim, whole.ndim)
     if isinstance(repeats, int):
@@ -214,7 +220,7 @@ def repeat_interleave(
         )
         shape = (*whole.shape[:axis], whole.shape[axis] * repeats, *whole.shape[axis + 1 :])
         return reshape(apart, shape)
-    index = repeated_index(repeats, whole.shape[axis])
+    index = repeated_index(repeats, whole.shape[axis], output_size)
     if output_size not in (None, index.shape[0]):
         raise RuntimeError(
             f"repeat_interleave(): output_size must be {index.shape[0]}, got {output_size}"
@@ -408,6 +414,13 @@ def pad(input: Value, pad: Any, mode: str = "constant", value: Any = None) -> Va
         raise RuntimeError(
             f"pad(): in mode {mode!r} only the batch may be empty, got shape {list(input.shape)}"
         )
+    if is_half(input.dtype.numpy_dtype):  # so that gradients of repeated elements are added there
+        return _padded(input.to(float32), pad, mode).to(input.dtype)
+    return _padded(input, pad, mode)
+
+
+def _padded(input: Any, pad: Any, mode: str) -> Any:
+    """input with borders made of its own elements, a dimension at a time."""
     for i in range(0, len(pad), 2):
         dim, left, right = input.ndim - 1 - i // 2, pad[i], pad[i + 1]
         n = input.shape[dim]

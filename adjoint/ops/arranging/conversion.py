@@ -451,9 +451,9 @@ def element_size(self: Tensor) -> int:
 
 
 def get_device(self: Tensor) -> int:
-    """The number of its device; -1 in main memory."""
+    """The number of its device; -1 in main memory, and where there is none."""
     where = self.device
-    if where.type == "cpu":
+    if where.type in ("cpu", "meta"):
         return -1
     return 0 if where.index is None else where.index
 

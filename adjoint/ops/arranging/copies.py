@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.call.dispatch import write_out
 from adjoint.dtypes import dtype
+from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.conversion import alias, clone
 from adjoint.ops.arranging.questions import detach
 from adjoint.ops.arranging.shape import (
@@ -39,6 +41,13 @@ def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: i
     return basic_index(input, (slice(None),) * place + (slice(start, end, step),))
 
 
+def _narrow(input: Value, dim: int, start: Any, length: int) -> Value:
+    """length elements of dim from start; a dimension beyond the last is no index here."""
+    if dim >= input.ndim:
+        raise RuntimeError(f"narrow_copy(): there is no dimension {dim} among {input.ndim}")
+    return narrow(input, dim, start, length)
+
+
 def _view(input: Any, size: Any) -> Any:
     """Another shape or data type; since it is copied, memory in any order will do for a shape."""
     return view(input, size) if isinstance(size, dtype) else reshape(input, size)
@@ -48,10 +57,27 @@ def _copied(name: str, function: Callable[..., Any], method: bool = False) -> An
     """The public function called `name`: what a view function shows, in memory of its own."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        shown = function(*args, **kwargs)
-        return tuple(map(clone, shown)) if isinstance(shown, tuple) else clone(shown)
+        return clone(function(*args, **kwargs))
 
-    call.__wrapped__ = function  # type: ignore[attr-defined]  # whose signature it has
+    return _public(name, function, call, method)
+
+
+def _copied_parts(name: str, function: Callable[..., Any], method: bool = False) -> Any:
+    """The same of several views; nothing is answered when they are written to a list as out=."""
+
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        shown = function(*args, **kwargs)
+        if out is None:
+            return tuple(map(clone, shown))
+        write_out(name, shown, out, True)
+        return None
+
+    return _public(name, function, call, method)
+
+
+def _public(name: str, function: Any, call: Any, method: bool) -> Any:
+    """The call, declared under its name and shown as the view function is."""
+    call.__wrapped__ = function  # whose signature it has
     call.__name__ = call.__qualname__ = name
     shown_by = name.removesuffix("_copy").removeprefix("unsafe_")
     call.__doc__ = f"A copy of what {shown_by} shows."
@@ -62,16 +88,16 @@ alias_copy = _copied("alias_copy", alias)
 as_strided_copy = _copied("as_strided_copy", as_strided)
 detach_copy = _copied("detach_copy", detach)
 expand_copy = _copied("expand_copy", expand)
-narrow_copy = _copied("narrow_copy", narrow, method=True)
+narrow_copy = _copied("narrow_copy", _narrow, method=True)
 permute_copy = _copied("permute_copy", permute)
 select_copy = _copied("select_copy", select)
 slice_copy = _copied("slice_copy", _slice)
-split_copy = _copied("split_copy", split)
-split_with_sizes_copy = _copied("split_with_sizes_copy", split_with_sizes)
+split_copy = _copied_parts("split_copy", split)
+split_with_sizes_copy = _copied_parts("split_with_sizes_copy", split_with_sizes)
 squeeze_copy = _copied("squeeze_copy", squeeze)
 t_copy = _copied("t_copy", t)
 transpose_copy = _copied("transpose_copy", transpose)
-unbind_copy = _copied("unbind_copy", unbind)
+unbind_copy = _copied_parts("unbind_copy", unbind)
 unfold_copy = _copied("unfold_copy", unfold)
 unsqueeze_copy = _copied("unsqueeze_copy", unsqueeze)
 view_as_complex_copy = _copied("view_as_complex_copy", view_as_complex)
@@ -79,6 +105,6 @@ view_as_real_copy = _copied("view_as_real_copy", view_as_real)
 view_copy = _copied("view_copy", _view)
 
 # PyTorch's are views that may be changed apart; as copies they can be, too.
-unsafe_chunk = _copied("unsafe_chunk", chunk, method=True)
-unsafe_split = _copied("unsafe_split", split, method=True)
-unsafe_split_with_sizes = _copied("unsafe_split_with_sizes", split_with_sizes, method=True)
+unsafe_chunk = _copied_parts("unsafe_chunk", chunk, method=True)
+unsafe_split = _copied_parts("unsafe_split", split, method=True)
+unsafe_split_with_sizes = _copied_parts("unsafe_split_with_sizes", split_with_sizes, method=True)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.backends import is_array
+from adjoint.device import CPU
 from adjoint.dtypes import bool_, uint8
 from adjoint.ops.arranging.conversion import to
-from adjoint.tensors.concrete import known_integer
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.concrete import concrete, has_values, known_integer
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:
@@ -183,3 +184,19 @@ def _check_empty_mask(mask: Sequence[int], shape: Sequence[int], dim: int) -> No
 def is_whole(basic: tuple[Any, ...]) -> bool:
     """Whether a view by these parts shows all there is, as it is."""
     return all(isinstance(part, slice) and part == slice(None) for part in basic)
+
+
+def nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index with its tensors on the CPU moved to where input is, as PyTorch does."""
+    if not isinstance(input, Tensor) or input.device == CPU:
+        return parts
+    where = input.device
+    found: list[Any] = []
+    for part in parts:
+        if not isinstance(part, Tensor) or part.device != CPU:
+            found.append(part)
+        elif part.dtype is bool_ and part.ndim and not has_values(input):
+            found.extend(to(Tensor(places, AS_IS), where) for places in concrete(part).nonzero())
+        else:
+            found.append(to(part, where))
+    return tuple(found)

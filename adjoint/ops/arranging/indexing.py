@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.backends import is_array
-from adjoint.device import CPU
 from adjoint.dtypes import fitted_integer
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.batched_index import EachIndex, flags_of
@@ -20,6 +19,7 @@ from adjoint.ops.arranging.index_parts import (
     is_basic,
     is_plain_slice,
     is_whole,
+    nearby,
     one_ellipsis,
     plain_index,
 )
@@ -44,15 +44,7 @@ def getitem(input: Value, index: Any) -> Value:
         return select(input, 0, parts[0])
     if is_basic(parts):
         return basic_index(input, one_ellipsis(parts, input.ndim))
-    return pick(input, _nearby(input, one_ellipsis(parts, input.ndim)))
-
-
-def _nearby(input: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """An index with its tensors on the CPU moved to where input is, as PyTorch does."""
-    if not isinstance(input, Tensor) or input.device == CPU:
-        return parts
-    where = input.device
-    return tuple([to(p, where) if isinstance(p, Tensor) and p.device == CPU else p for p in parts])
+    return pick(input, nearby(input, one_ellipsis(parts, input.ndim)))
 
 
 def _picked_each(
@@ -236,7 +228,7 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
         raise TypeError(
             f"can't assign a {type(value).__name__} to a tensor; make it a tensor first"
         )
-    parts = _nearby(input, one_ellipsis(plain_index(index), input.ndim))
+    parts = nearby(input, one_ellipsis(plain_index(index), input.ndim))
     _check_numbers(input.shape, parts)
     if is_basic(parts) and not is_contiguous(input) and 0 in stride(input):
         basic_index(input, parts).copy_(value)  # the places written may be distinct all the same

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from adjoint.call.dispatch import write_out
+from adjoint.dtypes import int64
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.indexing import lifted
 from adjoint.ops.arranging.shape import cat, movedim, reshape, unbind
 from adjoint.ops.batch_rules import refusal, refused
 from adjoint.ops.dims import check_positions, product
 from adjoint.ops.op import composite, general
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.tensor import Tensor
 
 
@@ -19,9 +22,15 @@ def nonzero_positions(xp: Any, input: Array) -> Array:
     return rows if input.ndim else rows[:, :0]
 
 
-@composite(exact_out=True, without={"as_tuple": Tensor})
-def nonzero(input: Value, *, as_tuple: bool = False) -> Any:
+@composite(without={"as_tuple": Tensor})
+def nonzero(input: Value, *, as_tuple: bool = False, out: Value | None = None) -> Any:
     """Where elements are not zero: a row of indices each, or a tuple of index tensors."""
+    if out is not None:
+        if not isinstance(out, Tensor):
+            raise TypeError(f"nonzero(): out must be a Tensor, got {type(out).__name__}")
+        if as_tuple:
+            raise RuntimeError("nonzero(): a tuple of tensors can't be written to out")
+        return write_out("nonzero", nonzero_positions(input), out, True)
     if not as_tuple:
         return nonzero_positions(input)
     return tuple(unbind(nonzero_positions(input if input.ndim else reshape(input, (1,))), 1))
@@ -38,6 +47,8 @@ def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
     """The first `size` rows of nonzero; where there are fewer, rows of fill_value follow."""
     if size < 0:
         raise RuntimeError(f"nonzero_static(): size must not be negative, got {size}")
+    if input.layer is None and not has_values(input):
+        return input.new_full((size, input.ndim), fill_value, dtype=int64)
     found = nonzero_positions(input)
     kept = found[:size]
     return cat([kept, kept.new_full((size - kept.shape[0], input.ndim), fill_value)])

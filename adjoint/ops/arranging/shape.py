@@ -594,7 +594,7 @@ def _check_joined(tensors: Any, shapes: Any) -> None:
     numpy="concatenate",
     autocast="widest",
     apart=True,
-    exact_out="castable",
+    exact_out=TypeError,
     ordered=True,
 )
 def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
@@ -622,7 +622,7 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     dims=1,
     numpy=True,
     autocast="widest",
-    exact_out="castable",
+    exact_out=TypeError,
     ordered=True,
 )
 def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:

@@ -455,6 +455,7 @@ def index_add(
     vmap=_written_slices_each,
     inplace=True,
     exact_out=True,
+    ordered=True,
 )
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
     """input with the slices of source where index names along dim."""

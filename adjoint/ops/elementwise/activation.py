@@ -63,6 +63,7 @@ def sigmoid(xp: Any, input: Array) -> Array:
     inplace=False,
     node_name="LogSigmoidBackward0",
     home="nn.functional",
+    ordered=True,
 )
 def logsigmoid(xp: Any, input: Array) -> Array:
     """log(sigmoid(input)), without overflow."""

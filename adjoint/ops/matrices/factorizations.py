@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from adjoint.call.dispatch import conj
+from adjoint.call.dispatch import conj, write_out
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril
@@ -56,8 +56,11 @@ def linalg_lu_factor_ex(A: Value, *, pivot: bool = True, check_errors: bool = Fa
 
 
 @composite
-def lu(A: Value, pivot: bool = True, get_infos: bool = False) -> Any:
+def lu(A: Value, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """L and U in one matrix and the exchanges of rows; see linalg.lu_factor."""
+    if out is not None:  # copied, whatever its type
+        found = zip(lu(A, pivot, get_infos), out, strict=True)
+        return tuple(write_out("lu", value.to(target.dtype), target) for value, target in found)
     packed, pivots = linalg_lu_factor(A, pivot=pivot)
     if not get_infos:
         return packed, pivots

@@ -218,9 +218,11 @@ def outer(input: Value, vec2: Value) -> Value:
     return unsqueeze(input, 1) * vec2
 
 
-@composite(numpy=True, exact_out=True)
-def inner(input: Value, other: Value) -> Value:
+@composite(numpy=True)
+def inner(input: Value, other: Value, *, out: Value | None = None) -> Value:
     """Sum of products over the last dimension of both; with a scalar, the plain product."""
+    if out is not None:  # a plain product is cast, a sum of them is not
+        return write_out("inner", inner(input, other), out, bool(input.ndim and other.ndim))
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -719,15 +721,14 @@ def _from_sublists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return (f"{equation}->{letters(args[-1])}" if len(args) % 2 else equation), operands
 
 
-@composite(method=False, numpy=True)
+@composite(method=False, numpy=True, spreads=True)
 def einsum(*args: Any) -> Value:
     """Sums of products of operands, as 'ij,jk->ik' or lists of ints name their dimensions."""
     if len(args) < 2:
         raise ValueError("einsum(): needs an equation and at least one operand")
     if isinstance(args[0], str):
         equation = args[0]
-        several = len(args) == 2 and isinstance(args[1], (list, tuple))
-        operands = list(args[1] if several else args[1:])
+        operands = list(args[1:])
     else:
         equation, operands = _from_sublists(args)
     labels, out = _parsed(equation, operands)

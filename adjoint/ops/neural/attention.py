@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from adjoint.call.half_precision import is_half
 from adjoint.call.rule import ALIGN, LEAD
 from adjoint.dtypes import BOOL, bool_ as boolean, category_of, float32
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.arrange import repeat_interleave
+from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.shape import expand
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.elementwise.selection import where
@@ -101,7 +103,7 @@ def _attend_tangent(
     hidden: Any,
 ) -> Any:
     """W dV + (W * (dS - sum of W * dS)) V, with dS the tangents of the scores."""
-    weights = _matches(query, key, mask, scale, causal) if hidden is None else hidden
+    weights = _matches(query, key, mask, scale, causal) if hidden is None else hidden[0]
     scores = mask_tangent
     for pair in ((query_tangent, key), (query, key_tangent)):
         if pair[0] is not None and pair[1] is not None:
@@ -128,13 +130,15 @@ def _attend_rule(
     needs: Any,
 ) -> Values:
     """From the weights that forward has kept; where it is recorded, from queries and keys again."""
-    weights = hidden
     if isinstance(grad, TensorCore):
-        weights = _matches(query, key, mask, scale, causal)
+        weights, mean = _matches(query, key, mask, scale, causal), None
+    else:
+        weights, mean = hidden
+    mean = result if mean is None else mean
     by_value = mT(weights) @ grad if needs[2] else None
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, by_value, None
-    slope = score_slope(grad, value, result, weights)
+    slope = score_slope(grad, value, mean, weights)
     return (
         slope @ key * scale if needs[0] else None,
         mT(slope) @ query * scale if needs[1] else None,
@@ -175,7 +179,9 @@ def attend(
     if mask is not None:
         totals = xp.where(totals == 0, xp.ones((), totals.dtype), totals)
     weights = xp.into(xp.divide, powers, powers, totals)
-    return narrowed(xp.matmul(weights, widened(value)), kind), weights
+    mean = xp.matmul(weights, widened(value))
+    # Where terms of a gradient cancel, the rounding of 16 bits would be all that is left.
+    return narrowed(mean, kind), (weights, mean if is_half(kind) else None)
 
 
 @general(
@@ -209,6 +215,10 @@ def scaled_dot_product_attention(
             f"attn_mask must be bool, float32, or of the type of query, {query.dtype}, not "
             f"{attn_mask.dtype}"
         )
+    if (enable_gqa or dropout_p) and is_half(query.dtype.numpy_dtype):  # rounded once, after both
+        q, k, v = (to(each, float32) for each in (query, key, value))
+        rest = (attn_mask, dropout_p, is_causal, scale, enable_gqa)
+        return to(scaled_dot_product_attention(q, k, v, *rest), query.dtype)
     if enable_gqa:
         repeats = query.shape[-3] // key.shape[-3]
         key, value = (repeat_interleave(heads, repeats, -3) for heads in (key, value))

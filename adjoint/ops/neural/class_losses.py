@@ -23,7 +23,7 @@ from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
 from adjoint.tensors.core import TensorCore
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
@@ -123,8 +123,10 @@ def nll_loss(
             reduction,
         )
         return reshape(one, ()) if reduction == "none" else one
-    if input.shape[0] != target.shape[0] or tuple(input.shape[2:]) != tuple(target.shape[1:]):
-        raise ValueError(
+    alike = bool(target.ndim) and input.shape[0] == target.shape[0]
+    if not alike or tuple(input.shape[2:]) != tuple(target.shape[1:]):
+        kind = RuntimeError if alike else ValueError  # as many targets as inputs come first
+        raise kind(
             f"Expected input and target to agree but for the class dimension, got shapes "
             f"{tuple(input.shape)} and {tuple(target.shape)}"
         )
@@ -179,7 +181,7 @@ def _cross_entropy_rule(
     if hidden is None:
         slope = class_slope(input, target, ignore_index)
     elif isinstance(grad, TensorCore):
-        slope = class_slope.recorded([input, target, ignore_index], Tensor(hidden))
+        slope = class_slope.recorded([input, target, ignore_index], Tensor(hidden, AS_IS))
     return _of_each(grad) * slope
 
 
@@ -336,12 +338,26 @@ def cross_entropy(
     dim = 0 if input.ndim == 1 else 1
     logs = log_softmax(input, dim)
     if not classes:
+        _check_probabilities(input, target, ignore_index)
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, dim)
     loss = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
     if label_smoothing == 0:
         return loss
     smooth = _smoothing_loss(logs, target, weight, ignore_index, reduction, dim)
     return loss * (1 - label_smoothing) + smooth * (label_smoothing / input.shape[dim])
+
+
+def _check_probabilities(input: Any, target: Any, ignore_index: int) -> None:
+    """Refuse probabilities that are not one for each class of each input."""
+    sizes, own = tuple(target.shape), tuple(input.shape)
+    if sizes != own:
+        kind = RuntimeError if sizes[:1] == own[:1] else ValueError
+        raise kind(
+            f"Expected a probability for each class, got a target of shape {list(sizes)} for an "
+            f"input of shape {list(own)}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is for class numbers; target holds probabilities")
 
 
 def _along(weight: Any, dim: int, ndim: int) -> Any:

@@ -16,6 +16,7 @@ from adjoint.ops.elementwise.arithmetic import div
 from adjoint.ops.elementwise.selection import clamp_min, where
 from adjoint.ops.neural.batches import joined, numbered_apart, parted, starts_of
 from adjoint.ops.op import composite, general, linear
+from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.extremes import max_dim
 from adjoint.ops.reducing.norms import renorm
 from adjoint.ops.reducing.reduction import sum
@@ -117,7 +118,7 @@ def _factors_over_batch(like: Any, indices_each: Any, count: int, batch_size: in
 def row_factors(xp: Any, like: Array, indices: Array, count: int) -> Array:
     """One divided by how often each index below `count` was used, in the data type of `like`."""
     flat = indices.reshape(-1)
-    counts = xp.bincount(flat)[flat].reshape(indices.shape)
+    counts = xp.counted(flat, count)[flat].reshape(indices.shape)
     return xp.expand_dims(1 / counts.astype(like.dtype), -1)
 
 
@@ -222,9 +223,11 @@ def bag_places(xp: Any, bags: Array, counted: Array, count: int) -> Array:
     One column more than the longest bag needs, so that an empty one has a place too.
     """
     places = xp.arange(bags.shape[0])
+    if not xp.valued():  # any bag may have all places
+        return xp.full((count, bags.shape[0] + 1), -1, dtype="int64")
     kept = xp.nonzero(counted)[0]
     owners = bags[kept]
-    sizes = xp.bincount(owners, minlength=count)
+    sizes = xp.counted(owners, count)
     starts = xp.cumsum(sizes) - sizes
     ranks = xp.arange(kept.shape[0]) - starts[owners]
     table = xp.full((count, int(xp.max(sizes, initial=0)) + 1), -1, dtype="int64")
@@ -237,8 +240,8 @@ def _arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple
         if offsets is not None:
             raise ValueError("embedding_bag(): a matrix of indices has a bag a row; offsets=None")
         count, width = input.shape
-        numbers = input.new_tensor([i for i in range(count) for _ in range(width)])
-        return reshape(input, (-1,)), numbers, count
+        numbers = cumsum(input.new_ones((count, width)), 0) - 1
+        return reshape(input, (-1,)), reshape(numbers, (-1,)), count
     if input.ndim != 1 or offsets is None:
         raise ValueError(
             f"embedding_bag(): indices must be a matrix, or a vector with offsets; got shape "

@@ -5,8 +5,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FOLD, FRONT
+from adjoint.dtypes import float32
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.shape import expand, flatten, reshape, unbind, unsqueeze
 from adjoint.ops.elementwise.arithmetic import abs, fmod
 from adjoint.ops.elementwise.rounding import floor, round
@@ -140,6 +143,9 @@ def grid_sample(
 ) -> Value:
     """Images read at the places of a grid, from (-1, -1), one corner, to (1, 1), the other."""
     _check_grid(input, grid, mode, padding_mode)
+    if is_half(input.dtype.numpy_dtype):  # rounded once, not for each pixel
+        wide = grid_sample(to(input, float32), to(grid, float32), mode, padding_mode, align_corners)
+        return to(wide, input.dtype)
     align = bool(align_corners)
     sizes = tuple(input.shape[2:])
     listed = reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), len(sizes)))

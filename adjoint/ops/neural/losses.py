@@ -399,12 +399,15 @@ def poisson_nll_loss(
 
 def _variances(input: Any, var: Any) -> Any:
     """Variances that broadcast with input; refuses others and negative ones."""
-    spread: Any = var if isinstance(var, TensorCore) else input.detach().new_full((), var)
+    if not isinstance(var, TensorCore):
+        var = input.detach().new_full(tuple(input.shape), var)
+    spread: Any = var
     sizes, own = tuple(spread.shape), tuple(input.shape)
-    if sizes not in (own, ()):
+    if sizes != own:
+        others = [size for size, mine in zip(sizes, own) if size != mine]
         if sizes == own[:-1]:
             spread = unsqueeze(spread, -1)
-        elif sizes != (*own[:-1], 1):
+        elif len(sizes) != len(own) or others != [1]:
             raise ValueError(
                 f"gaussian_nll_loss(): var is of incorrect size {list(sizes)} for input of shape "
                 f"{list(own)}"

@@ -21,6 +21,7 @@ from adjoint.ops.neural.embedding import embedding, shorten_rows
 from adjoint.ops.neural.grid import grid_sample
 from adjoint.ops.neural.losses import kl_div, reduced
 from adjoint.ops.neural.normalization import (
+    batch_normalized,
     group_standardized,
     last_axes,
     layer_standardized,
@@ -262,3 +263,27 @@ def native_group_norm(
     statistics = (centre, rsqrt(spread + eps))
     means, deviations = (reshape(value, (N, group)).to(kind) for value in statistics)
     return reshape(out, tuple(input.shape)), means, deviations
+
+
+@composite(method=False)
+def native_batch_norm(
+    input: Value,
+    weight: Value | None,
+    bias: Value | None,
+    running_mean: Value | None,
+    running_var: Value | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Value, Value, Value]:
+    """batch_norm, and in training the mean of each channel and 1 over its deviation."""
+    out, centre, spread = batch_normalized(
+        input, running_mean, running_var, weight, bias, training, momentum, eps
+    )
+    if centre is None:
+        nothing = input.new_zeros((0,))
+        return out, nothing, nothing
+    kind = input.dtype if weight is None else weight.dtype
+    statistics = (centre, rsqrt(spread + eps))
+    means, deviations = (reshape(value, (-1,)).detach().to(kind) for value in statistics)
+    return out, means, deviations

@@ -348,9 +348,27 @@ def batch_norm(
 
     In training by the batch's own statistics, towards which the running ones move.
     """
+    if eps < 0 or (training and eps == 0):
+        raise ValueError(f"batch_norm(): eps must be positive, or 0 unless training, got {eps}")
+    return batch_normalized(
+        input, running_mean, running_var, weight, bias, training, momentum, eps
+    )[0]
+
+
+def batch_normalized(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any,
+    bias: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Any, Any, Any]:
+    """batch_norm, and the mean and variance of the batch, None where they play no part."""
     if input.ndim < 2:
         if input.ndim and not input.shape[0]:
-            return input * 1
+            return input * 1, None, None
         raise RuntimeError(f"batch_norm(): expected at least 2 dimensions, got {input.ndim}")
     count = math.prod(input.shape) // max(input.shape[1], 1)
     if training and count == 1:
@@ -366,7 +384,8 @@ def batch_norm(
             raise RuntimeError(
                 "batch_norm(): running_mean and running_var must be given unless training"
             )
-        return _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
+        known = _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
+        return known, None, None
     _check_running("batch_norm", input, running_mean, running_var)
     axes = (0, *range(2, input.ndim))
     factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
@@ -374,7 +393,7 @@ def batch_norm(
     if count:  # of nothing there is nothing to note
         _note(running_mean, centre, momentum)
         _note(running_var, spread * (count / (count - 1)), momentum)
-    return out
+    return out, centre, spread
 
 
 @composite(

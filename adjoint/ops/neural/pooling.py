@@ -122,6 +122,7 @@ def max_pool_back(
     jvp=lambda images, images_tangent, kernel, stride, padding, dilation: _picked(
         images_tangent, images, kernel, stride, padding, dilation
     ),
+    ordered=True,
 )
 def max_pool_values(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
@@ -140,7 +141,7 @@ def _numbers(xp: Any, coordinates: Sequence[Any], sizes: Sequence[int]) -> Any:
     return total
 
 
-@general(batching=FOLD, home=None)
+@general(batching=FOLD, home=None, ordered=True)
 def max_pool_places(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Array:

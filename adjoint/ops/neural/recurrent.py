@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT
+from adjoint.dtypes import float32
 from adjoint.ops.annotations import Array, Value, Values
+from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.shape import cat, chunk
 from adjoint.ops.elementwise.activation import relu, sigmoid
 from adjoint.ops.elementwise.trigonometry import tanh
@@ -164,6 +167,27 @@ def gru_gates(xp: Any, from_input: Array, from_hidden: Array, state: Array) -> A
 # ---- whole steps ----
 
 
+def _rounded_once(step: Any, *args: Any) -> Any:
+    """A step of 16-bit numbers, computed in float32."""
+    kind = args[0].dtype
+    found = step(*[_widened(each, kind) for each in args])
+    return tuple(to(each, kind) for each in found) if isinstance(found, tuple) else to(found, kind)
+
+
+def _widened(value: Any, kind: Any) -> Any:
+    """Tensors of one type in float32; others are for the step to refuse."""
+    if isinstance(value, (tuple, list)):
+        return tuple(_widened(each, kind) for each in value)
+    return to(value, float32) if value is not None and value.dtype is kind else value
+
+
+def _is_half(input: Any, *others: Any) -> bool:
+    """Whether all are of one 16-bit type."""
+    return is_half(input.dtype.numpy_dtype) and all(
+        other is None or other.dtype is input.dtype for other in others
+    )
+
+
 @composite(method=False)
 def lstm_cell(
     input: Value,
@@ -175,6 +199,9 @@ def lstm_cell(
 ) -> tuple[Value, Value]:
     """The next hidden state and cell of a long short-term memory."""
     state, cell = hx
+    if _is_half(input, state, cell, w_ih, w_hh, b_ih, b_hh):
+        hidden, following = _rounded_once(lstm_cell, input, hx, w_ih, w_hh, b_ih, b_hh)
+        return hidden, following
     found = lstm_gates(linear(input, w_ih, b_ih) + linear(state, w_hh, b_hh), cell)
     return found[0], found[1]
 
@@ -189,6 +216,8 @@ def gru_cell(
     b_hh: Value | None = None,
 ) -> Value:
     """The next hidden state of a gated recurrent unit."""
+    if _is_half(input, hx, w_ih, w_hh, b_ih, b_hh):
+        return _rounded_once(gru_cell, input, hx, w_ih, w_hh, b_ih, b_hh)
     return gru_gates(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), hx)
 
 
@@ -202,6 +231,8 @@ def rnn_tanh_cell(
     b_hh: Value | None = None,
 ) -> Value:
     """The next hidden state of a plain recurrent network with tanh."""
+    if _is_half(input, hx, w_ih, w_hh, b_ih, b_hh):
+        return _rounded_once(rnn_tanh_cell, input, hx, w_ih, w_hh, b_ih, b_hh)
     return tanh(linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh))
 
 
@@ -215,4 +246,6 @@ def rnn_relu_cell(
     b_hh: Value | None = None,
 ) -> Value:
     """The next hidden state of a plain recurrent network with relu."""
+    if _is_half(input, hx, w_ih, w_hh, b_ih, b_hh):
+        return _rounded_once(rnn_relu_cell, input, hx, w_ih, w_hh, b_ih, b_hh)
     return relu(linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh))

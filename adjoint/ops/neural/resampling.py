@@ -115,6 +115,14 @@ def taps(
     return places, weights
 
 
+def _joined(places: list[int], weights: list[float]) -> list[float]:
+    """The weights of one place of the result; those of an element that is met again in one."""
+    joined = [0.0] * len(places)
+    for place, weight in zip(places, weights):
+        joined[places.index(place)] += weight
+    return joined
+
+
 _MOST_BITS = 22  # of a weight of bytes
 
 
@@ -153,6 +161,7 @@ def resample_bytes(
     """resample of bytes, in integers: weights have as many bits as 16 can hold."""
     dim = normal_dim(dim, input.ndim)
     places, weights = taps(kind, input.shape[dim], wanted, align, scale)
+    weights = [_joined(near, factors) for near, factors in zip(places, weights)]
     largest, bits = max(max(row) for row in weights), 0
     while bits < _MOST_BITS and int(0.5 + largest * (2 << bits)) < 1 << 15:
         bits += 1
@@ -280,6 +289,18 @@ def interpolate(
     if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
         raise ValueError(f"interpolate(): mode {mode!r} takes no align_corners")
     wanted, scales = _wanted_sizes(input, size, scale_factor, recompute_scale_factor)
+    return resized(input, wanted, scales, mode, align_corners, antialias)
+
+
+def resized(
+    input: Any,
+    wanted: tuple[int, ...],
+    scales: tuple[float | None, ...],
+    mode: str,
+    align_corners: bool | None,
+    antialias: bool,
+) -> Any:
+    """Images in the sizes wanted; where a scale is given, it says how far apart pixels are."""
     if mode not in _KINDS:
         raise NotImplementedError(
             f"interpolate(): mode must be one of {list(_KINDS)}, got {mode!r}"
@@ -314,8 +335,8 @@ def interpolate(
                 input = resample_bytes(input, dim, *rest)
         return input
     if input.dtype is uint8 and not kind.startswith("nearest"):
-        options = (size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
-        return clamp(round(interpolate(to(input, float32), *options)), 0, 255).to(uint8)
+        options = (wanted, scales, mode, align_corners, antialias)
+        return clamp(round(resized(to(input, float32), *options)), 0, 255).to(uint8)
     half = input.dtype in (float16, bfloat16) and not kind.startswith("nearest")
     out = start = to(input, float32) if half else input  # rounded once, not for each dimension
     for dim, (n, scale) in enumerate(zip(wanted, scales), 2):
@@ -387,6 +408,7 @@ def channel_shuffle(input: Value, groups: int) -> Value:
         grad, tuple(images_shape[2:]), kernel, stride, padding, dilation
     ),
     node_name="Im2ColBackward0",
+    ordered=True,
     batching=FOLD,
     home=None,
 )

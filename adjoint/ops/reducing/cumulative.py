@@ -13,6 +13,7 @@ from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.powers import complex_logaddexp, exp
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, general, linear
+from adjoint.tensors.core import TensorCore
 from adjoint.tensors.views import apply_inplace
 
 # ---- the types of sums ----
@@ -210,10 +211,12 @@ def product_of_others(input: Any, dim: int) -> Any:
     return before * after
 
 
-def _logcumsumexp_rule(grad: Value, input: Value, result: Value, dim: int) -> Value:
+def _logcumsumexp_rule(grad: Value, input: Value, result: Value, hidden: Any, dim: int) -> Value:
     """Every weight is exp of a difference that is not positive: nothing can overflow."""
     if input.ndim == 0:
         return grad
+    if hidden is not None and not isinstance(grad, TensorCore):
+        result = hidden  # before it was rounded to 16 bits, whose differences say little
     following = moved(result, dim, -1, float("inf"))
     decay = where(result == following, 1.0, exp(result - following))
     return recurrence(grad, conj(decay), dim, -1) * conj(exp(input - result))
@@ -230,11 +233,13 @@ def _logcumsumexp_tangent(input: Value, input_tangent: Value, result: Value, dim
 @general(
     input=_logcumsumexp_rule,
     wide="rules",
+    hides=True,
     exact_out=True,
     jvp=_logcumsumexp_tangent,
     batching=FRONT,
+    ordered=True,
 )
-def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
+def logcumsumexp(xp: Any, input: Array, dim: int) -> tuple[Array, Any]:
     """Logarithms of the sums of the exponentials of all prefixes along dim."""
     axis = normal_dim(dim, input.ndim)
     if category_of(input.dtype) < FLOAT:
@@ -242,10 +247,11 @@ def logcumsumexp(xp: Any, input: Array, dim: int) -> Array:
             f"logcumsumexp is not implemented for {input.dtype}: convert it first"
         )
     if input.ndim == 0:
-        return xp.array(input)
-    if category_of(input.dtype) < COMPLEX:
-        return narrowed(xp.running(xp.logaddexp, widened(input), axis), input.dtype)
-    return xp.running(partial(complex_logaddexp, xp), input, axis)
+        return xp.array(input), None
+    if category_of(input.dtype) == COMPLEX:
+        return xp.running(partial(complex_logaddexp, xp), input, axis), None
+    wide = xp.running(xp.logaddexp, widened(input), axis)
+    return narrowed(wide, input.dtype), wide if is_half(input.dtype) else None
 
 
 # ---- cumulative extremes ----

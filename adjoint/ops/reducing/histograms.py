@@ -61,6 +61,7 @@ def bin_totals(
         values = points[:, dim]
         place = xp.searchsorted(each, values, side="right") - 1
         place = xp.where(values == each[-1], shape[dim] - 1, place)
+        inside = inside & (values >= each[0]) & (values <= each[-1])
         inside = inside & (place >= 0) & (place < shape[dim])
         cells = cells * shape[dim] + place
     cells = xp.where(inside, cells, math.prod(shape))

@@ -178,6 +178,8 @@ def prod(
     jvp=lambda input, input_tangent, dim, keepdim: sum(
         input_tangent * logical_not(isnan(input)), dim, keepdim
     ),
+    exact_out=NotImplementedError,
+    ordered=True,
 )
 def nansum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -188,7 +190,7 @@ def nansum(
     return sum.forward(xp, xp.where(xp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
-@composite(numpy=True)
+@composite(numpy=True, exact_out=NotImplementedError)
 def nanmean(input: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
     """Mean over dim of the elements that are not NaN."""
     if dtype is None and not _is_floating(input):
@@ -271,6 +273,7 @@ def _judged_each(op: Any, input: Any, shape: Any, dim: Any, keepdim: bool) -> An
     vmap=lambda input, input_shape, dim, keepdim: _judged_each(
         any, input, input_shape, dim, keepdim
     ),
+    ordered=True,
     exact_out=True,
     numpy=True,
 )
@@ -283,6 +286,7 @@ def any(xp: Any, input: Array, dim: Any = None, keepdim: bool = False) -> Array:
     vmap=lambda input, input_shape, dim, keepdim: _judged_each(
         all, input, input_shape, dim, keepdim
     ),
+    ordered=True,
     exact_out=True,
     numpy=True,
 )

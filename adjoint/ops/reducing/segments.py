@@ -12,6 +12,7 @@ from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite
 from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.reducing.statistics import diff
+from adjoint.tensors.concrete import has_values
 
 # What a run starts from, and how its rows are joined to that.
 _STARTS = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
@@ -21,6 +22,8 @@ _JOINED = {"prod": "prod", "max": "amax", "min": "amin"}
 def _runs(data: Any, lengths: Any, offsets: Any, unsafe: bool) -> tuple[Any, Any]:
     """How many rows each run has, and the rows of all runs."""
     sizes = lengths if lengths is not None else diff(offsets)
+    if not has_values(sizes):
+        return sizes, data
     first = 0 if lengths is not None else int(offsets[0])
     rows = int(sum(sizes))
     if not unsafe and (rows != data.shape[0] or bool((sizes < 0).any())):
@@ -60,7 +63,7 @@ def segment_reduce(
     count = sizes.shape[0]
     start = _STARTS[reduce] if initial is None else initial
     starts = data.new_full((count, *data.shape[1:]), start).detach()
-    numbers = repeat_interleave(sizes)
+    numbers = repeat_interleave(sizes, output_size=rows.shape[0])
     if reduce in _JOINED:
         return index_reduce(starts, 0, numbers, rows, _JOINED[reduce])
     total = index_add(starts, 0, numbers, rows)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.dispatch import conj, holds_complex, write_out
 from adjoint.dtypes import FLOAT, bool_, category_of
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.conversion import clone
@@ -16,7 +16,7 @@ from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.matrices.matmul import matmul
 from adjoint.ops.op import composite, general
-from adjoint.ops.reducing.cumulative import cumsum
+from adjoint.ops.reducing.cumulative import cumsum, widened
 from adjoint.ops.reducing.reduction import any, mean, sum
 from adjoint.tensors.concrete import has_values
 
@@ -33,17 +33,17 @@ def histc(xp: Any, input: Array, bins: int = 100, min: Any = 0, max: Any = 0) ->
         raise RuntimeError(f"max must be larger than min, but they are {max} and {min}")
     if category_of(input.dtype) != FLOAT:
         raise NotImplementedError(f"histc is not implemented for {input.dtype}: convert it")
-    if low == high and input.size:
+    if low == high and input.size and xp.valued():
         low, high = float(input.min()), float(input.max())
     if low == high:
         low, high = low - 1, high + 1
     if not -float("inf") < low <= high < float("inf"):
         raise RuntimeError(f"the range {low} … {high} must be finite, its ends in order")
-    values = input.reshape(-1)
+    values = widened(input).reshape(-1)  # 16 bits would put an element into another bin
     inside = (values >= low) & (values <= high)
     place = xp.where(inside, (values - low) * (bins / (high - low)), 0).astype("int64")
     place = xp.where(inside, xp.clip(place, 0, bins - 1), bins)
-    return xp.bincount(place, minlength=bins + 1)[:bins].astype(input.dtype)
+    return xp.counted(place, bins + 1)[:bins].astype(input.dtype)
 
 
 def _refused_counts(grad: Value) -> Value:
@@ -142,15 +142,19 @@ def corrcoef(input: Value) -> Value:
 # ---- differences and integrals ----
 
 
-@composite(numpy=True, exact_out=True)
+@composite(numpy=True)
 def diff(
     input: Value,
     n: int = 1,
     dim: int = -1,
     prepend: Value | None = None,
     append: Value | None = None,
+    *,
+    out: Value | None = None,
 ) -> Value:
     """Differences of neighbours along dim, taken n times."""
+    if out is not None:  # differences are cast; the input itself is not
+        return write_out("diff", diff(input, n, dim, prepend, append), out, n == 0)
     if input.ndim == 0:
         raise RuntimeError("diff: the input must have at least one dimension")
     if n < 0:

@@ -56,10 +56,10 @@ def _check(input: Any, what: str) -> None:
         )
 
 
-def _drawn_gamma(xp: Any, parameter: Any, generator: Any) -> Any:
+def _drawn_gamma(parameter: Any, generator: Any) -> Any:
     """Samples of Gamma(parameter, 1) in double precision, none of them quite 0."""
-    concentration = xp.on_host(parameter).astype("float64")
-    drawn = chosen(generator).draw(lambda stream: stream.standard_gamma(concentration))
+    concentration = parameter.astype("float64")
+    drawn = generator.draw(lambda stream: stream.standard_gamma(concentration))
     return np.maximum(np.asarray(drawn), np.finfo("float64").tiny)
 
 
@@ -102,8 +102,13 @@ def gamma_slope(xp: Any, input: Array, output: Array) -> Array:
 def standard_gamma(xp: Any, input: Array, generator: Any = None) -> Array:
     """A sample of the gamma distribution of each element as concentration, with rate 1."""
     _check(input, "standard_gamma")
-    drawn = _drawn_gamma(xp, input, generator).astype(input.dtype)
-    return xp.asarray(np.maximum(drawn, np.finfo(input.dtype).tiny))
+    stream = chosen(generator)
+
+    def draw(shape: Any, concentration: Any) -> Any:
+        kind = concentration.dtype
+        return np.maximum(_drawn_gamma(concentration, stream).astype(kind), np.finfo(kind).tiny)
+
+    return xp.drawn(draw, input.shape, input)
 
 
 # ---- the Dirichlet distribution ----
@@ -169,10 +174,15 @@ def _dirichlet_tangent(input_tangent: Value, input: Value, result: Value) -> Val
 def standard_dirichlet(xp: Any, input: Array, generator: Any = None) -> Array:
     """Parts of 1, with the last dimension of input as concentrations."""
     _check(input, "standard_dirichlet")
-    drawn = _drawn_gamma(xp, input, generator)
-    parts = drawn / drawn.sum(-1, keepdims=True)
-    limits = np.finfo(input.dtype)
-    return xp.asarray(np.clip(parts, limits.tiny, 1 - limits.eps / 2).astype(input.dtype))
+    stream = chosen(generator)
+
+    def draw(shape: Any, concentration: Any) -> Any:
+        drawn = _drawn_gamma(concentration, stream)
+        parts = drawn / drawn.sum(-1, keepdims=True)
+        limits = np.finfo(concentration.dtype)
+        return np.clip(parts, limits.tiny, 1 - limits.eps / 2).astype(concentration.dtype)
+
+    return xp.drawn(draw, input.shape, input)
 
 
 # ---- the von Mises distribution ----
@@ -181,7 +191,12 @@ def standard_dirichlet(xp: Any, input: Array, generator: Any = None) -> Array:
 @general(batching=LEAD, draws="von_mises", home=None)
 def angles(xp: Any, loc: Array, concentration: Array, generator: Any = None) -> Array:
     """Samples of the von Mises distribution, in [-π, π)."""
-    centre, width = (xp.on_host(a).astype("float64") for a in (loc, concentration))
-    drawn = chosen(generator).draw(lambda stream: stream.vonmises(centre, width))
-    turned = np.remainder(np.asarray(drawn) + math.pi, 2 * math.pi) - math.pi
-    return xp.asarray(turned).astype(loc.dtype)
+    stream = chosen(generator)
+
+    def draw(shape: Any, *parameters: Any) -> Any:
+        centre, width = (parameter.astype("float64") for parameter in parameters)
+        drawn = stream.draw(lambda numbers: numbers.vonmises(centre, width))
+        return np.remainder(np.asarray(drawn) + math.pi, 2 * math.pi) - math.pi
+
+    shape = xp.broadcast_shapes(loc.shape, concentration.shape)
+    return xp.drawn(draw, shape, loc, concentration).astype(loc.dtype)

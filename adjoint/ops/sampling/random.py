@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.numpy import host as np
+from adjoint.call.dispatch import write_out
 from adjoint.call.rule import FRONT, LEAD
 from adjoint.dtypes import BOOL, COMPLEX, FLOAT, category_of, float32, from_numpy_dtype
 from adjoint.ops.annotations import Array, Operand, Value
@@ -22,17 +23,12 @@ from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
 
-def _require_float(input: Any, what: str) -> None:
-    if category_of(input.dtype) < FLOAT:
+def _require_float(kind: Any, what: str) -> None:
+    if category_of(kind) < FLOAT:
         raise NotImplementedError(
-            f"{what} is not implemented for {from_numpy_dtype(input.dtype).name}: the numbers are "
+            f"{what} is not implemented for {from_numpy_dtype(kind).name}: the numbers are "
             "no integers; use a floating-point tensor"
         )
-
-
-def _values(xp: Any, parameter: Any) -> Any:
-    """A parameter of a distribution as NumPy sees it; numbers pass."""
-    return parameter if isinstance(parameter, (bool, int, float)) else xp.on_host(parameter)
 
 
 def _cast(drawn: Any, numpy_dtype: Any) -> Any:
@@ -113,13 +109,18 @@ def _coin_flips(shape: Any, p: Any, generator: Any) -> Any:
 )
 def _bernoulli_input(xp: Any, input: Array, generator: Any = None) -> Array:
     """1 with the probability each element says, else 0."""
-    _require_float(input, "bernoulli")
-    flips = _coin_flips(input.shape, _values(xp, input), generator)
-    return xp.asarray(flips).astype(input.dtype)
+    _require_float(input.dtype, "bernoulli")
+    return _flipped(xp, input, input, generator)
+
+
+def _flipped(xp: Any, like: Any, p: Any, generator: Any) -> Any:
+    """Coin flips in the shape and data type of an array."""
+    flips = xp.drawn(lambda shape, p: _coin_flips(shape, p, generator), like.shape, p)
+    return flips.astype(like.dtype)
 
 
 def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
-    array[...] = xp.asarray(_coin_flips(array.shape, _values(xp, p), generator))
+    array[...] = _flipped(xp, array, p, generator)
 
 
 @general(
@@ -136,15 +137,17 @@ def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
 )
 def _bernoulli_p(xp: Any, input: Array, p: Any = 0.5, generator: Any = None) -> Array:
     """1 with probability p, else 0, in input's shape."""
-    return xp.asarray(_coin_flips(input.shape, _values(xp, p), generator)).astype(input.dtype)
+    return _flipped(xp, input, p, generator)
 
 
 @composite
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any = None) -> Value:
     """0 or 1, where each element (or p) is the probability of 1."""
+    if out is not None:  # 0 and 1 are of any type
+        return write_out("bernoulli", bernoulli(input, p, generator=generator).to(out.dtype), out)
     if p is None:
-        return _bernoulli_input(input, generator=generator, out=out)
-    return _bernoulli_p(input, p, generator=generator, out=out)
+        return _bernoulli_input(input, generator=generator)
+    return _bernoulli_p(input, p, generator=generator)
 
 
 @general(
@@ -155,12 +158,15 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
 )
 def poisson(xp: Any, input: Array, generator: Any = None) -> Array:
     """Counts of events, where each element is the expected count."""
-    _require_float(input, "poisson")
-    rate = xp.on_host(input)
-    if not np.all(rate >= 0):
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    drawn = chosen(generator).draw(lambda stream: stream.poisson(rate.astype("float64")))
-    return xp.asarray(np.asarray(drawn)).astype(input.dtype)
+    _require_float(input.dtype, "poisson")
+    stream = chosen(generator)
+
+    def draw(shape: Any, rate: Any) -> Any:
+        if not np.all(rate >= 0):
+            raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+        return np.asarray(stream.draw(lambda numbers: numbers.poisson(rate.astype("float64"))))
+
+    return xp.drawn(draw, input.shape, input).astype(input.dtype)
 
 
 @general(
@@ -175,12 +181,17 @@ def successes(xp: Any, count: Array, prob: Array, generator: Any = None) -> Arra
     """See binomial."""
     if count.dtype != prob.dtype:
         raise RuntimeError(f"count and prob must have one data type: {count.dtype}, {prob.dtype}")
-    trials, chance = np.broadcast_arrays(xp.on_host(count), xp.on_host(prob))
-    unknown = np.isnan(trials) | np.isnan(chance)
-    trials = np.maximum(np.where(unknown, 0, trials), 0).astype("int64")
-    chance = np.clip(np.where(unknown, 0, chance), 0, 1).astype("float64")
-    drawn = np.asarray(chosen(generator).draw(lambda stream: stream.binomial(trials, chance)))
-    return xp.asarray(np.where(unknown, np.nan, drawn)).astype(count.dtype)
+    stream = chosen(generator)
+
+    def draw(shape: Any, trials: Any, chance: Any) -> Any:
+        unknown = np.isnan(trials) | np.isnan(chance)
+        trials = np.maximum(np.where(unknown, 0, trials), 0).astype("int64")
+        chance = np.clip(np.where(unknown, 0, chance), 0, 1).astype("float64")
+        drawn = np.asarray(stream.draw(lambda numbers: numbers.binomial(trials, chance)))
+        return np.where(unknown, np.nan, drawn)
+
+    shape = xp.broadcast_shapes(count.shape, prob.shape)
+    return xp.drawn(draw, shape, count, prob).astype(count.dtype)
 
 
 @composite(method=False)
@@ -219,34 +230,49 @@ def multinomial(
         raise RuntimeError(
             f"cannot draw {num_samples} samples of {count} categories without replacement"
         )
-    weights = xp.on_host(input).astype("float64").reshape(-1, count)
+    stream = chosen(generator)
+
+    def draw(shape: Any, weights: Any) -> Any:
+        rows = weights.astype("float64").reshape(-1, count)
+        return _picks(rows, num_samples, replacement, stream).reshape(shape)
+
+    return xp.drawn(draw, (*input.shape[:-1], num_samples), input)
+
+
+def _picks(weights: Any, num_samples: int, replacement: bool, stream: Any) -> Any:
+    """For each row of weights the places that were drawn."""
+    count = weights.shape[1]
     if not np.all(np.isfinite(weights) & (weights >= 0)):
         raise RuntimeError("the weights contain inf, nan or an element < 0")
     total = weights.sum(axis=1, keepdims=True)
     if np.any(total <= 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    stream = chosen(generator)
     if replacement:
         points = stream.draw(lambda numbers: numbers.random((len(weights), num_samples)))
         edges = np.cumsum(weights / total, axis=1)
         last = count - 1 - np.argmax(weights[:, ::-1] > 0, axis=1, keepdims=True)
-        drawn = np.stack([np.searchsorted(e, p, side="right") for e, p in zip(edges, points)])
+        rows = [np.searchsorted(e, p, side="right") for e, p in zip(edges, points)]
+        drawn = np.asarray(rows).reshape(points.shape)
         drawn = np.minimum(drawn, last)  # rounding may leave the last edge below 1
     else:
         # The largest of Gumbel-shifted log weights are a sample without replacement.
         noise = stream.draw(lambda numbers: numbers.gumbel(size=weights.shape))
         with np.errstate(divide="ignore"):
             drawn = np.argsort(-(np.log(weights) + noise), axis=1, kind="stable")[:, :num_samples]
-    return xp.asarray(drawn.reshape(*input.shape[:-1], num_samples).astype("int64"))
+    return drawn.astype("int64")
 
 
 def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any:
     """A sample for tensors of means, of deviations, or both."""
-    means, deviations = _values(xp, mean), _values(xp, std)
-    if not np.all(np.asarray(deviations) >= 0):
-        raise RuntimeError("normal expects all elements of std >= 0.0")
-    shape = np.broadcast_shapes(np.shape(means), np.shape(deviations))
-    return xp.asarray(draw_normal(shape, kind, means, deviations, chosen(generator)))
+
+    def draw(shape: Any, means: Any, deviations: Any) -> Any:
+        if not np.all(np.asarray(deviations) >= 0):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        return draw_normal(shape, kind, means, deviations, chosen(generator))
+
+    numbers = (bool, int, float)
+    shapes = [p.shape for p in (mean, std) if not isinstance(p, numbers)]
+    return xp.drawn(draw, xp.broadcast_shapes(*shapes), mean, std)
 
 
 @general(
@@ -257,13 +283,14 @@ def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any
     draws="normal",
     node_name="NormalBackward1",
     home=None,
+    exact_out=NotImplementedError,
 )
 def normal_from(xp: Any, mean: Operand, std: Operand = 1.0, generator: Any = None) -> Array:
     """Normally distributed numbers, each with its own mean, deviation or both."""
     kind = std.dtype if isinstance(mean, (int, float)) else mean.dtype
     for parameter in (mean, std):
         if not isinstance(parameter, (int, float)):
-            _require_float(parameter, "normal")
+            _require_float(parameter.dtype, "normal")
     return _normal_from(xp, mean, std, generator, kind)
 
 
@@ -274,11 +301,12 @@ def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, sec
     """The op that fills a tensor with numbers of one distribution, and its method."""
     public = draw.__name__.strip("_") + "_"
 
-    def fill(xp: Any, array: Any, a: Any, b: Any, generator: Any) -> None:
-        array[...] = xp.asarray(draw(array, a, b, chosen(generator)))
-
     def forward(xp: Any, input: Any, a: Any = first, b: Any = second, generator: Any = None) -> Any:
-        return xp.asarray(draw(input, a, b, chosen(generator)))
+        kind, stream = input.dtype, chosen(generator)
+        return xp.drawn(lambda shape: draw(shape, kind, a, b, stream), input.shape)
+
+    def fill(xp: Any, array: Any, a: Any, b: Any, generator: Any) -> None:
+        array[...] = forward(xp, array, a, b, generator)
 
     forward.__doc__ = draw.__doc__
     return general(
@@ -295,80 +323,80 @@ def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, sec
     )(forward)
 
 
-def _uniform(input: Any, low: float, high: float, generator: Any) -> Any:
+def _uniform(shape: Any, kind: Any, low: float, high: float, generator: Any) -> Any:
     """Numbers spread evenly over [from, to)."""
-    _require_float(input, "uniform_")
+    _require_float(kind, "uniform_")
     if low > high:
         raise RuntimeError(f"the range [from, to) needs from <= to, but got from={low} > to={high}")
-    widest = np.finfo("float16" if input.dtype == "float16" else "float32").max
-    if input.dtype != "float64" and high - low > widest:
-        raise RuntimeError(f"the range from {low} to {high} is wider than {input.dtype} can hold")
-    return draw_uniform(input.shape, input.dtype, low, high, generator)
+    widest = np.finfo("float16" if kind == "float16" else "float32").max
+    if kind != "float64" and high - low > widest:
+        raise RuntimeError(f"the range from {low} to {high} is wider than {kind} can hold")
+    return draw_uniform(shape, kind, low, high, generator)
 
 
-def _normal(input: Any, mean: float, std: float, generator: Any) -> Any:
+def _normal(shape: Any, kind: Any, mean: float, std: float, generator: Any) -> Any:
     """Normally distributed numbers."""
-    _require_float(input, "normal_")
+    _require_float(kind, "normal_")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return draw_normal(input.shape, input.dtype, mean, std, generator)
+    return draw_normal(shape, kind, mean, std, generator)
 
 
-def _log_normal(input: Any, mean: float, std: float, generator: Any) -> Any:
+def _log_normal(shape: Any, kind: Any, mean: float, std: float, generator: Any) -> Any:
     """Numbers whose logarithms are normally distributed."""
-    _require_float(input, "log_normal_")
+    _require_float(kind, "log_normal_")
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    drawn = draw_normal(input.shape, np.dtype("float64"), mean, std, generator)
-    return _cast(np.asarray(np.exp(drawn)), input.dtype)
+    drawn = draw_normal(shape, np.dtype("float64"), mean, std, generator)
+    return _cast(np.asarray(np.exp(drawn)), kind)
 
 
-def _cauchy(input: Any, median: float, sigma: float, generator: Any) -> Any:
+def _cauchy(shape: Any, kind: Any, median: float, sigma: float, generator: Any) -> Any:
     """Numbers of the Cauchy distribution."""
-    _require_float(input, "cauchy_")
+    _require_float(kind, "cauchy_")
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    drawn = generator.draw(lambda stream: stream.standard_cauchy(input.shape))
-    return _cast(np.asarray(drawn * sigma + median), input.dtype)
+    drawn = generator.draw(lambda stream: stream.standard_cauchy(shape))
+    return _cast(np.asarray(drawn * sigma + median), kind)
 
 
-def _exponential(input: Any, lambd: float, unused: None, generator: Any) -> Any:
+def _exponential(shape: Any, kind: Any, lambd: float, unused: None, generator: Any) -> Any:
     """Exponentially distributed numbers of rate lambd."""
-    if category_of(input.dtype) != FLOAT:
+    if category_of(kind) != FLOAT:
         raise RuntimeError(
             "the exponential distribution is continuous: the tensor must be floating point, not "
-            f"{from_numpy_dtype(input.dtype).name}"
+            f"{from_numpy_dtype(kind).name}"
         )
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    drawn = generator.draw(lambda stream: stream.standard_exponential(input.shape))
-    return _cast(np.asarray(drawn / lambd), input.dtype)
+    drawn = generator.draw(lambda stream: stream.standard_exponential(shape))
+    return _cast(np.asarray(drawn / lambd), kind)
 
 
-def _geometric(input: Any, p: float, unused: None, generator: Any) -> Any:
+def _geometric(shape: Any, kind: Any, p: float, unused: None, generator: Any) -> Any:
     """How many trials of success probability p there are up to the first success."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    drawn = generator.draw(lambda stream: stream.geometric(p, input.shape))
-    return _cast(np.asarray(drawn), input.dtype)
+    drawn = generator.draw(lambda stream: stream.geometric(p, shape))
+    return _cast(np.asarray(drawn), kind)
 
 
-def _random(input: Any, low: Any, high: Any, generator: Any) -> Any:
+def _random(shape: Any, kind: Any, low: Any, high: Any, generator: Any) -> Any:
     """Integers of [from, to), or over all the data type can count to."""
     if high is None:
-        kind = category_of(input.dtype)
-        if kind == BOOL:
+        category = category_of(kind)
+        if category == BOOL:
             high = 2
-        elif kind < FLOAT:
-            high = _limits(input.dtype)[1] + 1
+        elif category < FLOAT:
+            high = _limits(kind)[1] + 1
         else:  # the largest power of two below which every integer is exact
             high = (
                 2
-                ** {2: 11 if input.dtype == "float16" else 8, 4: 24, 8: 53}[
-                    from_numpy_dtype(input.dtype).to_real().itemsize
+                ** {2: 11 if kind == "float16" else 8, 4: 24, 8: 53}[
+                    from_numpy_dtype(kind).to_real().itemsize
                 ]
             )
-    return draw_integers(input.shape, input.dtype, int(low), int(high), generator)
+    return draw_integers(shape, kind, int(low), int(high), generator)
 
 
 uniform = _filler("uniform", "UniformBackward0", _uniform, 0.0, 1.0)
@@ -450,9 +478,14 @@ def _mask_over_batch(input: Any, p: float, scale: float, channels: bool) -> Any:
 def dropout_mask(xp: Any, input: Any, p: float, scale: float = 1.0, channels: bool = False) -> Any:
     """0 with probability p, else `scale`, for each element of input, or each of its channels."""
     shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else input.shape
-    drawn = chosen(None).draw(lambda numbers: numbers.random(shape, "float32"))
-    kept = (np.asarray(drawn) >= p).astype(input.dtype)
-    return xp.asarray(kept if scale == 1 else kept * input.dtype.type(scale))
+    kind = input.dtype
+
+    def draw(sizes: Any) -> Any:
+        drawn = chosen(None).draw(lambda numbers: numbers.random(sizes, "float32"))
+        kept = (np.asarray(drawn) >= p).astype(kind)
+        return kept if scale == 1 else kept * kind.type(scale)
+
+    return xp.drawn(draw, shape)
 
 
 def _mask(input: Tensor, p: float) -> Any:

@@ -29,7 +29,7 @@ from adjoint.ops.sparse.layers import (
 from adjoint.ops.sparse.parts import dense, picked
 from adjoint.ops.sparse.patterns import looked_up, places_of
 from adjoint.tensors.concrete import concrete
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 # Zero stays zero, and each element is treated alone; the first ones are linear besides.
 LINEAR = "neg positive conj_physical real imag deg2rad rad2deg"
@@ -139,7 +139,7 @@ def _zeros(input: Any, dtype: Any = None, **options: Any) -> Any:
     layer = layer_of(input)
     whole = coordinates(layer)
     elements = whole.elements[:0] if dtype is None else to(whole.elements[:0], dtype)
-    places = Tensor(layer.xp.zeros((len(whole.sparse_sizes()), 0), "int64"))
+    places = Tensor(layer.xp.zeros((len(whole.sparse_sizes()), 0), "int64"), AS_IS)
     return sparse_tensor(layer.like(Coordinates(places, elements, layer.shape, True)))
 
 
@@ -208,7 +208,7 @@ def _joined(name: str, first: Coordinates, second: Coordinates, alpha: Any) -> C
     kind = promote_types(first.elements.dtype, scaled.dtype)
     elements = cat([to(first.elements, kind), to(scaled, kind)])
     places = first.xp.concatenate([first.indices(), second.indices()], axis=1)
-    both = Coordinates(Tensor(places), elements, first.shape)
+    both = Coordinates(Tensor(places, AS_IS), elements, first.shape)
     return both.joined() if first.coalesced and second.coalesced else both
 
 
@@ -224,7 +224,7 @@ def _sub(input: Any, other: Any, alpha: Any = 1) -> Any:
 
 def _at(value: Any, layer: Sparse) -> Any:
     """What a tensor has where a sparse one has its elements."""
-    return picked(value, Tensor(layer.indices()))
+    return picked(value, Tensor(layer.indices(), AS_IS))
 
 
 @answers("mul")
@@ -275,9 +275,9 @@ def _both(layer: Sparse, other: Any) -> Any:
         raise RuntimeError("mul(): both sparse tensors must have as many sparse dimensions")
     known = places_of(xp, mask.indices(), sizes)
     at, there = looked_up(xp, known, places_of(xp, first.indices(), sizes))
-    kept = Tensor(xp.nonzero(there)[0])
-    product = first.elements[kept] * mask.elements[Tensor(at)[kept]]
-    places = Tensor(first.indices()[:, concrete(kept)])
+    kept = Tensor(xp.nonzero(there)[0], AS_IS)
+    product = first.elements[kept] * mask.elements[Tensor(at, AS_IS)[kept]]
+    places = Tensor(first.indices()[:, concrete(kept)], AS_IS)
     made = Coordinates(places, product, first.shape, first.coalesced)
     return sparse_tensor(layer.like(made))
 

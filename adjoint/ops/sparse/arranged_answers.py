@@ -25,7 +25,7 @@ from adjoint.ops.sparse.layers import (
 from adjoint.ops.sparse.parts import dense
 from adjoint.ops.sparse.patterns import paired, starts_of
 from adjoint.tensors.concrete import concrete
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 # ---- matrices ----
 
@@ -50,7 +50,7 @@ def _permuted_layer(layer: Sparse, order: Any) -> Sparse:
             f"permute(): sparse and dense dimensions can't change places; this tensor has {depth} "
             f"sparse of {len(whole.shape)}"
         )
-    places = Tensor(whole.indices()[list(order[:depth])])
+    places = Tensor(whole.indices()[list(order[:depth])], AS_IS)
     elements = whole.elements
     if len(whole.shape) > depth:
         elements = permute(elements, (0, *[d - depth + 1 for d in order[depth:]]))
@@ -112,7 +112,7 @@ def _unsqueeze(input: Any, dim: int) -> Any:
         return sparse_tensor(Coordinates(layer.places, elements, shape))
     rows = layer.indices()
     blank = xp.zeros((1, rows.shape[1]), "int64")
-    places = Tensor(xp.concatenate([rows[:at], blank, rows[at:]]))
+    places = Tensor(xp.concatenate([rows[:at], blank, rows[at:]]), AS_IS)
     return sparse_tensor(Coordinates(places, layer.elements, shape))
 
 
@@ -158,7 +158,7 @@ def _product(input: Any, other: Any) -> Any:
     xp, elements, factor = layer.xp, concrete(layer.elements), concrete(other)
     matrix = factor if factor.ndim == 2 else factor.reshape(-1, 1)
     product = xp.sparse_product(rows, columns, elements, matrix, layer.shape[0])
-    return Tensor(product if factor.ndim == 2 else product.reshape(-1))
+    return Tensor(product if factor.ndim == 2 else product.reshape(-1), AS_IS)
 
 
 def _sparse_product(input: Any, other: Any) -> Any:
@@ -167,7 +167,7 @@ def _sparse_product(input: Any, other: Any) -> Any:
     one, two, places = meeting(first, second)
     elements = concrete(first.elements)[one] * concrete(second.elements)[two]
     size = (first.shape[0], second.shape[1])
-    made = Coordinates(Tensor(places), Tensor(elements), size).joined()
+    made = Coordinates(Tensor(places, AS_IS), Tensor(elements, AS_IS), size).joined()
     return sparse_tensor(compressed(made) if isinstance(first, Compressed) else made)
 
 
@@ -235,7 +235,7 @@ def summed(layer: Sparse, dims: Any, keepdim: bool, dtype: Any) -> Any:
         places = xp.stack([blank if d in dims else rows[d] for d in range(depth)])
     else:
         places = rows[kept]
-    made = Coordinates(Tensor(places), elements, tuple(shape)).joined()
+    made = Coordinates(Tensor(places, AS_IS), elements, tuple(shape)).joined()
     return sparse_tensor(layer.like(made))
 
 
@@ -270,7 +270,7 @@ def _concatenated(parts: list[Coordinates], dim: int) -> Coordinates:
         start += part.shape[at]
     shape[at] = start
     elements = cat([part.elements for part in parts])
-    return Coordinates(Tensor(xp.concatenate(places, axis=1)), elements, tuple(shape))
+    return Coordinates(Tensor(xp.concatenate(places, axis=1), AS_IS), elements, tuple(shape))
 
 
 @answers("stack")
@@ -302,8 +302,8 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
     new, old = paired(xp, wanted, starts_of(xp, rows[at][order], layer.shape[at]))
     chosen = order[old]
     places = xp.stack([new if d == at else row[chosen] for d, row in enumerate(rows)])
-    elements = layer.elements[Tensor(chosen)]
-    return sparse_tensor(Coordinates(Tensor(places), elements, tuple(shape)))
+    elements = layer.elements[Tensor(chosen, AS_IS)]
+    return sparse_tensor(Coordinates(Tensor(places, AS_IS), elements, tuple(shape)))
 
 
 def _selected(name: str, input: Any, chosen: dict[int, int]) -> Any:
@@ -321,12 +321,14 @@ def _selected(name: str, input: Any, chosen: dict[int, int]) -> Any:
             there = there & (rows[dim] == number % layer.shape[dim])
     kept = xp.nonzero(there)[0]
     inner = [slice(None), *[chosen.get(d, slice(None)) for d in range(depth, len(layer.shape))]]
-    elements = layer.elements[Tensor(kept)][tuple(inner)]
+    elements = layer.elements[Tensor(kept, AS_IS)][tuple(inner)]
     left = [d for d in range(depth) if d not in chosen]
     if not left:
         return sum(elements, 0) if elements.ndim > 1 else sum(elements).to(elements.dtype)
     shape = tuple([n for d, n in enumerate(layer.shape) if d not in chosen])
-    return sparse_tensor(Coordinates(Tensor(rows[left][:, kept]), elements, shape, layer.coalesced))
+    return sparse_tensor(
+        Coordinates(Tensor(rows[left][:, kept], AS_IS), elements, shape, layer.coalesced)
+    )
 
 
 @answers("basic_index")

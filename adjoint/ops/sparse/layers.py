@@ -31,7 +31,7 @@ from adjoint.ops.sparse.patterns import (
     starts_of,
 )
 from adjoint.tensors.concrete import concrete
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import keep_tensors_for
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def as_tensor(value: Any) -> Any:
     """An argument as a Tensor, if it is an array: rules on raw gradients give such ones."""
     if isinstance(value, Tensor) or lookup(type(value)) is None:
         return value
-    return Tensor(value)
+    return Tensor(value, AS_IS)
 
 
 def refused(name: str, kind: layout) -> NotImplementedError:
@@ -124,7 +124,7 @@ class Sparse(Layer):
             )
         with Changed({"grad_enabled": False}):
             if own is None or new is None:
-                copy_(Tensor(concrete(target)), result)
+                copy_(Tensor(concrete(target), AS_IS), result)
             else:
                 target.layer = new.holding(to(new.elements, target.dtype))
 
@@ -145,7 +145,7 @@ class Sparse(Layer):
         return self
 
     def copied(self) -> Layer:
-        return self.holding(Tensor(self.xp.copied(concrete(self.elements))))
+        return self.holding(Tensor(self.xp.copied(concrete(self.elements)), AS_IS))
 
     def below(self) -> list[Tensor]:
         return []
@@ -190,7 +190,9 @@ class Coordinates(Sparse):
         xp, sizes = self.xp, self.sparse_sizes()
         flat = places_of(xp, self.indices(), sizes)
         found, sums = joined(xp, flat, concrete(self.elements))
-        return Coordinates(Tensor(indices_of(xp, found, sizes)), Tensor(sums), self.shape, True)
+        return Coordinates(
+            Tensor(indices_of(xp, found, sizes), AS_IS), Tensor(sums, AS_IS), self.shape, True
+        )
 
     def holding(self, elements: Tensor) -> "Coordinates":
         return Coordinates(self.places, elements, self.shape, self.coalesced)
@@ -202,8 +204,8 @@ class Coordinates(Sparse):
         return {"indices": self.places, "values": self.elements}
 
     def copied(self) -> Layer:
-        places = Tensor(self.xp.copied(concrete(self.places)))
-        elements = Tensor(self.xp.copied(concrete(self.elements)))
+        places = Tensor(self.xp.copied(concrete(self.places)), AS_IS)
+        elements = Tensor(self.xp.copied(concrete(self.elements)), AS_IS)
         return Coordinates(places, elements, self.shape, self.coalesced)
 
 
@@ -292,8 +294,8 @@ def coordinates(layer: Sparse) -> Coordinates:
     xp, indices, elements = layer.xp, layer.indices(), layer.elements
     if isinstance(layer, Compressed) and not layer.by_rows:
         order = xp.argsort(places_of(xp, indices, layer.shape), kind="stable")
-        indices, elements = indices[:, order], Tensor(concrete(elements)[order])
-    return Coordinates(Tensor(indices), elements, layer.shape, True)
+        indices, elements = indices[:, order], Tensor(concrete(elements)[order], AS_IS)
+    return Coordinates(Tensor(indices, AS_IS), elements, layer.shape, True)
 
 
 def compressed(layer: Sparse, by_rows: bool = True) -> Compressed:
@@ -310,10 +312,10 @@ def compressed(layer: Sparse, by_rows: bool = True) -> Compressed:
     xp, indices, elements = whole.xp, whole.indices(), whole.elements
     if not by_rows:
         order = xp.argsort(indices[1], kind="stable")
-        indices, elements = indices[:, order], Tensor(concrete(elements)[order])
+        indices, elements = indices[:, order], Tensor(concrete(elements)[order], AS_IS)
     rows, columns = indices if by_rows else indices[::-1]
     starts = starts_of(xp, rows, whole.shape[0 if by_rows else 1])
-    return Compressed(Tensor(starts), Tensor(columns), elements, whole.shape, by_rows)
+    return Compressed(Tensor(starts, AS_IS), Tensor(columns, AS_IS), elements, whole.shape, by_rows)
 
 
 def meeting(left: Sparse, right: Sparse) -> tuple[Any, Any, Any]:
@@ -329,7 +331,7 @@ def meeting(left: Sparse, right: Sparse) -> tuple[Any, Any, Any]:
 def blank(shape: tuple[int, ...], kind: dtype, where: device, form: layout = sparse_coo) -> Tensor:
     """A sparse tensor without elements."""
     backend = backend_for(where)
-    elements = Tensor(backend.from_numpy(host.zeros(0, kind.numpy_dtype), where))
-    places = Tensor(backend.from_numpy(host.zeros((len(shape), 0), "int64"), where))
+    elements = Tensor(backend.from_numpy(host.zeros(0, kind.numpy_dtype), where), AS_IS)
+    places = Tensor(backend.from_numpy(host.zeros((len(shape), 0), "int64"), where), AS_IS)
     layer: Sparse = Coordinates(places, elements, shape, True)
     return sparse_tensor(layer if form is sparse_coo else compressed(layer, form is sparse_csr))

@@ -32,7 +32,7 @@ from adjoint.ops.sparse.layers import (
 from adjoint.ops.sparse.patterns import indices_of, looked_up, places_of
 from adjoint.ops.sparse.sparse_op import SparseOp
 from adjoint.tensors.concrete import concrete
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 # ---- ops ----
 
@@ -68,7 +68,7 @@ def elements_at(grad: Any, starts: Any, numbers: Any, by_rows: bool) -> Any:
     """What a gradient has where a compressed matrix has its elements."""
     columns = as_tensor(numbers)
     pattern = Compressed(as_tensor(starts), columns, columns, tuple(grad.shape), by_rows)
-    return picked(grad, Tensor(pattern.indices()))
+    return picked(grad, Tensor(pattern.indices(), AS_IS))
 
 
 @linear(
@@ -83,7 +83,7 @@ def picked_from(xp: Any, input: Value, places: Value, origin: Any) -> Value:
     layer = sparse_of(input)
     columns = concrete(places)
     if layer is None:
-        return Tensor(xp.array(concrete(input)[tuple(columns)]))
+        return Tensor(xp.array(concrete(input)[tuple(columns)]), AS_IS)
     whole = coordinates(layer).joined()
     depth = len(whole.sparse_sizes())
     if depth > columns.shape[0]:
@@ -93,10 +93,10 @@ def picked_from(xp: Any, input: Value, places: Value, origin: Any) -> Value:
     elements = concrete(whole.elements)
     if not elements.shape[0]:
         shape = (columns.shape[1], *whole.shape[columns.shape[0] :])
-        return Tensor(xp.zeros(shape, elements.dtype))
+        return Tensor(xp.zeros(shape, elements.dtype), AS_IS)
     index = (at, *columns[depth:])
     found = elements[index]
-    return Tensor(xp.where(there.reshape(-1, *(1,) * (found.ndim - 1)), found, 0 * found))
+    return Tensor(xp.where(there.reshape(-1, *(1,) * (found.ndim - 1)), found, 0 * found), AS_IS)
 
 
 def picked(input: Any, places: Any) -> Any:
@@ -123,7 +123,7 @@ def elements_of(xp: Any, input: Value) -> Value:
 
 
 @linear(
-    elements=lambda grad, pattern: picked(grad, Tensor(_pattern(pattern).indices())),
+    elements=lambda grad, pattern: picked(grad, Tensor(_pattern(pattern).indices(), AS_IS)),
     home=None,
     kind=SparseOp,
 )
@@ -155,7 +155,7 @@ def dense(xp: Any, input: Value, masked: bool = True) -> Value:
     elements, sizes = concrete(layer.elements), layer.sparse_sizes()
     blank = xp.zeros((math.prod(sizes), *layer.shape[len(sizes) :]), elements.dtype)
     whole = xp.updated(blank, places_of(xp, layer.indices(), sizes), elements)
-    return Tensor(whole.reshape(layer.shape))
+    return Tensor(whole.reshape(layer.shape), AS_IS)
 
 
 def _relaid(layer: Sparse, kind: layout) -> Sparse:
@@ -191,7 +191,9 @@ def _sparsified(xp: Any, array: Any, depth: int | None) -> Coordinates:
         kept = xp.any(kept.reshape(rows.shape[0], math.prod(rest)), axis=1)
     places = xp.nonzero(kept)[0]
     indices = indices_of(xp, places, array.shape[:depth])
-    return Coordinates(Tensor(indices), Tensor(xp.take(rows, places, 0)), array.shape, True)
+    return Coordinates(
+        Tensor(indices, AS_IS), Tensor(xp.take(rows, places, 0), AS_IS), array.shape, True
+    )
 
 
 def to_layout(tensor: Any, kind: layout) -> Any:
@@ -407,7 +409,7 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Value:
         raise RuntimeError(
             f"sparse_mask(): expected a mask of layout {own.layout.name}, got {layer.layout.name}"
         )
-    return with_elements(picked(self, Tensor(layer.indices())), mask.detach())
+    return with_elements(picked(self, Tensor(layer.indices(), AS_IS)), mask.detach())
 
 
 def is_sparse(self: Tensor) -> bool:

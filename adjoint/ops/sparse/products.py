@@ -33,7 +33,7 @@ from adjoint.ops.sparse.parts import (
     with_elements,
 )
 from adjoint.ops.sparse.patterns import places_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 # ---- products ----
 
@@ -75,7 +75,7 @@ def _check_matrices(name: str, first: Any, second: Any) -> None:
 
 def _rows_and_columns(whole: Any) -> tuple[Any, Any]:
     rows, columns = _layer(whole).indices()
-    return Tensor(rows), Tensor(columns)
+    return Tensor(rows, AS_IS), Tensor(columns, AS_IS)
 
 
 def _layer(tensor: Any) -> Sparse:
@@ -94,9 +94,13 @@ def _of_both(first: Any, second: Any) -> Any:
     """The product of two sparse matrices, whose gradients are kept where these have elements."""
     (left, elements), (right, others) = _kept(first), _kept(second)
     one, two, places = meeting(_layer(left), _layer(right))
-    terms = index_select(elements, 0, Tensor(one)) * index_select(others, 0, Tensor(two))
+    terms = index_select(elements, 0, Tensor(one, AS_IS)) * index_select(
+        others, 0, Tensor(two, AS_IS)
+    )
     size = (first.shape[0], second.shape[1])
-    return to_layout(coalesce(from_coordinates(terms, Tensor(places), size)), layout_of(first))
+    return to_layout(
+        coalesce(from_coordinates(terms, Tensor(places, AS_IS), size)), layout_of(first)
+    )
 
 
 def mm(mat1: Value, mat2: Value, reduce: str | None = None) -> Value:
@@ -205,7 +209,7 @@ def sum(input: Value, dim: Any = None, dtype: Any = None) -> Value:
     if not kept:
         return total(elements, 0)
     size = tuple([n for d, n in enumerate(layer.shape) if d not in dims])
-    return coalesce(from_coordinates(elements, Tensor(layer.indices()[kept]), size))
+    return coalesce(from_coordinates(elements, Tensor(layer.indices()[kept], AS_IS), size))
 
 
 # ---- shares ----
@@ -245,7 +249,7 @@ def _owners(layer: Any, at: int) -> tuple[Any, int]:
     others = [d for d in range(len(sizes)) if d != at]
     places = places_of(xp, rows[others], tuple([sizes[d] for d in others]))
     found, owners = xp.unique(places, return_inverse=True)
-    return as_index(Tensor(owners.reshape(-1))), int(found.shape[0])
+    return as_index(Tensor(owners.reshape(-1), AS_IS)), int(found.shape[0])
 
 
 def softmax(input: Value, dim: int, *, dtype: Any = None) -> Value:

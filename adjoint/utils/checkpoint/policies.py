@@ -14,7 +14,7 @@ from adjoint.backends import backend_of
 from adjoint.call import dispatch
 from adjoint.ops.op import Op
 from adjoint.pytree import tree_flatten, tree_unflatten
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.utils.checkpoint.recompute import CheckpointError
 from adjoint.utils.checkpoint.trace import Watcher
 
@@ -81,8 +81,8 @@ class _Kept:
     def tensor(self) -> Tensor:
         """The values where they were."""
         if not self.offload:
-            return Tensor(self.array)
-        return Tensor(self.backend.from_numpy(self.array, self.device))
+            return Tensor(self.array, AS_IS)
+        return Tensor(self.backend.from_numpy(self.array, self.device), AS_IS)
 
 
 class _Store:

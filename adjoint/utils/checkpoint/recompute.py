@@ -24,7 +24,7 @@ from adjoint.call.op_node import OpNode
 from adjoint.call.record import inputs_to_keep
 from adjoint.ops.op import Op
 from adjoint.tensors.core import NDARRAY, backend_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.utils.checkpoint.passes import PerPass
 from adjoint.utils.checkpoint.surroundings import Surroundings, keep, restored
 from adjoint.utils.checkpoint.trace import Trace
@@ -243,7 +243,7 @@ class Run:
         counter = tensor.counter()
         for index, value in list(self.values.items()):
             if isinstance(value, Tensor) and value.counter() is counter:
-                self.values[index] = Tensor(backend_of(value.array).copy(value.array))
+                self.values[index] = Tensor(backend_of(value.array).copy(value.array), AS_IS)
 
     def fail(self, message: str) -> None:
         """Stop at once; the error is raised where no function's `except` can take it."""

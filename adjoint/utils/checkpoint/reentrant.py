@@ -15,7 +15,7 @@ from adjoint.autograd.node import USER, Node, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import freed
 from adjoint.call.context import is_grad_enabled
 from adjoint.tensors.core import is_floating, raw
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.utils.checkpoint.surroundings import Surroundings, keep, restored
 
 
@@ -89,7 +89,7 @@ class CheckpointFunctionBackward(Node):
             if given[i].requires_grad and grad is not None:
                 roots.append(given[i])
                 start = raw(grad)
-                starts.append(start if isinstance(start, Tensor) else Tensor(start))
+                starts.append(start if isinstance(start, Tensor) else Tensor(start, AS_IS))
         if not any(given[i].requires_grad for i in self.places):
             raise RuntimeError(
                 "checkpoint: none of output has requires_grad=True, so this checkpoint() is not "

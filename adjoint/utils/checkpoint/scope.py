@@ -18,7 +18,7 @@ from adjoint.call import dispatch
 from adjoint.call.context import Changed, Settings, replaced
 from adjoint.ops.op import Op
 from adjoint.ops.sampling import random
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.utils.checkpoint.passes import PerPass
 from adjoint.utils.checkpoint.spill import Folder, Spilled
 from adjoint.utils.checkpoint.trace import Watcher
@@ -78,7 +78,7 @@ class Input:
         tensor.up_to_date()
         self.counter = tensor.counter()
         self.version = self.counter.value
-        self.value = pack(Tensor(tensor.array), pairs)
+        self.value = pack(Tensor(tensor.array, AS_IS), pairs)
 
     def tensor(self) -> Any:
         """The values again, unless they were changed in place since."""
@@ -418,7 +418,7 @@ class checkpoint_scope(Watcher):
         size = sum(_size(known.array()) for known in found)
         if not marks.fits(size):
             return
-        tensors = {known.key: Tensor(known.array()) for known in found}
+        tensors = {known.key: Tensor(known.array(), AS_IS) for known in found}
         marks.add({key: before.get(key, tensor) for key, tensor in tensors.items()}, size)
         while self.kept and self.kept_size + marks.size > self.budget:
             reference, released = self.kept.pop()
@@ -466,7 +466,7 @@ class checkpoint_scope(Watcher):
         size = int(tensor.array.nbytes)
         if self.kept_size + self.marks.size + size <= self.budget:
             made = self.recording.hand_out(result)
-            made.kept = pack(Tensor(tensor.array), self.pairs)
+            made.kept = pack(Tensor(tensor.array, AS_IS), self.pairs)
             self.kept.append((weakref.ref(made), size))
             self.kept_size += size
             return made

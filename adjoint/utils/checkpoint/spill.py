@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 class Folder:
@@ -44,7 +44,7 @@ class Spilled:
         """The values again."""
         values = numpy_backend.xp.fromfile(self.path, dtype="uint8")
         array = values.view(self.dtype).reshape(self.shape)
-        return Tensor(self.backend.from_numpy(array, self.device))
+        return Tensor(self.backend.from_numpy(array, self.device), AS_IS)
 
 
 def _remove(path: Path, owner: int) -> None:

@@ -30,7 +30,7 @@ _PATIENCE = 5.0  # seconds that a worker gets to end by itself
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
-class _Endless(Sampler[None]):
+class Endless(Sampler[None]):
     """The sampler of iterable datasets, which know no indices."""
 
     def __iter__(self) -> Iterator[None]:
@@ -80,7 +80,7 @@ class DataLoader(Generic[Sample_co]):
         if batch_sampler is not None:
             batch_size = None
         if sampler is None:
-            sampler = _Endless() if self._iterable else _order_of(dataset, shuffle, generator)
+            sampler = Endless() if self._iterable else _order_of(dataset, shuffle, generator)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size = batch_size
@@ -92,7 +92,7 @@ class DataLoader(Generic[Sample_co]):
         self.collate_fn = collate_fn or (default_collate if batched else default_convert)
         self.persistent_workers = persistent_workers
         self._reported: int | None = None  # the length that an iterable dataset claimed
-        self._iterator: _WorkerIterator | None = None
+        self._iterator: WorkerIterator | None = None
         self._initialized = True
         self.check_worker_number_rationality()
 
@@ -126,12 +126,12 @@ class DataLoader(Generic[Sample_co]):
 
     def __iter__(self) -> Iterator[Any]:
         if self.num_workers == 0:
-            return _Iterator(self, self._source(), self._indices, self._reported)
+            return LoaderIterator(self, self._source(), self._indices, self._reported)
         self.check_worker_number_rationality()
         if not self.persistent_workers:
-            return _WorkerIterator(self, self._source(), self._indices, self._reported)
+            return WorkerIterator(self, self._source(), self._indices, self._reported)
         if self._iterator is None or self._iterator.closed:
-            self._iterator = _WorkerIterator(self, self._source(), self._indices, self._reported)
+            self._iterator = WorkerIterator(self, self._source(), self._indices, self._reported)
         else:
             self._iterator.begin(self._reported)
         return self._iterator
@@ -229,7 +229,7 @@ def _checked_context(context: Any, num_workers: int) -> Any:
     return context
 
 
-class _Iterator:
+class LoaderIterator:
     """One round over the data, fetched in this process."""
 
     def __init__(
@@ -251,7 +251,7 @@ class _Iterator:
         self._reported = reported
         self._yielded = 0
 
-    def __iter__(self) -> "_Iterator":
+    def __iter__(self) -> "LoaderIterator":
         return self
 
     def __len__(self) -> int:
@@ -276,7 +276,7 @@ class _Iterator:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled; pickle the DataLoader")
 
 
-class _WorkerIterator(_Iterator):
+class WorkerIterator(LoaderIterator):
     """Rounds over the data, fetched by worker processes."""
 
     def _prepare(self, loader: DataLoader[Any]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint
 from adjoint.ops.op import TABLE
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.testing import is_differentiable, map_arrays, samples_of
 
 from .test_wrapper_subclasses import Holding
@@ -21,7 +21,7 @@ def outcome(op: Any, sample: Any, wrapped: bool) -> list[Any]:
 
     def leaf(array: Any) -> Any:
         needs = is_differentiable(array)
-        tensor: Any = Tensor(np.array(array))
+        tensor: Any = Tensor(np.array(array), AS_IS)
         tensor = Holding(tensor) if wrapped else tensor
         if needs:
             leaves.append(tensor.requires_grad_())

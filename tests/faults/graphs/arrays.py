@@ -7,6 +7,7 @@ import numpy as np
 from adjoint import Tensor, backends
 from adjoint.backends.numpy import NumpyBackend, NumpyNamespace
 from adjoint.device import device
+from adjoint.tensors.tensor import AS_IS
 from tests.backends.test_workers import First, MadeUpBackend, Second, moved
 from tests.faults.program import Kit, graph
 
@@ -87,7 +88,7 @@ def known(*made: tuple[Any, type]) -> Any:
 
 def placed(kit: Kit, kind: type, *shape: int) -> Tensor:
     """A leaf whose array is of this type."""
-    made = Tensor(kit.array(*shape).view(kind)).requires_grad_()
+    made = Tensor(kit.array(*shape).view(kind), AS_IS).requires_grad_()
     kit.leaves.append(made)
     return made
 
@@ -186,7 +187,10 @@ def hooks_on_every_node(kit: Kit) -> Any:
 def jax_arrays(kit: Kit) -> Any:
     from jax import numpy as jnp
 
-    x, w = (Tensor(jnp.asarray(kit.array(3).astype("float32"))).requires_grad_() for _ in range(2))
+    x, w = (
+        Tensor(jnp.asarray(kit.array(3).astype("float32")), AS_IS).requires_grad_()
+        for _ in range(2)
+    )
     kit.leaves.extend([x, w])
 
     def run() -> None:

@@ -1,6 +1,7 @@
 """torch._C: the part of PyTorch that is written in C++."""
 
 import weakref
+from typing import Any
 
 from adjoint.autograd import graph
 from adjoint.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
@@ -9,6 +10,12 @@ from adjoint.call.context import (
     change_grad_enabled,
     is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled,
+)
+from adjoint.call.dispatch import tensors_in
+from adjoint.compat.dispatch_keys import (
+    DispatchKey as DispatchKey,
+    DispatchKeySet as DispatchKeySet,
+    excluding,
 )
 from adjoint.compat.no_compiler import nothing, refused
 from adjoint.compat.torch_tree.autograd import forward_ad
@@ -22,6 +29,9 @@ from adjoint.compat.torch_tree.utils.weak import WeakTensorKeyDictionary
 from adjoint.compat.torch_tree.version import has_lapack as has_lapack
 from adjoint.device import device as device
 from adjoint.dtypes import dtype as dtype
+from adjoint.library.custom_op import shared
+from adjoint.library.schema_text import parse
+from adjoint.pytree import tree_leaves
 from adjoint.random import Generator as Generator, default_generator as default_generator
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.size import Size as Size
@@ -30,6 +40,7 @@ from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import loops
 from adjoint.transforms.duals import change_tracking
 
+parse_schema = parse
 TensorBase = _TensorBase = TensorCore
 
 # The pass that is under way.
@@ -39,6 +50,7 @@ _current_graph_task_id = graph.current_task_id
 _will_engine_execute_node = graph.will_run
 
 # Modes.
+_ExcludeDispatchKeyGuard = excluding
 _AutoDispatchBelowAutograd = no_grad
 _set_grad_enabled = change_grad_enabled
 _is_fwd_grad_enabled = forward_ad._is_fwd_grad_enabled  # noqa: SLF001  # PyTorch's name of it
@@ -46,6 +58,21 @@ _set_fwd_grad_enabled = change_tracking
 DisableTorchFunction = DisableTorchFunctionSubclass = plain
 _disabled_torch_function_impl = unhandled
 _DisableTorchDispatch, _disabled_torch_dispatch_impl = dispatch_disabled, undispatched
+
+
+def _any_requires_grad(*args: Any, **kwargs: Any) -> bool:
+    """Whether one of the arguments, or of the lists among them, requires grad."""
+    return any(tensor.requires_grad for tensor in tensors_in([*args, *kwargs.values()]))
+
+
+def _any_output_is_alias_to_input_or_output(args: Any, kwargs: Any, outputs: Any) -> bool:
+    """Whether a result shares memory with an argument, or with another result."""
+    others = [t for t in tree_leaves((args, kwargs or {})) if isinstance(t, Tensor)]
+    for tensor in [t for t in tree_leaves(outputs) if isinstance(t, Tensor)]:
+        if any(shared(tensor, other) for other in others if other.array.size):
+            return True
+        others.append(tensor)
+    return False
 
 
 def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:

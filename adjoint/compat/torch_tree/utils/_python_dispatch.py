@@ -15,12 +15,13 @@ from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import Below, Ground, Layer, lies_in, newest
 from adjoint.compat.torch_tree.ops import named, operation_of, overload_of
 from adjoint.creation.factories import empty, empty_strided, full
+from adjoint.library.custom_op import CustomOpDef
 from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.tensors import subclass
 from adjoint.tensors.core import TensorCore
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import keep_tensors_for
 
 # ---- modes ----
@@ -41,7 +42,12 @@ class TorchDispatchMode(Scope):
         """See call.context.Settings.watchers."""
         args, kwargs = operation.spelled(values)
         kinds = {type(tensor) for tensor in tensors_in(values)} - {Tensor}
-        answer = self.__torch_dispatch__(overload_of(operation), tuple(kinds), args, kwargs)
+        function = overload_of(operation)
+        rule = rule_of(function, type(self))
+        if rule is None:
+            answer = self.__torch_dispatch__(function, tuple(kinds), args, kwargs)
+        else:
+            answer = rule(self, function, tuple(kinds), args, kwargs)
         names = getattr(operation, "outputs", None)
         return answer if names is None or hasattr(answer, "_fields") else names(*answer)
 
@@ -145,7 +151,7 @@ class Dispatched(Layer):
     def parts(self, tensor: Tensor) -> list[Tensor]:
         """See Layer."""
         if self.has_memory:
-            return [Tensor(tensor.array)]
+            return [Tensor(tensor.array, AS_IS)]
         return [value for value in attributes(tensor).values() if isinstance(value, Tensor)]
 
     def values(self, tensor: Tensor) -> Any:
@@ -183,6 +189,12 @@ def _below_autograd() -> Changed:
     return Changed({"grad_enabled": False})
 
 
+def rule_of(function: Any, kind: Any) -> Any:
+    """What was registered for a custom op on instances of a class, or in a mode of it."""
+    operation = operation_of(function)
+    return operation.registered.dispatch.get(kind) if isinstance(operation, CustomOpDef) else None
+
+
 def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the classes of the arguments answer to a call, the most derived first."""
     tensors = tensors_in([*args, *kwargs.values()])
@@ -190,7 +202,11 @@ def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     top = newest([part for t in tensors if lies_in(t, GROUND) for part in t.layer.parts(t)])
     with _below_autograd(), Below(1 if top is None else top.level.number + 1):
         for kind in sorted(kinds, key=lambda each: -len(each.__mro__)):
-            answer = kind.__torch_dispatch__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
+            rule = rule_of(function, kind)
+            if rule is None:
+                answer = kind.__torch_dispatch__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
+            else:
+                answer = rule(kind, function, tuple(kinds), args, kwargs)
             if answer is not NotImplemented:
                 return answer
     names = ", ".join(kind.__name__ for kind in kinds)
@@ -213,7 +229,7 @@ def _bare(value: Any) -> Any:
         return [_bare(element) for element in value]
     if not isinstance(value, Tensor) or not lies_in(value, GROUND):
         return value
-    bare = Tensor(value.layer.values(value))
+    bare = Tensor(value.layer.values(value), AS_IS)
     bare.rare().counter = value.counter()
     return bare
 

@@ -4,6 +4,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from adjoint import pytree
+from adjoint.compat.tree_paths import (
+    BY_KIND,
+    WITH_KEYS,
+    GetAttrKey as GetAttrKey,
+    KeyPath as KeyPath,
+    MappingKey as MappingKey,
+    SequenceKey as SequenceKey,
+    key_get as key_get,
+    keystr as keystr,
+    tree_flatten_with_path as tree_flatten_with_path,
+    tree_leaves_with_path as tree_leaves_with_path,
+    tree_map_with_path as tree_map_with_path,
+)
 from adjoint.pytree import (
     LEAF,
     TreeSpec,
@@ -16,25 +29,27 @@ from adjoint.pytree import (
 PyTree = Any
 PyTreeSpec = TreeSpec
 IsLeaf = Callable[[Any], bool] | None
+Context = Any
+FlattenFunc = Callable[[Any], tuple[list[Any], Any]]
+UnflattenFunc = Callable[[Iterable[Any], Any], Any]
+globals().update(BY_KIND)
 
 
 # ---- classes of containers, and how they are taken apart ----
 
 
-class MappingKey(NamedTuple):
-    """The way to a value of a dictionary."""
-
-    key: Any
-
-
-def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[MappingKey, Any]], list[Any]]:
-    """The values of a dictionary with the ways to them, and its keys."""
-    return [(MappingKey(key), value) for key, value in d.items()], list(d)
-
-
-def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **unused: Any) -> None:
-    """Take instances of cls apart; how a file would name them, or a path, is of no use here."""
+def register_pytree_node(
+    cls: type,
+    flatten_fn: Any,
+    unflatten_fn: Any,
+    *,
+    flatten_with_keys_fn: Any = None,
+    **unused: Any,
+) -> None:
+    """Take instances of cls apart; how a file would name them is of no use here."""
     pytree.register_pytree_node(cls, flatten_fn, unflatten_fn)
+    if flatten_with_keys_fn is not None:
+        WITH_KEYS[cls] = flatten_with_keys_fn
 
 
 _register_pytree_node = register_pytree_node

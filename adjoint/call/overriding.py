@@ -1,0 +1,150 @@
+"""Who answers a call instead of adjoint: classes with `__torch_function__`, and function modes.
+
+A subclass of Tensor is asked in `dispatch.apply`. Other classes, which only take part in calls like
+tensors do, and modes are asked where a public function begins: an op in `dispatch.call`, any other
+function by `ops.composites.overridable`, with the arguments as the user wrote them.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from adjoint.call.context import Settings, current, replaced, set_current
+from adjoint.dtypes import dtype
+from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from adjoint.ops.op import Op
+
+# Of which nearly all arguments are, and which take part in no call.
+ORDINARY: Final = frozenset({int, float, bool, complex, str, type(None), dtype, NDARRAY})
+
+
+class OperatorCall:
+    """An op as an operator of Tensor's, which some tell from the function; equal to the op."""
+
+    def __init__(self, op: "Op") -> None:
+        self.op = op
+        self.__name__ = op.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.op(*args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self.op or (isinstance(other, OperatorCall) and other.op is self.op)
+
+    def __hash__(self) -> int:
+        return hash(self.op)
+
+
+def answered_elsewhere(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a mode of the context, or a class among the arguments, answers a function's call."""
+    if has_others(args, kwargs):
+        return True
+    settings = current()
+    return not settings.plain and bool(settings.functions)
+
+
+def has_others(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a class among the arguments that is no tensor's answers calls."""
+    for value in args:
+        if not isinstance(value, Tensor) and type(value) not in ORDINARY and answers(value):
+            return True
+    if kwargs:
+        for value in kwargs.values():
+            if not isinstance(value, Tensor) and type(value) not in ORDINARY and answers(value):
+                return True
+    return False
+
+
+def answers(value: Any) -> bool:
+    """Whether a value that is no tensor takes part in calls like one; in lists too."""
+    if isinstance(value, (list, tuple)):
+        return has_others(tuple(value), {})
+    if isinstance(value, slice):
+        return has_others((value.start, value.stop, value.step), {})
+    return getattr(type(value), "__torch_function__", None) is not None and current().overrides
+
+
+def taking_part(values: Any) -> list[Any]:
+    """One value of each class that answers calls; a subclass before its bases."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            inner = taking_part(value)
+        elif isinstance(value, slice):
+            inner = taking_part((value.start, value.stop, value.step))
+        elif type(value) is Tensor or getattr(type(value), "__torch_function__", None) is None:
+            continue
+        else:
+            inner = [value]
+        for each in inner:
+            if type(each) in [type(old) for old in found]:
+                continue
+            place = len(found)
+            for i, old in enumerate(found):
+                if place == len(found) and isinstance(each, type(old)):
+                    place = i
+            found.insert(place, each)
+    return found
+
+
+def offered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the innermost mode answers to a call, or else the classes among its arguments."""
+    answer = first_answer(function, args, kwargs)
+    if answer is NotImplemented:
+        found = taking_part((*args, *kwargs.values()))
+        raise refusal(function, tuple([type(value) for value in found]))
+    return answer
+
+
+def first_answer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The same; NotImplemented if nobody answers, so that an operator is left to the other side."""
+    settings = current()
+    found = taking_part((*args, *kwargs.values()))
+    kinds = tuple([type(value) for value in found])
+    if settings.functions:
+        return by_mode(settings, function, kinds, args, kwargs)
+    for value in found:
+        handler: Any = type(value).__torch_function__
+        answer = handler(function, kinds, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
+    return NotImplemented
+
+
+def by_mode(
+    settings: Settings, function: Any, kinds: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The answer of the innermost function mode, inside which the others are left."""
+    try:
+        set_current(replaced(settings, {"functions": settings.functions[:-1]}))
+        answer = settings.functions[-1].__torch_function__(function, kinds, args, kwargs)
+    finally:
+        set_current(settings)
+    if answer is NotImplemented:
+        raise refusal(function, kinds)
+    return answer
+
+
+def refusal(function: Any, kinds: tuple[Any, ...]) -> TypeError:
+    """The error about a call that nobody answers."""
+    names = ", ".join([kind.__name__ for kind in kinds])
+    shown = getattr(function, "__name__", str(function))
+    return TypeError(f"no implementation of {shown} for the types {names}")
+
+
+def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) -> Any:
+    """Let a subclass handle the call of `function`, which is op or its in-place form."""
+    kinds = tuple(dict.fromkeys(type(t) for t in tensors))
+    kwargs = dict(zip(op.parameters, values))
+    args = tuple(kwargs.pop(name) for name in op.parameters[: min(op.required, op.positional)])
+    if op.star >= 0:
+        args = args[: op.star] + tuple(args[op.star])
+    kwargs = {k: v for k, v in kwargs.items() if v is not op.defaults[op.index_of[k]]}
+    for tensor in tensors:
+        if tensor.special:
+            handler: Any = type(tensor).__torch_function__  # type: ignore[attr-defined]  # subclass
+            answer = handler(function, kinds, args, kwargs)
+            if answer is not NotImplemented:
+                return answer
+    raise refusal(function, kinds)

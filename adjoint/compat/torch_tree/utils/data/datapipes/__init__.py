@@ -1,0 +1,1 @@
+"""torch.utils.data.datapipes: datasets that are made of one another."""

@@ -1,0 +1,53 @@
+"""A number that stands for the contents of a tensor."""
+
+from typing import Any
+
+from adjoint.dtypes import FLOAT, category_of, float64, int64, uint64
+from adjoint.ops.annotations import Value
+from adjoint.ops.arranging.shape import cat, flatten, movedim, narrow, reshape, view_dtype
+from adjoint.ops.elementwise.comparison import bitwise_xor
+from adjoint.ops.op import composite
+from adjoint.ops.reducing.reduction import axes_of
+
+
+def _exclusive_or(values: Any) -> Any:
+    """The exclusive or over the last dimension, by halves."""
+    while values.shape[-1] > 1:
+        count = values.shape[-1]
+        half = count // 2
+        joined = bitwise_xor(narrow(values, -1, 0, half), narrow(values, -1, half, half))
+        values = cat([joined, narrow(values, -1, 2 * half, count - 2 * half)], -1)
+    return values
+
+
+@composite(exact_out=True)
+def hash_tensor(input: Value, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Value:
+    """The exclusive or of all elements' bits, those of fractions as doubles, as one number."""
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor(): mode must be 0, the only one there is, got {mode}")
+    if category_of(input.dtype) > FLOAT:
+        raise NotImplementedError(f"hash_tensor() is not implemented for {input.dtype.name}")
+    axes = _axes(input, dim)
+    kept = [size for axis, size in enumerate(input.shape) if axis not in axes]
+    shape = [1 if axis in axes else size for axis, size in enumerate(input.shape)]
+    wide = input.detach().to(float64 if category_of(input.dtype) == FLOAT else int64)
+    numbers = movedim(view_dtype(wide, int64), axes, tuple(range(-len(axes), 0)))
+    numbers = flatten(numbers, len(kept)) if axes else reshape(numbers, (1,))
+    found = view_dtype(_exclusive_or(numbers), uint64)
+    return reshape(found, shape if keepdim else kept)
+
+
+def _axes(input: Any, dim: Any) -> tuple[int, ...]:
+    """The dimensions to reduce, counted from the front; none of them may be empty."""
+    given = (dim,) if isinstance(dim, int) else tuple(dim)
+    if not given and input.numel() == 0:
+        raise RuntimeError("hash_tensor(): name the dimensions of an empty input by dim")
+    found: Any = axes_of(given or None, input.ndim)
+    chosen = range(input.ndim) if found is None else found
+    axes: tuple[int, ...] = tuple(axis % input.ndim for axis in chosen)
+    for axis in axes:
+        if input.shape[axis] == 0:
+            raise IndexError(
+                f"hash_tensor(): dimension {axis} of shape {list(input.shape)} is empty"
+            )
+    return axes

@@ -1,0 +1,260 @@
+"""Optimizers that look at a parameter as a whole: as a matrix, or by its rows and columns."""
+
+import math
+from typing import Any
+
+from adjoint.autograd.grad_mode import no_grad
+from adjoint.creation.factories import tensor, zeros_like
+from adjoint.dtypes import COMPLEX, bfloat16, category_of
+from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.shape import t
+from adjoint.ops.elementwise.arithmetic import lerp
+from adjoint.ops.elementwise.powers import rsqrt, square
+from adjoint.ops.elementwise.selection import clamp
+from adjoint.ops.matrices.matmul import addmm, matmul
+from adjoint.ops.reducing.reduction import mean
+from adjoint.optim.elementwise import refuse_wrapped
+from adjoint.optim.optimizer import (
+    Closure,
+    Group,
+    Optimizer,
+    Params,
+    check_non_negative,
+    evaluated,
+    scalar_dtype,
+)
+from adjoint.optim.programs import Spare
+from adjoint.optim.writes import Writes
+from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
+
+State = dict[str, Any]
+
+
+class WholeOptimizer(Optimizer):
+    """An optimizer whose rule is a function of one parameter, its gradient and its state."""
+
+    def changed(self, param: Any, grad: Any, state: State, group: Group) -> tuple[Any, State]:
+        """The parameter and its state after one step, both new; for subclasses to define."""
+        raise NotImplementedError
+
+    def shapes(self, param: Any) -> dict[str, tuple[int, ...]]:
+        """The parts of a parameter's state, and their shapes; for subclasses to define."""
+        raise NotImplementedError
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Change the parameters once; closure, if given, computes the loss and its gradients.
+
+        It changes all of them and their state, or, if it fails or is interrupted, none.
+        """
+        loss = evaluated(closure)
+        reached: dict[int, tuple[Any, Any, State]] = {}  # a parameter may be listed twice
+        with no_grad():
+            for group in self.param_groups:
+                params = [param for param in group["params"] if param.gradient is not None]
+                if upper.wrapping:
+                    refuse_wrapped(params)
+                for param in params:
+                    self._check(param)
+                    known = reached.get(id(param), (param, param, self.state.get(param, {})))
+                    new = self.changed(known[1], param.grad, known[2], group)
+                    reached[id(param)] = (param, *new)
+            writes = Writes(Spare())
+            for param, value, state in reached.values():
+                self._write(param, value, state, writes)
+        writes.run()
+        return loss
+
+    def _check(self, param: Any) -> None:
+        if category_of(param.array.dtype) == COMPLEX:
+            raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
+
+    def _write(self, param: Any, value: Any, state: State, writes: Writes) -> None:
+        """Have a parameter and its state changed; tensors that are there stay the same ones."""
+        writes.late.append((param, value, False))
+        home = self.state.get(param)
+        if home is None:
+            writes.calls.append((self.state.update, {param: state}))
+            return
+        for name, part in state.items():
+            if isinstance(home.get(name), Tensor):
+                writes.late.append((home[name], part, False))
+            else:
+                writes.put(home, name, part)
+
+    def check_state(self) -> None:
+        """See Optimizer."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                own = self.state.get(param, {})
+                for name, shape in self.shapes(param).items():
+                    value = own.get(name)
+                    if own and (not isinstance(value, Tensor) or tuple(value.shape) != shape):
+                        raise ValueError(
+                            f"load_state_dict: '{name}' of a parameter's state must be a Tensor of "
+                            f"shape {list(shape)}"
+                        )
+
+
+# ---- orthogonal steps ----
+
+_ADJUSTMENTS = (None, "original", "match_rms_adamw")
+_TOO_MANY = 100
+
+
+def _adjusted(lr: float, adjustment: str | None, shape: Any) -> float:
+    """The learning rate of a matrix, so that large and small ones move alike."""
+    rows, columns = shape
+    if adjustment == "match_rms_adamw":
+        return lr * 0.2 * math.sqrt(max(rows, columns))
+    return lr * math.sqrt(max(1, rows / columns))
+
+
+def _orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:
+    """Nearly the orthogonal matrix nearest to a matrix, in bfloat16, by Newton and Schulz."""
+    a, b, c = coefficients
+    tall = matrix.shape[0] > matrix.shape[1]
+    found = matrix.to(bfloat16)
+    found = t(found) if tall else found
+    found = found / clamp(found.norm(), min=eps)
+    for _ in range(steps):
+        gram = matmul(found, t(found))
+        found = addmm(found, addmm(gram, gram, gram, beta=b, alpha=c), found, beta=a)
+    return t(found) if tall else found
+
+
+class Muon(WholeOptimizer):
+    """Momentum made orthogonal: each step of a matrix moves all directions about as far."""
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
+        eps: float = 1e-7,
+        ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
+    ) -> None:
+        check_non_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        if adjust_lr_fn not in _ADJUSTMENTS:
+            raise ValueError(
+                f"Adjust learning rate function {adjust_lr_fn} is not supported: it must be one of "
+                f"{_ADJUSTMENTS}"
+            )
+        defaults = {
+            "lr": lr,
+            "weight_decay": weight_decay,
+            "momentum": momentum,
+            "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients,
+            "eps": eps,
+            "ns_steps": ns_steps,
+            "adjust_lr_fn": adjust_lr_fn,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for param in group["params"]:
+                if param.ndim != 2:
+                    raise ValueError(
+                        "Muon only supports 2D parameters whereas we found a parameter with size: "
+                        f"{list(param.shape)}; give others to another optimizer"
+                    )
+
+    def shapes(self, param: Any) -> dict[str, tuple[int, ...]]:
+        """See WholeOptimizer."""
+        return {"momentum_buffer": tuple(param.shape)}
+
+    def changed(self, param: Any, grad: Any, state: State, group: Group) -> tuple[Any, State]:
+        """See WholeOptimizer."""
+        if group["ns_steps"] >= _TOO_MANY:
+            raise ValueError(
+                f"Muon: the number of steps must be less than {_TOO_MANY}, got {group['ns_steps']}"
+            )
+        if len(group["ns_coefficients"]) != 3:
+            raise ValueError("Muon: ns_coefficients must be exactly 3 values")
+        lr, momentum = float(group["lr"]), group["momentum"]
+        buffer = state.get("momentum_buffer")
+        buffer = lerp(zeros_like(grad) if buffer is None else buffer, grad, 1 - momentum)
+        along = lerp(grad, buffer, momentum) if group["nesterov"] else buffer
+        rest = (group["ns_coefficients"], group["ns_steps"], group["eps"])
+        turned = _orthogonal(along, *rest).to(param.dtype)
+        factor = _adjusted(lr, group["adjust_lr_fn"], param.shape)
+        value = param * (1 - lr * group["weight_decay"]) - turned * factor
+        return value, {"momentum_buffer": buffer}
+
+
+# ---- variances by rows and columns ----
+
+
+def _root_mean_square(value: Any) -> float:
+    return float(value.norm()) / math.sqrt(max(value.numel(), 1))
+
+
+def _moved(before: Any, like: Any, dim: int | None, share: float) -> Any:
+    """A mean of squares, over a dimension if there is one, moved towards that of a gradient."""
+    squares = square(like) if dim is None else mean(square(like), dim, True)
+    return lerp(zeros_like(squares) if before is None else before, squares, share)
+
+
+class Adafactor(WholeOptimizer):
+    """Steps by the variances of gradients, of matrices kept by rows and columns alone."""
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        check_non_negative(lr=lr, epsilon1=eps[0] or 0.0, epsilon2=eps[1])
+        check_non_negative(weight_decay=weight_decay)
+        if not beta2_decay <= 0.0:
+            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        if not d >= 1.0:
+            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
+        defaults = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def shapes(self, param: Any) -> dict[str, tuple[int, ...]]:
+        """See WholeOptimizer."""
+        shape = tuple(param.shape)
+        if len(shape) < 2:
+            return {"step": (), "variance": shape}
+        return {"step": (), "row_var": (*shape[:-1], 1), "col_var": (*shape[:-2], 1, shape[-1])}
+
+    def changed(self, param: Any, grad: Any, state: State, group: Group) -> tuple[Any, State]:
+        """See WholeOptimizer."""
+        grad = -grad if group["maximize"] else grad
+        lr = float(group["lr"])
+        least, smallest_scale = group["eps"]
+        least = finfo(param.dtype).eps if least is None else least
+        step = float(state["step"]) + 1 if state else 1.0
+        share = step ** group["beta2_decay"]
+        scale = max(smallest_scale, _root_mean_square(param)) * min(lr, 1 / math.sqrt(step))
+        new: State = {"step": tensor(step, dtype=scalar_dtype())}
+        if param.ndim < 2:
+            estimate = new["variance"] = _moved(state.get("variance"), grad, None, share)
+        else:
+            rows = new["row_var"] = _moved(state.get("row_var"), grad, -1, share)
+            columns = new["col_var"] = _moved(state.get("col_var"), grad, -2, share)
+            estimate = matmul(rows, columns) / clamp(mean(rows, -2, True), min=least)
+        update = rsqrt(clamp(estimate, min=least * least)) * grad
+        factor = scale / max(1.0, _root_mean_square(update) / group["d"])
+        kept = 1 - lr * group["weight_decay"]
+        return param * kept - update * factor, new

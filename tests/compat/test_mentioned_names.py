@@ -1,0 +1,191 @@
+"""Names that programs mention and do not call: there, as what they are or as placeholders."""
+
+from collections import OrderedDict, namedtuple
+from dataclasses import dataclass
+
+import pytest
+
+import adjoint
+import adjoint.compat.torch as torch
+from adjoint.compat.missing_names import MissingNameError
+from adjoint.compat.torch.utils import _pytree as trees
+from adjoint.compat.torch.utils.data import IterDataPipe, functional_datapipe
+from adjoint.compat.torch.utils.data.dataloader import _SingleProcessDataLoaderIter
+
+UNHELD = ["complex32", "qint8", "quint8", "qint32", "quint4x2", "bits8", "uint4", "int1"]
+
+
+@pytest.mark.parametrize("name", UNHELD)
+def test_types_that_no_tensor_has(name):
+    kind = getattr(torch, name)
+    assert isinstance(kind, torch.dtype) and kind.name == name
+    assert torch.ones(1).dtype != kind and {kind: 1}[kind] == 1
+    assert kind.is_complex is (name == "complex32") and not kind.is_floating_point
+    with pytest.raises(TypeError, match=name):
+        torch.ones(1, dtype=kind)
+
+
+def test_configuration_is_text():
+    assert "numpy" in torch.__config__.show()
+    assert "hardware_concurrency" in torch.__config__.parallel_info()
+
+
+def test_sets_of_dispatch_keys():
+    keys = torch._C.DispatchKey
+    some = torch._C.DispatchKeySet(keys.AutocastCPU) | torch._C.DispatchKeySet(keys.CPU)
+    assert some.has(keys.CPU) and not some.has(keys.CUDA)
+    assert repr(some - torch._C.DispatchKeySet(keys.CPU)) == "DispatchKeySet(AutocastCPU)"
+    assert some.remove(keys.CPU) == torch._C.DispatchKeySet(keys.AutocastCPU)
+    assert some & some.add(keys.Meta) == some
+
+
+def test_excluded_keys_are_left_out():
+    keys = torch._C.DispatchKey
+    x = torch.ones(2, 2, requires_grad=True)
+    with torch.autocast("cpu"):
+        assert (x @ x).dtype is torch.bfloat16
+        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(keys.AutocastCPU)):
+            assert (x @ x).dtype is torch.float32
+    with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(keys.AutogradCPU)):
+        assert not (x @ x).requires_grad
+
+
+def test_operations_by_pytorch_s_overloads():
+    aten = torch.ops.aten
+    x = torch.tensor([1.0, 2.0])
+    assert aten.pow.Tensor_Scalar(x, 2).tolist() == [1.0, 4.0]
+    assert aten.where.self(x > 1, x, -x).tolist() == [-1.0, 2.0]
+    table = {aten._embedding_bag_backward.default: 1}
+    assert table[aten._embedding_bag_backward.default] == 1
+    with pytest.raises(MissingNameError, match=r"torch\.ops\.aten\._embedding_bag_backward"):
+        aten._embedding_bag_backward.default(x)
+    for overload in ("nosuch.default", "pow.nosuch"):
+        packet, _, name = overload.partition(".")
+        with pytest.raises(AttributeError, match="nosuch"):
+            getattr(getattr(aten, packet), name)
+
+
+Point = namedtuple("Point", "x y")
+
+
+@dataclass
+class Pair:
+    """Two values."""
+
+    first: int
+    second: list
+
+
+def test_ways_to_the_leaves_of_a_tree():
+    tree = {"b": [1, (2, 3)], "a": Point(4, 5), "c": Pair(6, [7])}
+    found = trees.tree_leaves_with_path(tree)
+    assert [trees.keystr(way) for way, _ in found] == [
+        "['b'][0]",
+        "['b'][1][0]",
+        "['b'][1][1]",
+        "['a'].x",
+        "['a'].y",
+        "['c'].first",
+        "['c'].second[0]",
+    ]
+    assert all(trees.key_get(tree, way) == leaf for way, leaf in found)
+    doubled = trees.tree_map_with_path(lambda way, a, b: (len(way), a + b), tree, tree)
+    assert doubled["c"].second == [(3, 14)]
+
+
+def test_containers_taken_apart_by_kind():
+    assert trees._list_flatten([1, 2]) == ([1, 2], None)
+    assert trees._list_unflatten((1, 2), None) == [1, 2]
+    assert trees._dict_unflatten(*trees._dict_flatten({"a": 1})) == {"a": 1}
+    assert trees._odict_unflatten([3], ["k"]) == OrderedDict(k=3)
+    assert trees._namedtuple_unflatten(*trees._namedtuple_flatten(Point(1, 2))) == Point(1, 2)
+
+
+def test_a_registered_container_tells_its_ways():
+    class Box:
+        """Holds one thing."""
+
+        def __init__(self, inside):
+            self.inside = inside
+
+    def with_keys(box):
+        return [(trees.GetAttrKey("inside"), box.inside)], None
+
+    trees.register_pytree_node(
+        Box, lambda box: ([box.inside], None), lambda c, _: Box(*c), flatten_with_keys_fn=with_keys
+    )
+    ((way, leaf),) = trees.tree_leaves_with_path(Box(3))
+    assert trees.keystr(way) == ".inside" and leaf == 3
+
+
+def test_datasets_made_of_others():
+    @functional_datapipe("times_in_test")
+    class Times(IterDataPipe):
+        """Each number, multiplied."""
+
+        def __init__(self, source, factor):
+            self.source, self.factor = source, factor
+
+        def __iter__(self):
+            return (each * self.factor for each in self.source)
+
+    wrapped = torch.utils.data.datapipes.iter.IterableWrapper(range(5))
+    assert list(wrapped.times_in_test(3).batch(2)) == [[0, 3], [6, 9], [12]]
+    assert list(wrapped.filter(bool).map(str)) == ["1", "2", "3", "4"]
+    with pytest.raises(AttributeError, match="nosuch"):
+        wrapped.nosuch  # noqa: B018
+    with pytest.raises(TypeError):
+        functional_datapipe("number")(int)
+
+
+def test_rounds_over_anothers_loader():
+    class Loader:
+        """What such a round reads of a loader."""
+
+        _dataset_kind = torch.utils.data._DatasetKind.Iterable
+        _auto_collation = drop_last = False
+        _index_sampler = range(10)
+        _IterableDataset_len_called = generator = None
+        dataset = ("a", "b")
+
+        def collate_fn(self, sample):
+            return sample.upper()
+
+    assert list(_SingleProcessDataLoaderIter(Loader())) == ["A", "B"]
+    data = adjoint.utils.data.DataLoader([1, 2, 3], batch_size=2)
+    assert [batch.tolist() for batch in _SingleProcessDataLoaderIter(data)] == [[1, 2], [3]]
+    assert isinstance(iter(data), torch.utils.data.dataloader._BaseDataLoaderIter)
+
+
+def test_kernels_of_triton_are_plain_ops():
+    @torch.library.triton_op("mentioned::double", mutates_args=())
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return torch.library.wrap_triton(torch.mul)(x, 2)
+
+    assert double(torch.ones(2)).tolist() == [2.0, 2.0]
+    assert torch.ops.mentioned.double(torch.ones(1)).item() == 2.0
+
+
+def test_managers_of_contexts_decorate():
+    seen = []
+
+    class noting(torch.utils._contextlib._NoParamDecoratorContextManager):
+        """Notes when it is entered and left."""
+
+        def __enter__(self):
+            seen.append("in")
+
+        def __exit__(self, *exc):
+            seen.append("out")
+
+    @noting
+    def plain():
+        seen.append("f")
+
+    @noting()
+    def called():
+        seen.append("g")
+
+    plain()
+    called()
+    assert seen == ["in", "f", "out", "in", "g", "out"]

@@ -1,0 +1,142 @@
+"""Writes which modules PyTorch has, and which names in them: adjoint/compat/pytorch_names.txt.
+
+    python -m tools.pytorch_names
+
+It needs PyTorch without devices, of the version that adjoint follows. A line is a module: its path
+below torch, its classes and types, and its other names. One star means that those are not listed
+and any may be there, two that modules below it are not listed either.
+"""
+
+import importlib
+import sys
+import types
+import typing
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).parents[1] / "adjoint" / "compat" / "pytorch_names.txt"
+# What is long to import, or needs devices and packages, and whose names few programs use.
+UNLISTED = (
+    "_decomp",
+    "_dynamo.backends",
+    "_dynamo.polyfills",
+    "_dynamo.repro",
+    "_dynamo.variables",
+    "_export",
+    "_functorch._aot_autograd",
+    "_higher_order_ops",
+    "_inductor",
+    "_native",
+    "_numpy",
+    "_prims",
+    "_vendor",
+    "ao",
+    "contrib",
+    "distributed._shard",
+    "distributed._tools",
+    "distributed.algorithms",
+    "distributed.benchmarks",
+    "distributed.elastic",
+    "distributed.fsdp._fully_shard",
+    "distributed.pipelining",
+    "distributed.tensor._ops",
+    "distributed.tensor.experimental",
+    "fx.experimental.migrate_gradual_types",
+    "fx.experimental.unification",
+    "fx.passes",
+    "nn.attention._fa4",
+    "onnx._internal",
+    "testing._internal",
+    "utils.benchmark.examples",
+    "utils.benchmark.op_fuzzers",
+    "utils.data.datapipes",
+    "utils.jit",
+)
+FOREIGN = sys.stdlib_module_names - {"builtins"} | {"numpy", "sympy", "typing_extensions"}
+# What PyTorch makes without a file of Python.
+MADE = ("_C", "_C._autograd", "_C._functions", "_C._functorch", "_C._nn", "_C._profiler")
+MADE += ("_C._distributed_c10d", "_C._onnx", "_C._jit_tree_views", "ops")
+
+
+def paths(root: Path) -> Iterator[str]:
+    """The paths of the modules in a folder."""
+    for file in root.rglob("*.py"):
+        parts = file.relative_to(root).with_suffix("").parts
+        if parts[-1] != "__main__":
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_pytorch_s(name: str, value: Any) -> bool:
+    """Whether a value is PyTorch's, and not one of Python's that a module imported."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__.partition(".")[0] in {"torch", "functorch"}
+    if getattr(typing, name, type(None)) is value:
+        return False
+    made = isinstance(value, type | types.FunctionType | types.BuiltinFunctionType)
+    home = getattr(value, "__module__", None) if made else None
+    return (home or "torch").partition(".")[0] not in FOREIGN
+
+
+def is_type(value: Any) -> bool:
+    """Whether a value is a class, or a type that annotations are made of."""
+    return isinstance(value, type | typing.TypeVar) or typing.get_origin(value) is not None
+
+
+def names(top: str, path: str) -> tuple[list[str], list[str]]:
+    """The classes of a module, and its other names."""
+    if path in UNLISTED:
+        return [], ["**"]
+    whole = f"{top}.{path}".rstrip(".")
+    try:
+        module = importlib.import_module(whole)
+    except (ImportError, OSError, RuntimeError):  # it needs a device or a package
+        return [], ["*"]
+    listed = {*dir(module), *getattr(module, "__all__", ())}
+    known = {name: getattr(module, name, None) for name in listed if name[:2] != "__"}
+    known = {name: value for name, value in known.items() if is_pytorch_s(name, value)}
+    classes = {name for name, value in known.items() if is_type(value)}
+    return sorted(classes), sorted({*known} - classes)
+
+
+def lines() -> Iterator[str]:
+    """The file's lines."""
+    for top, prefix in (("torch", ""), ("functorch", "functorch")):
+        package = importlib.import_module(top)
+        made = MADE if top == "torch" else ()
+        for path in sorted({*paths(Path(package.__file__ or "").parent), *made}):
+            if any(path.startswith(f"{root}.") for root in UNLISTED):
+                continue
+            classes, others = names(top, path)
+            shown = f"{prefix}.{path}".strip(".")
+            yield f"{shown}|{' '.join(classes)}|{' '.join(others)}"
+
+
+def operations() -> str:
+    """The line of torch.ops.aten: its operations by name and overload, but for those with out=."""
+    registered = importlib.import_module("torch._C")._dispatch_get_all_op_names()  # noqa: SLF001
+    split = (whole.removeprefix("aten::") for whole in registered if whole.startswith("aten::"))
+    return f"ops.aten||{' '.join(sorted(op for op in split if 'out' not in op.partition('.')[2]))}"
+
+
+def old_paths(known: set[str]) -> Iterator[str]:
+    """The lines of modules that PyTorch keeps under an old path as well, and has no file for."""
+    for whole in sorted(sys.modules):
+        top, _, path = whole.partition(".")
+        if top == "torch" and path and path not in known and not path.startswith(UNLISTED):
+            yield f"{path}||*"
+
+
+def text() -> str:
+    """What the file should hold."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = list(lines())
+        found.append(operations())
+        found += old_paths({line.partition("|")[0] for line in found})
+        return "\n".join(found) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text())
