@@ -4,7 +4,7 @@ import math
 import operator
 from typing import Any
 
-from adjoint.backends import backend_for
+from adjoint.backends import Namespace, backend_for
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import is_inference_mode_enabled
 from adjoint.call.layers import newest_level
@@ -21,11 +21,8 @@ def _place(where: Any) -> device:
 
 def maker(where: device) -> Any:
     """The namespace whose arrays become tensors of a device: NumPy's, if they have values."""
-    if where.type != "cpu":
-        xp = backend_for(where).xp
-        if not xp.valued():
-            return xp
-    return numpy_backend.xp
+    own: Namespace = backend_for(where).xp
+    return numpy_backend.xp if own.valued() else own
 
 
 def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
@@ -65,7 +62,8 @@ class Options:
         self.out = out
         self.dtype = kind if out is None else out.dtype
         self.device = _place(given.get("device"))
-        self.xp = maker(self.device if out is None else out.device)  # makes the arrays
+        where = self.device if out is None else out.device
+        self.xp = numpy_backend.xp if where.type == "cpu" else maker(where)  # makes the arrays
         self.requires_grad = given.get("requires_grad", False)
         self.memory_format = given.get("memory_format")
 
