@@ -5,13 +5,13 @@ import operator
 from typing import Any
 
 from adjoint.backends import Namespace, backend_for
-from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.numpy import host
 from adjoint.call.context import is_inference_mode_enabled
 from adjoint.call.layers import newest_level
 from adjoint.device import device, get_default_device
 from adjoint.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import strided
-from adjoint.tensors.core import backend_of
+from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import Tensor
 
 
@@ -22,14 +22,15 @@ def _place(where: Any) -> device:
 def maker(where: device) -> Any:
     """The namespace whose arrays become tensors of a device: NumPy's, if they have values."""
     own: Namespace = backend_for(where).xp
-    return numpy_backend.xp if own.valued() else own
+    return host if own.valued() else own
 
 
 def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
     """A NumPy array's values as a new tensor on a device; or an array of the device itself."""
-    own = backend_of(array)
-    if own.device_type != where.type:
-        array = backend_for(where).from_numpy(own.to_numpy(array), where)
+    if where.type != "cpu" or type(array) is not NDARRAY:
+        own = backend_of(array)
+        if own.device_type != where.type:
+            array = backend_for(where).from_numpy(own.to_numpy(array), where)
     result = Tensor(array)
     level = newest_level()
     if level is not None:
@@ -63,7 +64,7 @@ class Options:
         self.dtype = kind if out is None else out.dtype
         self.device = _place(given.get("device"))
         where = self.device if out is None else out.device
-        self.xp = numpy_backend.xp if where.type == "cpu" else maker(where)  # makes the arrays
+        self.xp = host if where.type == "cpu" else maker(where)  # makes the arrays
         self.requires_grad = given.get("requires_grad", False)
         self.memory_format = given.get("memory_format")
 
