@@ -409,18 +409,17 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
         raise complaint(op, as_given(op, arrays, given), error)
     if not op.hides:
         out = narrowed(op, arrays, out)
-    return in_order(out) if op.ordered else out
+    return in_order(out, backend) if op.ordered else out
 
 
-def in_order(out: Any) -> Any:
+def in_order(out: Any, backend: Backend) -> Any:
     """What a forward answered, its arrays in the order of their elements."""
     if type(out) is NDARRAY:
         return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
     if isinstance(out, tuple):
-        return tuple([in_order(each) for each in out])
-    backend = lookup(type(out))
-    if backend is not None and not backend.xp.is_contiguous(out):
-        return backend.copy(out)
+        return tuple([in_order(each, backend) for each in out])
+    if backend is not NUMPY_BACKEND and type(out) is backend.array_type:
+        return out if backend.xp.is_contiguous(out) else backend.copy(out)
     return out
 
 
