@@ -19,7 +19,7 @@ def _memory(tensor: Tensor) -> Tensor:
     array: Any = tensor.concrete_array()
     if tensor.device.type == "meta":
         xp: Any = backend_of(array).xp
-        return Tensor(xp.strided(array, (memory_of(tensor).room,), (1,), 0))
+        return Tensor(xp.strided(array, (memory_of(tensor).room,), (1,), 0), AS_IS)
     base: Any = getattr(array, "base", None)
     while type(base) is type(array):
         array, base = base, base.base
