@@ -31,16 +31,15 @@ def composite(function: Any = None, **options: Any) -> Any:
     return _register_composite(function, options)
 
 
-def _explained(function: Any, args: Any, kwargs: Any, error: AttributeError) -> Exception:
-    """What is wrong where something else was given for a tensor; else the error itself."""
+def _refuse_others(function: Any, args: Any, kwargs: Any, error: AttributeError) -> None:
+    """Say what is wrong where something else was given for a tensor, and so lacks an attribute."""
     known = function.__annotations__
     for name, value in (*zip(function.__code__.co_varnames, args), *kwargs.items()):
         if known.get(name) is Tensor and not isinstance(value, Tensor):
-            return TypeError(
+            raise TypeError(
                 f"{function.__name__}(): argument '{name}' must be a Tensor, not "
                 f"{type(value).__name__}"
-            )
-    return error
+            ) from error
 
 
 def overridable(function: Function) -> Function:
@@ -53,7 +52,8 @@ def overridable(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except AttributeError as error:
-            raise _explained(function, args, kwargs, error)
+            _refuse_others(function, args, kwargs, error)
+            raise
 
     return call  # type: ignore[return-value]  # it is called as the function is
 
@@ -81,7 +81,8 @@ def with_extras(
             try:
                 return function(*args)
             except AttributeError as error:
-                raise _explained(function, args, kwargs, error)
+                _refuse_others(function, args, kwargs, error)
+                raise
         for alias, own in words.items():
             if alias in kwargs and own not in kwargs:
                 kwargs[own] = kwargs.pop(alias)
@@ -91,7 +92,8 @@ def with_extras(
         try:
             result = function(*args, **kwargs)
         except AttributeError as error:
-            raise _explained(function, args, kwargs, error)
+            _refuse_others(function, args, kwargs, error)
+            raise
         return result if out is None else dispatch.write_out(name, result, out, exact_out)
 
     if writes:
