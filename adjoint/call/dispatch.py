@@ -30,8 +30,8 @@ from adjoint.call.layers import (
 )
 from adjoint.call.overriding import (
     OperatorCall,
-    by_mode,
     answered_elsewhere,
+    by_mode,
     first_answer,
     has_others,
     offered,
@@ -144,11 +144,7 @@ class Path(Calls):
         if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
             return op.direct(a, b)
         if not (can_operate(a) and can_operate(b)):
-            if operator:
-                asked = has_others((a, b), {})
-                return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
-            if has_others((a, b), {}):
-                return offered(op, (a, b), {})
+            return with_other(op, a, b, operator)
         return apply(op, [a, b, *op.defaults[2:]])
 
     def item(self, tensor: Any, index: Any) -> Any:
@@ -157,6 +153,14 @@ class Path(Calls):
         if answered_elsewhere((tensor, index), {}):
             return offered(read, (tensor, index), {})
         return read(tensor, index)
+
+
+def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
+    """A call of two arguments, one of them no tensor and no number: its class may answer."""
+    asked = has_others((a, b), {})
+    if operator:
+        return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
+    return offered(op, (a, b), {}) if asked else apply(op, [a, b, *op.defaults[2:]])
 
 
 path: Final[Path] = Path()
@@ -405,18 +409,17 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
         raise complaint(op, as_given(op, arrays, given), error)
     if not op.hides:
         out = narrowed(op, arrays, out)
-    return in_order(out) if op.ordered else out
+    return in_order(out, backend) if op.ordered else out
 
 
-def in_order(out: Any) -> Any:
+def in_order(out: Any, backend: Backend) -> Any:
     """What a forward answered, its arrays in the order of their elements."""
     if type(out) is NDARRAY:
         return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
     if isinstance(out, tuple):
-        return tuple([in_order(each) for each in out])
-    backend = lookup(type(out))
-    if backend is not None and not backend.xp.is_contiguous(out):
-        return backend.copy(out)
+        return tuple([in_order(each, backend) for each in out])
+    if backend is not NUMPY_BACKEND and type(out) is backend.array_type:
+        return out if backend.xp.is_contiguous(out) else backend.copy(out)
     return out
 
 

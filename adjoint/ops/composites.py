@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from adjoint.call import dispatch
-from adjoint.call.overriding import answered_elsewhere, offered
+from adjoint.call.overriding import answered_elsewhere, offered, seen_by_mode
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Shown, with_out
 from adjoint.tensors.tensor import Tensor
@@ -58,6 +58,16 @@ def overridable(function: Function) -> Function:
     return call  # type: ignore[return-value]  # it is called as the function is
 
 
+def overridable_by_modes(function: Function) -> Function:
+    """A public function of data, not of tensors, whose calls only modes may answer."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return offered(call, args, kwargs) if seen_by_mode() else function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
 def with_extras(
     name: str, function: Any, exact_out: Any, apart: bool, spreads: bool = False
 ) -> Any:
@@ -70,6 +80,8 @@ def with_extras(
     if "dim" not in names and not writes:
         return overridable(function)
     words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}
+    if names[:1] == ("A",):  # as PyTorch shows it; it takes input
+        words.update(input="A", x="A")
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

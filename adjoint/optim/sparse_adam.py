@@ -87,8 +87,7 @@ class SparseAdam(Optimizer):
             writes.put(array, index, array[index] - rows[0])
         for average, row in zip(averages, rows[1:]):
             writes.put(average, index, row)
-        tensors = [Tensor(average, AS_IS) for average in averages]
-        new = dict(zip(("exp_avg", "exp_avg_sq"), tensors))
+        new = dict(zip(("exp_avg", "exp_avg_sq"), [Tensor(each, AS_IS) for each in averages]))
         state = {"step": step, **{name: home.get(name, made) for name, made in new.items()}}
         writes.calls.append((self.state.update, {param: state}))
         writes.changed.append(param)
