@@ -8,6 +8,7 @@ from adjoint.call import dispatch
 from adjoint.call.overriding import answered_elsewhere, offered, seen_by_mode
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Shown, with_out
+from adjoint.tensors.tensor import Tensor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -30,6 +31,17 @@ def composite(function: Any = None, **options: Any) -> Any:
     return _register_composite(function, options)
 
 
+def _refuse_others(function: Any, args: Any, kwargs: Any, error: AttributeError) -> None:
+    """Say what is wrong where something else was given for a tensor, and so lacks an attribute."""
+    known = function.__annotations__
+    for name, value in (*zip(function.__code__.co_varnames, args), *kwargs.items()):
+        if known.get(name) is Tensor and not isinstance(value, Tensor):
+            raise TypeError(
+                f"{function.__name__}(): argument '{name}' must be a Tensor, not "
+                f"{type(value).__name__}"
+            ) from error
+
+
 def overridable(function: Function) -> Function:
     """A public function whose calls modes and other classes may answer (call/overriding.py)."""
 
@@ -37,7 +49,11 @@ def overridable(function: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except AttributeError as error:
+            _refuse_others(function, args, kwargs, error)
+            raise
 
     return call  # type: ignore[return-value]  # it is called as the function is
 
@@ -74,14 +90,22 @@ def with_extras(
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
         if not kwargs:
-            return function(*args)
+            try:
+                return function(*args)
+            except AttributeError as error:
+                _refuse_others(function, args, kwargs, error)
+                raise
         for alias, own in words.items():
             if alias in kwargs and own not in kwargs:
                 kwargs[own] = kwargs.pop(alias)
         out = kwargs.pop("out", None) if writes else None
         if out is not None and apart:
             dispatch.refuse_shared(name, dispatch.tensors_in([*args, *kwargs.values()]), out)
-        result = function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except AttributeError as error:
+            _refuse_others(function, args, kwargs, error)
+            raise
         return result if out is None else dispatch.write_out(name, result, out, exact_out)
 
     if writes:
