@@ -30,8 +30,8 @@ from adjoint.call.layers import (
 )
 from adjoint.call.overriding import (
     OperatorCall,
-    by_mode,
     answered_elsewhere,
+    by_mode,
     first_answer,
     has_others,
     offered,
@@ -150,7 +150,6 @@ class Path(Calls):
             if has_others((a, b), {}):
                 return offered(op, (a, b), {})
         return apply(op, [a, b, *op.defaults[2:]])
-
 
     def item(self, tensor: Any, index: Any) -> Any:
         """tensor[index]; asked here, in compiled code, and not where the function begins."""

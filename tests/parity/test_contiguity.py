@@ -9,6 +9,7 @@ import pytest
 import adjoint
 
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "all": lambda t, x: (x > 0).all(0),
     "amax": lambda t, x: x.amax(0),
     "cat": lambda t, x: t.cat([x, x], -1),
     "cummax": lambda t, x: x.cummax(0).values,
@@ -16,6 +17,13 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "cumsum": lambda t, x: x.cumsum(0),
     "einsum": lambda t, x: t.einsum("abc,abd->adc", x, x),
     "group_norm": lambda t, x: t.nn.functional.group_norm(x, 1),
+    "index_copy": lambda t, x: x.index_copy(0, t.tensor([0]), x[:1]),
+    "logcumsumexp": lambda t, x: x.logcumsumexp(0),
+    "logsigmoid": lambda t, x: t.nn.functional.logsigmoid(x),
+    "matmul": lambda t, x: x[None].expand(2, *x.shape).transpose(0, 1) @ x.transpose(1, 2)[:, None],
+    "max_pool2d": lambda t, x: t.nn.functional.max_pool2d(x[None].expand(2, *x.shape), 1),
+    "nansum": lambda t, x: x.nansum(0),
+    "unfold": lambda t, x: t.nn.functional.unfold(x[None], 1),
     "index": lambda t, x: x[:, t.tensor([0, 1])],
     "layer_norm": lambda t, x: t.nn.functional.layer_norm(x, x.shape[-1:]),
     "log_softmax": lambda t, x: x.log_softmax(0),
