@@ -142,3 +142,25 @@ def test_matrices_are_called_input_too(torch: Any, name: str) -> None:
     for library in (torch, adjoint):
         for word in ("input", "x"):
             getattr(library.linalg, name)(**{word: library.eye(2)})
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("align", [True, False])
+@pytest.mark.parametrize("size", [(2, 1, 5, 7), (4, 1, 31, 17), (1, 3, 33, 100), (2, 2, 3, 16, 31)])
+def test_affine_grids_to_the_last_bit(torch: Any, size: Any, align: bool, kind: Any) -> None:
+    """Grids are rounded as PyTorch's are."""
+    count = len(size) - 2
+    theta = np.random.default_rng(0).normal(size=(size[0], count, count + 1)).astype(kind)
+    theirs, ours = (
+        library.nn.functional.affine_grid(library.from_numpy(theta), size, align_corners=align)
+        for library in (torch, adjoint)
+    )
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_saving_into_a_folder_that_is_not_there(torch: Any, tmp_path: Any) -> None:
+    """PyTorch raises a RuntimeError that names the folder."""
+    for library in (torch, compat):
+        with pytest.raises(RuntimeError, match="Parent directory .*none does not exist"):
+            library.save({}, tmp_path / "none" / "file.pt")
+    assert not (tmp_path / "none").exists()

@@ -1,6 +1,7 @@
 """torch.utils.tensorboard: logs that the package tensorboard, which must be there, shows."""
 
 import datetime as dt
+import importlib
 import io
 import socket
 import time
@@ -8,28 +9,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from tensorboard.compat.proto.event_pb2 import Event  # type: ignore[import-untyped]
-from tensorboard.compat.proto.summary_pb2 import (  # type: ignore[import-untyped]
-    HistogramProto,
-    Summary,
-    SummaryMetadata,
-)
-from tensorboard.compat.proto.tensor_pb2 import TensorProto  # type: ignore[import-untyped]
-from tensorboard.compat.proto.tensor_shape_pb2 import (  # type: ignore[import-untyped]
-    TensorShapeProto,
-)
-from tensorboard.summary.writer.event_file_writer import (  # type: ignore[import-untyped]
-    EventFileWriter,
-)
-
 from adjoint.backends.numpy import numpy_backend
 from adjoint.tensors.tensor import Tensor
 
 np = numpy_backend.xp
+_PROTO = "tensorboard.compat.proto"
+_events, _summaries, _tensors, _shapes, _files = map(
+    importlib.import_module,
+    (
+        f"{_PROTO}.event_pb2",
+        f"{_PROTO}.summary_pb2",
+        f"{_PROTO}.tensor_pb2",
+        f"{_PROTO}.tensor_shape_pb2",
+        "tensorboard.summary.writer.event_file_writer",
+    ),
+)
+Event, Summary, EventFileWriter = _events.Event, _summaries.Summary, _files.EventFileWriter
 
 
 def _array(values: Any) -> Any:
-    return values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    return values.numpy_array() if isinstance(values, Tensor) else np.asarray(values)
 
 
 class SummaryWriter:
@@ -110,7 +109,7 @@ class SummaryWriter:
         if flat.size == 0:
             raise ValueError("The input has no element.")
         counts, limits = np.histogram(flat, bins=30 if bins == "tensorflow" else bins)
-        histogram = HistogramProto(
+        histogram = _summaries.HistogramProto(
             min=flat.min(),
             max=flat.max(),
             num=flat.size,
@@ -173,13 +172,11 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """A text, which may be Markdown."""
-        metadata = SummaryMetadata(
-            plugin_data=SummaryMetadata.PluginData(plugin_name="text", content=b"")
-        )
-        tensor = TensorProto(
-            dtype="DT_STRING",
-            string_val=[text_string.encode()],
-            tensor_shape=TensorShapeProto(dim=[TensorShapeProto.Dim(size=1)]),
+        plugin = _summaries.SummaryMetadata.PluginData(plugin_name="text", content=b"")
+        metadata = _summaries.SummaryMetadata(plugin_data=plugin)
+        shape = _shapes.TensorShapeProto(dim=[_shapes.TensorShapeProto.Dim(size=1)])
+        tensor = _tensors.TensorProto(
+            dtype="DT_STRING", string_val=[text_string.encode()], tensor_shape=shape
         )
         value = Summary.Value(tag=f"{tag}/text_summary", metadata=metadata, tensor=tensor)
         self._write(value, global_step, walltime)
