@@ -234,7 +234,10 @@ class Node(WeakBase):
     def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
         """The edges, as PyTorch spells them."""
         return tuple(
-            [(None if node is None else node.shown(), number) for node, number in self.shown_edges()]
+            [
+                (None if node is None else node.shown(), number)
+                for node, number in self.shown_edges()
+            ]
         )
 
     def shown_edges(self) -> list[tuple["Node | None", int]]:

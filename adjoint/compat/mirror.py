@@ -40,8 +40,17 @@ class Mirror(ModuleType):
         for home in _homes(torch_path(self.__name__)):
             if name in vars(home).get("ASSIGNABLE", ()):
                 home.assign(name, value)
+                vars(self).pop(name, None)
                 return
         super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        for home in _homes(torch_path(self.__name__)):
+            if name in vars(home).get("ASSIGNABLE", ()) and hasattr(home, "restore"):
+                home.restore(name)  # as unittest.mock does it where a name was replaced
+                vars(self).pop(name, None)
+                return
+        super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
         path = torch_path(self.__name__)

@@ -28,7 +28,8 @@ _REASONS = {
     "mtia": "there is no such device",
     "_subclasses": "there are no fake tensors",
     "utils.data": "an iterable of batches is the program's own",
-    "utils.tensorboard": "the packages tensorboard and tensorboardX write such logs themselves",
+    "utils.tensorboard": "graphs, meshes, sounds and films are not logged",
+    "masked": "masks are arguments of functions; torch.masked.sum and its like take them",
     "hub": "files are downloaded, repositories are not",
     "utils.cpp_extension": "no C++ is involved; see adjoint.library for operations of one's own",
 }

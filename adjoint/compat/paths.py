@@ -148,6 +148,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "utils.data.dataloader": ("adjoint.utils.data.worker",),
     "utils.dlpack": ("adjoint.tensors.interop",),
     "utils.hooks": ("adjoint.autograd.hooks",),
+    "utils.tensorboard.writer": (f"{_TREE}.utils.tensorboard",),
     **dict.fromkeys(_ABSENT_PATHS.split(), (ABSENT,)),
     **dict.fromkeys(_FUNCTORCH.split(), ("adjoint.func",)),
     **{f"distributions.{name}": _DISTRIBUTION_HOMES for name in _DISTRIBUTIONS.split()},

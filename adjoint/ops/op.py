@@ -107,7 +107,9 @@ class Op(Described):
         self.saved_as: dict[str, str] = {}  # what PyTorch calls a parameter or result it saves
         # What PyTorch calls its nodes: a text, or a function of a node that is to be shown.
         self.node_name: Any = "".join(p.capitalize() for p in name.split("_")) + "Backward0"
-        self.numbers_without_edge: list[int] = []  # parameters that have an edge if they are tensors
+        self.numbers_without_edge: list[
+            int
+        ] = []  # parameters that have an edge if they are tensors
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
         # Whether 16-bit floats are computed with in float32; "rules": in its rules alone.
         self.wide: Any = family == "elementwise"

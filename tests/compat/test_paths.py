@@ -26,6 +26,8 @@ def test_public_names_are_adjoint_s_own():
 
 @pytest.mark.parametrize("path", sorted(paths.PATHS))
 def test_every_path_can_be_imported_and_listed(path):
+    if path.startswith("utils.tensorboard"):
+        pytest.importorskip("tensorboard")
     module = importlib.import_module(f"adjoint.compat.torch.{path}".rstrip("."))
     assert module.__name__ == f"adjoint.compat.torch.{path}".rstrip(".")
     names = dir(module)
@@ -35,6 +37,8 @@ def test_every_path_can_be_imported_and_listed(path):
 
 @pytest.mark.parametrize("home", sorted({home for homes in paths.PATHS.values() for home in homes}))
 def test_what_answers_a_path_exists(home):
+    if "tensorboard" in home:
+        pytest.importorskip("tensorboard")
     importlib.import_module(home)
 
 

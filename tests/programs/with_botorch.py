@@ -19,9 +19,7 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 torch.set_default_dtype(torch.float64)
 x = (normal(8, 2).double().sigmoid() * 4).detach()
 y = (x.sin().sum(1, keepdim=True) + 0.1 * x[:, :1]).detach()
-model = SingleTaskGP(
-    x, y, input_transform=Normalize(2), outcome_transform=Standardize(1)
-)
+model = SingleTaskGP(x, y, input_transform=Normalize(2), outcome_transform=Standardize(1))
 likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
 fit_gpytorch_mll(likelihood)
 candidates = (normal(3, 1, 2, seed=1).double().sigmoid() * 4).requires_grad_()

@@ -6,7 +6,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 operators = name_torchvision_operators()
 
-from laplace import Laplace  # noqa: E402  # which imports torchvision
+from laplace import Laplace  # which imports torchvision
 
 model = filled(torch.nn.Sequential(torch.nn.Linear(2, 6), torch.nn.Tanh(), torch.nn.Linear(6, 1)))
 x = normal(12, 2)

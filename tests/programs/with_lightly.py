@@ -7,15 +7,21 @@ from beginnings import filled, name_torchvision_operators, normal, report
 
 operators = name_torchvision_operators()
 
-from lightly.loss import BarlowTwinsLoss, DINOLoss, NegativeCosineSimilarity  # noqa: E402
-from lightly.loss import NTXentLoss, SwaVLoss, VICRegLoss  # noqa: E402
-from lightly.models.modules.heads import (  # noqa: E402
+from lightly.loss import (
+    BarlowTwinsLoss,
+    DINOLoss,
+    NegativeCosineSimilarity,
+    NTXentLoss,
+    SwaVLoss,
+    VICRegLoss,
+)
+from lightly.models.modules.heads import (
     BYOLPredictionHead,
     SimCLRProjectionHead,
     SwaVPrototypes,
 )
-from lightly.models.utils import deactivate_requires_grad, update_momentum  # noqa: E402
-from lightly.utils.scheduler import cosine_schedule  # noqa: E402
+from lightly.models.utils import deactivate_requires_grad, update_momentum
+from lightly.utils.scheduler import cosine_schedule
 
 first, second = normal(8, 12).requires_grad_(), normal(8, 12, seed=1)
 results = {}

@@ -36,6 +36,9 @@ accountant = RDPAccountant()
 for _ in range(10):
     accountant.step(noise_multiplier=1.1, sample_rate=0.1)
 report(
-    loss=loss, norms=norms, after=after, problems=[type(each).__name__ for each in problems],
+    loss=loss,
+    norms=norms,
+    after=after,
+    problems=[type(each).__name__ for each in problems],
     spent=accountant.get_epsilon(1e-5),
 )

@@ -1,11 +1,10 @@
 """segmentation-models-pytorch: decoders on encoders, losses and metrics."""
 
-import torch
 from beginnings import filled, name_torchvision_operators, normal, report
 
 operators = name_torchvision_operators()
 
-import segmentation_models_pytorch as smp  # noqa: E402
+import segmentation_models_pytorch as smp
 
 image = normal(2, 3, 32, 32)
 target = (normal(2, 1, 32, 32, seed=1) > 0).long()

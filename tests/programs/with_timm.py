@@ -5,10 +5,10 @@ from beginnings import filled, name_torchvision_operators, normal, report
 
 operators = name_torchvision_operators()
 
-import timm  # noqa: E402
-from timm.layers import DropPath, PatchEmbed  # noqa: E402
-from timm.optim import create_optimizer_v2  # noqa: E402
-from timm.scheduler import CosineLRScheduler  # noqa: E402
+import timm
+from timm.layers import DropPath, PatchEmbed
+from timm.optim import create_optimizer_v2
+from timm.scheduler import CosineLRScheduler
 
 image = normal(2, 3, 32, 32)
 results = {}
@@ -26,7 +26,12 @@ for name, options in settings.items():
     loss.backward()
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    results[name] = [loss, norm, next(model.parameters()).flatten()[:4], len(optimizer.param_groups)]
+    results[name] = [
+        loss,
+        norm,
+        next(model.parameters()).flatten()[:4],
+        len(optimizer.param_groups),
+    ]
 
 features = filled(timm.create_model("resnet10t", features_only=True)).eval()
 results["features"] = [[list(each.shape), each.mean()] for each in features(image)]

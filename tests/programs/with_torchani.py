@@ -5,9 +5,7 @@ from beginnings import filled, normal, report
 from torchani.arch import simple_ani
 
 model = filled(
-    simple_ani(
-        ("H", "C", "O"), "wb97x-631gd", radial_shifts=4, angular_shifts=2, strategy="pyaev"
-    )
+    simple_ani(("H", "C", "O"), "wb97x-631gd", radial_shifts=4, angular_shifts=2, strategy="pyaev")
 )
 species = torch.tensor([[6, 1, 1, 8], [8, 1, 1, -1]])
 base = torch.tensor([[0.0, 0.0, 0.0], [1.0, 0.2, 0.0], [-0.5, 0.9, 0.1], [0.1, -0.6, 1.0]])

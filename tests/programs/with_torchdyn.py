@@ -5,8 +5,8 @@ from beginnings import filled, name_torchvision_operators, normal, report
 
 operators = name_torchvision_operators()
 
-from torchdyn.core import NeuralODE  # noqa: E402  # which imports torchvision
-from torchdyn.numerics import odeint  # noqa: E402
+from torchdyn.core import NeuralODE  # which imports torchvision
+from torchdyn.numerics import odeint
 
 field = filled(torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)))
 x, span = normal(4, 2), torch.linspace(0, 1, 5)

@@ -5,8 +5,8 @@ from beginnings import filled, name_torchvision_operators, normal, report
 
 operators = name_torchvision_operators()
 
-from torchvision import models, ops  # noqa: E402
-from torchvision.transforms import v2  # noqa: E402
+from torchvision import models, ops
+from torchvision.transforms import v2
 
 image = normal(2, 3, 32, 32)
 results = {}

@@ -5,7 +5,7 @@ from beginnings import filled, name_torchvision_operators, report
 
 operators = name_torchvision_operators()
 
-from transformer_lens import HookedTransformer, HookedTransformerConfig  # noqa: E402
+from transformer_lens import HookedTransformer, HookedTransformerConfig
 
 config = HookedTransformerConfig(
     n_layers=2,

@@ -44,6 +44,8 @@ def save(
     else:
         write = older_writer(obj, pickle_protocol)
     if isinstance(f, (str, os.PathLike)):
+        if not Path(f).parent.is_dir():
+            raise RuntimeError(f"Parent directory {Path(f).parent} does not exist.")
         with Path(f).open("wb") as file:
             write(file)
         return

@@ -230,10 +230,22 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
         )
     parts = nearby(input, one_ellipsis(plain_index(index), input.ndim))
     _check_numbers(input.shape, parts)
+    if isinstance(value, Tensor) and not is_basic(parts) and not _fills(parts, value):
+        same_dtype("value", input, value)
     if is_basic(parts) and not is_contiguous(input) and 0 in stride(input):
         basic_index(input, parts).copy_(value)  # the places written may be distinct all the same
         return input
     return apply_inplace(setitem, [input, parts, value])
+
+
+def _fills(parts: tuple[Any, ...], value: Any) -> bool:
+    """Whether a mask alone is filled with a single number, which PyTorch casts."""
+    masks = [part for part in parts if part is not Ellipsis]
+    return value.ndim == 0 and len(masks) == 1 and _is_mask(masks[0])
+
+
+def _is_mask(part: Any) -> bool:
+    return hasattr(part, "dtype") and part.dtype.kind == "b"
 
 
 def _check_numbers(shape: Any, index: tuple[Any, ...]) -> None:

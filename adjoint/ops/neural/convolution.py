@@ -4,7 +4,8 @@ Three ops that are each other's gradients do all the work: the product with filt
 with respect to the images, and that with respect to the filters.
 """
 
-from typing import Any
+import operator
+from typing import Any, SupportsIndex
 
 from adjoint.backends.convolution import Layout
 from adjoint.call.dispatch import conj
@@ -302,6 +303,8 @@ def each(value: Any, count: int, name: str) -> tuple[int, ...]:
     """One number for all sizes, or a number for each."""
     if isinstance(value, int):
         return (value,) * count
+    if isinstance(value, SupportsIndex) and not getattr(value, "ndim", 0):  # one of NumPy's
+        return (operator.index(value),) * count
     numbers = tuple(int(n) for n in value)
     if len(numbers) == 1:
         return numbers * count

@@ -169,12 +169,29 @@ def _nearest(flat: Any, rows: list[Any], sizes: Any) -> Any:
 # ---- grids ----
 
 
+def _line(xp: Any, size: int, kind: Any) -> Any:
+    """Numbers from -1 to 1, from both ends on: each rounded once, as PyTorch's are."""
+    if size == 1:
+        return xp.zeros(1, kind)
+    step = 2 / (size - 1)
+    high = float(xp.asarray(step, "float32"))
+    low = 0.0 if kind == "float32" else step - high  # products of either part are exact
+    ahead = xp.arange(size)
+    back = ahead[::-1]
+    line = xp.where(
+        ahead < size // 2, (high * ahead - 1) + low * ahead, (1 - high * back) - low * back
+    )
+    return line.astype(kind)
+
+
 def _base_grid(xp: Any, sizes: Any, align: bool, kind: Any) -> Any:
     """The coordinates of all pixels and a 1, x first: a row each."""
     vectors = []
     for size in sizes:
-        line = xp.linspace(-1, 1, size) if size > 1 else xp.zeros(1)
-        vectors.append(line if align else line * ((size - 1) / size))
+        line = _line(xp, size, kind)
+        vectors.append(
+            line if align else line * xp.asarray(size - 1, kind) / xp.asarray(size, kind)
+        )
     grids = xp.meshgrid(*vectors, indexing="ij")
     columns = [grid.reshape(-1) for grid in reversed(grids)]
     columns.append(xp.ones_like(columns[0]))
@@ -189,7 +206,12 @@ def _base_grid(xp: Any, sizes: Any, align: bool, kind: Any) -> Any:
 )
 def mapped_grid(xp: Any, theta: Array, sizes: Any, align: bool) -> Array:
     """The coordinates of all pixels, mapped by each matrix of a batch."""
-    places = xp.matmul(_base_grid(xp, sizes, align, theta.dtype), theta.swapaxes(-1, -2))
+    base = _base_grid(xp, sizes, align, theta.dtype)
+    # Term after term: a product of matrices would round otherwise than PyTorch's.
+    places = base[:, :1] * theta[:, None, :, 0]
+    for column in range(1, len(sizes)):
+        places = places + base[:, column : column + 1] * theta[:, None, :, column]
+    places = places + theta[:, None, :, -1]
     return places.reshape(theta.shape[0], *sizes, len(sizes))
 
 

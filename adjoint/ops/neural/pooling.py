@@ -21,6 +21,10 @@ from adjoint.tensors.tensor import Tensor
 # ---- windows ----
 
 
+def _is_empty(stride: Any) -> bool:
+    return isinstance(stride, (list, tuple)) and not stride
+
+
 def _filled(xp: Any, images: Any, padding: Any, value: Any) -> Any:
     """Images with a border of one value."""
     if not any(map(any, padding)):
@@ -220,7 +224,7 @@ def _arranged(
         )
     kernel = each(kernel_size, count, f"{name}(): kernel_size")
     steps = (
-        kernel if stride is None or stride in ([], ()) else each(stride, count, f"{name}(): stride")
+        kernel if stride is None or _is_empty(stride) else each(stride, count, f"{name}(): stride")
     )
     sides = each(padding, count, f"{name}(): padding")
     reaches = each(dilation, count, f"{name}(): dilation")

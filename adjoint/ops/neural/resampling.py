@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 from adjoint.backends.convolution import Layout
 from adjoint.call.rule import FOLD, FRONT
@@ -251,7 +251,8 @@ def _wanted_sizes(
     if size is not None:
         if recompute:
             raise ValueError("interpolate(): recompute_scale_factor goes with scale_factor only")
-        wanted = (size,) * count if isinstance(size, int) else tuple(int(n) for n in size)
+        one = isinstance(size, SupportsIndex) and not getattr(size, "ndim", 0)
+        wanted = (int(size),) * count if one else tuple(int(n) for n in size)
         if len(wanted) != count:
             raise ValueError(f"interpolate(): size must be {count} numbers, got {list(wanted)}")
         return wanted, (None,) * count

@@ -1,0 +1,198 @@
+"""torch.utils.tensorboard: logs that the package tensorboard, which must be there, shows."""
+
+import datetime as dt
+import importlib
+import io
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from adjoint.backends.numpy import numpy_backend
+from adjoint.tensors.tensor import Tensor
+
+np = numpy_backend.xp
+_PROTO = "tensorboard.compat.proto"
+_events, _summaries, _tensors, _shapes, _files = map(
+    importlib.import_module,
+    (
+        f"{_PROTO}.event_pb2",
+        f"{_PROTO}.summary_pb2",
+        f"{_PROTO}.tensor_pb2",
+        f"{_PROTO}.tensor_shape_pb2",
+        "tensorboard.summary.writer.event_file_writer",
+    ),
+)
+Event, Summary, EventFileWriter = _events.Event, _summaries.Summary, _files.EventFileWriter
+
+
+def _array(values: Any) -> Any:
+    return values.numpy_array() if isinstance(values, Tensor) else np.asarray(values)
+
+
+class SummaryWriter:
+    """Writes numbers, histograms, pictures and texts into a folder, for tensorboard to show."""
+
+    def __init__(
+        self,
+        log_dir: Any = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        if not log_dir:
+            now = dt.datetime.now(tz=dt.UTC).astimezone().strftime("%b%d_%H-%M-%S")
+            log_dir = Path("runs") / f"{now}_{socket.gethostname()}{comment}"
+        self.log_dir = str(log_dir)
+        self._settings = (max_queue, flush_secs, filename_suffix)
+        self._writers = {self.log_dir: EventFileWriter(self.log_dir, *self._settings)}
+        if purge_step is not None:
+            self._event(Event(wall_time=time.time(), step=purge_step))
+
+    def get_logdir(self) -> str:
+        """The folder that is written into."""
+        return self.log_dir
+
+    def _event(self, event: Any, folder: str | None = None) -> None:
+        where = folder or self.log_dir
+        if where not in self._writers:
+            self._writers[where] = EventFileWriter(where, *self._settings)
+        self._writers[where].add_event(event)
+
+    def _write(self, value: Any, step: Any, walltime: Any, folder: str | None = None) -> None:
+        event = Event(wall_time=time.time() if walltime is None else walltime)
+        event.summary.CopyFrom(Summary(value=[value]))
+        if step is not None:
+            event.step = int(step)
+        self._event(event, folder)
+
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
+        """A number at a step."""
+        number = float(_array(scalar_value).reshape(()))
+        self._write(Summary.Value(tag=tag, simple_value=number), global_step, walltime)
+
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: Mapping[str, Any],
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Several numbers at a step, for one figure: each in a folder of its own."""
+        for tag, number in tag_scalar_dict.items():
+            value = Summary.Value(tag=main_tag, simple_value=float(_array(number).reshape(())))
+            folder = str(Path(self.log_dir) / f"{main_tag}_{tag}".replace("/", "_"))
+            self._write(value, global_step, walltime, folder)
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: int | None = None,
+        bins: Any = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
+        """How values are distributed."""
+        flat = _array(values).astype("float64").reshape(-1)
+        if flat.size == 0:
+            raise ValueError("The input has no element.")
+        counts, limits = np.histogram(flat, bins=30 if bins == "tensorflow" else bins)
+        histogram = _summaries.HistogramProto(
+            min=flat.min(),
+            max=flat.max(),
+            num=flat.size,
+            sum=flat.sum(),
+            sum_squares=flat.dot(flat),
+            bucket_limit=limits[1:].tolist(),
+            bucket=counts.tolist(),
+        )
+        self._write(Summary.Value(tag=tag, histo=histogram), global_step, walltime)
+
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
+        """A picture: numbers from 0 to 1, or bytes, with the dimensions that dataformats names."""
+        from PIL import Image
+
+        pixels = _array(img_tensor)
+        if len(dataformats) != pixels.ndim:
+            raise ValueError(f"{dataformats} names no {pixels.ndim} dimensions")
+        order = [dataformats.index(letter) for letter in "HWC" if letter in dataformats]
+        pixels = pixels.transpose(order)
+        pixels = pixels[..., None] if pixels.ndim == 2 else pixels
+        if pixels.dtype != "uint8":
+            pixels = (pixels * 255).clip(0, 255).astype("uint8")
+        file = io.BytesIO()
+        Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).save(file, "PNG")
+        height, width, channels = pixels.shape
+        image = Summary.Image(
+            height=height, width=width, colorspace=channels, encoded_image_string=file.getvalue()
+        )
+        self._write(Summary.Value(tag=tag, image=image), global_step, walltime)
+
+    def add_figure(
+        self,
+        tag: str,
+        figure: Any,
+        global_step: int | None = None,
+        close: bool = True,
+        walltime: float | None = None,
+    ) -> None:
+        """A figure of matplotlib's, as a picture."""
+        figure.canvas.draw()
+        pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3]
+        self.add_image(tag, pixels, global_step, walltime, "HWC")
+        if close:
+            from matplotlib import pyplot as plt
+
+            plt.close(figure)
+
+    def add_text(
+        self,
+        tag: str,
+        text_string: str,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """A text, which may be Markdown."""
+        plugin = _summaries.SummaryMetadata.PluginData(plugin_name="text", content=b"")
+        metadata = _summaries.SummaryMetadata(plugin_data=plugin)
+        shape = _shapes.TensorShapeProto(dim=[_shapes.TensorShapeProto.Dim(size=1)])
+        tensor = _tensors.TensorProto(
+            dtype="DT_STRING", string_val=[text_string.encode()], tensor_shape=shape
+        )
+        value = Summary.Value(tag=f"{tag}/text_summary", metadata=metadata, tensor=tensor)
+        self._write(value, global_step, walltime)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        for writer in self._writers.values():
+            writer.flush()
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        for writer in self._writers.values():
+            writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

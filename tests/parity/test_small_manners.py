@@ -1,0 +1,166 @@
+"""What programs meet by the way: sizes of NumPy's, constructors on arrays, names of nodes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+import adjoint.compat.torch as compat
+
+ONE = np.int64(1)
+SIZES = {
+    "avg_pool2d": lambda t: t.nn.functional.avg_pool2d(t.ones(1, 2, 4, 4), 2 * ONE),
+    "conv2d": lambda t: t.nn.Conv2d(2 * ONE, ONE, 3 * ONE, ONE, ONE)(t.ones(1, 2, 4, 4)),
+    "conv_transpose2d": lambda t: t.nn.ConvTranspose2d(2, 2, 2 * ONE)(t.ones(1, 2, 3, 3)),
+    "interpolate": lambda t: t.nn.functional.interpolate(t.ones(1, 1, 2, 2), size=4 * ONE),
+    "max_pool2d": lambda t: t.nn.MaxPool2d(2 * ONE)(t.ones(1, 2, 4, 4)),
+    "unfold": lambda t: t.nn.functional.unfold(t.ones(1, 2, 4, 4), 2 * ONE),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_integers_of_numpy_are_sizes(torch: Any, name: str) -> None:
+    """A kernel size, stride, padding or size of NumPy's means what Python's does."""
+    assert tuple(SIZES[name](adjoint).shape) == tuple(SIZES[name](torch).shape)
+
+
+ARRAYS = [
+    np.array([1.5, -2.5]),
+    np.array([[1, 2], [3, 4]]),
+    np.array([True, False]),
+    np.array(3.5),
+    np.zeros((2, 0)),
+    np.array([1 + 2j]),
+    np.arange(6.0).reshape(2, 3).T,
+]
+
+
+@pytest.mark.parametrize("name", ["Tensor", "FloatTensor", "LongTensor", "BoolTensor"])
+@pytest.mark.parametrize("array", ARRAYS, ids=str)
+def test_constructors_convert_arrays(torch: Any, name: str, array: Any) -> None:
+    """Tensor(array) and its like have their own data type, and memory of their own."""
+    if np.iscomplexobj(array) and name != "Tensor":
+        pytest.skip("PyTorch warns of it, and adjoint refuses it")
+    theirs, ours = (getattr(library, name)(array) for library in (torch, compat))
+    assert str(ours.dtype).rpartition(".")[2] == str(theirs.dtype).rpartition(".")[2]
+    assert ours.tolist() == theirs.tolist()
+    assert not np.shares_memory(ours.numpy(), array) and ours.is_contiguous()
+
+
+def test_constructors_take_integers_of_numpy_for_sizes(torch: Any) -> None:
+    """As PyTorch: NumPy's integers are sizes, its floats are refused."""
+    for library in (torch, compat):
+        for kind in (library.Tensor, library.FloatTensor, library.LongTensor):
+            assert tuple(kind(np.int64(3)).shape) == tuple(kind(np.array(3)).shape) == (3,)
+            assert tuple(kind(np.int64(2), 4).shape) == (2, 4)
+            with pytest.raises(TypeError):
+                kind(np.float64(2.5))
+
+
+def test_subclasses_convert_arrays(torch: Any) -> None:
+    """A subclass of Tensor is made of an array as Tensor is."""
+    for library in (torch, compat):
+        kind = type("Mine", (library.Tensor,), {})
+        made = kind(np.array([1.5, 2.5]))
+        assert type(made) is kind and made.dtype == library.float32 and made.tolist() == [1.5, 2.5]
+
+
+WRITES = {
+    "places": lambda t, z: z.__setitem__(t.tensor([0]), t.ones(1, dtype=t.float64)),
+    "a number": lambda t, z: z.__setitem__(t.tensor([0, 1]), t.tensor(1.0, dtype=t.float64)),
+    "a list": lambda t, z: z.__setitem__([0, 1], t.ones(2, dtype=t.float64)),
+    "a mask": lambda t, z: z.__setitem__(z > -1, t.ones(3, dtype=t.float64)),
+    "integers": lambda t, z: z.__setitem__(t.tensor([0]), t.ones(1, dtype=t.int64)),
+}
+CASTS = {
+    "a slice": lambda t, z: z.__setitem__(slice(2), t.ones(2, dtype=t.float64)),
+    "one element": lambda t, z: z.__setitem__(0, t.tensor(1.0, dtype=t.float64)),
+    "a filled mask": lambda t, z: z.__setitem__(z > -1, t.tensor(2.0, dtype=t.float64)),
+    "a plain number": lambda t, z: z.__setitem__(t.tensor([0]), 1),
+}
+
+
+@pytest.mark.parametrize("name", [*WRITES, *CASTS])
+def test_writing_another_type(torch: Any, name: str) -> None:
+    """Where index tensors name, a value must have the tensor's type, and elsewhere it is cast."""
+    results = []
+    for library in (torch, adjoint):
+        z = library.zeros(3)
+        if name in WRITES:
+            with pytest.raises(RuntimeError):
+                WRITES[name](library, z)
+        else:
+            CASTS[name](library, z)
+        results.append(z.tolist())
+    assert results[0] == results[1]
+
+
+GRAPHS = {
+    "2 * b": lambda t, a, b: 2 * b,
+    "1 + b": lambda t, a, b: 1 + b,
+    "a ** 2": lambda t, a, b: a**2,
+    "a ** b": lambda t, a, b: a**b,
+    "2 ** a": lambda t, a, b: 2**a,
+    "a ** constant": lambda t, a, b: a ** t.ones(2, 2),
+    "sum": lambda t, a, b: a.sum(),
+    "sum(0)": lambda t, a, b: a.sum(0),
+    "mean": lambda t, a, b: a.mean(),
+    "mean(1)": lambda t, a, b: a.mean(1),
+    "matrices": lambda t, a, b: a @ b,
+    "vector": lambda t, a, b: a @ b.diagonal(),
+    "dot": lambda t, a, b: a.diagonal() @ b.diagonal(),
+    "batches": lambda t, a, b: t.bmm(a.unsqueeze(0), b.unsqueeze(0)),
+    "clamp": lambda t, a, b: a.clamp(0, 1),
+    "masked_fill": lambda t, a, b: a.masked_fill(a > 0, 0.0),
+    "lerp": lambda t, a, b: t.lerp(a, b, 0.5),
+    "loss": lambda t, a, b: ((a @ b - 1) ** 2).mean(),
+}
+
+
+def drawn(node: Any) -> Any:
+    """The names of a graph's nodes, and their edges."""
+    if node is None:
+        return None
+    name = node.name().rpartition("::")[2]
+    return [name, *[(drawn(after), number) for after, number in node.next_functions]]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_graphs_as_pytorch_shows_them(torch: Any, name: str) -> None:
+    """Names of nodes and their edges, of calls whose nodes depend on the arguments."""
+    shown = []
+    for library in (torch, adjoint):
+        a, b = (library.ones(2, 2, requires_grad=True) for _ in range(2))
+        shown.append(drawn(GRAPHS[name](library, a, b).grad_fn))
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("name", ["norm", "eigh", "cholesky", "pinv", "matrix_norm", "cond"])
+def test_matrices_are_called_input_too(torch: Any, name: str) -> None:
+    """Functions of linalg whose argument is shown as A take input and x."""
+    for library in (torch, adjoint):
+        for word in ("input", "x"):
+            getattr(library.linalg, name)(**{word: library.eye(2)})
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("align", [True, False])
+@pytest.mark.parametrize("size", [(2, 1, 5, 7), (4, 1, 31, 17), (1, 3, 33, 100), (2, 2, 3, 16, 31)])
+def test_affine_grids_to_the_last_bit(torch: Any, size: Any, align: bool, kind: Any) -> None:
+    """Grids are rounded as PyTorch's are."""
+    count = len(size) - 2
+    theta = np.random.default_rng(0).normal(size=(size[0], count, count + 1)).astype(kind)
+    theirs, ours = (
+        library.nn.functional.affine_grid(library.from_numpy(theta), size, align_corners=align)
+        for library in (torch, adjoint)
+    )
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_saving_into_a_folder_that_is_not_there(torch: Any, tmp_path: Any) -> None:
+    """PyTorch raises a RuntimeError that names the folder."""
+    for library in (torch, compat):
+        with pytest.raises(RuntimeError, match="Parent directory .*none does not exist"):
+            library.save({}, tmp_path / "none" / "file.pt")
+    assert not (tmp_path / "none").exists()
