@@ -872,6 +872,20 @@ def embedding(
     out: Tensor | None = None,
 ) -> Tensor:
     """The row of weight for each index; a padding_idx below 0 is none."""
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: _bool = False,
+    mode: _int = 0,
+    sparse: _bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: _bool = False,
+    padding_idx: _int | None = None,
+    *,
+    out: tuple[Tensor, Tensor, Tensor, Tensor] | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """embedding_bag, the bag of each index, the sizes of bags, and those or the largest rows."""
 def embedding_renorm_(
     weight: Tensor, indices: Tensor, max_norm: _float, norm_type: _float
 ) -> Tensor:

@@ -56,8 +56,8 @@ UNLISTED = (
 )
 FOREIGN = sys.stdlib_module_names - {"builtins"} | {"numpy", "sympy", "typing_extensions"}
 # What PyTorch makes without a file of Python.
-MADE = ("_C", "_C._autograd", "_C._functions", "_C._functorch", "_C._nn", "_C._profiler")
-MADE += ("_C._distributed_c10d", "_C._onnx", "_C._jit_tree_views", "ops")
+MADE = ["_C", "_C._autograd", "_C._functions", "_C._functorch", "_C._nn", "_C._profiler"]
+MADE += ["_C._distributed_c10d", "_C._onnx", "_C._jit_tree_views", "ops"]
 
 
 def paths(root: Path) -> Iterator[str]:
@@ -104,7 +104,7 @@ def lines() -> Iterator[str]:
     """The file's lines."""
     for top, prefix in (("torch", ""), ("functorch", "functorch")):
         package = importlib.import_module(top)
-        made = MADE if top == "torch" else ()
+        made = MADE if top == "torch" else []
         for path in sorted({*paths(Path(package.__file__ or "").parent), *made}):
             if any(path.startswith(f"{root}.") for root in UNLISTED):
                 continue

@@ -234,8 +234,12 @@ class Node(WeakBase):
     def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
         """The edges, as PyTorch spells them."""
         return tuple(
-            [(None if node is None else node.shown(), number) for node, number in self.edges()]
+            [(None if node is None else node.shown(), number) for node, number in self.shown_edges()]
         )
+
+    def shown_edges(self) -> list[tuple["Node | None", int]]:
+        """The edges as a user gets to see them."""
+        return self.edges()
 
     def shown(self) -> "Node":
         """The node as a user gets to see it."""

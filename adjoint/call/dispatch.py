@@ -249,6 +249,8 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if out is not None:
         if op.apart:
             refuse_shared(op.name, tensors_in(values), out)
+        elif op.family == "elementwise":
+            refuse_shared(op.name, tensors_in(values), out, True)
         if op.follows_out and kwargs.get("dtype") is None:
             values[op.index_of["dtype"]] = out.dtype
     result = apply(op, values)
@@ -262,11 +264,15 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return write_out(op.name, result, out, op.exact_out)
 
 
-def refuse_shared(name: str, tensors: list[Tensor], out: Any) -> None:
-    """Refuse a tensor as out= that lies where an argument is read."""
+def refuse_shared(name: str, tensors: list[Tensor], out: Any, elsewhere: bool = False) -> None:
+    """Refuse a tensor as out= that lies where an argument is read, or where another of its is."""
     for target in tensors_in([out]):
         for tensor in tensors:
-            if target is tensor or numpy_backend.overlap(target.array, tensor.array):
+            written, read = target.array, tensor.array
+            shared = target is tensor or numpy_backend.overlap(written, read)
+            if shared and elsewhere:
+                shared = target is not tensor and numpy_backend.partly_overlap(written, read)
+            if shared:
                 raise RuntimeError(
                     f"{name}(): unsupported operation: out shares memory with an argument; clone() "
                     "the argument first"
@@ -403,18 +409,17 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
         raise complaint(op, as_given(op, arrays, given), error)
     if not op.hides:
         out = narrowed(op, arrays, out)
-    return in_order(out) if op.ordered else out
+    return in_order(out, backend) if op.ordered else out
 
 
-def in_order(out: Any) -> Any:
+def in_order(out: Any, backend: Backend) -> Any:
     """What a forward answered, its arrays in the order of their elements."""
     if type(out) is NDARRAY:
         return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
     if isinstance(out, tuple):
-        return tuple([in_order(each) for each in out])
-    backend = lookup(type(out))
-    if backend is not None and not backend.xp.is_contiguous(out):
-        return backend.copy(out)
+        return tuple([in_order(each, backend) for each in out])
+    if backend is not NUMPY_BACKEND and type(out) is backend.array_type:
+        return out if backend.xp.is_contiguous(out) else backend.copy(out)
     return out
 
 

@@ -92,8 +92,9 @@ class OpNode(Node):
 
     def name(self) -> str:
         """PyTorch's name of this step."""
-        name: str = self.op.node_name
-        return name
+        name = self.op.node_name
+        found: str = name if isinstance(name, str) else name(self)
+        return found
 
     def makes_new(self) -> bool:
         return True
@@ -101,13 +102,24 @@ class OpNode(Node):
     def shown(self) -> Node:
         """See Node. Only now does it get a class named after its op: tools print the name."""
         if type(self) is OpNode:
-            kind = _kinds.get(self.op.node_name)
+            name = self.name()
+            kind = _kinds.get(name)
             if kind is None:
                 members = {"__slots__": (), "__module__": "adjoint.autograd.graph"}
-                made = type(self.op.node_name, (OpNode,), members)
-                kind = _kinds.setdefault(self.op.node_name, made)  # one, whoever asks first
+                made = type(name, (OpNode,), members)
+                kind = _kinds.setdefault(name, made)  # one, whoever asks first
             self.__class__ = kind
         return self
+
+    def shown_edges(self) -> list[tuple[Node | None, int]]:
+        """See Node. PyTorch has none for some arguments, where they are numbers."""
+        edges = self.edges()
+        for parameter in self.op.numbers_without_edge:
+            place = self.op.inputs.index(parameter) - len(self.op.inputs)
+            kept = self.kept(parameter)
+            if edges[place][0] is None and not isinstance(kept, (TensorCore, SavedTensor)):
+                edges[place] = (None, -1)
+        return [edge for edge in edges if edge[1] >= 0]
 
     # ---- running rules ----
 

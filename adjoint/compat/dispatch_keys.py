@@ -41,7 +41,7 @@ def _names() -> Iterator[str]:
         yield from (prefix + backend for backend in _BACKENDS.split())
 
 
-DispatchKey = enum.Enum("DispatchKey", list(_names()), module="torch._C")
+DispatchKey: Any = enum.Enum("DispatchKey", [*_names()], module="torch._C")  # type: ignore[misc]
 
 
 class DispatchKeySet:

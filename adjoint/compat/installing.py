@@ -12,6 +12,7 @@ from typing import Any
 from adjoint.autograd.node import AccumulateGrad
 from adjoint.compat.mirror import ROOT, can_be_imported
 from adjoint.dtypes import dtype
+from adjoint.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
 
@@ -53,6 +54,8 @@ def _show_as_torch() -> None:
     name: Any = lambda self: "torch::autograd::AccumulateGrad"
     setattr(AccumulateGrad, "name", name)  # noqa: B010  # mypy knows a compiled class as fixed
     Tensor.__module__ = "torch"
+    for kind in (Parameter, Buffer, UninitializedParameter, UninitializedBuffer):
+        kind.__module__ = "torch.nn.parameter"
     importlib.import_module(ROOT).__name__ = "torch"
 
 

@@ -64,6 +64,8 @@ def with_extras(
     if "dim" not in names and not writes:
         return overridable(function)
     words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}
+    if names[:1] == ("A",):  # as PyTorch shows it; it takes input
+        words.update(input="A", x="A")
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

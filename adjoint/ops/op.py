@@ -105,7 +105,9 @@ class Op(Described):
         self.inplace = True
         self.changer: Any = None  # its in-place form, as watchers and subclasses see it
         self.saved_as: dict[str, str] = {}  # what PyTorch calls a parameter or result it saves
-        self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward0"
+        # What PyTorch calls its nodes: a text, or a function of a node that is to be shown.
+        self.node_name: Any = "".join(p.capitalize() for p in name.split("_")) + "Backward0"
+        self.numbers_without_edge: list[int] = []  # parameters that have an edge if they are tensors
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
         # Whether 16-bit floats are computed with in float32; "rules": in its rules alone.
         self.wide: Any = family == "elementwise"
@@ -241,6 +243,8 @@ class Op(Described):
             index = self.index_of.get(name, -1)
             if index < 0:
                 index = self.index_of.get(ALIASES.get(name, ""), -1)
+            if index < 0 and name in ("input", "x") and self.parameters[0] == "A":
+                index = 0  # PyTorch shows A, and takes input
             if index < 0:
                 raise TypeError(f"{self.signature()} got an unexpected argument '{name}'")
             if index < count:
@@ -467,6 +471,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     _read_dims(op, settings.pop("dims", 0))
     op.domain = settings.pop("domain", None)
     op.node_name = settings.pop("node_name", op.node_name)
+    op.numbers_without_edge = [op.index_of[n] for n in settings.pop("numbers_without_edge", ())]
     op.saved_as = settings.pop("saved_as", op.saved_as)
     returns = settings.pop("returns", None)
     if returns is not None:

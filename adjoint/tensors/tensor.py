@@ -19,7 +19,7 @@ from adjoint.tensors.upper import renewed, upper
 
 # Tensor(array, AS_IS) is a tensor on the array itself; Tensor(array) has its values in the default
 # floating type, as PyTorch's has, and is what programs write.
-AS_IS: Final = object()
+AS_IS: Final = True  # a size is no bool; and it costs compiled code nothing
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -392,7 +392,7 @@ class Tensor(TensorCore):
         return upper.calls.binary(upper.operators.add, self, other, True)
 
     def __radd__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.add, other, self, True)
+        return upper.calls.binary(upper.operators.add, self, other, True)
 
     def __sub__(self, other: Any) -> Any:
         return upper.calls.binary(upper.operators.sub, self, other, True)
@@ -404,7 +404,7 @@ class Tensor(TensorCore):
         return upper.calls.binary(upper.operators.mul, self, other, True)
 
     def __rmul__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.mul, other, self, True)
+        return upper.calls.binary(upper.operators.mul, self, other, True)
 
     def __truediv__(self, other: Any) -> Any:
         return upper.calls.binary(upper.operators.truediv, self, other, True)
@@ -566,8 +566,12 @@ class Tensor(TensorCore):
                 f"a Tensor with {self.array.size} elements cannot be converted to Scalar; "
                 "use tolist(), or pick one element"
             )
+        return self.one_number()
+
+    def one_number(self) -> Any:
+        """The one element as a Python number, whatever the backend."""
         array = self.concrete_array()
-        return backend_of(array).number(array)
+        return array.item() if type(array) is NDARRAY else backend_of(array).number(array)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -585,8 +589,7 @@ class Tensor(TensorCore):
             raise RuntimeError(
                 f"Boolean value of Tensor with {what} is ambiguous; use .any() or .all()"
             )
-        array = self.concrete_array()
-        return bool(backend_of(array).number(array))
+        return bool(self.one_number())
 
     def number(self) -> Any:
         """The one element, for Python's own conversions, whose callers expect a ValueError."""

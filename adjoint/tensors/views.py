@@ -588,8 +588,9 @@ class Forgotten(Node):
 
     def name(self) -> str:
         """PyTorch's name of this step."""
-        name: str = self.op.node_name
-        return name
+        name = self.op.node_name
+        found: str = name if isinstance(name, str) else f"{self.op.name.capitalize()}Backward0"
+        return found
 
     def apply(
         self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None

@@ -37,3 +37,13 @@ def plain(value):
 def report(**results):
     """Print what the two runs are compared by."""
     print(json.dumps(plain(results)))
+
+
+def name_torchvision_operators():
+    """Define what torchvision's compiled library would, so that PyTorch without it imports it."""
+    if torch.version.git_version != "adjoint":
+        library = torch.library.Library("torchvision", "DEF")
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        return library  # which takes its definitions along when it goes
+    return None

@@ -21,7 +21,7 @@ from urllib.parse import urlparse
 from adjoint.compat.torch_tree.serialization import load as _load_file
 
 try:
-    from tqdm import tqdm as tqdm
+    from tqdm import tqdm as tqdm  # type: ignore[import-untyped]  # it has no types
 except ImportError:  # it is optional, here as in PyTorch
 
     class tqdm:  # type: ignore[no-redef]  # tqdm's name

@@ -566,6 +566,7 @@ def _filled_each(
     vmap=_filled_each,
     inplace=True,
     ordered=True,
+    numbers_without_edge=("value",),
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Operand) -> Array:
     """input with value where mask is True."""

@@ -303,6 +303,7 @@ def _lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
     end=lambda grad, weight: grad * conj(weight),
     weight=lambda grad, input, end: grad * conj(end - input),
     promotes="",  # PyTorch mixes no data types here, but for a weight that is one number
+    numbers_without_edge=("weight",),
     exact_out=True,
 )
 def lerp(xp: Any, input: Array, end: Array, weight: Operand) -> Array:

@@ -9,6 +9,7 @@ from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.comparison import kind_of
 from adjoint.ops.elementwise.selection import where
+from adjoint.ops.node_names import of_power
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.views import apply_inplace
@@ -76,7 +77,14 @@ def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:
     return xp.where(exponent < 0, xp.where(xp.absolute(input) == 1, odd, 0), result)
 
 
-@elementwise(input=_base_rule, exponent=_exponent_rule, domain=(0.5, 3.0), numpy="power")
+@elementwise(
+    input=_base_rule,
+    exponent=_exponent_rule,
+    domain=(0.5, 3.0),
+    numpy="power",
+    node_name=of_power,
+    numbers_without_edge=("input", "exponent"),
+)
 def pow(xp: Any, input: Operand, exponent: Operand) -> Array:
     """input to the power of exponent."""
     if kind_of(exponent) == "b":

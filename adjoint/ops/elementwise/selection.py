@@ -147,6 +147,7 @@ def _upper_bound_rule(grad: Value, input: Value, min: Any, max: Any) -> Value:
     max=_upper_bound_rule,
     promotes="input min max",
     node_name="ClampBackward1",
+    numbers_without_edge=("min", "max"),
     also="clip",
     inplace="function",
     numpy="clip",

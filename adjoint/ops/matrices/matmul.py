@@ -13,6 +13,7 @@ from adjoint.ops.arranging.shape import expand, permute, reshape, squeeze, trans
 from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.dims import broadcast_shape, normal_dim
+from adjoint.ops.node_names import of_product
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.reduction import sum
 from adjoint.tensors.views import apply_inplace
@@ -107,7 +108,7 @@ def _product_each(input: Any, input_batched: bool, other: Any, other_batched: bo
     other=lambda grad, input, other_shape: _right_factor(grad, input, other_shape),
     vmap=_product_each,
     batching=MATRICES,  # where both are
-    node_name="MmBackward0",
+    node_name=of_product,
     saved_as={"other": "mat2"},
     exact_out=True,
     also="linalg",

@@ -20,6 +20,7 @@ from adjoint.ops.elementwise.comparison import isnan, logical_not
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import exp
 from adjoint.ops.elementwise.selection import where
+from adjoint.ops.node_names import by_dim
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.cumulative import narrowed, product_of_others, widened
 
@@ -81,6 +82,7 @@ def spread_sum(xp: Any, input: Array, shape: Any, dim: Any = None, keepdim: bool
     ),
     numpy=True,
     ordered=True,
+    node_name=by_dim("Sum"),
 )
 def sum(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
@@ -112,6 +114,7 @@ def _mean_rule(grad: Value, input_shape: Any, dim: Any, keepdim: bool) -> Value:
     ),
     numpy=True,
     ordered=True,
+    node_name=by_dim("Mean"),
 )
 def mean(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None

@@ -8,10 +8,12 @@ from adjoint.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabl
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.call.context import (
     change_grad_enabled,
+    current,
     is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled,
 )
 from adjoint.call.dispatch import tensors_in
+from adjoint.call.layers import open_levels
 from adjoint.compat.dispatch_keys import (
     DispatchKey as DispatchKey,
     DispatchKeySet as DispatchKeySet,
@@ -83,6 +85,21 @@ def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
 def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
     """Let vmap say each time that it calls an op for each element, or only once."""
     loops.always_said = enabled
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether this is inside vmap, or inside a transform that differentiates."""
+    return bool(open_levels.get())
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether this is inside a mode that answers functions."""
+    return bool(current().functions)
+
+
+def _len_torch_function_stack() -> int:
+    """Inside how many modes that answer functions this is."""
+    return len(current().functions)
 
 
 # What only compilers and tracers would answer otherwise.
