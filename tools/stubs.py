@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import adjoint.nn  # gives Tensor a method, too
-from adjoint.ops.composites import overridable, overridable_by_modes
+from adjoint.ops.composites import creating, overridable, overridable_by_modes
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.method_order import MethodOrder, TensorFirst
@@ -315,7 +315,7 @@ def public_names(module: Any, tree: ast.Module) -> list[tuple[str, str]]:
     return sorted(pair for pair in found.items() if not pair[0].startswith("_"))
 
 
-ASKING = {overridable(home_of).__code__, overridable_by_modes(home_of).__code__}
+ASKING = {ask(home_of).__code__ for ask in (creating, overridable, overridable_by_modes)}
 
 
 def is_declared(value: Any) -> bool:

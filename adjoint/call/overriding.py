@@ -160,6 +160,27 @@ def by_mode(
     return answer
 
 
+def creation_watcher() -> Any:
+    """Who watches calls in the context and is asked for new tensors too; None if nobody is."""
+    settings = current()
+    if not settings.plain:
+        for watcher in reversed(settings.watchers):
+            if getattr(watcher, "creates", False):
+                return watcher
+    return None
+
+
+def created_by(watcher: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The new tensor that a watcher answers, inside which the others are left."""
+    settings = current()
+    others = tuple([other for other in settings.watchers if other is not watcher])
+    try:
+        set_current(replaced(settings, {"watchers": others}))
+        return watcher.created(name, args, kwargs)
+    finally:
+        set_current(settings)
+
+
 def refusal(function: Any, kinds: tuple[Any, ...]) -> TypeError:
     """The error about a call that nobody answers."""
     names = ", ".join([kind.__name__ for kind in kinds])

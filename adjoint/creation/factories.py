@@ -31,7 +31,7 @@ from adjoint.ops.arranging.conversion import (
     sparse_csc,
     sparse_csr,
 )
-from adjoint.ops.composites import overridable, overridable_by_modes
+from adjoint.ops.composites import creating, overridable_by_modes
 from adjoint.ops.sampling.random import draw_integers, draw_normal, draw_uniform, normal_from
 from adjoint.ops.sparse.layers import blank
 from adjoint.random import chosen
@@ -629,14 +629,9 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> T
 
 
 METHODS: dict[str, Any] = {
-    function.__name__: overridable(function)
+    function.__name__: creating(function)
     for function in (new_empty, new_empty_strided, new_full, new_ones, new_tensor, new_zeros)
 }
 
-_OF_DATA = ("scalar_tensor", "tensor")
-globals().update(
-    {
-        name: (overridable_by_modes if name in _OF_DATA else overridable)(globals()[name])
-        for name in __all__
-    }
-)
+globals().update({name: creating(globals()[name]) for name in __all__ if name != "tensor"})
+globals()["tensor"] = overridable_by_modes(tensor)

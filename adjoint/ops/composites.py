@@ -5,7 +5,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from adjoint.call import dispatch
-from adjoint.call.overriding import answered_elsewhere, offered, seen_by_mode
+from adjoint.call.overriding import (
+    answered_elsewhere,
+    created_by,
+    creation_watcher,
+    offered,
+    seen_by_mode,
+)
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Shown, with_out
 from adjoint.tensors.tensor import Tensor
@@ -54,6 +60,22 @@ def overridable(function: Function) -> Function:
         except AttributeError as error:
             _refuse_others(function, args, kwargs, error)
             raise
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
+def creating(function: Function) -> Function:
+    """A function that makes a tensor of nothing: besides, watchers of the context may make it."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(call, args, kwargs)
+        watcher = creation_watcher()
+        if watcher is not None:
+            return created_by(watcher, name, args, kwargs)
+        return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]  # it is called as the function is
 

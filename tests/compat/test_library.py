@@ -80,7 +80,8 @@ def test_a_mode_sees_custom_ops():
     double = make_double()
     with Seen():
         assert double(compat.ones(1)).tolist() == [2.0]
-    assert seen == [(compat.ops.compat_ops.double.default, 1)]
+    wanted = [compat.ops.aten.ones.default, compat.ops.compat_ops.double.default]
+    assert seen == [(func, 1) for func in wanted]
 
 
 def test_a_library_as_first_argument():
@@ -340,6 +341,24 @@ class TestDetails:
         assert [x.grad.tolist() for x in xs] == [[1, 1], [2, 2], [3, 3]]
         with pytest.raises(NotImplementedError, match=r"Function\.forward directly"):
             Stack.forward(None, xs)
+
+    def test_autocast_casts_what_an_op_is_given(self):
+        @compat.library.custom_op(f"{NS}::kept", mutates_args=())
+        def kept(x: compat.Tensor, y: list[compat.Tensor]) -> compat.Tensor:
+            assert not compat.is_autocast_enabled("cpu")
+            return x + y[0]
+
+        compat.library.register_autocast(f"{NS}::kept", "cpu", compat.float16)
+        x = compat.ones(2, requires_grad=True)
+        kept.register_autograd(lambda ctx, grad: (grad, [grad]))
+        with compat.autocast("cpu", dtype=compat.float16):
+            result = kept(x, [compat.ones(2)])
+        assert result.dtype is compat.float16
+        assert kept(x, [compat.ones(2)]).dtype is compat.float32
+        result.sum().backward()
+        assert x.grad.dtype is compat.float32
+        with pytest.raises(ValueError, match="unknown device type 'tpu'"):
+            kept.register_autocast("tpu", compat.float16)
 
     def test_an_op_is_traced_whole(self):
         double = make_double()
