@@ -610,7 +610,7 @@ class Tensor(TensorCore):
     def ger(self, vec2: Tensor) -> Tensor:
         """The matrix of all products of two vectors' elements."""
     def get_device(self) -> _int:
-        """The number of its device; -1 in main memory."""
+        """The number of its device; -1 in main memory, and where there is none."""
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward has accumulated for it."""
@@ -1063,6 +1063,8 @@ class Tensor(TensorCore):
         """The elements as a NumPy array on the same memory; with force=True, maybe a copy."""
     def numpy_array(self) -> Any:
         """The elements as a NumPy array, whatever the backend; without a copy on the CPU."""
+    def one_number(self) -> Any:
+        """The one element as a Python number, whatever the backend."""
     def orgqr(self, input2: Tensor) -> Tensor:
         """See linalg.householder_product."""
     def ormqr(
