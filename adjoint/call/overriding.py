@@ -163,11 +163,12 @@ def by_mode(
 def creation_watcher() -> Any:
     """Who watches calls in the context and is asked for new tensors too; None if nobody is."""
     settings = current()
+    found: Any = None
     if not settings.plain:
-        for watcher in reversed(settings.watchers):
+        for watcher in settings.watchers:
             if getattr(watcher, "creates", False):
-                return watcher
-    return None
+                found = watcher  # the innermost is the last
+    return found
 
 
 def created_by(watcher: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
