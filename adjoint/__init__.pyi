@@ -34,6 +34,32 @@ from adjoint.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from adjoint.call.context import is_grad_enabled as is_grad_enabled
 from adjoint.call.context import is_inference_mode_enabled as is_inference_mode_enabled
 from adjoint.compat.no_compiler import compile as compile
+from adjoint.creation.factories import arange as arange
+from adjoint.creation.factories import empty as empty
+from adjoint.creation.factories import empty_like as empty_like
+from adjoint.creation.factories import empty_permuted as empty_permuted
+from adjoint.creation.factories import empty_strided as empty_strided
+from adjoint.creation.factories import eye as eye
+from adjoint.creation.factories import full as full
+from adjoint.creation.factories import full_like as full_like
+from adjoint.creation.factories import linspace as linspace
+from adjoint.creation.factories import logspace as logspace
+from adjoint.creation.factories import normal as normal
+from adjoint.creation.factories import ones as ones
+from adjoint.creation.factories import ones_like as ones_like
+from adjoint.creation.factories import rand as rand
+from adjoint.creation.factories import rand_like as rand_like
+from adjoint.creation.factories import randint as randint
+from adjoint.creation.factories import randint_like as randint_like
+from adjoint.creation.factories import randn as randn
+from adjoint.creation.factories import randn_like as randn_like
+from adjoint.creation.factories import randperm as randperm
+from adjoint.creation.factories import scalar_tensor as scalar_tensor
+from adjoint.creation.factories import tensor as tensor
+from adjoint.creation.factories import tril_indices as tril_indices
+from adjoint.creation.factories import triu_indices as triu_indices
+from adjoint.creation.factories import zeros as zeros
+from adjoint.creation.factories import zeros_like as zeros_like
 from adjoint.creation.from_memory import as_tensor as as_tensor
 from adjoint.creation.from_memory import asarray as asarray
 from adjoint.creation.from_memory import from_numpy as from_numpy
@@ -276,8 +302,6 @@ def any(
     input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """Whether an element along dim is true (not zero)."""
-def arange(*bounds: Any, **options: Any) -> Tensor:
-    """Numbers from start (0) up to but without end, step (1) apart."""
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse cosine."""
 def arccos_(input: Tensor) -> Tensor:
@@ -849,18 +873,24 @@ def embedding(
     out: Tensor | None = None,
 ) -> Tensor:
     """The row of weight for each index; a padding_idx below 0 is none."""
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: _bool = False,
+    mode: _int = 0,
+    sparse: _bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: _bool = False,
+    padding_idx: _int | None = None,
+    *,
+    out: tuple[Tensor, Tensor, Tensor, Tensor] | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """embedding_bag, the bag of each index, the sizes of bags, and those or the largest rows."""
 def embedding_renorm_(
     weight: Tensor, indices: Tensor, max_norm: _float, norm_type: _float
 ) -> Tensor:
     """Scale down, in place, the rows of weight that indices name and that exceed max_norm."""
-def empty(*size: Any, **options: Any) -> Tensor:
-    """Memory as it was found; write before you read."""
-def empty_like(input: Tensor, **options: Any) -> Tensor:
-    """Uninitialised memory in input's shape, data type and device."""
-def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
-    """Uninitialised memory that holds the dimensions in another order, the last one closest."""
-def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
-    """Uninitialised memory seen with the given strides."""
 def eq(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
@@ -893,8 +923,6 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """exp(input) - 1, exact for small elements."""
 def expm1_(input: Tensor) -> Tensor:
     """In-place form of expm1."""
-def eye(n: _int, m: _int | None = None, **options: Any) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(
     input: Tensor, p: _float = 0.5, train: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
@@ -960,10 +988,6 @@ def frac_(input: Tensor) -> Tensor:
     """In-place form of frac."""
 def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> _frexp:
     """The mantissa, at least 1/2 and below 1, and the power of 2 that makes each element of it."""
-def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
-    """fill_value everywhere; the data type follows from it."""
-def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
-    """fill_value in input's shape, data type and device."""
 def gather(
     input: Tensor,
     dim: _int,
@@ -1303,8 +1327,6 @@ def less_equal(
     """input <= other."""
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of the absolute value of the gamma function."""
-def linspace(start: Any, end: Any, steps: _int, **options: Any) -> Tensor:
-    """`steps` numbers from start to end, both included, equally far apart."""
 def lobpcg(
     A: Tensor,
     k: _int | None = None,
@@ -1374,8 +1396,6 @@ def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None
     """log(p / (1 - p)), the inverse of sigmoid; with eps, p is kept in [eps, 1 - eps]."""
 def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """In-place form of logit."""
-def logspace(start: Any, end: Any, steps: _int, base: _float = 10.0, **options: Any) -> Tensor:
-    """base to the power of `steps` equally spaced exponents from start to end."""
 def logsumexp(
     input: Tensor, dim: Any, keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
@@ -1746,20 +1766,12 @@ def norm_except_dim(
     v: Tensor, pow: _int = 2, dim: _int = 0, *, out: Tensor | None = None
 ) -> Tensor:
     """The norm of each slice along dim, with all dimensions kept; of everything if dim is -1."""
-def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any
-) -> Tensor:
-    """Normally distributed numbers: with means and deviations of tensors, or of a size."""
 def not_equal(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
     """input != other."""
 def numel(input: Tensor) -> _int:
     """How many elements it has."""
-def ones(*size: Any, **options: Any) -> Tensor:
-    """Ones."""
-def ones_like(input: Tensor, **options: Any) -> Tensor:
-    """Ones in input's shape, data type and device."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """See linalg.householder_product."""
 def ormqr(
@@ -1863,20 +1875,6 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place form of rad2deg."""
-def rand(*size: Any, generator: Any = None, **options: Any) -> Tensor:
-    """Numbers spread evenly over [0, 1)."""
-def rand_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
-    """Numbers of [0, 1) in input's shape, data type and device."""
-def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
-    """Random integers, at least low (0 if it is left out) and less than high."""
-def randint_like(input: Tensor, *bounds: Any, generator: Any = None, **options: Any) -> Tensor:
-    """Integers of [low, high) in input's shape, data type and device."""
-def randn(*size: Any, generator: Any = None, **options: Any) -> Tensor:
-    """Normally distributed numbers of mean 0 and variance 1."""
-def randn_like(input: Tensor, *, generator: Any = None, **options: Any) -> Tensor:
-    """Normally distributed numbers in input's shape, data type and device."""
-def randperm(n: _int, *, generator: Any = None, **options: Any) -> Tensor:
-    """The integers below n in random order."""
 def ravel(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All elements in one dimension, next to one another in memory."""
 def real(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1985,8 +1983,6 @@ def rsub(
     input: Tensor, other: Tensor | _complex, *, alpha: Any = 1, out: Tensor | None = None
 ) -> Tensor:
     """other - alpha * input."""
-def scalar_tensor(s: Any, **options: Any) -> Tensor:
-    """A 0-d tensor of a number, as the default floating type."""
 def scatter(
     input: Tensor,
     dim: _int,
@@ -2240,15 +2236,6 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic tangent."""
 def tanh_(input: Tensor) -> Tensor:
     """In-place form of tanh."""
-def tensor(
-    data: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: _bool = False,
-    pin_memory: _bool = False,
-) -> Tensor:
-    """A new tensor with a copy of data: a number, nested sequences, or an array."""
 def tensor_split(
     input: Tensor,
     indices_or_sections: Any,
@@ -2315,8 +2302,6 @@ def triangular_solve(
     """The solution of A @ X = input, and A, of which one triangle is read."""
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A copy with zeros above a diagonal."""
-def tril_indices(row: _int, col: _int, offset: _int = 0, **options: Any) -> Tensor:
-    """The indices of the lower triangle of a matrix: a row of rows and a row of columns."""
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -2330,8 +2315,6 @@ def triplet_margin_loss(
     """nn.functional.triplet_margin_loss of (anchor, positive, negative, margin, p, eps, swap, reduction)."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A copy with zeros below a diagonal."""
-def triu_indices(row: _int, col: _int, offset: _int = 0, **options: Any) -> Tensor:
-    """The indices of the upper triangle of a matrix: a row of rows and a row of columns."""
 def true_divide(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
@@ -2469,7 +2452,3 @@ def xlogy_(input: Tensor, other: Tensor | _complex) -> Tensor:
     """In-place form of xlogy."""
 def zero_(input: Tensor) -> Tensor:
     """In-place form of zero."""
-def zeros(*size: Any, **options: Any) -> Tensor:
-    """Zeros."""
-def zeros_like(input: Tensor, **options: Any) -> Tensor:
-    """Zeros in input's shape, data type and device."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import adjoint.nn  # gives Tensor a method, too
+from adjoint.ops.composites import creating, overridable, overridable_by_modes
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.method_order import MethodOrder, TensorFirst
@@ -314,13 +315,16 @@ def public_names(module: Any, tree: ast.Module) -> list[tuple[str, str]]:
     return sorted(pair for pair in found.items() if not pair[0].startswith("_"))
 
 
+ASKING = {ask(home_of).__code__ for ask in (creating, overridable, overridable_by_modes)}
+
+
 def is_declared(value: Any) -> bool:
     """Whether this is an op, or a function that the tables declare or that was made from one."""
-    return (
-        isinstance(value, Described)
-        or hasattr(value, "__wrapped__")
-        or hasattr(value, "__signature__")
-    )
+    if isinstance(value, Described) or hasattr(value, "__signature__"):
+        return True
+    if getattr(value, "__code__", None) in ASKING:  # it only asks others before it is called
+        return any(declared.function is value for declared in DECLARED.values())
+    return hasattr(value, "__wrapped__")
 
 
 def joined(source: str, imports: list[str], lines: list[str]) -> str:

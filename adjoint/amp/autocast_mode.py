@@ -37,6 +37,9 @@ class _Caster:
 
     def __call__(self, op: Any, values: list[Any]) -> Any:
         """See call.context.Settings.watchers."""
+        asked = getattr(op, "autocast_types", {}).get(self.device_type)  # of a custom op
+        if asked is not None:
+            return op.run([self.cast(value, asked) for value in values])
         declared = DECLARED.get(op.name)
         kind = None if declared is None else declared.autocast
         target = None if kind is None else self.target(kind, values)

@@ -130,6 +130,9 @@ class JaxNamespace(Namespace):
         like = _jax.ShapeDtypeStruct(shape, grad.dtype)
         return _jax.linear_transpose(function, like)(grad)[0]
 
+    def counted(self, numbers: Any, count: int) -> Any:
+        return jnp.bincount(numbers, length=count)  # known before it runs, as jit wants it
+
     def readable(self, waiting: bool = False) -> bool:
         return False  # as it is while JAX traces, also where it does not
 

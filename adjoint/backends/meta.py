@@ -147,7 +147,7 @@ class MetaBackend(Backend):
         return asarray(value, numpy_dtype)
 
     def to_numpy(self, array: Any) -> Any:
-        raise NoValuesError("Cannot copy out of meta tensor: no data")
+        raise NoValuesError("Cannot copy out of meta tensor; no data!")
 
     def number(self, array: Any) -> Any:
         raise RuntimeError(f"Tensor.item() cannot be called on meta tensors: {NoValuesError()}")

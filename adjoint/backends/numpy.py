@@ -433,6 +433,9 @@ class NumpyNamespace(Convolutions, Namespace):
     def _on_host(self, array: Any) -> Any:
         return array
 
+    def drawn(self, draw: Any, shape: Any, *parameters: Any) -> Any:
+        return draw(shape, *parameters)  # which are where it needs them
+
     def memory(self, array: Any) -> Memory:
         owner, size = array, array.itemsize
         while isinstance(owner.base, np.ndarray):

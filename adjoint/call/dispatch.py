@@ -144,11 +144,7 @@ class Path(Calls):
         if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
             return op.direct(a, b)
         if not (can_operate(a) and can_operate(b)):
-            if operator:
-                asked = has_others((a, b), {})
-                return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
-            if has_others((a, b), {}):
-                return offered(op, (a, b), {})
+            return with_other(op, a, b, operator)
         return apply(op, [a, b, *op.defaults[2:]])
 
     def item(self, tensor: Any, index: Any) -> Any:
@@ -157,6 +153,14 @@ class Path(Calls):
         if answered_elsewhere((tensor, index), {}):
             return offered(read, (tensor, index), {})
         return read(tensor, index)
+
+
+def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
+    """A call of two arguments, one of them no tensor and no number: its class may answer."""
+    asked = has_others((a, b), {})
+    if operator:
+        return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
+    return offered(op, (a, b), {}) if asked else apply(op, [a, b, *op.defaults[2:]])
 
 
 path: Final[Path] = Path()
@@ -245,6 +249,8 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if out is not None:
         if op.apart:
             refuse_shared(op.name, tensors_in(values), out)
+        elif op.family == "elementwise":
+            refuse_shared(op.name, tensors_in(values), out, True)
         if op.follows_out and kwargs.get("dtype") is None:
             values[op.index_of["dtype"]] = out.dtype
     result = apply(op, values)
@@ -258,11 +264,15 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return write_out(op.name, result, out, op.exact_out)
 
 
-def refuse_shared(name: str, tensors: list[Tensor], out: Any) -> None:
-    """Refuse a tensor as out= that lies where an argument is read."""
+def refuse_shared(name: str, tensors: list[Tensor], out: Any, elsewhere: bool = False) -> None:
+    """Refuse a tensor as out= that lies where an argument is read, or where another of its is."""
     for target in tensors_in([out]):
         for tensor in tensors:
-            if target is tensor or numpy_backend.overlap(target.array, tensor.array):
+            written, read = target.array, tensor.array
+            shared = target is tensor or numpy_backend.overlap(written, read)
+            if shared and elsewhere:
+                shared = target is not tensor and numpy_backend.partly_overlap(written, read)
+            if shared:
                 raise RuntimeError(
                     f"{name}(): unsupported operation: out shares memory with an argument; clone() "
                     "the argument first"
@@ -399,18 +409,17 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
         raise complaint(op, as_given(op, arrays, given), error)
     if not op.hides:
         out = narrowed(op, arrays, out)
-    return in_order(out) if op.ordered else out
+    return in_order(out, backend) if op.ordered else out
 
 
-def in_order(out: Any) -> Any:
+def in_order(out: Any, backend: Backend) -> Any:
     """What a forward answered, its arrays in the order of their elements."""
     if type(out) is NDARRAY:
         return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
     if isinstance(out, tuple):
-        return tuple([in_order(each) for each in out])
-    backend = lookup(type(out))
-    if backend is not None and not backend.xp.is_contiguous(out):
-        return backend.copy(out)
+        return tuple([in_order(each, backend) for each in out])
+    if backend is not NUMPY_BACKEND and type(out) is backend.array_type:
+        return out if backend.xp.is_contiguous(out) else backend.copy(out)
     return out
 
 

@@ -1,8 +1,8 @@
 """Who answers a call instead of adjoint: classes with `__torch_function__`, and function modes.
 
-A subclass of Tensor is asked in `dispatch.apply`. Other classes, which only take part in calls like
-tensors do, and modes are asked where a public function begins: an op in `dispatch.call`, any other
-function by `ops.composites.overridable`, with the arguments as the user wrote them.
+A subclass of Tensor is asked about an op in `dispatch.apply`. Other classes, which only take part
+in calls like tensors do, are asked where a public function begins, with the arguments as the user
+wrote them: an op in `dispatch.call`. Any other function asks all by `ops.composites.overridable`.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from adjoint.call.context import Settings, current, replaced, set_current
 from adjoint.dtypes import dtype
 from adjoint.tensors.core import NDARRAY
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import Tensor, wants_calls
+from adjoint.tensors.upper import upper
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -38,8 +39,15 @@ class OperatorCall:
 
 def answered_elsewhere(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a mode of the context, or a class among the arguments, answers a function's call."""
-    if has_others(args, kwargs):
+    if has_others(args, kwargs) or has_subclasses(args):
         return True
+    if kwargs and has_subclasses(tuple(kwargs.values())):
+        return True
+    return seen_by_mode()
+
+
+def seen_by_mode() -> bool:
+    """Whether a mode of the context answers the calls of functions."""
     settings = current()
     return not settings.plain and bool(settings.functions)
 
@@ -57,12 +65,38 @@ def has_others(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def answers(value: Any) -> bool:
-    """Whether a value that is no tensor takes part in calls like one; in lists too."""
+    """Whether a value that is no tensor takes part in calls like one, or an element of a list."""
     if isinstance(value, (list, tuple)):
-        return has_others(tuple(value), {})
+        for element in value:
+            if type(element) not in ORDINARY and not isinstance(element, (list, tuple, Tensor)):
+                if answers(element):
+                    return True
+        return False
     if isinstance(value, slice):
         return has_others((value.start, value.stop, value.step), {})
     return getattr(type(value), "__torch_function__", None) is not None and current().overrides
+
+
+def has_subclasses(values: tuple[Any, ...]) -> bool:
+    """Whether a tensor among the arguments is of a class that answers calls; in lists too."""
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.special and is_overriding(value):
+                return True
+        elif isinstance(value, (list, tuple)):
+            for element in value:
+                if isinstance(element, Tensor) and element.special and is_overriding(element):
+                    return True
+    return False
+
+
+def is_overriding(tensor: Tensor) -> bool:
+    """Whether the class of a tensor answers calls of functions here."""
+    if type(tensor) is Tensor or not current().overrides:
+        return False
+    if tensor.layer is not None:
+        return bool(upper.wrapping and tensor.layer.overridden)
+    return wants_calls(type(tensor))
 
 
 def taking_part(values: Any) -> list[Any]:
@@ -70,7 +104,7 @@ def taking_part(values: Any) -> list[Any]:
     found: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):
-            inner = taking_part(value)
+            inner = taking_part([each for each in value if not isinstance(each, (list, tuple))])
         elif isinstance(value, slice):
             inner = taking_part((value.start, value.stop, value.step))
         elif type(value) is Tensor or getattr(type(value), "__torch_function__", None) is None:
@@ -126,6 +160,27 @@ def by_mode(
     return answer
 
 
+def creation_watcher() -> Any:
+    """Who watches calls in the context and is asked for new tensors too; None if nobody is."""
+    settings = current()
+    if not settings.plain:
+        for watcher in reversed(settings.watchers):
+            if getattr(watcher, "creates", False):
+                return watcher
+    return None
+
+
+def created_by(watcher: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The new tensor that a watcher answers, inside which the others are left."""
+    settings = current()
+    others = tuple([other for other in settings.watchers if other is not watcher])
+    try:
+        set_current(replaced(settings, {"watchers": others}))
+        return watcher.created(name, args, kwargs)
+    finally:
+        set_current(settings)
+
+
 def refusal(function: Any, kinds: tuple[Any, ...]) -> TypeError:
     """The error about a call that nobody answers."""
     names = ", ".join([kind.__name__ for kind in kinds])
@@ -135,7 +190,7 @@ def refusal(function: Any, kinds: tuple[Any, ...]) -> TypeError:
 
 def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) -> Any:
     """Let a subclass handle the call of `function`, which is op or its in-place form."""
-    kinds = tuple(dict.fromkeys(type(t) for t in tensors))
+    kinds = tuple(dict.fromkeys(type(t) for t in tensors if t.special))
     kwargs = dict(zip(op.parameters, values))
     args = tuple(kwargs.pop(name) for name in op.parameters[: min(op.required, op.positional)])
     if op.star >= 0:

@@ -44,6 +44,10 @@ def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
                 continue
             if backend is numpy_backend and tensors[0].array.ndim == 0:
                 return common_backend(op, tensors[1:] + tensors[:1])
+            # PyTorch's product of two matrices takes one without values; ours has none then.
+            if op.name == "matmul" and tensor.array.ndim == tensors[0].array.ndim == 2:
+                if not (backend.xp.valued() and other.xp.valued()):
+                    return other if backend.xp.valued() else backend
             raise RuntimeError(
                 f"{op.name}(): Expected all tensors to be on the same device, but found "
                 f"{backend.device(tensors[0].array)} and {other.device(tensor.array)}; "

@@ -31,7 +31,7 @@ from adjoint.ops.arranging.conversion import (
     sparse_csc,
     sparse_csr,
 )
-from adjoint.ops.composites import overridable
+from adjoint.ops.composites import creating, overridable_by_modes
 from adjoint.ops.sampling.random import draw_integers, draw_normal, draw_uniform, normal_from
 from adjoint.ops.sparse.layers import blank
 from adjoint.random import chosen
@@ -629,12 +629,9 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> T
 
 
 METHODS: dict[str, Any] = {
-    "new_empty": new_empty,
-    "new_empty_strided": new_empty_strided,
-    "new_full": new_full,
-    "new_ones": new_ones,
-    "new_tensor": new_tensor,
-    "new_zeros": new_zeros,
+    function.__name__: creating(function)
+    for function in (new_empty, new_empty_strided, new_full, new_ones, new_tensor, new_zeros)
 }
 
-globals().update({name: overridable(globals()[name]) for name in __all__})
+globals().update({name: creating(globals()[name]) for name in __all__ if name != "tensor"})
+globals()["tensor"] = overridable_by_modes(tensor)

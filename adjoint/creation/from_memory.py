@@ -12,6 +12,7 @@ from adjoint.creation.options import finished
 from adjoint.device import CPU
 from adjoint.dtypes import as_dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import clone, to
+from adjoint.ops.composites import overridable_by_modes
 from adjoint.tensors.interop import from_dlpack
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -20,6 +21,7 @@ __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer"]
 np = numpy_backend.xp
 
 
+@overridable_by_modes
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """A tensor of data that shares its memory, and keeps its history, where that can be."""
     if isinstance(data, Tensor):

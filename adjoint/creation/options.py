@@ -4,14 +4,14 @@ import math
 import operator
 from typing import Any
 
-from adjoint.backends import backend_for
-from adjoint.backends.numpy import numpy_backend
+from adjoint.backends import Namespace, backend_for
+from adjoint.backends.numpy import host
 from adjoint.call.context import is_inference_mode_enabled
 from adjoint.call.layers import newest_level
 from adjoint.device import device, get_default_device
 from adjoint.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import strided
-from adjoint.tensors.core import backend_of
+from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 
@@ -21,18 +21,16 @@ def _place(where: Any) -> device:
 
 def maker(where: device) -> Any:
     """The namespace whose arrays become tensors of a device: NumPy's, if they have values."""
-    if where.type != "cpu":
-        xp = backend_for(where).xp
-        if not xp.valued():
-            return xp
-    return numpy_backend.xp
+    own: Namespace = backend_for(where).xp
+    return host if own.valued() else own
 
 
 def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
     """A NumPy array's values as a new tensor on a device; or an array of the device itself."""
-    own = backend_of(array)
-    if own.device_type != where.type:
-        array = backend_for(where).from_numpy(own.to_numpy(array), where)
+    if where.type != "cpu" or type(array) is not NDARRAY:
+        own = backend_of(array)
+        if own.device_type != where.type:
+            array = backend_for(where).from_numpy(own.to_numpy(array), where)
     result = Tensor(array, AS_IS)
     level = newest_level()
     if level is not None:
@@ -65,7 +63,8 @@ class Options:
         self.out = out
         self.dtype = kind if out is None else out.dtype
         self.device = _place(given.get("device"))
-        self.xp = maker(self.device if out is None else out.device)  # makes the arrays
+        where = self.device if out is None else out.device
+        self.xp = host if where.type == "cpu" else maker(where)  # makes the arrays
         self.requires_grad = given.get("requires_grad", False)
         self.memory_format = given.get("memory_format")
 

@@ -17,6 +17,7 @@ from adjoint.library.registration import (
     Library as Library,
     define as define,
     impl as impl,
+    register_autocast as register_autocast,
     register_autograd as register_autograd,
     register_fake as register_fake,
     register_kernel as register_kernel,

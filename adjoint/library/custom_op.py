@@ -19,6 +19,7 @@ from adjoint.call.held import Attribute, Held
 from adjoint.call.overriding import has_others, offered
 from adjoint.call.record import cut_of
 from adjoint.device import device
+from adjoint.dtypes import dtype
 from adjoint.library.fake import KnownSizesOnly
 from adjoint.library.formula import Call, OpFunction, Registered, registration_site
 from adjoint.library.schema import Argument, Kind, Schema, accepted, from_hints, named_arguments
@@ -61,13 +62,19 @@ class Registrations:
     formula: Any = None
     recorder: Any = None  # a kernel that records its calls by itself
     keys: frozenset[str] = frozenset()  # PyTorch's names for what impl was given
+    autocast: dict[str, Any] = dataclasses.field(default_factory=dict)  # by device
     dispatch: dict[Any, Any] = dataclasses.field(default_factory=dict)  # by subclass or mode
     saves: Any = None  # the halves of a formula in two parts (legacy.py)
     backwards: Any = None
 
     def copy(self) -> "Registrations":
         """The same, to come back to."""
-        return dataclasses.replace(self, kernels=dict(self.kernels), dispatch=dict(self.dispatch))
+        return dataclasses.replace(
+            self,
+            kernels=dict(self.kernels),
+            autocast=dict(self.autocast),
+            dispatch=dict(self.dispatch),
+        )
 
 
 class CustomOpDef(Op):
@@ -154,6 +161,17 @@ class CustomOpDef(Op):
         self.refuse_keyword_tensors()
         self.registered.vmap = func
         return func
+
+    def register_autocast(self, device_type: str, cast_inputs: dtype) -> None:
+        """Say what autocast on a kind of device casts the arguments to."""
+        if device_type not in ("cpu", "cuda"):
+            raise ValueError(f"{self.name}: unknown device type {device_type!r} for autocast")
+        self.registered.autocast[device_type] = cast_inputs
+
+    @property
+    def autocast_types(self) -> dict[str, Any]:
+        """What autocast casts the arguments to, by kinds of devices."""
+        return self.registered.autocast
 
     def register_autograd(self, backward: Any, /, *, setup_context: Any = None) -> None:
         """Give the derivative, or replace it.

@@ -125,6 +125,16 @@ def register_autograd(
     _found(op).register_autograd(backward, setup_context=setup_context)
 
 
+def register_autocast(
+    op: str | CustomOpDef, device_type: str, cast_inputs: Any, /, *, lib: Any = None
+) -> None:
+    """See CustomOpDef.register_autocast."""
+    found = _found(op)
+    if lib is not None:
+        lib.remember(found)
+    found.register_autocast(device_type, cast_inputs)
+
+
 def register_torch_dispatch(
     op: str | CustomOpDef, torch_dispatch_class: Any, func: Any = None, /, *, lib: Any = None
 ) -> Any:

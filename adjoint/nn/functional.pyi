@@ -1,5 +1,6 @@
 """The types of nn/functional.py and of what ops add to it; written by python -m tools.stubs."""
 
+from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
 from adjoint.ops.neural.resampling import unfold as unfold
 from adjoint.tensors.tensor import Tensor
 from typing import Any
@@ -749,34 +750,6 @@ def mse_loss(
     out: Tensor | None = None,
 ) -> Tensor:
     """The squared difference."""
-def multi_head_attention_forward(
-    query: Any,
-    key: Any,
-    value: Any,
-    embed_dim_to_check: int,
-    num_heads: int,
-    in_proj_weight: Any,
-    in_proj_bias: Any,
-    bias_k: Any,
-    bias_v: Any,
-    add_zero_attn: bool,
-    dropout_p: float,
-    out_proj_weight: Any,
-    out_proj_bias: Any,
-    training: bool = True,
-    key_padding_mask: Any = None,
-    need_weights: bool = True,
-    attn_mask: Any = None,
-    use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None,
-    k_proj_weight: Any = None,
-    v_proj_weight: Any = None,
-    static_k: Any = None,
-    static_v: Any = None,
-    average_attn_weights: bool = True,
-    is_causal: bool = False,
-) -> tuple[Any, Any]:
-    """Attention of several heads, and its weights or None, on (length, [batch,] features)."""
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,

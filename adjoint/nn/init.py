@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.ops.arranging.shape import reshape, transpose
+from adjoint.ops.composites import overridable
 from adjoint.ops.elementwise.arithmetic import sign
 from adjoint.ops.matrices.decompositions import linalg_qr
 from adjoint.ops.matrices.linalg import linalg_diagonal
@@ -65,12 +66,14 @@ def fan(tensor: Any, mode: str) -> int:
 
 
 @no_grad()
+@overridable
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Numbers between a and b, all equally likely."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
+@overridable
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Normally distributed numbers."""
     return tensor.normal_(mean, std, generator=generator)
@@ -106,6 +109,7 @@ def trunc_normal_(
 
 
 @no_grad()
+@overridable
 def constant_(tensor: Any, val: float) -> Any:
     """One value everywhere."""
     return tensor.fill_(val)
@@ -174,6 +178,7 @@ def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | Non
 
 
 @no_grad()
+@overridable
 def kaiming_uniform_(
     tensor: Any,
     a: float = 0,
@@ -190,6 +195,7 @@ def kaiming_uniform_(
 
 
 @no_grad()
+@overridable
 def kaiming_normal_(
     tensor: Any,
     a: float = 0,

@@ -102,6 +102,10 @@ class Buffer(Tensor, metaclass=_Marked):
         return marked
 
 
+_ALLOWED = (
+    "_to_copy bfloat16 char copy_ cpu cuda double float get_device half int is_complex "
+    "is_floating_point long short to transfer type"
+)
 _NEED_A_SHAPE = (
     "numel",
     "nelement",
@@ -132,7 +136,8 @@ class UninitializedTensor:
     """What parameters and buffers have in common whose shape is not known yet."""
 
     becomes: type
-    allowed = frozenset({"_to_copy", "transfer", "copy_"})  # conversions, and being loaded
+    # Conversions, being loaded, and questions about the data type.
+    allowed = frozenset(_ALLOWED.split())
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Get a shape, and memory; from now on it is a parameter or buffer as any other."""
@@ -159,7 +164,9 @@ class UninitializedTensor:
             cls.refuse(name)
         with plain():
             result = func(*args, **(kwargs or {}))
-        return result if issubclass(cls, Parameter) else as_subclass(result, cls)
+        if issubclass(cls, Parameter) or not isinstance(result, Tensor):
+            return result
+        return as_subclass(result, cls)
 
     @staticmethod
     def refuse(name: str) -> None:

@@ -279,19 +279,19 @@ class State:
                 f"size mismatch for {key}: copying a param with shape {value.shape} from "
                 f"checkpoint, the shape in current model is {tensor.shape}."
             )
+        if not assign and tensor.is_meta and not value.is_meta:
+            warnings.warn(
+                f"for {key}: copying from a tensor that has values to one on the device meta, "
+                "which has none, is a no-op; assign=True lets the module have the tensors of the "
+                "state dict",
+                stacklevel=2,
+            )
         try:
             with no_grad():
                 if get_swap_module_params_on_conversion():
                     load_by_swap(tensor, value, assign)
                     return None
                 if not assign:
-                    if tensor.is_meta and not value.is_meta:
-                        warnings.warn(
-                            f"for {key}: copying from a tensor that has values to one on the "
-                            "device meta, which has none, is a no-op; assign=True lets the module "
-                            "have the tensors of the state dict",
-                            stacklevel=2,
-                        )
                     tensor.copy_(value)
                     return None
                 if isinstance(tensor, Parameter):

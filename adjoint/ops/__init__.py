@@ -72,7 +72,7 @@ from adjoint.ops.reducing import (
 )
 from adjoint.ops.sampling import random
 from adjoint.ops.signals import fft, spectral
-from adjoint.ops.sparse import answers, parts, products
+from adjoint.ops.sparse import answers, arranged_answers, parts, products
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 
@@ -136,6 +136,7 @@ TABLES = (
     native_functions,
     parts,
     answers,
+    arranged_answers,
     products,
 )
 

@@ -5,9 +5,16 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from adjoint.call import dispatch
-from adjoint.call.overriding import answered_elsewhere, offered
+from adjoint.call.overriding import (
+    answered_elsewhere,
+    created_by,
+    creation_watcher,
+    offered,
+    seen_by_mode,
+)
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Shown, with_out
+from adjoint.tensors.tensor import Tensor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -30,6 +37,17 @@ def composite(function: Any = None, **options: Any) -> Any:
     return _register_composite(function, options)
 
 
+def _refuse_others(function: Any, args: Any, kwargs: Any, error: AttributeError) -> None:
+    """Say what is wrong where something else was given for a tensor, and so lacks an attribute."""
+    known = function.__annotations__
+    for name, value in (*zip(function.__code__.co_varnames, args), *kwargs.items()):
+        if known.get(name) is Tensor and not isinstance(value, Tensor):
+            raise TypeError(
+                f"{function.__name__}(): argument '{name}' must be a Tensor, not "
+                f"{type(value).__name__}"
+            ) from error
+
+
 def overridable(function: Function) -> Function:
     """A public function whose calls modes and other classes may answer (call/overriding.py)."""
 
@@ -37,7 +55,37 @@ def overridable(function: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
+        try:
+            return function(*args, **kwargs)
+        except AttributeError as error:
+            _refuse_others(function, args, kwargs, error)
+            raise
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
+def creating(function: Function) -> Function:
+    """A function that makes a tensor of nothing: besides, watchers of the context may make it."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere(args, kwargs):
+            return offered(call, args, kwargs)
+        watcher = creation_watcher()
+        if watcher is not None:
+            return created_by(watcher, name, args, kwargs)
         return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
+def overridable_by_modes(function: Function) -> Function:
+    """A public function of data, not of tensors, whose calls only modes may answer."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return offered(call, args, kwargs) if seen_by_mode() else function(*args, **kwargs)
 
     return call  # type: ignore[return-value]  # it is called as the function is
 
@@ -64,14 +112,22 @@ def with_extras(
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
         if not kwargs:
-            return function(*args)
+            try:
+                return function(*args)
+            except AttributeError as error:
+                _refuse_others(function, args, kwargs, error)
+                raise
         for alias, own in words.items():
             if alias in kwargs and own not in kwargs:
                 kwargs[own] = kwargs.pop(alias)
         out = kwargs.pop("out", None) if writes else None
         if out is not None and apart:
             dispatch.refuse_shared(name, dispatch.tensors_in([*args, *kwargs.values()]), out)
-        result = function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except AttributeError as error:
+            _refuse_others(function, args, kwargs, error)
+            raise
         return result if out is None else dispatch.write_out(name, result, out, exact_out)
 
     if writes:

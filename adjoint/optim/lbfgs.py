@@ -70,7 +70,7 @@ class LBFGS(Optimizer):
         """The gradients of all parameters in one vector; zeros where there is none."""
         parts = []
         for param in self._params:
-            grad = clone(param).zero_() if param.grad is None else param.grad
+            grad = clone(param).zero_() if param.grad is None else param.grad.to_dense()
             parts.append(_real(grad).reshape(-1))
         return cat(parts, 0)
 

@@ -5,12 +5,20 @@ from typing import Any
 from adjoint.backends import quiet
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.sparse.layers import coordinates, layout_of, sparse_of
-from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, check_betas, evaluated
+from adjoint.optim.optimizer import (
+    Closure,
+    Group,
+    Optimizer,
+    Params,
+    check_betas,
+    check_non_negative,
+    evaluated,
+)
 from adjoint.optim.plans import check_writable
 from adjoint.optim.programs import Spare
 from adjoint.optim.writes import Writes
 from adjoint.tensors.core import backend_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 class SparseAdam(Optimizer):
@@ -24,6 +32,7 @@ class SparseAdam(Optimizer):
         eps: float = 1e-8,
         maximize: bool = False,
     ) -> None:
+        check_non_negative(lr=lr)
         if not lr > 0.0:
             raise ValueError(f"Invalid learning rate: {lr}; it must be positive")
         if not eps > 0.0:
@@ -38,6 +47,8 @@ class SparseAdam(Optimizer):
                 f"SparseAdam requires dense parameter tensors, and one is of layout "
                 f"{layout_of(param).name}; its gradients are what is sparse"
             )
+        if isinstance(param, Tensor) and category_of(param.array.dtype) == COMPLEX:
+            raise ValueError("SparseAdam does not support complex parameters")
         super()._check_param(param)
 
     def step(self, closure: Closure | None = None) -> Any:
@@ -60,8 +71,6 @@ class SparseAdam(Optimizer):
             raise RuntimeError(
                 "SparseAdam does not support dense gradients, please consider Adam instead"
             )
-        if category_of(param.array.dtype) == COMPLEX:
-            raise RuntimeError("SparseAdam does not support complex parameters")
         array = param.current_array()
         home = self.state.get(param) or {}
         xp = backend_of(array).xp
@@ -78,7 +87,7 @@ class SparseAdam(Optimizer):
             writes.put(array, index, array[index] - rows[0])
         for average, row in zip(averages, rows[1:]):
             writes.put(average, index, row)
-        new = dict(zip(("exp_avg", "exp_avg_sq"), map(Tensor, averages)))
+        new = dict(zip(("exp_avg", "exp_avg_sq"), [Tensor(each, AS_IS) for each in averages]))
         state = {"step": step, **{name: home.get(name, made) for name, made in new.items()}}
         writes.calls.append((self.state.update, {param: state}))
         writes.changed.append(param)

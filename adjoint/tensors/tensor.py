@@ -566,8 +566,12 @@ class Tensor(TensorCore):
                 f"a Tensor with {self.array.size} elements cannot be converted to Scalar; "
                 "use tolist(), or pick one element"
             )
+        return self.one_number()
+
+    def one_number(self) -> Any:
+        """The one element as a Python number, whatever the backend."""
         array = self.concrete_array()
-        return backend_of(array).number(array)
+        return array.item() if type(array) is NDARRAY else backend_of(array).number(array)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -585,8 +589,7 @@ class Tensor(TensorCore):
             raise RuntimeError(
                 f"Boolean value of Tensor with {what} is ambiguous; use .any() or .all()"
             )
-        array = self.concrete_array()
-        return bool(backend_of(array).number(array))
+        return bool(self.one_number())
 
     def number(self) -> Any:
         """The one element, for Python's own conversions, whose callers expect a ValueError."""

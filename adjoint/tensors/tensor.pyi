@@ -1090,6 +1090,8 @@ class Tensor(TensorCore):
         """The elements as a NumPy array on the same memory; with force=True, maybe a copy."""
     def numpy_array(self) -> Any:
         """The elements as a NumPy array, whatever the backend; without a copy on the CPU."""
+    def one_number(self) -> Any:
+        """The one element as a Python number, whatever the backend."""
     def orgqr(self, input2: Tensor) -> Tensor:
         """See linalg.householder_product."""
     def ormqr(

@@ -9,10 +9,10 @@ META: dict[str, str] = {
         "how many elements are not zero depends on values",
     ),
     **dict.fromkeys(
-        ("getitem", "masked_select", "pick", "place"), "how many a mask picks depends on values"
+        ("getitem", "masked_select", "pick"), "how many a mask picks depends on values"
     ),
     **dict.fromkeys(
-        ("index_put", "setitem"), "the gradient of what a mask writes is what it picks"
+        ("index_put", "place", "setitem"), "the gradient of what a mask writes is what it picks"
     ),
     **dict.fromkeys(
         ("unique", "unique_all", "unique_consecutive", "unique_runs"),

@@ -329,3 +329,36 @@ def test_work_stays_on_the_second_gpu() -> None:
     (found,) = grad(loss, x)
     assert seen == [1]
     assert found.device == device("cuda:1")
+
+
+def test_sparse_tensors() -> None:
+    """Products, sums, gradients and steps of sparse tensors on the GPU are those of the CPU."""
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, 9, (2, 30))
+    found = []
+    for where in ("cpu", "cuda"):
+        values = adjoint.tensor(np.arange(30.0) / 7).to(where).requires_grad_()
+        matrix = adjoint.sparse_coo_tensor(places, values, (9, 9), device=where)
+        other = adjoint.arange(18.0, dtype=values.dtype).reshape(9, 2).to(where).requires_grad_()
+        product = adjoint.sparse.mm(matrix, other)
+        squares = adjoint.sparse.mm(matrix, matrix.t()).to_dense()
+        shares = adjoint.sparse.softmax(matrix + matrix.t() * 2, 1).to_dense()
+        rows = matrix.to_sparse_csr() @ other.detach()
+        ((product**2).sum() + squares.sum() + (shares * squares.detach()).sum()).backward()
+        weight = adjoint.ones(9, 2, device=where, requires_grad=True)
+        for optimizer in (
+            adjoint.optim.SGD([weight], lr=0.1, momentum=0.9),
+            adjoint.optim.Adagrad([weight]),
+            adjoint.optim.SparseAdam([weight]),
+        ):
+            weight.grad = None
+            index = adjoint.tensor([1, 4, 4]).to(where)
+            lookup = adjoint.nn.functional.embedding(index, weight, sparse=True)
+            (lookup**2).sum().backward()
+            assert weight.grad.is_sparse
+            assert weight.grad.device.type == where
+            optimizer.step()
+        results = (product, squares, shares, rows, values.grad, other.grad, weight)
+        found.append([each.detach().cpu().numpy() for each in results])
+    for ours, expected in zip(*reversed(found)):
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)

@@ -17,6 +17,7 @@ from adjoint.autograd.entry_points import grad
 from adjoint.backends import NoValuesError, backend_for, backend_of, layouts
 from adjoint.backends.meta_array import MetaArray
 from adjoint.device import device
+from adjoint.tensors.tensor import AS_IS
 from adjoint.testing import (
     Sample,
     all_functions,
@@ -31,9 +32,14 @@ from tests.backends import exceptions
 META = backend_for(device("meta"))
 
 
+def as_is(array: Any) -> Tensor:
+    """The same array as a tensor."""
+    return Tensor(array, AS_IS)
+
+
 def on_meta(array: Any) -> Tensor:
     """A tensor that looks like an array."""
-    return Tensor(META.from_numpy(array, device("meta")))
+    return Tensor(META.from_numpy(array, device("meta")), AS_IS)
 
 
 def meta(*shape: int, **options: Any) -> Tensor:
@@ -60,7 +66,7 @@ def run(name: str, sample: Sample) -> None:
     call, arrays = open_call(function_of(name), sample)
     call_meta, _ = open_call(function_of(name), sample, on_meta)
     needed = sample.differentiate
-    ours = [Tensor(a.copy("K")).requires_grad_(needed) for a in arrays]
+    ours = [Tensor(a.copy("K"), AS_IS).requires_grad_(needed) for a in arrays]
     theirs = [on_meta(a).requires_grad_(needed) for a in arrays]
     expected = call(*ours)
     found = asked(call_meta, *theirs)
@@ -77,7 +83,8 @@ def run(name: str, sample: Sample) -> None:
         return
     ones = [np.ones(b.shape, b.array.dtype) for _, b in pairs]
     try:
-        slopes = grad([b for _, b in pairs], ours, [Tensor(o) for o in ones], allow_unused=True)
+        starts = [Tensor(one, AS_IS) for one in ones]
+        slopes = grad([b for _, b in pairs], ours, starts, allow_unused=True)
     except NotImplementedError:  # it has no derivative
         return
     shown = asked(
@@ -127,7 +134,7 @@ def test_types(name: str) -> None:
 
             args, kwargs = map_arrays(cast, (sample.args, sample.kwargs))
             results = []
-            for make in (Tensor, on_meta):
+            for make in (as_is, on_meta):
                 given, named = map_arrays(make, (args, kwargs))
                 try:
                     found = [look(r) for r in flatten(function_of(name)(*given, **named))]

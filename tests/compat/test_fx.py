@@ -341,3 +341,20 @@ def test_modules_are_as_before_after_a_trace_that_failed():
     with pytest.raises(TraceError):
         fx.symbolic_trace(lambda x: 1 if x else 2)
     assert (compat.nn.Module.__call__, compat.nn.Module.__getattr__) == before
+
+
+def test_attributes_are_found_and_copied_by_path():
+    from adjoint.compat.torch.fx.graph_module import _copy_attr
+
+    found = compat.nn.Module()
+    inner = compat.nn.Sequential(compat.nn.Linear(1, 1))
+    _copy_attr(compat.nn.ModuleDict({"a": inner}), found, "a.0")
+    assert found.a.get_submodule("0") is inner[0]
+
+
+def test_operations_by_their_overloads_are_traced():
+    traced = fx.symbolic_trace(lambda x: compat.ops.aten.add.Tensor(x, x))
+    (node,) = traced.graph.find_nodes(op="call_function")
+    assert isinstance(node.target, compat._ops.OpOverload)
+    assert "torch.ops.aten.add.Tensor(x, x)" in traced.code
+    assert pickle.loads(pickle.dumps(traced))(compat.ones(1)).item() == 2

@@ -80,7 +80,8 @@ def test_a_mode_sees_custom_ops():
     double = make_double()
     with Seen():
         assert double(compat.ones(1)).tolist() == [2.0]
-    assert seen == [(compat.ops.compat_ops.double.default, 1)]
+    wanted = [compat.ops.aten.ones.default, compat.ops.compat_ops.double.default]
+    assert seen == [(func, 1) for func in wanted]
 
 
 def test_a_library_as_first_argument():
@@ -174,3 +175,200 @@ class TestFirstInterfaces:
 
             @_custom_ops.custom_op(f"{NS}::foo")
             def bar(x: compat.Tensor) -> compat.Tensor: ...
+
+    def test_kernels_of_devices_that_are_not_supported_are_refused(self):
+        from adjoint.compat.torch import _custom_ops
+
+        _custom_ops.custom_op(f"{NS}::foo", "(Tensor x) -> Tensor")
+        with pytest.raises(ValueError, match="we only support device_type"):
+            _custom_ops.impl(f"{NS}::foo", device_types=["cpu", "xla"])
+        with pytest.raises(AssertionError, match="Invalid function schema: bar"):
+            _custom_ops.custom_op(f"{NS}::bar", "(")
+
+
+class TestRules:
+    """What an op is in a mode, and on instances of a class."""
+
+    def test_a_rule_for_a_mode(self):
+        class Mode(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                return func(*args, **(kwargs or {}))
+
+        double = make_double()
+
+        @compat.library.register_torch_dispatch(compat.ops.compat_ops.double.default, Mode)
+        def rule(mode, func, types, args, kwargs):
+            assert func is compat.ops.compat_ops.double.default
+            return func(*args) + 1
+
+        with Mode():
+            assert double(compat.ones(1)).item() == 3
+        assert double(compat.ones(1)).item() == 2
+
+    def test_a_class_and_its_rule_see_the_op_below_autograd(self):
+        class Wrapper(compat.Tensor):
+            @staticmethod
+            def __new__(cls, inner, requires_grad=False):
+                return compat.Tensor._make_wrapper_subclass(
+                    cls, inner.shape, dtype=inner.dtype, requires_grad=requires_grad
+                )
+
+            def __init__(self, inner, requires_grad=False):
+                self.inner = inner
+
+            @classmethod
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+                seen.append(func)
+                plain = [arg.inner if isinstance(arg, cls) else arg for arg in args]
+                return cls(func(*plain, **(kwargs or {})))
+
+        seen = []
+        double = make_double()
+        double.register_autograd(lambda ctx, grad: grad * 2)
+        x = Wrapper(compat.ones(2), requires_grad=True)
+        result = double(x)
+        assert seen == [compat.ops.compat_ops.double.default]
+        result.sum().backward()
+        assert x.grad.inner.tolist() == [2, 2]
+
+        with compat.library._scoped_library(NS, "FRAGMENT") as scoped:
+            scoped._register_torch_dispatch_rule(
+                "double", Wrapper, lambda cls, func, types, args, kwargs: cls(args[0].inner * 5)
+            )
+            assert double(x).inner.tolist() == [5, 5]
+        assert double(x).inner.tolist() == [2, 2]
+
+
+class TestDetails:
+    def test_defaults_are_shown_as_pytorch_shows_them(self, torch):
+        def op(x, a=None, b=3.5, c=True, d=3, e="foo", f=None, g=None):
+            return x.clone()
+
+        def annotated(library):
+            op.__annotations__ = {
+                "x": library.Tensor,
+                "a": int | None,
+                "b": float,
+                "c": bool,
+                "d": int,
+                "e": str,
+                "f": library.dtype,
+                "g": library.device,
+                "return": library.Tensor,
+            }
+            op.__defaults__ = (None, 3.5, True, 3, "foo", library.float32, library.device("cpu"))
+            library.library.custom_op(f"{NS}::shown", op, mutates_args=())
+            schema = getattr(library.ops, NS).shown.default._schema
+            return [
+                (a.name, str(a.default_value), a.has_default_value(), a.kwarg_only)
+                for a in schema.arguments
+            ]
+
+        assert annotated(compat)[:-1] == annotated(torch)[:-1]
+        device = getattr(compat.ops, NS).shown.default._schema.arguments[-1].default_value
+        assert device == compat.device("cpu")
+
+    def test_kernels_can_be_asked_for(self):
+        with compat.library._scoped_library(NS, "FRAGMENT") as scoped:
+            scoped.define("only(Tensor x) -> Tensor")
+            scoped.impl("only", lambda x: x * 3, "CPU")
+            kernel = compat.library.get_kernel(f"{NS}::only", "CPU")
+            assert kernel.call_boxed(None, compat.ones(1)).item() == 3
+            with pytest.raises(RuntimeError, match=f"no kernel for CUDA for {NS}::only"):
+                compat.library.get_kernel(f"{NS}::only", "CUDA")
+            scoped.impl("only", lambda x: x * 4, "CPU")
+            with pytest.raises(RuntimeError, match="has been invalidated"):
+                kernel.call_boxed(None, compat.ones(1))
+
+    def test_an_op_over_triton_is_one_like_any_other(self):
+        @compat.library.triton_op(f"{NS}::triton", mutates_args=())
+        def triton(x: compat.Tensor) -> compat.Tensor:
+            return compat.library.wrap_triton(compat.sin)(x)
+
+        assert triton(compat.zeros(1)).item() == 0
+
+    def test_tags_say_how_memory_must_lie(self):
+        from adjoint.compat.torch._library.utils import get_layout_constraint_tag
+
+        with compat.library._scoped_library(NS, "FRAGMENT") as scoped:
+            tags = {compat.Tag.flexible_layout, compat.Tag.needs_fixed_stride_order}
+            scoped.define("laid(Tensor x) -> Tensor", tags=tags)
+            scoped.define("other(Tensor x) -> Tensor")
+            found = [getattr(compat.ops, NS).laid.default, getattr(compat.ops, NS).other.default]
+        wanted = [compat.Tag.needs_fixed_stride_order, compat.Tag.needs_exact_strides]
+        assert [get_layout_constraint_tag(op) for op in found] == wanted
+
+    @pytest.mark.parametrize(
+        "schema",
+        [
+            "f(Tensor x) -> Tensor",
+            "f(Tensor(a) x) -> Tensor",
+            "f(Tensor(a!) x) -> Tensor",
+            "f(Tensor(a) x) -> Tensor(a)",
+            "f(Tensor x) -> ()",
+        ],
+    )
+    def test_which_schemas_are_functional(self, schema, torch):
+        wanted = torch._library.utils.is_functional_schema(schema)
+        assert compat._library.utils.is_functional_schema(schema) == wanted
+
+    def test_a_view_takes_no_symbolic_numbers(self):
+        @compat.library.custom_op(
+            f"{NS}::seen", mutates_args=(), schema="(Tensor(a) x, SymInt i) -> Tensor(a)"
+        )
+        def seen(x, i):
+            return x.view_as(x)
+
+        seen.register_autograd(lambda ctx, grad: (grad, None))
+        with pytest.raises(RuntimeError, match="views do not support SymInt"):
+            seen(compat.ones(1), 2)
+
+    def test_a_function_of_lists(self):
+        @compat._library.autograd.supports_tensorlist
+        class Stack(compat.autograd.Function):
+            @staticmethod
+            def forward(ctx, xs):
+                ctx.count = len(xs)
+                return compat.stack(xs)
+
+            @staticmethod
+            def backward(ctx, grad):
+                assert ctx.needs_input_grad == ([True] * ctx.count,)
+                return list(grad.unbind(0))
+
+        xs = [compat.ones(2, requires_grad=True) for _ in range(3)]
+        (Stack.apply(xs) * compat.tensor([[1.0], [2.0], [3.0]])).sum().backward()
+        assert [x.grad.tolist() for x in xs] == [[1, 1], [2, 2], [3, 3]]
+        with pytest.raises(NotImplementedError, match=r"Function\.forward directly"):
+            Stack.forward(None, xs)
+
+    def test_autocast_casts_what_an_op_is_given(self):
+        @compat.library.custom_op(f"{NS}::kept", mutates_args=())
+        def kept(x: compat.Tensor, y: list[compat.Tensor]) -> compat.Tensor:
+            assert not compat.is_autocast_enabled("cpu")
+            return x + y[0]
+
+        compat.library.register_autocast(f"{NS}::kept", "cpu", compat.float16)
+        x = compat.ones(2, requires_grad=True)
+        kept.register_autograd(lambda ctx, grad: (grad, [grad]))
+        with compat.autocast("cpu", dtype=compat.float16):
+            result = kept(x, [compat.ones(2)])
+        assert result.dtype is compat.float16
+        assert kept(x, [compat.ones(2)]).dtype is compat.float32
+        result.sum().backward()
+        assert x.grad.dtype is compat.float32
+        with pytest.raises(ValueError, match="unknown device type 'tpu'"):
+            kept.register_autocast("tpu", compat.float16)
+
+    def test_an_op_is_traced_whole(self):
+        double = make_double()
+        traced = compat.fx.symbolic_trace(lambda x: double(x) + compat.ops.compat_ops.double(x))
+        assert [node.op for node in traced.graph.nodes].count("call_function") == 3
+        assert traced(compat.ones(1)).item() == 4
+
+    def test_a_prototype_must_match_its_schema(self):
+        from adjoint.compat.torch._custom_op.impl import custom_op
+
+        for function in (lambda x: None, lambda y=1: None, lambda *args: None):
+            with pytest.raises(ValueError, match="match|default arguments|not supported"):
+                custom_op(f"{NS}::blah", "(Tensor y) -> Tensor")(function)

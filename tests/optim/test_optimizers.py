@@ -260,7 +260,7 @@ def test_a_compiled_training_step() -> None:
     jax = pytest.importorskip("jax")
 
     def train(arrays: Any) -> Any:
-        weight, step, mean, square = (adjoint.from_numpy(array) for array in arrays)
+        weight, step, mean, square = (adjoint.asarray(array) for array in arrays)
         weight.requires_grad_()
         optimizer = optim.Adam([weight], lr=0.1, capturable=True)
         optimizer.state[weight] = {"step": step, "exp_avg": mean, "exp_avg_sq": square}

@@ -11,6 +11,7 @@ import adjoint
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "all": lambda t, x: (x > 0).all(0),
     "amax": lambda t, x: x.amax(0),
+    "any": lambda t, x: (x > 0).any(0),
     "cat": lambda t, x: t.cat([x, x], -1),
     "cummax": lambda t, x: x.cummax(0).values,
     "cumprod": lambda t, x: x.cumprod(1),
@@ -27,8 +28,10 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "index": lambda t, x: x[:, t.tensor([0, 1])],
     "layer_norm": lambda t, x: t.nn.functional.layer_norm(x, x.shape[-1:]),
     "log_softmax": lambda t, x: x.log_softmax(0),
+    "logcumsumexp": lambda t, x: x.logcumsumexp(1),
     "logsumexp": lambda t, x: x.logsumexp(0),
     "masked_fill": lambda t, x: x.masked_fill(x > 0, 0),
+    "max_pool1d": lambda t, x: t.nn.functional.max_pool1d(x, 2),
     "mean": lambda t, x: x.mean(1),
     "norm": lambda t, x: x.norm(dim=0),
     "pad": lambda t, x: t.nn.functional.pad(x, (1, 1)),

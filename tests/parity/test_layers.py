@@ -313,6 +313,38 @@ def test_appearance(torch: Any, name: str, args: Any, kwargs: Any, inputs: list[
     ]
 
 
+def reads_values(name: str, kwargs: Any, training: bool) -> bool:
+    """Whether a layer decides by values, as PyTorch's does: by class numbers, by a count."""
+    averages = training and "momentum" in kwargs and kwargs["momentum"] is None
+    return averages or name == "AdaptiveLogSoftmaxWithLoss"
+
+
+@every_case
+@pytest.mark.parametrize("training", [True, False])
+def test_without_values(
+    name: str, args: Any, kwargs: Any, inputs: list[Any], training: bool
+) -> None:
+    """On the device meta, results and gradients look as they do where they have values."""
+    looks = []
+    for where in ("cpu", "meta"):
+        with adjoint.device(where):
+            layer = getattr(nn, name)(*args, **kwargs).double().train(training)
+            given = tensors(adjoint, inputs)
+            if where == "meta" and reads_values(name, kwargs, training):
+                with pytest.raises(RuntimeError, match="meta"):
+                    layer(*given)
+                return
+            results = flat(layer(*[x * 1 if x.requires_grad else x for x in given]))
+            live = [r for r in results if r.requires_grad]
+            if live:
+                sum(r.sum() for r in live).backward()
+        grads = [t.grad for t in (*given, *layer.parameters()) if t.grad is not None]
+        seen = [*results, *grads, *layer.parameters(), *layer.buffers()]
+        assert all(tensor.device.type == where for tensor in seen)
+        looks.append([(tuple(tensor.shape), tensor.dtype, tensor.stride()) for tensor in seen])
+    assert looks[0] == looks[1]
+
+
 STARTS = [
     ("Linear", (50, 40)), ("Bilinear", (8, 9, 10)), ("Conv2d", (8, 16, 3)),
     ("ConvTranspose2d", (8, 16, 3)), ("Embedding", (50, 20)), ("LSTM", (10, 12, 2)),

@@ -65,6 +65,51 @@ def index_put(t: Any, tensor: Any, indices: Any, accumulate: bool = False) -> An
     return call(tensor, indices, t.tensor(9.0), accumulate)
 
 
+def slopes(t: Any, function: Callable[..., Any], *values: Any) -> Any:
+    """The gradients of a function's sum, by doubles."""
+    leaves = [t.tensor(value, dtype=t.float64, requires_grad=True) for value in values]
+    return t.autograd.grad(function(*leaves).sum(), leaves)
+
+
+def sampled(t: Any, padding: str, align: bool) -> Any:
+    """The slope of grid_sample where its places are on the border."""
+    images = [[[[float(4 * row + column) for column in range(4)] for row in range(4)]]]
+    places = [[[[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [0.3, 1.0]]]]
+
+    def function(x: Any, grid: Any) -> Any:
+        options = {"padding_mode": padding, "align_corners": align}
+        return t.nn.functional.grid_sample(x, grid, **options)
+
+    return slopes(t, function, images, places)
+
+
+def ignored(t: Any, loss: str, **options: Any) -> Any:
+    """A loss none of whose targets counts, and how it moves."""
+
+    def function(x: Any) -> Any:
+        return getattr(t.nn.functional, loss)(x, t.tensor([-100, -100]), **options)
+
+    return t.func.jvp(function, (t.ones(2, 3),), (t.ones(2, 3),))
+
+
+def resized(t: Any, mode: str, size: int) -> Any:
+    """An image of bytes in another size."""
+    image = t.arange(48, dtype=t.uint8).reshape(1, 3, 4, 4) * 5
+    return t.nn.functional.interpolate(image, (size, size), mode=mode, align_corners=False)
+
+
+BESSEL = (
+    "airy_ai bessel_j0 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 "
+    "scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0"
+)
+POLYNOMIALS = (
+    "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w "
+    "hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p "
+    "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
+    "shifted_chebyshev_polynomial_w"
+)
+
+
 CASES: dict[str, list[Callable[[Any], Any]]] = {
     "numbers wrap around in operators of small integers": [
         lambda t: bytes_(t, 232, 1) == 1000,
@@ -222,6 +267,101 @@ CASES: dict[str, list[Callable[[Any], Any]]] = {
         lambda t: t.linalg.inv_ex(t.eye(2), out=(t.empty(0), t.empty(0, dtype=t.int32))).inverse,
         lambda t: t.max(grid(t), 0, out=(t.empty(0), t.empty(0, dtype=t.int64))).indices,
     ],
+    "values": [
+        lambda t: slopes(
+            t, lambda v: t.index_fill(v * 0, 0, t.tensor([0, 0, 1]), v[1]), [1.0, 2.0]
+        ),
+        *[
+            lambda t, p=padding, a=align: sampled(t, p, a)
+            for padding in ("zeros", "border", "reflection")
+            for align in (True, False)
+        ],
+        lambda t: t.nn.functional.rms_norm(t.tensor([[1 + 2j, 3 - 1j, 0.5j]]), (3,)),
+        lambda t: t.sgn(t.tensor([0, 3, 255], dtype=t.uint8)),
+        lambda t: t.sign(t.tensor([float("nan"), 2.0])),
+        lambda t: t.lgamma(t.tensor([float("-inf"), float("inf")])),
+        lambda t: t.arange(3.1, dtype=t.int32),
+        *[
+            lambda t, m=mode, n=size: resized(t, m, n)
+            for mode in ("bilinear", "bicubic")
+            for size in (3, 7)
+        ],
+        lambda t: t.arange(10.0)[3:].detach().as_strided((2,), (1,)),
+        lambda t: t.arange(10.0)[3:].detach().as_strided((2,), (1,), 1),
+        lambda t: t.tensor([[True, True], [False, True]]).sum_to_size(1, 2),
+        lambda t: ignored(t, "cross_entropy"),
+        lambda t: ignored(t, "nll_loss"),
+        lambda t: ignored(t, "cross_entropy", weight=t.ones(3)),
+        lambda t: t.histc(t.tensor([-2.703125], dtype=t.float16), 100, -10, 0),
+        lambda t: t.histogramdd(t.tensor([[0.0], [2.5]]), [t.tensor([1.0, 3.0, 2.0])]).hist,
+    ],
+    "accepted": [
+        lambda t: t.polygamma(1, t.tensor([1.0, 2.0]), out=t.empty(2)),
+        lambda t: t.where(t.tensor([True]), t.ones(1), t.zeros(1), out=t.empty(1)),
+        lambda t: t.tensor(2.0).index_reduce(0, t.tensor(0), t.tensor(3.0), "prod"),
+        lambda t: t.zeros(2, 3).addbmm_(t.ones(2, 1, 2), t.ones(2, 2, 3)),
+        lambda t: [t.add(2, 3), t.mul(2, 3.5), t.sub(2, 1)],
+        lambda t: t.searchsorted(t.tensor([]), t.tensor([1.0, 2.0])),
+        lambda t: t.searchsorted(t.tensor([1.0]), t.tensor([])),
+        lambda t: t.take_along_dim(t.tensor([[1, 2], [3, 4]]), t.tensor([[-1, 0]]), 1),
+        lambda t: t.nn.functional.batch_norm(t.zeros(0, 3), t.zeros(3), t.ones(3), training=True),
+        lambda t: t.nn.functional.batch_norm(t.zeros(0, 3, 2, 2), t.zeros(3), t.ones(3)),
+        lambda t: t.nn.functional.avg_pool2d(t.ones(1, 1, 4, 4), 2, stride=()),
+        *[
+            lambda t, s=shape: t.nn.functional.gaussian_nll_loss(
+                t.ones(4, 3), t.zeros(4, 3), t.full(s, 2.0)
+            )
+            for shape in ((4, 3), (4, 1), (1, 3), (4,), (3,), (1, 1), ())
+        ],
+        lambda t: [t.tensor(2) ** t.tensor(-2), t.tensor([1, -1, 2, 0]) ** t.tensor(-2)],
+        lambda t: t.Tensor.polygamma(t.tensor([1.0]), 1),
+        lambda t: t.bernoulli(t.tensor([1.0, 0.0]), out=t.zeros(2, dtype=t.int64)),
+        lambda t: t.diff(t.tensor([True, False]), out=t.zeros(1)),
+        lambda t: t.inner(t.tensor(2.0), t.tensor([3.0]), out=t.zeros(1, dtype=t.float64)),
+        lambda t: t.lu(t.eye(2), out=(t.zeros(2, 2, dtype=t.int64), t.zeros(2))),
+    ],
+    "refused": [
+        lambda t: t.tensor([1, 2]).masked_fill(t.tensor([True, False]), 1j),
+        lambda t: t.stft(t.ones(8), 4, window=t.ones(4).half(), return_complex=True),
+        lambda t: changed(t, lambda x: t.add(x[:-1], 1, out=x[1:]), 0.0, 1.0, 2.0),
+        lambda t: changed(t, lambda x: t.sin(x, out=x), 0.0, 1.0, 2.0),
+        lambda t: t.sin(2.0),
+        lambda t: t.add("a", t.ones(2)),
+        lambda t: t.mm(2.0, t.ones(2, 2)),
+        lambda t: t.atleast_1d("a"),
+        lambda t: t.nn.functional.pad([1, 2], (1, 1)),
+        lambda t: t.zeros(3).index_put((t.tensor([0]),), t.ones(1, dtype=t.float64)),
+        lambda t: t.nn.functional.batch_norm(t.ones(3, 2), None, None, training=True, eps=0.0),
+        lambda t: t.nn.functional.batch_norm(t.ones(3, 2), t.zeros(2), t.ones(2), eps=-1.0),
+        lambda t: t.nn.functional.cross_entropy(t.ones(2, 3), t.zeros(2, 3), ignore_index=1),
+        lambda t: t.nn.functional.cross_entropy(t.ones(2, 3), t.zeros(2, 1)),
+        lambda t: t.nn.functional.cross_entropy(t.ones(2, 3), t.zeros(3, 3)),
+        lambda t: t.nn.functional.cross_entropy(t.ones(2, 3, 4), t.zeros(2, 3, dtype=t.int64)),
+        lambda t: t.nn.HuberLoss(delta=1j),
+        lambda t: t.nn.LSTMCell(4, 3)(t.ones(2, 4), (t.ones(1, 2, 3),) * 2),
+        lambda t: t.nansum(t.ones(2), out=t.zeros((), dtype=t.int64)),
+        lambda t: t.normal(t.ones(2, 3), 1.0, out=t.zeros(0)),
+        lambda t: t.nonzero(t.ones(2), as_tuple=True, out=t.zeros(0, dtype=t.int64)),
+        lambda t: t.narrow_copy(t.ones(2), 1, 0, 1),
+        lambda t: t.hash_tensor(t.zeros(0)),
+        lambda t: t.hash_tensor(t.zeros(0, 2), 0),
+        lambda t: t.linalg.ldl_factor(t.ones(2, 3)),
+        lambda t: t.linalg.ldl_solve(t.eye(2), t.ones(2), t.ones(2, 1)),
+        lambda t: t.linalg.ldl_solve(t.eye(2), t.ones(2, dtype=t.int32), t.ones(3, 1)),
+    ],
+    "once missing": [
+        lambda t: [getattr(t.special, name)(t.tensor([0.5])) for name in BESSEL.split()],
+        lambda t: [getattr(t.special, name)(t.tensor([0.5]), 3) for name in POLYNOMIALS.split()],
+        lambda t: t.linalg.vander(t.tensor([1.0, 2.0, 3.0])),
+        lambda t: t.empty_permuted((2, 3), (1, 0)).stride(),
+        lambda t: t.embedding_bag(t.ones(3, 2), t.tensor([0, 1, 2]), t.tensor([0, 1]))[0],
+        lambda t: [t.unsafe_chunk(t.ones(4), 2), t.unsafe_split(t.ones(4), 2)],
+        lambda t: t.cat([t.ones(2, 3).t(), t.ones(2, 3).t()]).view(-1),
+        lambda t: t.stack([t.ones(2, 3).t(), t.ones(2, 3).t()]).view(-1),
+        lambda t: t.ones(2, 3, 4).transpose(0, 2).sum(1).view(-1),
+        lambda t: t.hash_tensor(t.arange(6.0).reshape(2, 3), 1, keepdim=True),
+        lambda t: t.linalg.ldl_factor_ex(t.tensor([[0.0, 1.0], [1.0, 0.0]])),
+    ],
     "statistics": [
         lambda t: t.cov(grid(t)[:1]),
         lambda t: t.cov(grid(t)),
@@ -276,3 +416,17 @@ def test_gradients_of_pairs_in_any_layout() -> None:
         z = library.tensor([1 + 2j, 3 - 1j], requires_grad=True)
         library.view_as_real(z).transpose(0, 1).sum().backward()
         assert z.grad.tolist() == [1 + 1j, 1 + 1j]
+
+
+def test_products_bend_where_two_factors_are_zero() -> None:
+    """The slope of x[0] x[1] x[2] along (1, 2, 3) bends by what is left; PyTorch has none there."""
+    places, start = adjoint.tensor([0, 0, 0, 1]), adjoint.ones(2, dtype=adjoint.float64)
+    for product in (
+        lambda x: start.scatter_reduce(0, places, x, "prod"),
+        lambda x: start.scatter_reduce(0, places, x, "prod", include_self=False),
+        lambda x: start.index_reduce(0, places, x, "prod"),
+    ):
+        x = adjoint.tensor([0.0, 0.0, 3.0, 2.0], dtype=adjoint.float64, requires_grad=True)
+        (slope,) = adjoint.autograd.grad(product(x).sum(), x, create_graph=True)
+        along = (slope * adjoint.tensor([1.0, 2.0, 3.0, 4.0])).sum()
+        assert adjoint.autograd.grad(along, x)[0].tolist() == [6.0, 3.0, 0.0, 0.0]

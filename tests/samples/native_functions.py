@@ -73,3 +73,13 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x, weight, bias, None, None, True, 0.1, 1e-5), differentiate=False)
     known = (rng.normal(size=2), rng.uniform(0.5, 2, size=2))
     yield Sample((x, weight, bias, *known, False, 0.1, 1e-5), differentiate=False)
+
+
+@samples("adjoint_embedding_bag")
+def _(rng: Generator) -> Iterator[Sample]:
+    weight, indices = rng.normal(size=(4, 3)), np.array([0, 1, 2, 3, 1])
+    for mode in (1, 2):  # of sums PyTorch answers no sizes
+        sample = (weight, indices, np.array([0, 2, 2]), False, mode)
+        yield Sample(sample, torch="embedding_bag", differentiate=False)
+    last = (weight, indices, np.array([0, 2, 5]), False, 1, False, None, True, 1)
+    yield Sample(last, torch="embedding_bag", differentiate=False)

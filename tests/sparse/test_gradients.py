@@ -1,5 +1,6 @@
 """Gradients of sparse tensors and through them: PyTorch's, and those of differences."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -301,6 +302,63 @@ def test_saved_tensor_hooks() -> None:
     product.sum().backward()
     assert "sparse_coo" in seen
     same(d.grad.tolist(), [[4.0, 4.0], [0.0, 0.0], [8.5, 8.5]])
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_checkpoints(torch: Any, reentrant: bool) -> None:
+    """Sparse arguments of a function that is computed again, and gradients of a table in one."""
+
+    def case(t: Any) -> Any:
+        s, d = coalesced(t).requires_grad_(), t.arange(6.0).reshape(3, 2).requires_grad_()
+        weight = t.ones(3, 2, requires_grad=True)
+
+        def function(s: Any, d: Any, weight: Any) -> Any:
+            rows = t.nn.functional.embedding(t.tensor([1, 2]), weight, sparse=True)
+            return t.sparse.mm(s, d) * rows
+
+        checkpoint = t.utils.checkpoint.checkpoint
+        checkpoint(function, s, d, weight, use_reentrant=reentrant).sum().backward()
+        return [s.grad, d.grad, weight.grad]
+
+    compared(torch, case, flag=False)
+
+
+def test_modules_with_sparse_buffers(torch: Any) -> None:
+    """State dicts, copies, conversions and full backward hooks."""
+
+    def case(t: Any) -> Any:
+        class Graph(t.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.register_buffer("edges", coalesced(t))
+
+            def forward(self, x: Any) -> Any:
+                return t.sparse.mm(self.edges, x)
+
+        made, other = Graph(), Graph()
+        other.load_state_dict({"edges": made.edges * 2})
+        other = copy.deepcopy(other).double()
+        seen: list[Any] = []
+        other.register_full_backward_hook(lambda module, given, got: seen.append(len(given)))
+        x = t.ones(3, 1, dtype=t.float64, requires_grad=True)
+        other(x).sum().backward()
+        return [seen, x.grad, other.edges]
+
+    compared(torch, case, flag=False)
+
+
+def test_sparse_matrices_outside_transforms(torch: Any) -> None:
+    """A transform may use a sparse matrix that takes no part in it."""
+
+    def case(t: Any) -> Any:
+        s = coalesced(t)
+        return t.func.grad(lambda x: t.sparse.mm(s, x).sum())(t.ones(3, 2))
+
+    compared(torch, case)
+    s = coalesced(compat)
+    same(compat.func.vmap(lambda row: s @ row)(compat.ones(2, 3)).tolist(), [[3.5, 9.0]] * 2)
+    moved = compat.func.jvp(lambda x: s @ x, (compat.ones(3),), (compat.ones(3),))[1]
+    same(moved.tolist(), [3.5, 9.0])
 
 
 def test_anomaly_mode_looks_at_values() -> None:

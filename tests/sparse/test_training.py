@@ -248,6 +248,26 @@ def test_scaled_gradients(torch: Any) -> None:
     compared(torch, lambda t: case(t, float("inf")))
 
 
+def test_lbfgs_makes_gradients_dense(torch: Any) -> None:
+    """It works on one vector of all gradients."""
+
+    def case(t: Any) -> Any:
+        weight = table(t).detach().double().requires_grad_()
+        optimizer = t.optim.LBFGS([weight], max_iter=3)
+
+        def loss() -> Any:
+            optimizer.zero_grad()
+            rows = t.nn.functional.embedding(t.tensor(INDICES), weight, sparse=True)
+            found = (rows**2).sum()
+            found.backward()
+            return found
+
+        optimizer.step(loss)
+        return weight.detach()
+
+    compared(torch, case)
+
+
 def test_rows_alone_are_touched() -> None:
     """A step on a table of many rows changes those that were used."""
     weight = adjoint.zeros(1 << 20, 4, requires_grad=True)

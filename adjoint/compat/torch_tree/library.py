@@ -51,6 +51,7 @@ def _on_operation(function: Any) -> Any:
 
 
 opcheck = _on_operation(library.opcheck)
+register_autocast = _on_operation(library.register_autocast)
 register_autograd = _on_operation(library.register_autograd)
 register_kernel = _on_operation(library.register_kernel)
 register_vmap = _on_operation(library.register_vmap)

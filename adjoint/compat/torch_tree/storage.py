@@ -9,12 +9,17 @@ from adjoint.compat.tensor_types import DTYPE_NAMES
 from adjoint.creation.factories import tensor as new_tensor, zeros
 from adjoint.dtypes import dtype, get_default_dtype, uint8
 from adjoint.ops.arranging.conversion import data_ptr
+from adjoint.tensors.concrete import memory_of
+from adjoint.tensors.core import backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _memory(tensor: Tensor) -> Tensor:
     """All elements of the memory that a tensor shows a part of, in the order of memory."""
     array: Any = tensor.concrete_array()
+    if tensor.device.type == "meta":
+        xp: Any = backend_of(array).xp
+        return Tensor(xp.strided(array, (memory_of(tensor).room,), (1,), 0), AS_IS)
     base: Any = getattr(array, "base", None)
     while type(base) is type(array):
         array, base = base, base.base
@@ -80,6 +85,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[Any]:
         """The elements, in the order of memory."""
+        self._refuse_meta(".tolist()")
         return list(self.memory.tolist())
 
     def fill_(self, value: Any) -> Self:
@@ -115,7 +121,15 @@ class UntypedStorage:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._with(self.memory[index])
+        self._refuse_meta("[]")
         return self.memory[index].item()
+
+    def _refuse_meta(self, name: str) -> None:
+        """Refuse to look at elements that there are none of."""
+        if self.device.type == "meta":
+            raise NotImplementedError(
+                f"Not available: {type(self).__name__}{name} of the device meta, which has no data"
+            )
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, UntypedStorage):
@@ -128,7 +142,11 @@ class UntypedStorage:
         return numpy_backend.xp.array(self.memory.numpy_array(), dtype)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
+        if not isinstance(other, UntypedStorage) or self.device != other.device:
+            return False
+        if self.device.type == "meta":
+            return memory_of(self.memory).owner is memory_of(other.memory).owner
+        return self.data_ptr() == other.data_ptr()
 
     def __hash__(self) -> int:
         return hash(self.data_ptr())
@@ -137,7 +155,9 @@ class UntypedStorage:
         return memo.setdefault(id(self), self.clone())
 
     def __repr__(self) -> str:
-        elements = "\n".join(f" {element}" for element in self.tolist())
+        elements = "..."
+        if self.device.type != "meta":
+            elements = "\n".join(f" {element}" for element in self.tolist())
         name = f"torch.{type(self).__name__}"
         return f"{elements}\n[{name}(device={self.device}) of size {self.size()}]"
 

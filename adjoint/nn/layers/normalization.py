@@ -93,7 +93,7 @@ class RunningNorm(_Scaled):
         key = f"{prefix}num_batches_tracked"
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
             own = self.num_batches_tracked  # checkpoints before version 2 have none
-            state_dict[key] = tensor(0) if own is None else own
+            state_dict[key] = tensor(0) if own is None or own.is_meta else own
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def extra_repr(self) -> str:

@@ -450,6 +450,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Values:
             raise RuntimeError(f"meshgrid(): expected vectors, got {vector.ndim} dimensions")
         if vector.dtype != vectors[0].dtype:
             raise RuntimeError("meshgrid(): expected all tensors to have the same dtype")
+        if vector.device != vectors[0].device:
+            raise RuntimeError("meshgrid() expects all tensors to have the same device")
     places = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         places[0], places[1] = 1, 0

@@ -76,6 +76,8 @@ def pick(xp: Any, input: Array, index: Any) -> Array:
 
 def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
     """array with values added at the places that picks names, repeated places counted."""
+    if not xp.valued():
+        return xp.added_at(array, picks, values)
     if len(picks) == 1 and not isinstance(picks[0], (bool, slice)) and picks[0].dtype.kind == "b":
         return xp.updated(array, picks, array[picks] + values)  # a mask names no place twice
     # One flat index over the leading dimensions is the fastest way to add where places repeat.

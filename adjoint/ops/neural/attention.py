@@ -217,6 +217,8 @@ def scaled_dot_product_attention(
         )
     if (enable_gqa or dropout_p) and is_half(query.dtype.numpy_dtype):  # rounded once, after both
         q, k, v = (to(each, float32) for each in (query, key, value))
+        if attn_mask is not None and attn_mask.dtype is query.dtype:
+            attn_mask = to(attn_mask, float32)
         rest = (attn_mask, dropout_p, is_causal, scale, enable_gqa)
         return to(scaled_dot_product_attention(q, k, v, *rest), query.dtype)
     if enable_gqa:

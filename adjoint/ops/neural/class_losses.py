@@ -13,6 +13,7 @@ from adjoint.ops.arranging.positions import one_hot
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.elementwise.activation import logsigmoid, relu
 from adjoint.ops.elementwise.arithmetic import div, mul
+from adjoint.ops.elementwise.comparison import isnan
 from adjoint.ops.elementwise.powers import square
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.neural.batches import joined, parted
@@ -186,10 +187,11 @@ def _cross_entropy_rule(
 
 
 def _cross_entropy_tangent(
-    input: Any, target: Any, ignore_index: int, hidden: Any, input_tangent: Any
+    input: Any, target: Any, ignore_index: int, result: Any, hidden: Any, input_tangent: Any
 ) -> Any:
+    """Along the slope; the mean of no rows is nan, and moves by nan."""
     slope = class_slope(input, target, ignore_index) if hidden is None else hidden
-    return _of_all_rows(slope * input_tangent)
+    return where(isnan(result), result, _of_all_rows(slope * input_tangent))
 
 
 # The forwards below know batches themselves: made of ops, one takes eight to ten of them.

@@ -234,7 +234,7 @@ def bag_places(xp: Any, bags: Array, counted: Array, count: int) -> Array:
     return xp.updated(table, (owners, ranks), places[kept])
 
 
-def _arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any, int]:
+def arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any, int]:
     """The indices in one row, the bag of each, and how many bags there are."""
     if input.ndim == 2:
         if offsets is not None:
@@ -295,7 +295,7 @@ def embedding_bag(
         )
     same_kind("embedding_bag", weight, per_sample_weights=per_sample_weights)
     padding = _check_padding("embedding_bag", padding_idx, weight.shape[0])
-    indices, bags, count = _arranged_bags(
+    indices, bags, count = arranged_bags(
         _check_indices("embedding_bag", input), offsets, include_last_offset
     )
     if max_norm is not None:

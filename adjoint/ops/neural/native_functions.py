@@ -10,14 +10,22 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
+from adjoint.dtypes import int64
 from adjoint.ops.annotations import Value
-from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.arranging.shape import cat, reshape, unsqueeze
+from adjoint.ops.arranging.writing import index_add, index_reduce
 from adjoint.ops.declaration import Declaration
 from adjoint.ops.elementwise.activation import rrelu
 from adjoint.ops.elementwise.powers import rsqrt
+from adjoint.ops.elementwise.selection import where
 from adjoint.ops.neural.adaptive_pooling import adaptive_max_pool1d
 from adjoint.ops.neural.dropout import dropped
-from adjoint.ops.neural.embedding import embedding, shorten_rows
+from adjoint.ops.neural.embedding import (
+    arranged_bags,
+    embedding,
+    embedding_bag,
+    shorten_rows,
+)
 from adjoint.ops.neural.grid import grid_sample
 from adjoint.ops.neural.losses import kl_div, reduced
 from adjoint.ops.neural.normalization import (
@@ -28,6 +36,7 @@ from adjoint.ops.neural.normalization import (
 )
 from adjoint.ops.neural.pooling import max_pool1d
 from adjoint.ops.op import composite
+from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.signatures import Shown
 
@@ -125,6 +134,43 @@ def native_embedding(
     """The row of weight for each index; a padding_idx below 0 is none."""
     padding = None if padding_idx < 0 else padding_idx
     return embedding(indices, weight, padding, None, 2.0, scale_grad_by_freq, sparse)
+
+
+_BAG_MODES = ("sum", "mean", "max")
+
+
+@composite(name="adjoint_embedding_bag", method=False)
+def native_embedding_bag(
+    weight: Value,
+    indices: Value,
+    offsets: Value,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Value | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Value, Value, Value, Value]:
+    """embedding_bag, the bag of each index, the sizes of bags, and those or the largest rows."""
+    if mode not in range(len(_BAG_MODES)):
+        raise RuntimeError(f"embedding_bag(): there is no mode {mode}: 0 sum, 1 mean, 2 max")
+    rest = (sparse, per_sample_weights, include_last_offset, padding_idx)
+    word = _BAG_MODES[mode]
+    out = embedding_bag(indices, weight, offsets, None, 2.0, scale_grad_by_freq, word, *rest)
+    flat, bags, count = arranged_bags(as_index(indices), offsets, include_last_offset)
+    counted = flat != (-1 if padding_idx is None else padding_idx % weight.shape[0])
+    sizes = index_add(flat.new_zeros((count,)), 0, bags, counted.to(int64))
+    return out, bags, sizes, sizes if word == "mean" else _largest_rows(weight, flat, bags, out)
+
+
+def _largest_rows(weight: Any, flat: Any, bags: Any, out: Any) -> Any:
+    """For each element of the largest of bags, the first row that it is from; 0 of empty bags."""
+    found = weight.detach()[flat] == out.detach()[bags]
+    count = flat.shape[0]
+    order = where(found, unsqueeze(cumsum(flat * 0 + 1, 0) - 1, 1), count)
+    start = bags.new_full(tuple(out.shape), count)
+    first = index_reduce(start, 0, bags, order, "amin")
+    return cat([flat, flat.new_zeros((1,))])[first]
 
 
 @composite(method=False)

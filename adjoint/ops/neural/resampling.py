@@ -147,6 +147,8 @@ def resample(
 ) -> Array:
     """input with `wanted` elements along dim, each a weighted sum of a few neighbours."""
     dim = normal_dim(dim, input.ndim)
+    if not xp.valued():
+        return _unweighted(xp, input, dim, wanted)
     places, weights = taps(kind, input.shape[dim], wanted, align, scale)
     if _channels_lie_last(xp, input):  # and shall in the result
         moved = _weighted(xp, xp.moveaxis(input, 1, -1), dim - 1, places, weights)
@@ -160,6 +162,8 @@ def resample_bytes(
 ) -> Array:
     """resample of bytes, in integers: weights have as many bits as 16 can hold."""
     dim = normal_dim(dim, input.ndim)
+    if not xp.valued():
+        return _unweighted(xp, input, dim, wanted)
     places, weights = taps(kind, input.shape[dim], wanted, align, scale)
     weights = [_joined(near, factors) for near, factors in zip(places, weights)]
     largest, bits = max(max(row) for row in weights), 0
@@ -179,6 +183,13 @@ def _channels_lie_last(xp: Any, array: Any) -> bool:
     if array.ndim < 4 or xp.is_contiguous(array):
         return False
     return bool(xp.is_contiguous(xp.moveaxis(array, 1, -1)))
+
+
+def _unweighted(xp: Any, input: Any, dim: int, wanted: int) -> Any:
+    """A result of sums that have no values, without counting its places."""
+    if _channels_lie_last(xp, input):
+        return xp.moveaxis(_unweighted(xp, xp.moveaxis(input, 1, -1), dim - 1, wanted), -1, 1)
+    return xp.take(input, xp.arange(wanted), dim)
 
 
 def _weighted(xp: Any, input: Any, dim: int, places: Any, weights: Any) -> Any:
@@ -209,6 +220,8 @@ def resample_back(
     xp: Any, input: Array, dim: int, kind: str, size: int, wanted: int, align: bool, scale: Any
 ) -> Array:
     """Each element given to those it came from: the gradient of resample."""
+    if not xp.valued():
+        return xp.ascontiguousarray(_unweighted(xp, input, normal_dim(dim, input.ndim), size))
     places, weights = taps(kind, size, wanted, align, scale)
     matrix = xp.asarray(_matrix(places, weights, size), dtype=input.dtype)
     product = xp.matmul(xp.moveaxis(input, dim, -1), matrix)

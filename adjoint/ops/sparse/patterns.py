@@ -28,9 +28,13 @@ def indices_of(xp: Any, places: Any, sizes: tuple[int, ...]) -> Any:
 
 def joined(xp: Any, places: Any, elements: Any) -> tuple[Any, Any]:
     """Places in order and each once, and the sums of the elements that share one."""
-    found, owners = xp.unique(places, return_inverse=True)
-    rows = elements.reshape(elements.shape[0], math.prod(elements.shape[1:]))
-    sums = summed(xp, rows, owners.reshape(-1), int(found.shape[0]))
+    order = xp.argsort(places, kind="stable")
+    ordered = places[order]
+    first = xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]])
+    found = ordered[first[: ordered.shape[0]]]
+    owners = xp.cumsum(first)[: ordered.shape[0]] - 1
+    rows = elements.reshape(elements.shape[0], math.prod(elements.shape[1:]))[order]
+    sums = summed(xp, rows, owners, int(found.shape[0]))
     return found, sums.reshape(found.shape[0], *elements.shape[1:])
 
 
@@ -58,7 +62,12 @@ def starts_of(xp: Any, numbers: Any, count: int) -> Any:
 
 def numbers_of(xp: Any, starts: Any) -> Any:
     """The row of each kept element, given where rows start."""
-    return xp.repeat(xp.arange(starts.shape[0] - 1), starts[1:] - starts[:-1])
+    return _owners(xp, starts[1:], int(starts[-1]) if starts.shape[0] else 0)
+
+
+def _owners(xp: Any, ends: Any, total: int) -> Any:
+    """For each of `total` things, in order, the group it is in, given where groups end."""
+    return xp.searchsorted(ends, xp.arange(total), side="right")
 
 
 def paired(xp: Any, columns: Any, starts: Any) -> tuple[Any, Any]:
@@ -67,8 +76,7 @@ def paired(xp: Any, columns: Any, starts: Any) -> tuple[Any, Any]:
     The left ones lie in `columns`, the right ones in rows that start at `starts`.
     """
     sizes = starts[columns + 1] - starts[columns]
-    left = xp.repeat(xp.arange(columns.shape[0]), sizes)
     ends = xp.cumsum(sizes)
     total = int(ends[-1]) if columns.shape[0] else 0
-    within = xp.arange(total) - xp.repeat(ends - sizes, sizes)
-    return left, xp.repeat(starts[columns], sizes) + within
+    left = _owners(xp, ends, total)
+    return left, (starts[columns] - ends + sizes)[left] + xp.arange(total)

@@ -117,7 +117,7 @@ def _refuse_unfit_pass(create_graph: bool) -> None:
                 "leaf. Use use_reentrant=False."
             )
         task = task.parent
-    if create_graph:
+    if create_graph and is_grad_enabled():  # or gradients are Tensors for another reason
         raise RuntimeError(
             "checkpoint with use_reentrant=True has no second derivative: create_graph=True would "
             "lose it without a word. Use use_reentrant=False."

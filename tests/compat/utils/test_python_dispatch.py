@@ -68,11 +68,11 @@ def test_modes_nest_and_the_inner_one_comes_first():
 
     with Named("outer"), Named("inner"):
         compat.ones(1).exp()
-    assert order == ["inner", "outer"]
+    assert order == ["inner", "outer"] * 2  # one is made, and its exponential
     with contextlib.suppress(ZeroDivisionError), Named("failed"):
         1 / 0  # noqa: B018
     compat.ones(1).exp()
-    assert order == ["inner", "outer"]
+    assert order == ["inner", "outer"] * 2
 
 
 def test_arguments_are_those_of_the_call():
@@ -121,3 +121,37 @@ def test_a_mode_sees_a_backward_of_its_block():
         y.backward()
     assert "aten.cos.default" in seen.calls
     assert x.grad.tolist() == x.detach().cos().tolist()
+
+
+def test_a_mode_sees_new_tensors_as_pytorch_shows_them(torch):
+    def shown(library, mode_class):
+        log = []
+
+        class Log(mode_class):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                plain = [arg for arg in args if not isinstance(arg, library.Tensor)]
+                log.append((func._overloadpacket.__name__, plain))
+                return func(*args, **(kwargs or {}))
+
+        with Log():
+            made = library.zeros(2, 3, requires_grad=True)
+            library.ones((2,))
+            library.arange(3)
+            library.eye(2)
+            library.zeros_like(made)
+            made.new_ones(2)
+        assert made.requires_grad
+        return log
+
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    ours = shown(compat, TorchDispatchMode)
+    assert ours == shown(torch, Theirs)
+    assert [name for name, _ in ours] == [
+        "zeros",
+        "ones",
+        "arange",
+        "eye",
+        "zeros_like",
+        "new_ones",
+    ]

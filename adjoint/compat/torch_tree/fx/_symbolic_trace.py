@@ -2,7 +2,6 @@
 
 # ruff: noqa: SLF001  the members that PyTorch calls private are what programs rely on
 
-import builtins
 import copy
 import functools
 import inspect
@@ -26,12 +25,25 @@ from adjoint.compat.torch_tree.fx.proxy import (
     ScopeContextManager,
     TracerBase,
 )
+from adjoint.compat.torch_tree.fx.wrapping import (
+    WRAPPED_FUNCTIONS,
+    WRAPPED_METHODS,
+    patch_wrapped,
+    proxies_in,
+    whole_function,
+    whole_method,
+    wrap as wrap,
+)
 from adjoint.nn.containers import Sequential
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 
+_wrapped_fns_to_patch = WRAPPED_FUNCTIONS
+_wrapped_methods_to_patch = WRAPPED_METHODS
+_create_wrapped_func = whole_function
+_create_wrapped_method = whole_method
 _call_of_modules = Module.__call__
 _attribute_of_modules = Module.__getattr__
 _tracing: ContextVar[bool] = ContextVar("adjoint_fx_tracing", default=False)
@@ -74,7 +86,7 @@ class ProxyableClassMeta(type):
         if not is_fx_tracing():
             cls.__init__(made, *args, **kwargs)  # type: ignore[misc]  # its own
             return made
-        proxies = _proxies_in((args, kwargs))
+        proxies = proxies_in((args, kwargs))
         if proxies:
             return proxies[0].tracer.create_proxy("call_function", cls, args, kwargs)
         cls.__init__(made, *args, **kwargs)  # type: ignore[misc]  # its own
@@ -84,79 +96,10 @@ class ProxyableClassMeta(type):
 _proxyable_classes: dict[type, None] = {}
 
 
-def _proxies_in(value: Any) -> list[Proxy]:
-    """The proxies in a nest of arguments."""
-    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, Proxy)]
-
-
 def _assert_is_none(value: Any, msg: str) -> None:
     """Fail with the message unless value is None."""
     if value is not None:
         raise AssertionError(msg)
-
-
-# ---- functions that are left whole ----
-
-# By the names of a module that they are found in, and the name there.
-_wrapped_fns_to_patch: dict[tuple[int, str], dict[str, Any]] = {}
-_wrapped_methods_to_patch: list[tuple[type, str]] = []
-
-
-def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
-    """Let calls of a function of the calling module become nodes; at its top, or a decorator."""
-    if not (callable(fn_or_name) or isinstance(fn_or_name, str)):
-        raise RuntimeError(
-            "Unsupported type for global function! Must be either a callable or string name, not "
-            f"{type(fn_or_name).__name__}"
-        )
-    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
-    frame = inspect.currentframe()
-    caller = None if frame is None else frame.f_back
-    if caller is None or caller.f_code.co_name != "<module>":
-        raise NotImplementedError("wrap must be called at the top level of a module")
-    _wrapped_fns_to_patch[id(caller.f_globals), name] = caller.f_globals
-    return fn_or_name
-
-
-def _create_wrapped_func(orig_fn: Any) -> Any:
-    """A function whose calls with proxies become nodes."""
-
-    @functools.wraps(orig_fn)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        proxies = _proxies_in((args, kwargs))
-        if not proxies:
-            return orig_fn(*args, **kwargs)
-        made = proxies[0].tracer.create_proxy("call_function", orig_fn, args, kwargs)
-        made.node.meta["is_wrapped"] = True
-        return made
-
-    return wrapped
-
-
-def _create_wrapped_method(cls: type, name: str) -> Any:
-    """A method whose calls with proxies become nodes."""
-    orig_fn = getattr(cls, name)
-
-    @functools.wraps(orig_fn)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        proxies = _proxies_in((args, kwargs))
-        if not proxies:
-            return orig_fn(*args, **kwargs)
-        return proxies[0].tracer.create_proxy("call_method", name, args, kwargs)
-
-    return wrapped
-
-
-def _patch_wrapped_functions(patches: Patches) -> None:
-    """Put in what makes nodes for the functions and methods that are left whole."""
-    for (_, name), names in list(_wrapped_fns_to_patch.items()):
-        found = names.get(name, getattr(builtins, name, None))
-        if found is not None and not getattr(found, "_fx_leaves_whole", False):
-            wrapped = _create_wrapped_func(found)
-            wrapped._fx_leaves_whole = True
-            patches.item(names, name, wrapped)
-    for cls, name in _wrapped_methods_to_patch:
-        patches.attribute(cls, name, _create_wrapped_method(cls, name))
 
 
 # ---- tracing ----
@@ -451,7 +394,7 @@ class Tracer(TracerBase):
 
         patches.attribute(Module, "__call__", call)
         patches.attribute(Module, "__getattr__", attribute)
-        _patch_wrapped_functions(patches)
+        patch_wrapped(patches)
         self._autowrap(patches, _names_of(function), searched)
         for module in self._autowrap_search:
             self._autowrap(patches, vars(module), searched)
@@ -463,7 +406,7 @@ class Tracer(TracerBase):
         searched.add(id(names))
         for name, value in list(names.items()):
             if not name.startswith("_") and id(value) in self._autowrap_function_ids:
-                patches.item(names, name, _create_wrapped_func(value))
+                patches.item(names, name, whole_function(value))
 
 
 def _unbound(function: Any) -> Any:

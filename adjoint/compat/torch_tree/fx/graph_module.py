@@ -49,6 +49,25 @@ def _found(owner: Any, path: str) -> Any:
     return owner
 
 
+def copy_attribute(from_module: Module, to_module: Module, target: str) -> None:
+    """Let a module have at a path what another has there, unless it has something there."""
+    *way, name = target.split(".")
+    owner: Any = to_module
+    for part in way:
+        owner = getattr(owner, part, None)
+    if owner is None or not hasattr(owner, name):
+        assign(to_module, target, _found(from_module, target))
+
+
+def _assign_attr(from_obj: Any, to_module: Module, target: str) -> None:
+    """Set an attribute by its path, as PyTorch's programs do it."""
+    assign(to_module, target, from_obj)
+
+
+_copy_attr = copy_attribute
+_get_attr = _found
+
+
 class GraphModule(Module):
     """A module made of a graph and of what the graph uses of another module, or a dictionary.
 
@@ -70,7 +89,7 @@ class GraphModule(Module):
         if isinstance(root, Module):
             self.training = root.training
             for target in targets:
-                self._take(root, target)
+                copy_attribute(root, self, target)
         elif isinstance(root, Mapping):
             for target in targets:
                 if target not in root:
@@ -87,18 +106,6 @@ class GraphModule(Module):
         self._tracer_cls = graph._tracer_cls
         self._tracer_extras = graph._tracer_extras or {}
         self.graph = graph
-
-    def _take(self, root: Module, path: str) -> None:
-        """Have the same at a path as another module."""
-        *way, _ = path.split(".")
-        owner: Any = self
-        for part in way:
-            owner = getattr(owner, part, None)
-        if owner is not None and hasattr(owner, path.rpartition(".")[2]):
-            return  # a part of what was taken before
-        value = _found(root, path)
-        if isinstance(value, Tensor | Module) or way or not hasattr(self, path):
-            assign(self, path, value)
 
     # ---- its graph and code ----
 

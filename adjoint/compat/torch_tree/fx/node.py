@@ -29,6 +29,7 @@ BaseArgumentTypes = (
 base_types = BaseArgumentTypes.__args__
 Target = Callable[..., Any] | str
 Argument = Any
+ArgumentT = Any
 
 OPS = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output", "root")
 
@@ -92,19 +93,24 @@ def qualified_name(func: Callable[..., Any]) -> str:
     return f"{func.__module__}.{name}"
 
 
-def _shown(arg: Any) -> str:
+def format_arg(arg: Any) -> str:
     """An argument as text, nodes as %name."""
     if isinstance(arg, Node):
         return f"%{arg}"
     if isinstance(arg, list):
-        return f"[{', '.join(map(_shown, arg))}]"
+        return f"[{', '.join(map(format_arg, arg))}]"
+    if isinstance(arg, tuple) and hasattr(arg, "_fields"):
+        named = zip(arg._fields, arg, strict=True)
+        inner = ", ".join(f"{name}={format_arg(value)}" for name, value in named)
+        return f"{type(arg).__name__}({inner})"
     if isinstance(arg, tuple):
-        return f"({', '.join(map(_shown, arg))}{',' if len(arg) == 1 else ''})"
+        return f"({', '.join(map(format_arg, arg))}{',' if len(arg) == 1 else ''})"
     if isinstance(arg, dict):
-        return f"{{{', '.join(f'{key}: {_shown(value)}' for key, value in arg.items())}}}"
+        return f"{{{', '.join(f'{key}: {format_arg(value)}' for key, value in arg.items())}}}"
     return str(arg)
 
 
+_format_arg = format_arg
 _get_qualified_name = qualified_name
 _type_repr = type_text
 
@@ -359,6 +365,5 @@ class Node:
             return f"{head}[target={target}]{default}"
         if self.op == "get_attr":
             return f"{head}[target={target}]"
-        return (
-            f"{head}[target={target}](args = {_shown(self.args)}, kwargs = {_shown(self.kwargs)})"
-        )
+        args, kwargs = format_arg(self.args), format_arg(self.kwargs)
+        return f"{head}[target={target}](args = {args}, kwargs = {kwargs})"

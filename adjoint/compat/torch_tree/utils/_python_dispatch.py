@@ -26,11 +26,18 @@ from adjoint.tensors.upper import keep_tensors_for
 
 # ---- modes ----
 
+# Functions that take sizes one by one, and after how many other arguments.
+_BEFORE_SIZES: Final = {
+    **dict.fromkeys(("empty", "ones", "rand", "randn", "zeros"), 0),
+    **dict.fromkeys(("new_empty", "new_ones", "new_zeros"), 1),
+}
+
 
 class TorchDispatchMode(Scope):
     """Inside its block, `__torch_dispatch__(func, types, args, kwargs)` answers every call."""
 
     watches_passes = True  # see autograd.entry_points
+    creates = True  # see call.overriding
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
@@ -50,6 +57,17 @@ class TorchDispatchMode(Scope):
             answer = rule(self, function, tuple(kinds), args, kwargs)
         names = getattr(operation, "outputs", None)
         return answer if names is None or hasattr(answer, "_fields") else names(*answer)
+
+    def created(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """See call.overriding.created_by: a new tensor, without what autograd is to know of it."""
+        options = {key: value for key, value in kwargs.items() if key != "requires_grad"}
+        before = _BEFORE_SIZES.get(name)
+        if before is not None and "size" not in options:
+            rest = args[before:]
+            single = len(rest) == 1 and isinstance(rest[0], (tuple, list))
+            args = (*args[:before], list(rest[0] if single else rest))
+        answer = self.__torch_dispatch__(named(name), (), args, options)
+        return answer.requires_grad_() if kwargs.get("requires_grad") else answer
 
     def _fields(self) -> tuple[str, ...]:
         """See Scope."""
@@ -288,11 +306,12 @@ def make_wrapper_subclass(
         raise TypeError(f"cls must be a subclass of Tensor, got {cls!r}")
     if _defined(cls, "__torch_dispatch__") is None:
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
-    looks: Any = empty(
-        size, dtype=dtype, device=device, memory_format=memory_format or contiguous_format
-    )
-    if strides is not None:
-        looks = empty_strided(size, strides, dtype=dtype, device=device)
+    with Changed({"functions": (), "watchers": ()}):  # it is made of nothing that others see
+        looks: Any = empty(
+            size, dtype=dtype, device=device, memory_format=memory_format or contiguous_format
+        )
+        if strides is not None:
+            looks = empty_strided(size, strides, dtype=dtype, device=device)
     made = dispatched(subclass.instance(cls, looks.array), has_memory=False)
     return made.requires_grad_() if requires_grad else made
 

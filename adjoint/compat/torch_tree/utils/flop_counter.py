@@ -1,0 +1,255 @@
+"""torch.utils.flop_counter: how many multiplications and additions a program makes."""
+
+import functools
+import math
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+from adjoint.compat.torch_tree import ops
+from adjoint.compat.torch_tree.utils._python_dispatch import TorchDispatchMode
+from adjoint.pytree import tree_map
+from adjoint.tensors.tensor import Tensor
+from adjoint.utils.module_tracker import ModuleTracker
+
+__all__ = ["FlopCounterMode", "register_flop_formula"]
+
+aten: Any = ops.__getattr__("aten")
+flop_registry: dict[Any, Any] = {}
+_SUFFIXES = ("", "K", "M", "B", "T")
+
+
+def _product(sizes: Iterable[int]) -> int:
+    return int(math.prod(sizes))
+
+
+def get_shape(i: Any) -> Any:
+    """The sizes of a tensor; anything else as it is."""
+    return tuple(i.shape) if isinstance(i, Tensor) else i
+
+
+def shape_wrapper(f: Callable[..., int]) -> Callable[..., int]:
+    """A formula of sizes as one of tensors."""
+
+    @functools.wraps(f)
+    def call(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
+        args, kwargs, shape = tree_map(get_shape, (args, kwargs, out_val))
+        return f(*args, out_shape=shape, **kwargs)
+
+    return call
+
+
+def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Any], Any]:
+    """Decorates a function that says how much an op costs: of sizes and `out_shape`.
+
+    With get_raw=True it is given the tensors themselves, and `out_val`.
+    """
+
+    def register(formula: Any) -> Any:
+        for target in targets if isinstance(targets, (list, tuple)) else [targets]:
+            if not isinstance(target, ops.Packet):
+                raise ValueError(
+                    "register_flop_formula: expected each target to be OpOverloadPacket "
+                    f"(torch.ops.mylib.foo), got a {type(target).__name__}"
+                )
+            flop_registry[target] = formula if get_raw else shape_wrapper(formula)
+        return formula
+
+    return register
+
+
+# ---- formulas ----
+
+
+def mm_flop(a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """Of a product of matrices, or of batches of them."""
+    return 2 * _product(out_shape) * int(a_shape[-1])
+
+
+bmm_flop = mm_flop
+
+
+def addmm_flop(
+    self_shape: Any, a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: Any
+) -> int:
+    """Of a product that is added to something."""
+    return 2 * _product(out_shape) * int(a_shape[-1])
+
+
+baddbmm_flop = addmm_flop
+
+
+def conv_flop_count(x_shape: Any, w_shape: Any, out_shape: Any, transposed: bool = False) -> int:
+    """Of a convolution, by the sizes of its input, weight and result."""
+    places = (x_shape if transposed else out_shape)[2:]
+    return 2 * int(x_shape[0]) * _product(places) * _product(w_shape)
+
+
+def conv_flop(x_shape: Any, w_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """Of a convolution."""
+    return conv_flop_count(x_shape, w_shape, out_shape)
+
+
+def _back_flop(x_shape: Any, w_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    return conv_flop_count(x_shape, w_shape, out_shape, transposed=True)
+
+
+def _filters_flop(x: Any, grad: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    return 2 * int(grad[0]) * _product(grad[2:]) * _product(out_shape)
+
+
+def _turned_flop(a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kw: Any) -> int:
+    return 2 * _product(out_shape) * int(a_shape[-2])
+
+
+def _contracted_flop(a: Any, b: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    labels = [part for part in args if isinstance(part, (str, list, tuple))]
+    sizes: dict[Any, int] = {}
+    for shape, names in zip((a, b), labels, strict=False):
+        sizes.update(zip(names, shape, strict=False))
+    return 2 * _product(sizes.values())
+
+
+def sdpa_flop_count(query_shape: Any, key_shape: Any, value_shape: Any) -> int:
+    """Of attention: the scores, and the mean of values that they weigh."""
+    if query_shape[1] % key_shape[1] or key_shape[:-1] != value_shape[:-1]:
+        raise AssertionError(
+            f"attention: keys of shape {key_shape} and values of shape {value_shape} do not go "
+            f"with queries of shape {query_shape}"
+        )
+    *front, targets, width = query_shape
+    sources, out_width = key_shape[-2], value_shape[-1]
+    return 2 * _product([*front, targets, sources, width + out_width])
+
+
+def sdpa_flop(
+    query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, out_shape: Any = None, **kw: Any
+) -> int:
+    """Of attention."""
+    return sdpa_flop_count(query_shape, key_shape, value_shape)
+
+
+def _slope_flop(grad: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    return 2 * _product(out_shape) * int(grad[-1])
+
+
+# adjoint's own operations: what they cost, and PyTorch's of the same kind.
+_OWN: dict[str, tuple[Any, str]] = {
+    "matmul": (mm_flop, "mm"),
+    "rows_product": (mm_flop, "mm"),
+    "turned_product": (_turned_flop, "mm"),
+    "contract": (_contracted_flop, "bmm"),
+    "linear": (mm_flop, "addmm"),
+    "addmm": (addmm_flop, "addmm"),
+    "baddbmm": (addmm_flop, "baddbmm"),
+    "convolution": (conv_flop, "convolution"),
+    "convolve_back": (_back_flop, "convolution_backward"),
+    "convolve_filters": (_filters_flop, "convolution_backward"),
+    "attend": (sdpa_flop, "scaled_dot_product_attention"),
+    "score_slope": (_slope_flop, "scaled_dot_product_attention"),
+}
+
+
+# ---- counting ----
+
+
+class _Counting(TorchDispatchMode):
+    """Tells a counter of each operation."""
+
+    def __init__(self, counter: "FlopCounterMode") -> None:
+        self.counter = counter
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        self.counter.note(func, out, args, kwargs or {})
+        return out
+
+
+class FlopCounterMode:
+    """Inside its block, counts the multiplications and additions of products, by module and op."""
+
+    def __init__(
+        self,
+        mods: Any = None,
+        depth: int = 2,
+        display: bool = True,
+        custom_mapping: dict[Any, Any] | None = None,
+    ) -> None:
+        if mods is not None:
+            warnings.warn("mods is not needed: modules are found when they run", stacklevel=2)
+        self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
+        self.depth = depth
+        self.display = display
+        self.mod_tracker = ModuleTracker()
+        self.mode: _Counting | None = None
+        given = {
+            packet: formula if getattr(formula, "_get_raw", False) else shape_wrapper(formula)
+            for packet, formula in (custom_mapping or {}).items()
+        }
+        self.flop_registry = {**flop_registry, **given}
+
+    def note(self, func: Any, out: Any, args: Any, kwargs: Any) -> None:
+        """Count a call that was made."""
+        packet, name = func.overloadpacket, func.overloadpacket.__name__
+        if packet in self.flop_registry:
+            cost = self.flop_registry[packet](*args, **kwargs, out_val=out)
+        elif func.namespace == "aten" and name in _OWN:
+            formula, shown = _OWN[name]
+            cost = shape_wrapper(formula)(*args, **kwargs, out_val=out)
+            several = shown == "mm" and out.ndim > 2
+            packet = getattr(aten, "bmm" if several else shown)
+        else:
+            return
+        for module in set(self.mod_tracker.parents):
+            self.flop_counts[module][packet] += cost
+
+    def get_total_flops(self) -> int:
+        """All of them."""
+        return sum(self.flop_counts["Global"].values())
+
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
+        """By the names of modules, and there by op."""
+        return {name: dict(counts) for name, counts in self.flop_counts.items()}
+
+    def get_table(self, depth: int | None = None) -> str:
+        """The counts as a table, of modules down to a depth."""
+        depth = self.depth if depth is None else depth
+        total = max(self.get_total_flops(), 1)
+        rows = [["Module", "FLOP", "% Total"]]
+        for module in sorted(self.flop_counts, key=lambda name: (name != "Global", name)):
+            level = module.count(".") + 1 if module != "Global" else 0
+            if level > depth:
+                continue
+            counts = self.flop_counts[module]
+            rows.append(_row(" " * level + module, sum(counts.values()), total))
+            rows += [_row(f"{' ' * level} - {op}", cost, total) for op, cost in counts.items()]
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        rows.insert(1, ["-" * width for width in widths])
+        return "\n".join("  ".join(_aligned(row, widths)) for row in rows)
+
+    def __enter__(self) -> Self:
+        self.flop_counts.clear()
+        self.mod_tracker.__enter__()
+        self.mode = _Counting(self)
+        self.mode.__enter__()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        if self.mode is not None:
+            self.mode.__exit__(*exc)
+        self.mode = None
+        self.mod_tracker.__exit__(*exc)
+        if self.display:
+            print(self.get_table(self.depth))  # noqa: T201  # it is asked for
+
+
+def _aligned(row: list[str], widths: Iterable[int]) -> list[str]:
+    first, *rest = zip(row, widths, strict=True)
+    return [first[0].ljust(first[1]), *[cell.rjust(width) for cell, width in rest]]
+
+
+def _row(name: str, cost: int, total: int) -> list[str]:
+    power = min(len(_SUFFIXES) - 1, max(0, (len(str(cost)) - 2) // 3))
+    shown = f"{cost / 1000**power:.3f}{_SUFFIXES[power]}" if power else str(cost)
+    return [name, shown, f"{cost / total:.2%}"]

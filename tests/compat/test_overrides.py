@@ -1,0 +1,213 @@
+"""`__torch_function__`: of classes that are no tensors, of subclasses, and of modes."""
+
+from typing import ClassVar
+
+import pytest
+
+import adjoint.compat.torch as compat
+from adjoint.compat.torch_tree import overrides
+
+F = compat.nn.functional
+
+
+class Named:
+    """Takes part in calls, and says which."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, types, args, kwargs
+
+
+NAMED = Named()
+TENSOR = compat.ones(2, 2)
+CALLS = {
+    "relu": lambda: compat.relu(NAMED),
+    "add": lambda: compat.add(TENSOR, NAMED),
+    "sum": lambda: compat.sum(NAMED, dim=1),
+    "cat": lambda: compat.cat([TENSOR, NAMED]),
+    "where": lambda: compat.where(TENSOR > 0, NAMED, TENSOR),
+    "einsum": lambda: compat.einsum("ij->i", [NAMED]),
+    "zeros": lambda: compat.zeros(NAMED),
+    "zeros_like": lambda: compat.zeros_like(NAMED),
+    "relu_": lambda: compat.relu_(NAMED),
+    "mul": lambda: TENSOR * NAMED,
+    "lt": lambda: TENSOR < NAMED,
+    "dropout": lambda: F.dropout(NAMED, 0.5),
+    "linear": lambda: compat.nn.Linear(2, 2)(NAMED),
+    "conv2d": lambda: compat.nn.Conv2d(1, 1, 1)(NAMED),
+    "cross_entropy": lambda: compat.nn.CrossEntropyLoss()(NAMED, TENSOR),
+    "layer_norm": lambda: compat.nn.LayerNorm(2)(NAMED),
+    "embedding": lambda: compat.nn.Embedding(2, 2)(NAMED),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_class_that_is_no_tensor_answers_the_functions_it_is_given_to(name):
+    found, types, _, _ = CALLS[name]()
+    assert found == name
+    assert types == (Named,)
+
+
+def test_arguments_are_those_of_the_call():
+    assert compat.sum(NAMED, dim=1)[2:] == ((NAMED,), {"dim": 1})
+    assert compat.sum(NAMED, 1)[2:] == ((NAMED, 1), {})
+
+
+def test_the_class_derived_is_asked_first_and_one_after_the_other():
+    asked = []
+
+    class Base:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(cls)
+            return NotImplemented
+
+    class Derived(Base):
+        pass
+
+    with pytest.raises(TypeError, match="no implementation of add for the types Derived, Base"):
+        compat.add(Base(), Derived())
+    assert asked == [Derived, Base]
+
+
+def test_an_operator_is_left_to_the_other_side_if_nobody_answers():
+    class Reflecting:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+        def __radd__(self, other):
+            return "reflected"
+
+    assert TENSOR + Reflecting() == "reflected"
+
+
+# ---- subclasses ----
+
+
+class Logged(compat.Tensor):
+    log: ClassVar[list[str]] = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.log.append(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_a_subclass_passes_through_layers_as_in_pytorch(torch):
+    def network(library):
+        nn = library.nn
+        layers = [nn.Linear(3, 4), nn.ReLU(), nn.LayerNorm(4), nn.Dropout(0.1), nn.Linear(4, 2)]
+        return nn.Sequential(*layers, nn.Softmax(-1))
+
+    class Theirs(torch.Tensor):
+        log: ClassVar[list[str]] = []
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            cls.log.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    Logged.log.clear()
+    ours = network(compat)(compat.ones(2, 3).as_subclass(Logged))
+    theirs = network(torch)(torch.ones(2, 3).as_subclass(Theirs))
+    assert type(ours) is Logged
+    assert type(theirs) is Theirs
+    assert Logged.log == Theirs.log
+
+
+LAYERS = {
+    "conv": lambda x: compat.nn.Conv1d(2, 3, 1)(x),
+    "embedding": lambda x: compat.nn.Embedding(3, 2)(x.long()),
+    "recurrent": lambda x: compat.nn.LSTM(2, 3)(x)[0],
+    "attention": lambda x: compat.nn.MultiheadAttention(2, 1)(x, x, x)[0],
+    "batch_norm": lambda x: compat.nn.BatchNorm1d(2)(x),
+    "zeros_like": compat.zeros_like,
+    "new_zeros": lambda x: x.new_zeros(2),
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_results_are_instances_of_the_subclass(layer):
+    class Plain(compat.Tensor):
+        pass
+
+    assert type(LAYERS[layer](compat.ones(2, 2).as_subclass(Plain))) is Plain
+
+
+def test_a_parameter_of_a_subclass_stays_one():
+    class Plain(compat.Tensor):
+        pass
+
+    parameter = compat.nn.Parameter(compat.ones(2, 2).as_subclass(Plain))
+    assert isinstance(parameter, compat.nn.Parameter)
+    assert isinstance(parameter, Plain)
+    found = F.linear(compat.ones(1, 2), parameter)
+    assert type(found) is Plain
+    found.sum().backward()
+    assert parameter.grad is not None
+
+
+# ---- modes ----
+
+
+class Log(overrides.TorchFunctionMode):
+    def __init__(self):
+        self.log = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.log.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_mode_sees_functions_factories_and_methods():
+    with Log() as mode:
+        x = compat.zeros(2)
+        y = compat.ones(2) + x
+        F.relu(y, inplace=True)
+        compat.tensor([1.0]).mul_(2)
+        F.dropout(y, 0.5)
+        y.sum()
+    compat.zeros(2)
+    wanted = ["zeros", "ones", "add", "relu", "tensor", "mul_", "dropout", "sum"]
+    assert mode.log == wanted
+
+
+def test_modes_are_asked_from_the_inside_out():
+    with Log() as outer, Log() as inner:
+        compat.zeros(1).relu()
+    assert outer.log == inner.log == ["zeros", "relu"]
+
+
+def test_a_mode_may_answer_by_itself():
+    class Refuse(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return "answer"
+
+    with Refuse():
+        assert compat.zeros(1) == "answer"
+        assert TENSOR.exp() == "answer"
+
+
+# ---- names ----
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["torch.add", "torch.nn.functional.relu", "torch.linalg.norm", "torch.fft.fft", "torch.zeros"],
+)
+def test_names_are_resolved(name):
+    found = compat
+    for part in name.split(".")[1:]:
+        found = getattr(found, part)
+    assert overrides.resolve_name(found) == name
+
+
+def test_what_may_be_overridden_is_listed():
+    listed = overrides.get_overridable_functions()
+    assert compat.add in listed[compat]
+    assert F.dropout in listed[F]
+    assert compat.Tensor.view in listed[compat.Tensor]
+    ignored = overrides.get_ignored_functions()
+    assert compat.zeros in ignored
+    assert not any(function in ignored for functions in listed.values() for function in functions)
