@@ -185,6 +185,7 @@ _LATER = (
 _HOMES = {
     "GradScaler": "amp.grad_scaler",
     "autocast": "amp.autocast_mode",
+    "compile": "compat.no_compiler",
     "get_autocast_dtype": "amp.autocast_mode",
     "is_autocast_enabled": "amp.autocast_mode",
     "explain": "autograd.explaining",
@@ -192,6 +193,9 @@ _HOMES = {
     "save": "saving.serialization",
     "vmap": "func.batching",
 }
+
+# What programs ask for before they begin; compat has the rest.
+_OF_COMPAT = {"cuda": "compat.torch_tree.cuda", "jit": "compat.torch_tree.jit"}
 
 if TYPE_CHECKING:
     from adjoint import amp as amp
@@ -214,6 +218,7 @@ if TYPE_CHECKING:
     )
     from adjoint.amp.grad_scaler import GradScaler as GradScaler
     from adjoint.autograd.explaining import explain as explain
+    from adjoint.compat.no_compiler import compile as compile
     from adjoint.func.batching import vmap as vmap
     from adjoint.saving.serialization import load as load, save as save
 
@@ -232,6 +237,8 @@ def _loaded(name: str) -> Any:
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return _loaded(f"adjoint.{name}")
+    if name in _OF_COMPAT:
+        return _loaded(f"adjoint.{_OF_COMPAT[name]}")
     if name in _HOMES:
         return getattr(importlib.import_module(f"adjoint.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'adjoint' has no attribute {name!r}")

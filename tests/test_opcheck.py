@@ -152,7 +152,7 @@ def leaf(*values: float) -> Tensor:
 
 def failure(op: Op | InplaceOp, check: str, *args: Any) -> str:
     """The message of the one check that fails."""
-    found = library.opcheck(op, args, raise_exception=False)
+    found = library.opcheck(op, list(args), raise_exception=False)
     assert [name for name, outcome in found.items() if isinstance(outcome, Exception)] == [check]
     return str(found[check])
 

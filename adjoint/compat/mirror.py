@@ -26,6 +26,8 @@ class Mirror(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
             return [name for name in dir(self) if name[0] != "_" and hasattr(self, name)]
+        if name == "__path__":  # Python asks before it gives one: there are no files below
+            raise AttributeError(name)
         found = _look_up(_inner(self, name))
         if type(found) is not int:  # which may change, such as the number of a level
             vars(self)[name] = found
@@ -36,6 +38,9 @@ class Mirror(ModuleType):
         # a module may be that of a function too, and a name that is missing stays missing.
         own = isinstance(value, Mirror | Missing) and torch_path(value.__name__)
         if own and own == _inner(self, name):
+            return
+        if name.startswith("__"):  # by which Python begins a module, before anything is looked up
+            super().__setattr__(name, value)
             return
         for home in _homes(torch_path(self.__name__)):
             if name in vars(home).get("ASSIGNABLE", ()):

@@ -235,7 +235,7 @@ TABLE_CHECKS: dict[str, Callable[[Any], None]] = {
 
 def opcheck(
     op: CustomOpDef | Op | InplaceOp,
-    args: tuple[Any, ...],
+    args: Sequence[Any],
     kwargs: dict[str, Any] | None = None,
     *,
     test_utils: str | Sequence[str] = tuple(CHECKS),
@@ -250,7 +250,7 @@ def opcheck(
     unknown = [name for name in names if name not in CHECKS]
     if unknown:
         raise ValueError(f"opcheck: test_utils must be among {tuple(CHECKS)}, got {unknown}")
-    trial = trial_of(op, args, kwargs or {})
+    trial = trial_of(op, tuple(args), kwargs or {})
     checks = TABLE_CHECKS if isinstance(trial, TableTrial) else CHECKS
     outcomes: dict[str, Any] = {}
     for name in names:

@@ -7,6 +7,7 @@ import pytest
 import adjoint.compat.torch as compat
 from adjoint import nn
 from adjoint.compat.torch.futures import Future, collect_all, wait_all
+from tests.interpreter import fresh_python
 
 
 def test_futures():
@@ -224,3 +225,17 @@ def test_events_of_a_profile_by_hand():
     with compat.autograd.profiler.profile() as profile:
         compat.ones(2).exp()
     assert all(isinstance(event, FunctionEvent) for event in profile.function_events)
+
+
+def test_adjoint_itself_has_what_programs_ask_before_they_begin():
+    script = (
+        "import adjoint as torch\n"
+        "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "model = torch.compile(torch.nn.Linear(2, 2)).to(device)\n"
+        "@torch.jit.script\n"
+        "def double(x): return x * 2\n"
+        "with torch.amp.autocast(device):\n"
+        "    print(double(model(torch.ones(1, 2, device=device))).dtype)\n"
+    )
+    found = fresh_python("-c", script, cwd=".")
+    assert found in {"adjoint.bfloat16\n", "adjoint.float16\n"}

@@ -188,3 +188,10 @@ def test_attributes_can_be_set():
         assert importlib.import_module("adjoint.compat.torch.backends.cudnn").benchmark is True
     finally:
         compat.backends.cudnn.benchmark = False
+
+
+def test_modules_of_adjoint_s_are_not_found_by_their_files():
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("adjoint.compat.torch.nn.layers")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("adjoint.compat.torch.optim.plans")
