@@ -41,6 +41,12 @@ def look(value: Any) -> Any:
     return tuple(value.shape), kind, steps, value.device.type, value.requires_grad
 
 
+def clipped(lib: Any) -> Any:
+    parameter = lib.nn.Parameter(empty(lib, 3))
+    parameter.grad = empty(lib, 3)
+    return lib.nn.utils.clip_grad_norm_([parameter], 1.0), parameter.grad
+
+
 OPS: dict[str, Callable[[Any], Any]] = {
     "add": lambda t: empty(t, 3, 1) + empty(t, 4),
     "add 0-d of the cpu": lambda t: empty(t, 3) + t.tensor(2.0),
@@ -160,7 +166,10 @@ OPS: dict[str, Callable[[Any], Any]] = {
     "questions": lambda t: (empty(t, 3).is_meta, empty(t, 3).get_device(), len(empty(t, 3))),
     "deepcopy": lambda t: copy.deepcopy(empty(t, 3, 4).t()),
     "pickle": lambda t: pickle.loads(pickle.dumps(empty(t, 3, 4).t())),
-    "clipped": lambda t: t.nn.utils.clip_grad_norm_(t.nn.Linear(2, 3, device=META).parameters(), 1),
+    "clipped gradients": lambda t: clipped(t),
+    "nothing clipped": lambda t: t.nn.utils.clip_grad_norm_(
+        t.nn.Linear(2, 3, device=META).parameters(), 1
+    ),
 }
 
 

@@ -12,6 +12,7 @@ from adjoint.creation.factories import scalar_tensor, tensor
 from adjoint.ops.arranging.shape import stack
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.matrices.matrix_norms import linalg_vector_norm as vector_norm
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import F32, F64, NDARRAY
 from adjoint.tensors.tensor import Tensor
 
@@ -114,7 +115,7 @@ def _scale(grads: list[Any], max_norm: float, total_norm: Tensor) -> None:
         return
     with no_grad(), quiet():
         factor: Any = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-        if factor.item() == 1:
+        if has_values(factor) and factor.item() == 1:
             return
         for grad in grads:
             if _plain(grad, factor.array.dtype):
