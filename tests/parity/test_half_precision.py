@@ -233,13 +233,13 @@ def test_several_steps_are_rounded_once(torch: Any, name: str, kind: Any) -> Non
     call, shapes = MADE_OF_SEVERAL[name]
     rng = generator(name)
     values = [rng.normal(size=shape).astype(kind.numpy_dtype) for shape in shapes]
-    leaves = [Tensor(value).requires_grad_() for value in values]
+    leaves = [Tensor(value, AS_IS).requires_grad_() for value in values]
     exact = [torch.tensor(value.astype(np.float64)).requires_grad_() for value in values]
     ours, theirs = flatten(call(adjoint, *leaves)), flatten(call(torch, *exact))
     assert all(result.dtype is kind for result in ours)
     assert max(units_off(a, b, kind) for a, b in zip(ours, theirs, strict=True)) <= 0.51
     weights = [rng.normal(size=tuple(b.shape)).astype(kind.numpy_dtype) for b in theirs]
-    found = grad(ours, leaves, [Tensor(weight) for weight in weights])
+    found = grad(ours, leaves, [Tensor(weight, AS_IS) for weight in weights])
     wanted = torch.autograd.grad(
         theirs, exact, [torch.tensor(weight.astype(np.float64)) for weight in weights]
     )
