@@ -28,7 +28,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "index": lambda t, x: x[:, t.tensor([0, 1])],
     "layer_norm": lambda t, x: t.nn.functional.layer_norm(x, x.shape[-1:]),
     "log_softmax": lambda t, x: x.log_softmax(0),
-    "logcumsumexp": lambda t, x: x.logcumsumexp(1),
     "logsumexp": lambda t, x: x.logsumexp(0),
     "masked_fill": lambda t, x: x.masked_fill(x > 0, 0),
     "max_pool1d": lambda t, x: t.nn.functional.max_pool1d(x, 2),
