@@ -8,6 +8,7 @@ from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge
 from adjoint.autograd.provenance import warn
 from adjoint.call.context import current
 from adjoint.call.layers import needs_below, newest
+from adjoint.call.overriding import answers, offered
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
 from adjoint.tensors.size import Size
@@ -233,6 +234,11 @@ def backward(
         if grad_tensors is not None:
             raise RuntimeError("give grad_tensors or its old name grad_variables, not both")
         grad_tensors = grad_variables
+    if not isinstance(tensors, Tensor) and answers(tensors):
+        settings: dict[str, Any] = {"grad_tensors": grad_tensors, "retain_graph": retain_graph}
+        settings |= {"create_graph": create_graph, "inputs": inputs}
+        offered(backward, (tensors,), settings)
+        return
     roots = _sequence(tensors)
     handler = _handler(roots)
     if handler is not None:
@@ -300,6 +306,13 @@ def grad(
     With `is_grads_batched`, grad_outputs have one more dimension in front, and so do the answers:
     one pass is made for all elements of it, by vmap.
     """
+    if not isinstance(outputs, Tensor) and answers(outputs):
+        named: dict[str, Any] = {"grad_outputs": grad_outputs, "retain_graph": retain_graph}
+        named |= {"create_graph": create_graph, "only_inputs": only_inputs}
+        named |= {"allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
+        named["materialize_grads"] = materialize_grads
+        found_elsewhere: tuple[Any, ...] = offered(grad, (outputs, inputs), named)
+        return found_elsewhere
     if is_grads_batched:
         options = (create_graph, only_inputs, allow_unused, False, materialize_grads)
         return _batched(outputs, inputs, grad_outputs, retain_graph, options)
@@ -313,10 +326,10 @@ def grad(
     targets = [_edge(i, value, "grad") for i, value in enumerate(wanted)]
     keep = create_graph if retain_graph is None else retain_graph
     found = run_pass(nodes, numbers, starts, targets, False, keep, create_graph, layered)
-    answers: list[Any] = []
+    answered: list[Any] = []
     for i, (value, result) in enumerate(zip(wanted, found)):
         if result is not None:
-            answers.append(result if isinstance(result, Tensor) else Tensor(result, AS_IS))
+            answered.append(result if isinstance(result, Tensor) else Tensor(result, AS_IS))
         elif materialize_grads:
             if isinstance(value, GradientEdge):
                 raise RuntimeError(
@@ -324,13 +337,13 @@ def grad(
                     f"element {i} is: an edge has no shape of its own"
                 )
             zeros = backend_of(value.array).xp.zeros(value.array.shape, value.array.dtype)
-            answers.append(Tensor(zeros, AS_IS).requires_grad_(create_graph))
+            answered.append(Tensor(zeros, AS_IS).requires_grad_(create_graph))
         elif allow_unused:
-            answers.append(None)
+            answered.append(None)
         else:
             raise RuntimeError(
                 "One of the differentiated Tensors appears to not have been used in the graph: "
                 f"element {i} of inputs. Set allow_unused=True to get None for it, or "
                 "materialize_grads=True for zeros."
             )
-    return tuple(answers)
+    return tuple(answered)

@@ -189,3 +189,24 @@ def test_managers_of_contexts_decorate():
     plain()
     called()
     assert seen == ["in", "f", "out", "in", "g", "out"]
+
+
+def test_classes_that_are_no_tensors_answer_backward_and_grad():
+    class Wrapped:
+        """Holds a tensor, and hands calls on to it."""
+
+        def __init__(self, inside):
+            self.inside = inside
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            given = [each.inside if isinstance(each, cls) else each for each in args]
+            result = func(*given, **kwargs or {})
+            return cls(result) if isinstance(result, torch.Tensor) else result
+
+    x = torch.ones(2, requires_grad=True)
+    total = torch.sum(torch.mul(Wrapped(x), 3))
+    assert isinstance(total, Wrapped)
+    (found,) = torch.autograd.grad(total, x, retain_graph=True)
+    torch.autograd.backward(total)
+    assert found.tolist() == x.grad.tolist() == [3.0, 3.0]
