@@ -26,7 +26,8 @@ from adjoint.dtypes import (
     of_python_scalar,
 )
 from adjoint.ops.arranging.conversion import (
-    contiguous_format,
+    CHANNELS_RANK,
+    preserve_format,
     sparse_coo,
     sparse_csc,
     sparse_csr,
@@ -157,7 +158,19 @@ def empty(*size: Any, **options: Any) -> Tensor:
     if options.get("layout") in SPARSE:
         return _without_values("empty", shape, options)
     asked = Options("empty", options)
-    return asked.made(asked.xp.empty(shape, asked.kind().numpy_dtype))
+    return asked.made(_room(asked, shape, asked.kind().numpy_dtype))
+
+
+def _room(asked: Options, shape: tuple[int, ...], numpy_dtype: Any) -> Any:
+    """Uninitialised memory for a shape, in the order that memory_format asks for."""
+    order: Any = asked.memory_format
+    rank = CHANNELS_RANK.get(order)
+    if rank is None:
+        return asked.xp.empty(shape, numpy_dtype)
+    if len(shape) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {order.name} format")
+    memory = asked.xp.empty((shape[0], *shape[2:], shape[1]), numpy_dtype)
+    return asked.xp.moveaxis(memory, -1, 1)
 
 
 def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
@@ -265,8 +278,8 @@ def _like(name: str, input: Tensor, options: dict[str, Any], value: Any) -> Tens
     kind = asked.kind()
     array = input.array
     strides = getattr(array, "strides", (0,))
-    if asked.memory_format is contiguous_format or 0 in strides:
-        blank = asked.xp.empty(array.shape, kind.numpy_dtype)
+    if asked.memory_format not in (None, preserve_format) or 0 in strides:
+        blank = _room(asked, array.shape, kind.numpy_dtype)
     else:
         blank = _blank(asked.xp, array, kind.numpy_dtype)
     if value is not None:

@@ -152,6 +152,16 @@ OPS: dict[str, Callable[[Any], Any]] = {
     "empty_strided": lambda t: t.empty_strided((2, 3), (1, 4), device=META),
     "zeros_like": lambda t: t.zeros_like(t.ones(2, 3, 4).permute(2, 0, 1), device=META),
     "memory like it": lambda t: t.zeros_like(empty(t, 2, 3, 4).permute(2, 0, 1), device="cpu"),
+    "channels last from the start": lambda t: t.empty(
+        2, 3, 4, 5, device=META, memory_format=t.channels_last
+    ),
+    "like it, channels last": lambda t: t.zeros_like(
+        empty(t, 2, 3, 4, 5), memory_format=t.channels_last
+    ),
+    "like it, in order": lambda t: t.ones_like(
+        empty(t, 2, 3, 4).permute(2, 0, 1), memory_format=t.contiguous_format
+    ),
+    "memory, channels last": lambda t: t.empty(2, 3, 4, 5, memory_format=t.channels_last),
     "new_zeros": lambda t: empty(t, 3, dtype=t.float64).new_zeros(2),
     "new_tensor": lambda t: empty(t, 3).new_tensor([1, 2]),
     "moved there": lambda t: t.ones(2, 3).t().to(META),

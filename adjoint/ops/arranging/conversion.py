@@ -70,7 +70,7 @@ sparse_csc = layout("sparse_csc")
 sparse_bsr = layout("sparse_bsr")  # no tensor has this one, nor the next
 sparse_bsc = layout("sparse_bsc")
 
-_CHANNELS_RANK = {channels_last: 4, channels_last_3d: 5}
+CHANNELS_RANK = {channels_last: 4, channels_last_3d: 5}
 
 
 # ---- copies ----
@@ -78,7 +78,7 @@ _CHANNELS_RANK = {channels_last: 4, channels_last_3d: 5}
 
 def _copied(xp: Any, input: Any, target: Any, order: Any) -> Any:
     """input in memory of its own, as another data type if target is given."""
-    rank = _CHANNELS_RANK.get(order)
+    rank = CHANNELS_RANK.get(order)
     if rank is not None:
         if input.ndim != rank:
             raise RuntimeError(f"required rank {rank} tensor to use {order.name} format")
@@ -88,7 +88,7 @@ def _copied(xp: Any, input: Any, target: Any, order: Any) -> Any:
 
 def _of_batch(order: Any, shape: Any) -> Any:
     """The order in memory of a batch: channels last is one of single elements, of a shape."""
-    rank = _CHANNELS_RANK.get(order)
+    rank = CHANNELS_RANK.get(order)
     if rank is None:
         return order
     if len(shape) != rank:
@@ -350,7 +350,7 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     xp: Any = backend_of(array).xp
     if memory_format is contiguous_format:
         return bool(xp.is_contiguous(array))
-    rank = _CHANNELS_RANK.get(memory_format)
+    rank = CHANNELS_RANK.get(memory_format)
     if rank is None:
         return memory_format is preserve_format or bool(xp.is_contiguous(array))
     return self.ndim == rank and bool(xp.is_contiguous(xp.moveaxis(array, 1, -1)))
