@@ -422,7 +422,7 @@ def test_a_view_made_under_no_grad_is_not_changed_outside() -> None:
 @needs_torch
 def test_views_under_no_grad_as_pytorch() -> None:
     states = []
-    for make, library in ((Tensor, adjoint.autograd), (torch.tensor, torch)):
+    for make, library in ((adjoint.from_numpy, adjoint.autograd), (torch.tensor, torch)):
         x = make(array()).requires_grad_()
         y = x * 1.0
         with library.no_grad():
@@ -464,8 +464,10 @@ def test_values_are_cast_to_the_tensor() -> None:
     whole[1:] = Tensor(np.array([1.9, -1.9]), AS_IS)
     assert whole.tolist() == [2, 1, -1]
     single = Tensor(np.zeros(2, np.float32), AS_IS)
-    single[[0, 1]] = Tensor(np.array([1.5, 2.5]), AS_IS)
-    assert single.array.dtype == np.float32 and single.tolist() == [1.5, 2.5]
+    single[single < 1] = Tensor(np.array(1.5), AS_IS)
+    assert single.array.dtype == np.float32 and single.tolist() == [1.5, 1.5]
+    with pytest.raises(RuntimeError, match="float64 for a tensor of .*float32"):
+        single[[0, 1]] = Tensor(np.array([1.5, 2.5]), AS_IS)
 
 
 @pytest.mark.parametrize("library", ["adjoint", "torch"])

@@ -60,6 +60,7 @@ SAME = (
     "optim",
     "optim.lr_scheduler",
     "optim.optimizer",
+    "optim.sparse_adam",
     "optim.swa_utils",
     "profiler",
     "random",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adjoint
 from adjoint.ops import find_function
 from adjoint.tensors.tensor import Tensor
 
@@ -168,7 +169,7 @@ def outcome(expression: str, scope: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("expression", lines(READS + WRITES + VIEWS + COPIES + CHOICES))
 def test_as_pytorch(expression: str) -> None:
-    ours = outcome(expression, names(Tensor, Functions(), Functions()))
+    ours = outcome(expression, names(adjoint.from_numpy, Functions(), Functions()))
     theirs = outcome(expression, names(torch.tensor, torch, torch.nn.functional))
     assert ours == theirs
 
@@ -177,7 +178,7 @@ def test_node_names() -> None:
     """The last step of an index has PyTorch's name."""
     for expression in lines("x[0]; x[1:]; x[:]; x[i]; x[i, 0]; x[m]; x[[0, 1]]; x[z0]; x[True]"):
         found = []
-        for make in (Tensor, torch.tensor):
+        for make in (adjoint.from_numpy, torch.tensor):
             scope = names(make, None, None)
             scope["x"].requires_grad_()
             found.append(eval(expression, scope).grad_fn.name())
