@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint import Tensor
+from adjoint import Tensor, from_numpy
 from adjoint.ops import find_function
 from adjoint.tensors.tensor import AS_IS
 
@@ -171,7 +171,7 @@ def described(value: Any) -> str:
 def test_exception_types(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     expected = raised(getattr(torch, name), torch.tensor, args, kwargs)
     assert expected is not None
-    assert raised(find_function(name), Tensor, args, kwargs) is expected
+    assert raised(find_function(name), from_numpy, args, kwargs) is expected
 
 
 def test_messages_name_the_op() -> None:

@@ -41,4 +41,4 @@ def _rank(node: OpNode, parameter: int) -> int:
     if after is not None:
         return len(after.spec_of(number).shape)
     kept = node.kept(parameter)
-    return kept.array.ndim if isinstance(kept, TensorCore) else 2
+    return len(kept.spec().shape) if isinstance(kept, TensorCore) else 2

@@ -132,12 +132,14 @@ def test_a_library_that_lacks_a_name_is_refused() -> None:
 # ---- which library it is, no op asks ----
 
 # What ops may import from the backends, where, and why.
+SPARSE = "adjoint/ops/sparse/"  # whose layer is no op: it holds arrays
 IMPORTS = {
     "Layout": ("adjoint/ops/neural/", "a record of numbers"),
     "host": ("adjoint/ops/", "NumPy, for chance and the limits of data types"),
     "is_array": ("adjoint/ops/arranging/index", "what may be an index, or be written"),
-    "backend_for": ("adjoint/ops/arranging/conversion.py", "moves between devices"),
-    "backend_of": ("adjoint/ops/arranging/conversion.py", "moves between devices, memory, types"),
+    "backend_for": (("adjoint/ops/arranging/conversion.py", SPARSE), "moves between devices"),
+    "backend_of": (("adjoint/ops/arranging/conversion.py", SPARSE), "the same, memory and types"),
+    "lookup": (SPARSE, "what of a call's arguments is an array"),
     "numpy_backend": ("adjoint/ops/op.py", "NumPy's own functions are the short path"),
 }
 # What only the arrays of some libraries have.

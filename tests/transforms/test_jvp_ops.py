@@ -30,6 +30,8 @@ REFUSED = {
     "dirichlet_slope",
     "gamma_slope",
     "geqrf",
+    "ldl_factors",
+    "ldl_solved",
     "path_slopes",
     "successes",
     "unique_all",

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.backends.numpy import host
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import float32
@@ -174,7 +175,7 @@ def _line(xp: Any, size: int, kind: Any) -> Any:
     if size == 1:
         return xp.zeros(1, kind)
     step = 2 / (size - 1)
-    high = float(xp.asarray(step, "float32"))
+    high = float(host.float32(step))
     low = 0.0 if kind == "float32" else step - high  # products of either part are exact
     ahead = xp.arange(size)
     back = ahead[::-1]
