@@ -5,6 +5,7 @@ import contextvars
 import functools
 import gc
 import os
+import runpy
 import sys
 import threading
 import weakref
@@ -27,7 +28,12 @@ from adjoint.utils.checkpoint import (
     set_device_states,
 )
 from adjoint.utils.checkpoint.trace import Watcher
-from benchmarks import checkpoint_memory
+from tests.interpreter import ROOT
+
+# By its path: a package of that name may be installed.
+checkpoint_memory = SimpleNamespace(
+    **runpy.run_path(str(ROOT / "benchmarks" / "checkpoint_memory.py"))
+)
 
 pytestmark = pytest.mark.usefixtures("few_objects")
 
