@@ -9,6 +9,7 @@ import runpy
 import sys
 import threading
 import weakref
+from types import SimpleNamespace
 
 import pytest
 
