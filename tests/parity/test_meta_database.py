@@ -36,6 +36,7 @@ REFUSED = {
     "repeat_interleave": "how often each comes",
     "tensor_split": "where to split, which a tensor says",
     "to": "they are moved to the CPU",
+    "to_sparse": "how many are not zero",
     "unique": "how many differ",
     "unique_consecutive": "how many differ",
 }

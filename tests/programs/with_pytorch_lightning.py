@@ -3,10 +3,13 @@
 import logging
 import warnings
 
-import pytorch_lightning as pl
 import torch
-from beginnings import filled, normal, report
+from beginnings import filled, name_torchvision_operators, normal, report
 from torch.utils.data import DataLoader, TensorDataset
+
+operators = name_torchvision_operators()
+
+import pytorch_lightning as pl
 
 warnings.simplefilter("ignore")
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)

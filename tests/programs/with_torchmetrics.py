@@ -1,8 +1,11 @@
 """Metrics of a classifier and of a regression, batch by batch."""
 
 import torch
+from beginnings import name_torchvision_operators, normal, report
+
+operators = name_torchvision_operators()
+
 import torchmetrics
-from beginnings import normal, report
 
 classes = {
     "accuracy": torchmetrics.classification.MulticlassAccuracy(4),

@@ -1,7 +1,10 @@
 """Small language models from their configurations: training, and a continuation."""
 
 import torch
-from beginnings import filled, report
+from beginnings import filled, name_torchvision_operators, report
+
+operators = name_torchvision_operators()
+
 from transformers import (
     BertConfig,
     BertForSequenceClassification,
