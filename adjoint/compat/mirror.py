@@ -28,7 +28,12 @@ class Mirror(ModuleType):
             return [name for name in dir(self) if name[0] != "_" and hasattr(self, name)]
         if name == "__path__":  # Python asks before it gives one: there are no files below
             raise AttributeError(name)
-        found = _look_up(_inner(self, name))
+        try:
+            found = _look_up(_inner(self, name))
+        except ImportError as error:
+            if name.startswith("__"):  # of which tools ask every module that there is
+                raise AttributeError(name) from error
+            raise
         if type(found) is not int:  # which may change, such as the number of a level
             vars(self)[name] = found
         return found

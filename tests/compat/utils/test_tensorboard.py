@@ -1,5 +1,6 @@
 """Logs for tensorboard, read back by the package itself."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +64,15 @@ def test_without_the_package_the_import_fails():
         [sys.executable, "-c", script], cwd=home, capture_output=True, text=True, check=True
     )
     assert done.stdout == "refused True\n"
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer is an ImportError then; what tools ask of every module is not."""
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    for name in list(sys.modules):
+        if name.startswith("tensorboard.") or name.endswith("utils.tensorboard"):
+            monkeypatch.delitem(sys.modules, name)
+    module = importlib.import_module("adjoint.compat.torch.utils.tensorboard")
+    assert getattr(module, "__file__", None) is None
+    with pytest.raises(ImportError):
+        module.SummaryWriter  # noqa: B018
