@@ -157,8 +157,6 @@ def one_like(array: Any) -> Any:
 
 def _is_layered(tensors: Sequence[Any], grads: Sequence[Any]) -> bool:
     """Whether a pass keeps Tensors: it starts inside a transform, or others see its calls."""
-    if upper.wrapping:
-        return True
     for watcher in current().watchers:
         if getattr(watcher, "watches_passes", False):
             return True

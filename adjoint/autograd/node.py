@@ -140,6 +140,7 @@ class Node(WeakBase):
     notes: dict[Any, Any] | None = None
     lane: int = WHOLE
     released: bool = False
+    keeps_tensors: bool = False  # a pass that reaches it does, as it works on some without memory
     code: Any = None  # of the user's function that made it, and where in it; see source
     instruction: int = 0
     module_call: Any = None  # of the module that made it; see module_path

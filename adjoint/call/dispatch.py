@@ -529,7 +529,7 @@ def with_first_in(level: Level, values: list[Any]) -> list[Any]:
 def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings: Settings) -> Any:
     """A call inside transforms: the newest level makes it, on what lies below."""
     for tensor in tensors:
-        if tensor.layer is None or (upper.wrapping and tensor.layer.overridden):
+        if tensor.layer is None or tensor.layer.overridden:
             if tensor.special and settings.overrides and not op.transparent:
                 return override(op, op, values, tensors)
         if tensor.extras is not None:
@@ -538,7 +538,7 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
     if top is None:  # their levels have ended, and left them as they were
         return apply(op, values)
     if op.lane == OWN:
-        return top.own(op, values)
+        return own_call(op, values, top)
     if op.dims:
         values = op.counted_from_end(values)
     out = top.call(op, values)
@@ -557,6 +557,16 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
             note_line(result.layer)
     if op.view:
         link_views(op, values, results, backend_of(values[0].array), settings, several)
+    return out
+
+
+def own_call(op: "Op", values: list[Any], top: Layer) -> Any:
+    """The same of an op that records by itself; its node keeps what the layer's class answers."""
+    out = top.own(op, values)
+    if top.wraps:
+        for result in tensors_in([out]):
+            if result.node is not None:
+                result.node.keeps_tensors = True
     return out
 
 

@@ -11,7 +11,6 @@ from adjoint.call.context import Settings, current, replaced, set_current
 from adjoint.dtypes import dtype
 from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import Tensor, wants_calls
-from adjoint.tensors.upper import upper
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -95,7 +94,7 @@ def is_overriding(tensor: Tensor) -> bool:
     if type(tensor) is Tensor or not current().overrides:
         return False
     if tensor.layer is not None:
-        return bool(upper.wrapping and tensor.layer.overridden)
+        return bool(tensor.layer.overridden)
     return wants_calls(type(tensor))
 
 

@@ -22,6 +22,7 @@ from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_rea
 from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp, maximum, where
 from adjoint.ops.sparse.layers import Coordinates, coordinates, sparse_of
+from adjoint.optim.descent import all_plain
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
 from adjoint.optim.plans import (
     Batch,
@@ -37,7 +38,6 @@ from adjoint.optim.writes import Writes
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import F32, F64, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
-from adjoint.tensors.upper import upper
 
 NO_STATE: Final[State] = {}  # of optimizers that have none
 
@@ -206,7 +206,7 @@ class ElementwiseOptimizer(Optimizer):
         writes = Writes(self._spare)
         for number, group in enumerate(self.param_groups):
             params = [param for param in group["params"] if param.gradient is not None]
-            if upper.wrapping:
+            if not all_plain(params):
                 params = self._without_sparse(params, group, writes)
                 refuse_wrapped(params)
             if group["differentiable"]:
@@ -227,7 +227,6 @@ class ElementwiseOptimizer(Optimizer):
         for param in params:
             layer = sparse_of(param.gradient)
             if layer is None:
-                refuse_sparse_state(param, self.state.get(param, {}))
                 left.append(param)
             elif group["differentiable"] or group.get("capturable"):
                 raise RuntimeError(
@@ -279,6 +278,8 @@ class ElementwiseOptimizer(Optimizer):
             return Prepared({}, None, False)
         home = self.state.get(param)
         values = {} if home is None else home
+        if sparse_of(param.gradient) is None:
+            refuse_sparse_state(param, values)
         new: State = {}
         for name, first in counts.items():
             if name not in values:

@@ -22,7 +22,6 @@ from adjoint.ops.op import Op
 from adjoint.tensors import subclass
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import AS_IS, Tensor
-from adjoint.tensors.upper import keep_tensors_for
 
 # ---- modes ----
 
@@ -272,7 +271,6 @@ def dispatched(made: Any, has_memory: bool) -> Any:
         if key not in _layers:
             _layers[key] = Dispatched(kind, has_memory)
         made.layer, made.special = _layers[key], True
-        keep_tensors_for(made)
     return made
 
 
