@@ -99,7 +99,7 @@ def devices(kit: Kit) -> None:
     kit.teardown.append(known((MadeUpBackend(First, 0), First), (MadeUpBackend(Second, 1), Second)))
 
 
-@graph("adjoint")
+@graph("adjoint", threads=True)
 def on_a_device(kit: Kit) -> Any:
     devices(kit)
     x, w = kit.leaf(3), placed(kit, First, 3)
@@ -115,7 +115,7 @@ def on_a_device(kit: Kit) -> Any:
     return run
 
 
-@graph("adjoint", whole=True)
+@graph("adjoint", whole=True, threads=True)
 def on_two_devices(kit: Kit) -> Any:
     devices(kit)
     a, b, c = placed(kit, First, 3), placed(kit, Second, 3), kit.leaf(3)
