@@ -60,6 +60,14 @@ class Rest:
         self.versions[parameter] = version
 
 
+class Watched:
+    """What tells that results were changed in place since a node kept them."""
+
+    def __init__(self) -> None:
+        self.counters: dict[int, VersionCounter] = {}  # by output
+        self.version = 0  # of the only one, if that is an argument that was changed
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class OpNode(Node):
     """The backward of one call of an op.
@@ -75,8 +83,7 @@ class OpNode(Node):
     second_version: int = 0
     rest: Rest | None = None
     result: Any = None  # the output's array, or the list of them
-    result_version: int = 0
-    result_counters: dict[int, VersionCounter] | None = None
+    watched: Watched | None = None  # for results that can be changed in place
     holds: bool = False  # whether there is anything to let go of
     packed: bool = False  # result went through hooks on saving, which look after its version
 
@@ -378,26 +385,26 @@ class OpNode(Node):
         """Refuse if a kept result was changed since, or let go of."""
         if self.released:
             raise freed(self.name())
-        if self.result_counters is not None and not self.packed:
-            counter = self.result_counters.get(index)
-            check_version(self, "result", self.result_version, counter)
+        watched = self.watched
+        if watched is not None and not self.packed:
+            check_version(self, "result", watched.version, watched.counters.get(index))
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
-        self.counters()[output_number] = counter
+        self.watches().counters[output_number] = counter
 
     def output_counter(self, output_number: int) -> VersionCounter:
         """See Node; the kept result counts along."""
-        return self.counters().setdefault(output_number, VersionCounter())
+        return self.watches().counters.setdefault(output_number, VersionCounter())
 
-    def counters(self) -> dict[int, VersionCounter]:
-        """The counters of results that can be changed in place, by output."""
-        if self.result_counters is None:
-            made: dict[int, VersionCounter] = {}
+    def watches(self) -> Watched:
+        """What tells of changes to results, made at the first need."""
+        if self.watched is None:
+            made = Watched()
             if INTERPRETED:
-                exchange(self, "result_counters", None, made)
-            elif self.result_counters is None:
-                self.result_counters = made
-        found = self.result_counters
+                exchange(self, "watched", None, made)
+            elif self.watched is None:
+                self.watched = made
+        found = self.watched
         assert found is not None
         return found
 
@@ -409,12 +416,12 @@ class OpNode(Node):
                 items.extend(items_of(self.op.parameters[i], self.kept(i), self.version_of(i)))
         if self.rest is not None:
             items.extend(items_of("hidden", self.rest.hidden, 0))
-        counters = self.result_counters or {}
+        watched = self.watched or Watched()
         kept = self.result if isinstance(self.result, list) else [self.result]
         for number, value in enumerate(kept):
-            for item in items_of("result", value, self.result_version):
-                counter = counters.get(number)
-                items.append(SavedItem(item.name, item.array, self.result_version, counter))
+            for item in items_of("result", value, watched.version):
+                counter = watched.counters.get(number)
+                items.append(SavedItem(item.name, item.array, watched.version, counter))
         return items
 
     def release(self) -> None:

@@ -566,13 +566,14 @@ def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
         return None
     counter = target.counter()
     node.watch(0, counter)
-    node.result_version = counter.value + 1
+    watched = node.watches()
+    watched.version = counter.value + 1
     changed.rare().counter = counter
     pairs = current().saved_hooks
     if pairs:
         pack_all(node, pairs, [changed])
         if node.packed:
-            node.result.version = node.result_version
+            node.result.version = watched.version
     return node
 
 
