@@ -11,6 +11,7 @@ import pytest
 from adjoint.backends.loops import LEVELS, compiled
 from adjoint.backends.numpy import numpy_backend
 from adjoint.ops.op import MISSING, TABLE
+from adjoint.ops.pushing import FORWARD, PUSH
 from adjoint.ops.tracing import (
     ARRAY,
     KINDS,
@@ -19,6 +20,7 @@ from adjoint.ops.tracing import (
     Traced,
     is_worth_a_loop,
     parts,
+    rule_at,
     traced_ops,
 )
 
@@ -100,8 +102,8 @@ def arguments(each, arrays):
 def by_declaration(each, args):
     """What the declaration itself makes of arrays."""
     with np.errstate(all="ignore"):
-        if each.place >= 0:
-            return each.op.rules[each.place].function(*args)
+        if each.place != FORWARD:
+            return rule_at(each.op, each.place).function(*args)
         op = each.op
         named = dict(zip(op.parameters[op.positional :], args[op.positional :], strict=True))
         return op.forward(numpy_backend.xp, *args[: op.positional], **named)
@@ -131,7 +133,8 @@ def test_an_expression_is_what_its_declaration_computes(each, kind):
 def test_what_is_refused_is_said():
     reasons = {}
     for each in REFUSED:
-        part = "forward" if each.place < 0 else each.op.parameters[each.op.inputs[each.place]]
+        parts = {FORWARD: "forward", PUSH: "tangent"}
+        part = parts.get(each.place) or each.op.parameters[each.op.inputs[each.place]]
         reasons.setdefault(each.reason, []).append(f"{each.op.name} {part}")
     rows = [f"| {reason} | {', '.join(names)} |" for reason, names in reasons.items()]
     text = NOTE.read_text(encoding="utf-8")
@@ -229,7 +232,7 @@ def test_a_loop_broadcasts(each):
 
 
 @needs_loops
-@pytest.mark.parametrize("name", sorted({t.op.name for t in LOOPED if t.place < 0}))
+@pytest.mark.parametrize("name", sorted({t.op.name for t in LOOPED if t.place == FORWARD}))
 def test_other_types_still_reach_the_forward(name):
     op = TABLE[name]
     for kind in ("float16", "int64", "complex64"):

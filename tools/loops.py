@@ -120,6 +120,11 @@ class Printer:
             "cast": f"({TYPES[kind]}){{0}}",
             "where": "{0} ? {1} : {2}",
         }.get(part.function)
+        if part.operands[-1].function == "constant":  # no NaN: one comparison tells
+            written = {
+                "maximum": "{0} < {1} ? {1} : {0}",
+                "minimum": "{0} > {1} ? {1} : {0}",
+            }.get(part.function, written)
         if written is not None:
             return written.format(*values)
         name = RENAMED.get(part.function, part.function)
@@ -172,7 +177,8 @@ def gathered() -> tuple[list[Loop], list[Any]]:
             loop = known.get(spread(each, [each.names[i] for i in mixed]))
             order = order if loop is None else mixed
         if loop is None:
-            name = f"{each.op.name}_{'forward' if each.place < 0 else each.place}_{len(known)}"
+            part = {-1: "forward", -2: "tangent"}.get(each.place, str(each.place))
+            name = f"{each.op.name}_{part}_{len(known)}"
             result = str(each.results[0].dtype)
             loop = Loop(name, len(arrays), len(numbers), bodies, "bool" if result == "bool" else "")
             known[key] = loop
@@ -215,7 +221,7 @@ def printed(loops: list[Loop], table: list[Any]) -> str:
     functions, records, entries = [], [], []
     for loop in loops:
         for kind, text in loop.bodies.items():
-            head = f"static void {loop.name}_{SUFFIX[kind]}(char **p, npy_intp n)"
+            head = f"WHOLE static void {loop.name}_{SUFFIX[kind]}(char **p, npy_intp n)"
             functions.append(f"{head} {{\n{text}\n}}\n")
         types = []
         for kind in loop.bodies:

@@ -6,6 +6,7 @@ from typing import Any
 from adjoint.backends.loops import compiled
 from adjoint.call.rule import ARRAY, EITHER, EXACTLY, NUMBER, TEXT, Fused, Loop
 from adjoint.ops.op import TABLE, Op, take_loop
+from adjoint.ops.pushing import FORWARD, PUSH, pushing
 
 
 def attach_loops() -> None:
@@ -18,11 +19,13 @@ def attach_loops() -> None:
         op = TABLE[name]
         kinds = [_kind(op, place, i, kind) for i, kind in enumerate(key)]
         made = Loop(module.loops[loop], kinds, list(key), list(order), list(conditions))
-        if place < 0:
+        if place == FORWARD:
             op.fused = op.fused or Fused()
             op.fused.add(made)
             continue
-        rule = op.rules[place]
+        if place == PUSH:
+            op.push = op.push or pushing(op)
+        rule = op.push if place == PUSH else op.rules[place]
         assert rule is not None
         rule.fused = rule.fused or Fused()
         rule.fused.add(made)
@@ -43,7 +46,7 @@ def _shorten(op: Op) -> None:
 def _kind(op: Op, place: int, argument: int, kind: Any) -> int:
     """What an argument must be: see Loop; a forward takes numbers for arrays that mix."""
     if kind == "array":
-        return EITHER if place < 0 and argument in op.promotes else ARRAY
+        return EITHER if place == FORWARD and argument in op.promotes else ARRAY
     if kind == "number":
         return NUMBER
     return TEXT if kind == "" else EXACTLY

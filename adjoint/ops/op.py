@@ -74,6 +74,7 @@ class Op(Described):
         self.rules: list[Rule | None] = []
         self.joint: Rule | None = None
         self.jvp: Rule | None = None  # the tangent of the result, where the family can't say it
+        self.push: Rule | None = None  # the tangent of several, where a loop of the wheel has it
         self.vmap: Rule | None = None  # the op over a batch, where its family can't say it
         self.batching = ALIGN if family == "elementwise" else LOOP
         # Which dimension of an argument, or of the "result", joins the batch, if not the first.

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from adjoint.backends.loops.symbols import Graph, RefusedError, Symbol, symbols_backend
 from adjoint.call.dispatch import run_forward
-from adjoint.call.rule import GRAD, RESULT, VALUE
+from adjoint.call.rule import GRAD, RESULT, TANGENT, VALUE, Rule
 from adjoint.ops.annotations import Array, Operand
 from adjoint.ops.op import MISSING, TABLE, Op
+from adjoint.ops.pushing import FORWARD, PUSH, pushing
 
 # What a parameter may be, besides an option with a value.
 ARRAY: Final = "array"
@@ -31,7 +32,10 @@ SLOW: Final = frozenset(
 
 @dataclass(frozen=True)
 class Traced:
-    """One way in which a forward (place -1) or a rule may run, as an expression for each kind."""
+    """One way in which a forward or a rule may run, as an expression for each kind.
+
+    The place is FORWARD, PUSH for the rule of tangents, or the number of an input's rule.
+    """
 
     op: Op
     place: int
@@ -86,8 +90,8 @@ def traced_ops() -> Iterator[Traced | Refusal]:
 
 def traced(op: Op) -> Iterator[Traced | Refusal]:
     """What becomes of one op."""
-    for place in range(-1, len(op.rules)):
-        if place >= 0 and op.rules[place] is None:
+    for place in range(PUSH, len(op.rules)):
+        if place != FORWARD and rule_at(op, place) is None:
             continue
         try:
             yield from variants(op, place)
@@ -105,7 +109,8 @@ def variants(op: Op, place: int) -> list[Traced]:
     reason = ""
     while True:
         choices = [_choices(op, place, i, heard) for i in range(len(op.parameters))]
-        new = [each for each in itertools.product(*choices) if each not in tried]
+        choices += [_tangents(op, place, i) for i in range(len(op.parameters))]
+        new = [o for o in itertools.product(*choices) if o not in tried and _is_possible(o)]
         if not new or len(tried) > _MOST:
             break
         for options in new:
@@ -138,12 +143,13 @@ def _choices(op: Op, place: int, parameter: int, heard: Heard) -> list[Any]:
     parts = getattr(kind, "__args__", (kind,))
     samples = [Sample(value) for value in {_SAMPLE, *heard.numbers.get(parameter, ())}]
     other = [] if default is MISSING else [default]
-    rule = None if place < 0 else op.rules[place]
+    rule = rule_at(op, place)
     if rule is not None and (VALUE, parameter) not in rule.sources:
         return [ARRAY] if default is MISSING else other
-    if rule is not None and op.inputs[place] == parameter:
+    if place >= 0 and op.inputs[place] == parameter:
         return [ARRAY]
-    if set(Operand.__args__) <= set(parts) and (place >= 0 or parameter not in op.promotes):
+    mixes = place == FORWARD and parameter in op.promotes
+    if set(Operand.__args__) <= set(parts) and not mixes:
         return [ARRAY, *samples, *other]
     if parameter in op.promotes or kind == Array or set(Operand.__args__) <= set(parts):
         return [ARRAY, *other]
@@ -158,16 +164,39 @@ def _choices(op: Op, place: int, parameter: int, heard: Heard) -> list[Any]:
     return [None]
 
 
+def _tangents(op: Op, place: int, parameter: int) -> list[Any]:
+    """What to try for the tangent of a parameter."""
+    if place != PUSH or parameter not in op.inputs:
+        return [None]
+    return [ARRAY] if op.jvp is None else [ARRAY, None]
+
+
+def _is_possible(options: tuple[Any, ...]) -> bool:
+    """Whether no more than arrays have tangents."""
+    half = len(options) // 2
+    return not any(t is ARRAY and o is not ARRAY for o, t in zip(options[:half], options[half:]))
+
+
+def rule_at(op: Op, place: int) -> Rule | None:
+    """The rule of a place; None for the forward."""
+    if place == PUSH:
+        return pushing(op)
+    return None if place == FORWARD else op.rules[place]
+
+
 def _variant(op: Op, place: int, options: tuple[Any, ...], heard: Heard) -> Traced:
     """One way to run a forward or a rule, with an option for each parameter of the op."""
-    rule = None if place < 0 else op.rules[place]
+    rule = rule_at(op, place)
     results: list[Symbol] = []
+    count = len(op.parameters)
     for kind in KINDS:
         graph = Graph(kind)
-        values = [_value(graph, op, i, option, heard) for i, option in enumerate(options)]
+        values = [_value(graph, op, i, option, heard) for i, option in enumerate(options[:count])]
+        for name, option in zip(op.parameters, options[count:]):
+            values.append(graph.array(f"{name}_tangent") if option is ARRAY else None)
         try:
             if rule is None:
-                out = run_forward(op, symbols_backend.xp, values)
+                out = run_forward(op, symbols_backend.xp, values[:count])
             else:
                 out = rule.function(*[_argument(graph, source, values) for source in rule.sources])
         finally:
@@ -201,6 +230,8 @@ def _argument(graph: Graph, source: tuple[int, int], values: list[Any]) -> Any:
     kind, index = source
     if kind == VALUE:
         return values[index]
+    if kind == TANGENT:
+        return values[len(values) // 2 + index]
     if kind == GRAD and index == 0:
         return graph.array("grad")
     if kind == RESULT and index == 0:
@@ -210,21 +241,35 @@ def _argument(graph: Graph, source: tuple[int, int], values: list[Any]) -> Any:
 
 def _name(op: Op, source: tuple[int, int]) -> str:
     kind, index = source
+    if kind == TANGENT:
+        return f"{op.parameters[index]}_tangent"
     return {GRAD: "grad", RESULT: "result"}.get(kind) or op.parameters[index]
+
+
+def _option(source: tuple[int, int], options: tuple[Any, ...]) -> Any:
+    """What a trace was given for an argument of a rule."""
+    kind, index = source
+    if kind == TANGENT:
+        return options[len(options) // 2 + index]
+    return options[index] if kind == VALUE else ARRAY
 
 
 def _finished(op: Op, place: int, options: tuple[Any, ...], results: list[Symbol]) -> Traced:
     """The record of a trace; arguments are counted as the forward or the rule counts them."""
-    rule = None if place < 0 else op.rules[place]
-    names, own = list(op.parameters), list(options)
+    rule = rule_at(op, place)
+    count = len(op.parameters)
+    names, own = list(op.parameters), list(options[:count])
     if rule is not None:
         names = [_name(op, source) for source in rule.sources]
-        own = [options[index] if kind == VALUE else ARRAY for kind, index in rule.sources]
+        own = [_option(source, options) for source in rule.sources]
     used = {node.value for node in parts(results[0]) if node.function in ("array", "number")}
     if rule is None and any(o is ARRAY and n not in used for n, o in zip(names, own)):
         raise RefusedError("its result does not depend on all arguments")
-    if rule is not None and "grad" not in used:
+    if place >= 0 and "grad" not in used:
         raise RefusedError("its gradient does not depend on that of the result")
+    moved = [n for n, (kind, _) in zip(names, rule.sources if rule else ()) if kind == TANGENT]
+    if any(name not in used and own[names.index(name)] is ARRAY for name in moved):
+        raise RefusedError("its tangent does not depend on those of all arguments")
     asked = [
         (name, names.index(number), names.index(other) if isinstance(other, str) else other, holds)
         for (name, number, other), holds in results[0].graph.conditions.items()

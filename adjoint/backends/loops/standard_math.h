@@ -9,10 +9,22 @@
     static inline int v_isfinite_##S(T x) { return fabs##f(x) < (T)INFINITY; }                     \
     static inline int v_signbit_##S(T x) { return copysign##f(1, x) < 0; }                         \
     static inline T v_sign_##S(T x) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; }            \
-    static inline T v_maximum_##S(T x, T y) { return (x > y) | (x != x) ? x : y; }                 \
-    static inline T v_minimum_##S(T x, T y) { return (x < y) | (x != x) ? x : y; }                 \
-    static inline T v_fmax_##S(T x, T y) { return (x >= y) | (y != y) ? x : y; }                   \
-    static inline T v_fmin_##S(T x, T y) { return (x <= y) | (y != y) ? x : y; }                   \
+    static inline T v_maximum_##S(T x, T y) {                                                      \
+        const T larger = x > y ? x : y;                                                            \
+        return x == x ? larger : x;                                                                \
+    }                                                                                              \
+    static inline T v_minimum_##S(T x, T y) {                                                      \
+        const T smaller = x < y ? x : y;                                                           \
+        return x == x ? smaller : x;                                                               \
+    }                                                                                              \
+    static inline T v_fmax_##S(T x, T y) {                                                         \
+        const T larger = x >= y ? x : y;                                                           \
+        return y == y ? larger : x;                                                                \
+    }                                                                                              \
+    static inline T v_fmin_##S(T x, T y) {                                                         \
+        const T smaller = x <= y ? x : y;                                                          \
+        return y == y ? smaller : x;                                                               \
+    }                                                                                              \
     static inline T v_remainder_##S(T x, T y) {                                                    \
         const T rest = v_fmod_##S(x, y);                                                           \
         const T full = ((y < 0) != (rest < 0)) ? rest + y : rest;                                  \

@@ -28,6 +28,13 @@
 #define IN_ANY_ORDER
 #endif
 
+/* A loop is turned into vector instructions only if it calls nothing. */
+#if defined(__GNUC__)
+#define WHOLE __attribute__((flatten))
+#else
+#define WHOLE
+#endif
+
 #define BLOCK 512
 #define MOST 8 /* operands and the result */
 
