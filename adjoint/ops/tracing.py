@@ -29,6 +29,11 @@ SLOW: Final = frozenset(
     "erf erfc floor_divide fmod hypot logaddexp logaddexp2 remainder sign".split()  # noqa: SIM905  a sentence
 )
 
+# Functions that NumPy computes in vectors, and the header of the loops does not yet.
+NOT_IN_C: Final = frozenset(
+    "arccos arccosh cos cosh power sin sinh".split()  # noqa: SIM905  a sentence
+)
+
 
 @dataclass(frozen=True)
 class Traced:
@@ -308,6 +313,8 @@ def is_worth_a_loop(traced: Traced) -> bool:
     """Whether a loop of ours is faster than NumPy: it takes several steps, or a slow one."""
     steps = [p.function for p in parts(traced.results[0]) if p.operands and not is_fixed(p)]
     steps = [step for step in steps if step != "cast"]
+    if any(step in NOT_IN_C for step in steps):
+        return False
     return len(steps) > 1 or any(step in SLOW for step in steps)
 
 
