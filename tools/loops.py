@@ -109,6 +109,10 @@ class Printer:
                 raise LookupError(part.value)
             return f"*(const double *)p[{self.places[part.value]}]"
         values = [self.value(operand) for operand in part.operands]
+        return self.formula(part, kind, values)
+
+    def formula(self, part: Any, kind: str, values: list[str]) -> str:
+        """A function in C, of operands by their names."""
         own = str(part.operands[0].dtype)
         if part.function in OPERATORS:
             return f"{values[0]} {OPERATORS[part.function]} {values[1]}"
@@ -216,9 +220,12 @@ def missing(functions: list[str]) -> list[str]:
     return lines
 
 
-def printed(loops: list[Loop], table: list[Any]) -> str:
+def printed(loops: list[Loop], table: list[Any], rows: list[Any], users: list[Any]) -> str:
     """The one C file, which is compiled once for each set of instructions."""
     functions, records, entries = [], [], []
+    for row in rows:
+        functions += row.functions()
+        records.append(row.record())
     for loop in loops:
         for kind, text in loop.bodies.items():
             head = f"WHOLE static void {loop.name}_{SUFFIX[kind]}(char **p, npy_intp n)"
@@ -238,7 +245,7 @@ def printed(loops: list[Loop], table: list[Any]) -> str:
             f'    {{"{loop.name}", {loop.name}, {loop.arrays + loop.numbers}, '
             f"{{{', '.join(types)}}}}},"
         )
-    data = marshal.dumps(table)
+    data = marshal.dumps((table, users))
     numbers = ",".join(map(str, data))
     wrapped = re.sub(r"(.{1,95},)", r"\1\n", numbers)
     return "\n".join(
@@ -247,9 +254,13 @@ def printed(loops: list[Loop], table: list[Any]) -> str:
             *missing(functions),
             '#include "standard_math.h"',
             '#include "ufuncs.h"',
+            '#include "rows.h"',
             *functions,
             *records,
             f"static const Entry entries[] = {{\n{chr(10).join(entries)}\n}};",
+            "static const RowEntry row_entries[] = {",
+            *[row.entry() for row in rows],
+            "};",
             f"static const unsigned char table[] = {{\n{wrapped}\n}};",
             '#include "module.h"\n',
         ]
@@ -258,10 +269,13 @@ def printed(loops: list[Loop], table: list[Any]) -> str:
 
 def write(folder: Path) -> str:
     """Write loops.c into a folder; what it holds, in words."""
+    from tools.row_loops import gathered_rows
+
     loops, table = gathered()
+    rows, users = gathered_rows()
     folder.mkdir(parents=True, exist_ok=True)
-    folder.joinpath("loops.c").write_text(printed(loops, table), encoding="utf-8")
-    return f"{len(loops)} loops for {len(table)} forwards and rules"
+    folder.joinpath("loops.c").write_text(printed(loops, table, rows, users), encoding="utf-8")
+    return f"{len(loops) + len(rows)} loops for {len(table) + len(users)} forwards and rules"
 
 
 if __name__ == "__main__":

@@ -50,10 +50,15 @@ _FORMS: Final[dict[tuple[Any, ...], int]] = {
 
 # What an argument must be for a loop of the wheel to take it.
 ARRAY: Final = 0
-NUMBER: Final = 1
-EITHER: Final = 2
-TEXT: Final = 3  # any text: loops that ask for one come first
-EXACTLY: Final = 4  # the value that the loop was made for
+COLUMN: Final = 1  # an array with one number for each row
+NUMBER: Final = 2
+EITHER: Final = 3  # an array or a number
+TEXT: Final = 4  # any text: loops that ask for one come first
+EXACTLY: Final = 5  # the value that the loop was made for
+
+# Where a result of a loop over rows comes from, if it is no argument; MADE and up: computed.
+NONE: Final = -1
+MADE: Final = 100
 
 
 def _compared(name: str, one: float, other: float) -> bool:
@@ -151,6 +156,88 @@ class Fused:
             if loop.order == list(range(len(loop.kinds))) and not loop.conditions:
                 if not any(kind != ARRAY for kind in loop.kinds):
                     return loop.function
+        return None
+
+
+class RowLoop:
+    """A loop of the wheel over rows: the arguments that it takes, and what they must be."""
+
+    def __init__(
+        self,
+        function: Any,
+        kinds: list[int],
+        values: list[Any],
+        order: list[int],
+        answers: list[int],
+        several: bool,
+    ) -> None:
+        self.function = function  # a ufunc of NumPy's, with a core dimension
+        self.kinds = kinds
+        self.values = values
+        self.order = order
+        self.answers = answers  # for each result its number after MADE, NONE, or an argument
+        self.several = several  # results come as a tuple, even if it is but one
+
+    def fits(self, args: list[Any], length: int) -> bool:
+        """Whether it computes what is asked for with these arguments."""
+        for i, kind in enumerate(self.kinds):
+            value = args[i]
+            if kind <= COLUMN:
+                if type(value) is not NDARRAY or not value.shape:
+                    return False
+                if value.shape[-1] != (length if kind == ARRAY else 1):
+                    return False
+            elif kind == NUMBER:
+                if type(value) is not float and type(value) is not int:
+                    return False
+            elif type(value) is NDARRAY or value != self.values[i]:
+                return False
+        return True
+
+    def run(self, args: list[Any]) -> Any:
+        """What it makes of the arguments, in the order of the results."""
+        made = self.function(*[args[i] for i in self.order])
+        if not self.several:
+            return made
+        found: list[Any] = []
+        for answer in self.answers:
+            if answer == NONE:
+                found.append(None)
+            elif answer < MADE:
+                found.append(args[answer])
+            else:
+                found.append(made[answer - MADE] if type(made) is tuple else made)
+        return tuple(found)
+
+
+class Rows(Fused):
+    """The loops of a forward or a rule that works on rows, the last dimension."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.over_rows: list[RowLoop] = []
+
+    def answer(self, args: list[Any]) -> Any:
+        """See Fused; the gradients of several outputs come as one argument."""
+        flat: list[Any] = []
+        for value in args:
+            if type(value) is tuple and value and type(value[0]) is NDARRAY:
+                flat.extend(value)
+            else:
+                flat.append(value)
+        first = flat[0]
+        if type(first) is not NDARRAY or not first.size or not first.shape:
+            return None
+        kind = first.dtype
+        if kind is not F32 and kind is not F64:
+            return None
+        for value in flat:
+            if type(value) is NDARRAY and value.dtype is not kind:
+                return None
+        length = first.shape[-1]
+        for loop in self.over_rows:
+            if len(loop.kinds) == len(flat) and loop.fits(flat, length):
+                return loop.run(flat)
         return None
 
 

@@ -8,6 +8,7 @@ from adjoint.ops.op import Op
 # The places of what a loop may stand for, besides the rule of an input.
 FORWARD: Final = -1
 PUSH: Final = -2
+JOINT: Final = -3
 
 
 class Terms:

@@ -3,6 +3,9 @@
 #define COUNT (sizeof(entries) / sizeof(*entries))
 static PyUFuncGenericFunction functions[] = {run, run};
 static void *data[COUNT][2];
+#define ROW_COUNT (sizeof(row_entries) / sizeof(*row_entries))
+static PyUFuncGenericFunction row_functions[] = {run_rows, run_rows};
+static void *row_data[ROW_COUNT][2];
 
 /* Which sets of instructions beyond the least this machine has: 1 for AVX2, 3 with AVX-512. */
 static int instructions(void) {
@@ -30,6 +33,18 @@ static int fill(PyObject *module) {
         PyObject *ufunc = PyUFunc_FromFuncAndData(functions, data[i], (char *)entry->types, 2,
                                                   entry->operands, 1, PyUFunc_None, entry->name,
                                                   "One pass over its operands.", 0);
+        if (ufunc == NULL || PyDict_SetItemString(found, entry->name, ufunc) < 0) {
+            Py_XDECREF(ufunc);
+            return -1;
+        }
+        Py_DECREF(ufunc);
+    }
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        const RowEntry *entry = &row_entries[i];
+        for (int k = 0; k < 2; k++) row_data[i][k] = (void *)&entry->kernels[k];
+        PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignature(
+            row_functions, row_data[i], (char *)entry->types, 2, entry->operands, entry->results,
+            PyUFunc_None, entry->name, "One row of each operand at a time.", 0, entry->signature);
         if (ufunc == NULL || PyDict_SetItemString(found, entry->name, ufunc) < 0) {
             Py_XDECREF(ufunc);
             return -1;

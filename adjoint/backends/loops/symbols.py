@@ -34,6 +34,9 @@ TESTS: Final = frozenset(("isfinite", "isinf", "isnan", "signbit"))
 LOGIC: Final = frozenset(("logical_and", "logical_not", "logical_or", "logical_xor"))
 SPECIAL: Final = frozenset(("erf", "erfc"))  # by SciPy's names
 
+REDUCTIONS: Final = frozenset(("row_max", "row_sum"))
+LENGTH: Final = "length of a row"
+
 SAME: Final = {
     "abs": "absolute",
     "true_divide": "divide",
@@ -49,10 +52,14 @@ class RefusedError(Exception):
 
 
 class Graph:
-    """The symbols of one trace: equal ones are one object."""
+    """The symbols of one trace: equal ones are one object.
 
-    def __init__(self, kind: Any) -> None:
+    A trace of rows may also take sums and maxima along them, which are one number for each row.
+    """
+
+    def __init__(self, kind: Any, rows: bool = False) -> None:
         self.kind = np.dtype(kind)  # of the arrays that the trace begins with
+        self.rows = rows
         self.known: dict[Any, Symbol] = {}
         # What was asked of numbers, and which answer the trace has gone on with.
         self.conditions: dict[tuple[str, str, Any], bool] = {}
@@ -69,6 +76,10 @@ class Graph:
     def array(self, name: str) -> "Symbol":
         """An array that the trace begins with."""
         return self.symbol("array", (), self.kind, name)  # type: ignore[no-any-return]  # it is one
+
+    def column(self, name: str) -> "Symbol":
+        """An array with one number for each row."""
+        return self.symbol("column", (), self.kind, name)  # type: ignore[no-any-return]  # it is one
 
     def number(self, name: str, sample: float) -> "Number":
         """A number that the trace begins with; conditions are decided as for the sample."""
@@ -140,6 +151,8 @@ class Symbol(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Operators, and functions of NumPy that are called by themselves."""
+        if options.keys() == {"out"} and options["out"][0] is inputs[0]:
+            options = {}  # as `x /= y` does: what is called x from then on is the answer
         if method != "__call__" or options:
             raise RefusedError(f"it calls {ufunc.__name__} with {method} {sorted(options)}")
         function = getattr(symbols_backend.xp, ufunc.__name__)
@@ -158,13 +171,41 @@ class Symbol(NDArrayOperatorsMixin):
         """Itself."""
         return self
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if self.graph.rows and name in ("ndim", "shape", "size"):
+            length = self.graph.number(LENGTH, 8.0) if self.varies() else 1
+            return {"ndim": 2, "shape": (Some(), length), "size": Some()}[name]
         raise RefusedError(f"it asks for the {name} of an array")
 
     def __bool__(self) -> bool:
         raise RefusedError("it decides by an element")
+
+    def varies(self) -> bool:
+        """Whether it differs from element to element of a row."""
+        if self.function in REDUCTIONS:
+            return False
+        return self.function == "array" or any(operand.varies() for operand in self.operands)
+
+    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> "Symbol":
+        """The sum of each row."""
+        return self._reduced("row_sum", axis, keepdims)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> "Symbol":
+        """The greatest element of each row."""
+        return self._reduced("row_max", axis, keepdims)
+
+    def mean(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """The mean of each row."""
+        return self._reduced("row_sum", axis, keepdims) / self.shape[1]
+
+    def _reduced(self, name: str, axis: Any, keepdims: bool) -> "Symbol":
+        if not self.graph.rows or axis not in (1, -1, (1,), (-1,)) or not keepdims:
+            raise RefusedError("it reduces an array by other than rows")
+        if not self.varies():
+            raise RefusedError("it reduces what is one number for each row")
+        return self.graph.symbol(name, (self,), self.dtype, None)  # type: ignore[no-any-return]  # it is one
 
     def __getitem__(self, index: Any) -> NoReturn:
         raise RefusedError("it takes a part of an array")
@@ -176,6 +217,13 @@ class Symbol(NDArrayOperatorsMixin):
         if self.function == "constant" or not self.operands:
             return str(self.value)
         return f"{self.function}({', '.join(map(repr, self.operands))})"
+
+
+class Some:
+    """How many rows there are, or elements: some, of which no more can be asked."""
+
+    def __bool__(self) -> bool:
+        return True
 
 
 class Number:
@@ -196,6 +244,8 @@ class Number:
         graph = self.symbol.graph
         if isinstance(one, Symbol) or isinstance(other, Symbol):
             return graph.call(name, one, other)
+        if name == "multiply" and type(one) is int and one == 1:
+            return other
         made = [graph.cast(value, DOUBLE) for value in (one, other)]
         samples = [v.sample if isinstance(v, Number) else v for v in (one, other)]
         with np.errstate(all="ignore"):
@@ -358,6 +408,11 @@ class SymbolNamespace(Namespace):
 
     def ones_like(self, value: Any, dtype: Any = None) -> Any:
         return value.graph.constant(1, value.dtype if dtype is None else np.dtype(dtype))
+
+    def zeros(self, shape: Any, dtype: Any = None) -> Any:
+        if shape != ():
+            raise RefusedError("it makes an array")
+        return 0.0
 
     def asarray(self, value: Any, dtype: Any = None) -> Any:
         if isinstance(value, Symbol):

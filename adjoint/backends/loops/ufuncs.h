@@ -36,7 +36,7 @@
 #endif
 
 #define BLOCK 512
-#define MOST 8 /* operands and the result */
+#define MOST 12 /* operands and results */
 
 typedef struct {
     void (*function)(char **, npy_intp);
