@@ -114,9 +114,8 @@ class RowPrinter(Printer):
             self.held.append(part)
             names.append(name)
             greatest = part.function == "row_max"
-            starts.append(
-                f"{self.element} {name} = {'-(%s)INFINITY' % self.element if greatest else '0'};"
-            )
+            least = f"-({self.element})INFINITY" if greatest else "0"
+            starts.append(f"{self.element} {name} = {least};")
             blocks.append(f"    {self.element} b{name}[ROW_BLOCK];")
             self.inside.append(f"b{name}[k] = {value};")
             block = f"{'greatest' if greatest else 'total'}_{suffix}(b{name}, m)"
