@@ -1,81 +1,40 @@
-/* The functions of vector_math.h, for one type: REAL, its BITS, and names F(...) and constants K(...)
- * with the type's suffix. A choice is written a ? b : c with both sides computed. */
+/* For vector_both.h: the functions that are computed alike in both types. */
 
-#define R(number) ((REAL)(number))
-
-/* ---- bits ---- */
-
-static inline BITS F(bits)(REAL x) {
-    BITS bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline REAL F(real)(BITS bits) {
-    REAL x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-#define SIGN ((BITS)1 << (8 * sizeof(BITS) - 1))
-#define MANTISSA (((BITS)1 << DIGITS) - 1)
-
-static inline REAL F(abs)(REAL x) { return F(real)(F(bits)(x) & ~SIGN); }
-
-static inline REAL F(copysign)(REAL x, REAL sign) {
-    return F(real)((F(bits)(x) & ~SIGN) | (F(bits)(sign) & SIGN));
-}
-
-/* What a sum lost in rounding, whichever of its parts is larger. */
-static inline REAL F(lost)(REAL a, REAL b, REAL sum) {
-    REAL part = sum - a;
-    return (a - (sum - part)) + (b - part);
-}
-
-/* ---- powers of two ---- */
-
-/* Adding it rounds to a whole number, which is then found in the lowest bits. */
-#define ROUNDER R(3 * ((int64_t)1 << (DIGITS - 1)))
+/* ---- powers of two: adding ROUNDER makes a number whole, and leaves it in the lowest bits ---- */
 
 /* x times two to the power k, in two steps so that small results are rounded but once. */
 static inline REAL F(scaled)(REAL x, REAL k_and_rounder) {
-    BITS power = F(bits)(k_and_rounder) - F(bits)(ROUNDER) + 2 * BIAS;
+    BITS power = F(bits)(k_and_rounder) - F(bits)(K(ROUNDER)) + 2 * BIAS;
     BITS half = power >> 1;
     return x * F(real)(half << DIGITS) * F(real)((power - half) << DIGITS);
 }
 
 /* Two to the power k, of those whose result is an ordinary number. */
 static inline REAL F(power_of_two)(REAL k_and_rounder) {
-    return F(real)((F(bits)(k_and_rounder) - F(bits)(ROUNDER) + BIAS) << DIGITS);
-}
-
-static inline REAL F(bounded)(REAL x, REAL low, REAL high) {
-    x = x > high ? high : x; /* NaN stays */
-    return x < low ? low : x;
+    return F(real)((F(bits)(k_and_rounder) - F(bits)(K(ROUNDER)) + BIAS) << DIGITS);
 }
 
 /* ---- exponentials ---- */
 
-static inline REAL F(exp)(REAL x) {
+/* exp(x) times two to a small power. */
+static inline REAL F(exp_times)(REAL x, REAL power) {
     REAL within = F(bounded)(x, K(EXP_LOW), K(EXP_HIGH));
-    REAL rounded = F(fma)(within, K(LOG2_E), ROUNDER), k = rounded - ROUNDER;
+    REAL rounded = F(fma)(within, K(LOG2_E), K(ROUNDER)), k = rounded - K(ROUNDER);
     REAL r = F(fma)(k, -K(LN2_LOW), F(fma)(k, -K(LN2_HIGH), within));
-    return F(scaled)(1 + F(fma)(r * r, F(poly_exp)(r), r), rounded);
+    return F(scaled)(1 + F(fma)(r * r, F(poly_exp)(r), r), rounded + power);
 }
+
+static inline REAL F(exp)(REAL x) { return F(exp_times)(x, 0); }
 
 static inline REAL F(exp2)(REAL x) {
     REAL within = F(bounded)(x, K(EXP2_LOW), K(EXP2_HIGH));
-    REAL rounded = within + ROUNDER, r = within - (rounded - ROUNDER);
+    REAL rounded = within + K(ROUNDER), r = within - (rounded - K(ROUNDER));
     return F(scaled)(1 + r * F(poly_exp2)(r), rounded);
 }
 
-/* Half of exp(x) - 1 as a sum of two; x from where that is -1/2 to where it overflows. */
-typedef struct {
-    REAL high, low;
-} F(pair);
-
+/* Half of exp(x) - 1, for x from where that is -1/2 to where it overflows. */
 static inline F(pair) F(half_expm1)(REAL x) {
-    REAL rounded = F(fma)(x, K(LOG2_E), ROUNDER), k = rounded - ROUNDER;
+    REAL rounded = F(fma)(x, K(LOG2_E), K(ROUNDER)), k = rounded - K(ROUNDER);
     REAL near = F(fma)(k, -K(LN2_HIGH), x);
     REAL r = F(fma)(k, -K(LN2_LOW), near), r_low = F(fma)(k, -K(LN2_LOW), near - r);
     REAL half_power = F(power_of_two)(rounded - 1);
@@ -88,7 +47,7 @@ static inline F(pair) F(half_expm1)(REAL x) {
 }
 
 static inline REAL F(expm1)(REAL x) {
-    F(pair) half = F(half_expm1)(F(bounded)(x, K(EXPM1_LOW), K(EXP_HIGH)));
+    F(pair) half = F(half_expm1)(F(bounded)(x, K(EXPM1_LOW), K(EXPM1_HIGH)));
     return F(copysign)(2 * (half.high + half.low), x);
 }
 
@@ -108,6 +67,17 @@ static inline REAL F(sigmoid)(REAL x) {
     return F(fma)(-ratio, below_low * inverse, ratio);
 }
 
+static inline REAL F(sinh)(REAL x) {
+    REAL a = F(abs)(x), z = a * a, half_power = F(exp_times)(a, -1);
+    REAL inner = F(fma)(a * z, F(poly_sinh)(z), a);
+    return F(copysign)(a < 1 ? inner : half_power - R(0.25) / half_power, x);
+}
+
+static inline REAL F(cosh)(REAL x) {
+    REAL half_power = F(exp_times)(F(abs)(x), -1);
+    return half_power + R(0.25) / half_power;
+}
+
 /* ---- logarithms ---- */
 
 /* x as 2**exponent * (1 + fraction), the fraction between those of the roots of 1/2 and 2. */
@@ -123,7 +93,7 @@ static inline F(parts) F(split)(REAL x) {
     BITS bits = F(bits)(ordinary) - root + ((BITS)BIAS << DIGITS);
     F(parts) result;
     result.exponent = F(real)(F(bits)(whole) | (bits >> DIGITS)) - excess;
-    result.fraction = F(real)((bits & MANTISSA) + root) - 1;
+    result.fraction = F(real)((bits & (((BITS)1 << DIGITS) - 1)) + root) - 1;
     return result;
 }
 
@@ -167,6 +137,25 @@ static inline REAL F(log10)(REAL x) {
     return F(log_edges)(x, F(fma)(k, K(LOG10_2_HIGH), low));
 }
 
+static inline REAL F(asinh)(REAL x) {
+    REAL a = F(abs)(x), z = a * a;
+    REAL inner = a + z / (1 + F(root)(1 + z));
+    REAL log = F(log1p)(a > K(LARGE) ? a : inner);
+    return F(copysign)(a > K(LARGE) ? log + K(LN2) : log, x);
+}
+
+static inline REAL F(acosh)(REAL x) {
+    REAL t = x - 1, inner = t + F(root)(t * (t + 2));
+    REAL log = F(log1p)(x > K(LARGE) ? x : inner);
+    log = x > K(LARGE) ? log + K(LN2) : log;
+    return x < 1 ? R(NAN) : log;
+}
+
+static inline REAL F(atanh)(REAL x) {
+    REAL a = F(abs)(x);
+    return F(copysign)(R(0.5) * F(log1p)(2 * a / (1 - a)), x);
+}
+
 /* ---- the error function ---- */
 
 static inline REAL F(erf)(REAL x) {
@@ -176,7 +165,71 @@ static inline REAL F(erf)(REAL x) {
     return a < 1 ? inner : F(copysign)(outer, x);
 }
 
-#undef R
-#undef SIGN
-#undef MANTISSA
-#undef ROUNDER
+/* exp(a * a) * erfc(a) is smooth; its polynomial is in a number from -1 to 1. */
+static inline REAL F(erfc)(REAL x) {
+    REAL a = F(abs)(x), within = a > K(ERFC_HIGH) ? K(ERFC_HIGH) : a;
+    REAL square = within * within, square_low = F(product_low)(within, within, square);
+    REAL power = F(exp)(-square), t = (within - 2) / (within + 2);
+    REAL below = 1 + 2 * within, below_low = within - R(0.5) * (below - 1);
+    REAL smooth = (1 + F(poly_erfc)(t)) / below; /* that is 1.2, nearly, so it tells 1 / below */
+    REAL low = F(fma)(R(1.7) * smooth, below_low, square_low);
+    REAL outer = power * F(fma)(-low, smooth, smooth);
+    REAL inner = (1 - x) - x * F(poly_erf)(x * x);
+    return a < R(0.5) ? inner : x < 0 ? 2 - outer : outer;
+}
+
+/* In the logarithm of 1 - x * x, and where that is large in one over its root. */
+static inline REAL F(erfinv)(REAL x) {
+    REAL a = F(abs)(x), w = -F(log)((1 - a) * (1 + a)), root = 1 / F(root)(w);
+    REAL middle = F(poly_erfinv)(w - K(ERFINV_CENTRE));
+    REAL outer = F(poly_erfinv_outer)(root - K(ERFINV_OUTER_CENTRE));
+    REAL result = x * (w < K(ERFINV_OUTER) ? middle : outer);
+    return a == 1 ? F(copysign)(R(INFINITY), x) : result;
+}
+
+/* ---- angles ---- */
+
+static inline REAL F(sine)(REAL r, REAL low) {
+    REAL z = r * r;
+    return r + F(fma)(r * z, F(poly_sin)(z), low * F(fma)(R(-0.5), z, 1));
+}
+
+static inline REAL F(cosine)(REAL r, REAL low) {
+    REAL z = r * r, most = F(fma)(R(-0.5), z, 1);
+    REAL lost = F(fma)(R(-0.5), z, 1 - most);
+    return most + (lost + F(fma)(z * z, F(poly_cos)(z), -r * low));
+}
+
+static inline REAL F(atan)(REAL x) {
+    REAL a = F(abs)(x);
+    REAL top = a > K(TAN_3_EIGHTHS) ? R(-1) : a > K(TAN_EIGHTH) ? a - 1 : a;
+    REAL below = a > K(TAN_3_EIGHTHS) ? a : a > K(TAN_EIGHTH) ? a + 1 : R(1);
+    REAL base = a > K(TAN_3_EIGHTHS) ? K(HALF_PI) : a > K(TAN_EIGHTH) ? K(HALF_PI) / 2 : R(0);
+    REAL t = top / below, z = t * t, high = base + t, low = t - (high - base);
+    low += F(fma)(t * z, F(poly_atan)(z), base * (K(HALF_PI_LOW) / K(HALF_PI)));
+    return F(copysign)(high + low, x);
+}
+
+static inline REAL F(atan2)(REAL y, REAL x) {
+    REAL a = F(abs)(x), b = F(abs)(y);
+    REAL top = b > a ? a : b, below = b > a ? b : a;
+    REAL equal = below == 0 ? R(0) : R(1); /* also two infinities */
+    REAL angle = F(atan)(top == below ? equal : top / below);
+    angle = b > a ? K(HALF_PI) - (angle - K(HALF_PI_LOW)) : angle;
+    angle = F(copysign)(R(1), x) < 0 ? 2 * K(HALF_PI) - (angle - 2 * K(HALF_PI_LOW)) : angle;
+    return F(copysign)(x != x ? x : angle, y);
+}
+
+static inline REAL F(asin)(REAL x) {
+    REAL a = F(abs)(x), z = a > R(0.5) ? R(0.5) * (1 - a) : a * a;
+    REAL s = a > R(0.5) ? F(root)(z) : a, t = F(fma)(s * z, F(poly_asin)(z), s);
+    return F(copysign)(a > R(0.5) ? K(HALF_PI) - (2 * t - K(HALF_PI_LOW)) : t, x);
+}
+
+static inline REAL F(acos)(REAL x) {
+    REAL a = F(abs)(x), z = a > R(0.5) ? R(0.5) * (1 - a) : a * a;
+    REAL s = a > R(0.5) ? F(root)(z) : x, tail = s * z * F(poly_asin)(z);
+    REAL inner = K(HALF_PI) - (x + (tail - K(HALF_PI_LOW))), outer = 2 * (s + tail);
+    outer = x < 0 ? 2 * K(HALF_PI) - (outer - 2 * K(HALF_PI_LOW)) : outer;
+    return a > R(0.5) ? outer : inner;
+}

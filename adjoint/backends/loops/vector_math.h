@@ -5,7 +5,7 @@
  * a result independent of where in a loop it is computed; they differ between builds with and
  * without fused multiply-add. Errors are listed in docs/notes/kernels.md.
  *
- * vector_functions.h holds each function once, for both types; the coefficients in
+ * What vector_both.h includes is written once, for both types; the coefficients in
  * vector_polynomials.h are written by `python -m tools.polynomials`.
  */
 #ifndef ADJOINT_VECTOR_MATH_H
@@ -15,16 +15,23 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A file of loops for other instructions than the compiler's own says V_FUSED itself. */
-#ifndef V_FUSED
-#if defined(__FMA__) || defined(__AVX512F__) || defined(__ARM_FEATURE_FMA)
+/* A file of loops for other instructions than the compiler's own says these two itself. */
+#ifndef V_FUSED /* there is a fused multiply-add */
+#if defined(__GNUC__) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA))
 #define V_FUSED 1
 #else
 #define V_FUSED 0
 #endif
 #endif
+#ifndef V_ROUNDING /* there are instructions for floor and its like */
+#if defined(__GNUC__) && (defined(__SSE4_1__) || defined(__aarch64__))
+#define V_ROUNDING 1
+#else
+#define V_ROUNDING 0
+#endif
+#endif
 
-#if V_FUSED && defined(__GNUC__)
+#if V_FUSED
 static inline float v_fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 static inline double v_fma_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #else
@@ -32,37 +39,33 @@ static inline float v_fma_f32(float a, float b, float c) { return a * b + c; }
 static inline double v_fma_f64(double a, double b, double c) { return a * b + c; }
 #endif
 
+#if V_ROUNDING
+static inline float v_floor_f32(float x) { return __builtin_floorf(x); }
+static inline float v_ceil_f32(float x) { return __builtin_ceilf(x); }
+static inline float v_trunc_f32(float x) { return __builtin_truncf(x); }
+static inline float v_rint_f32(float x) { return __builtin_rintf(x); }
+static inline double v_floor_f64(double x) { return __builtin_floor(x); }
+static inline double v_ceil_f64(double x) { return __builtin_ceil(x); }
+static inline double v_trunc_f64(double x) { return __builtin_trunc(x); }
+static inline double v_rint_f64(double x) { return __builtin_rint(x); }
+#endif
+
+static inline float v_root_f32(float x) { return sqrtf(x); }
+static inline double v_root_f64(double x) { return sqrt(x); }
+
 #include "vector_polynomials.h"
 
-#define V_JOIN(name, suffix) v_##name##_##suffix
-#define V_JOIN_CONSTANT(name, suffix) V_##name##_##suffix
-
-#define REAL float
-#define BITS uint32_t
-#define F(name) V_JOIN(name, f32)
-#define K(name) V_JOIN_CONSTANT(name, f32)
-#define DIGITS 23
-#define BIAS 127
-#include "vector_functions.h"
-#undef REAL
-#undef BITS
-#undef F
-#undef K
-#undef DIGITS
-#undef BIAS
-
-#define REAL double
-#define BITS uint64_t
-#define F(name) V_JOIN(name, f64)
-#define K(name) V_JOIN_CONSTANT(name, f64)
-#define DIGITS 52
-#define BIAS 1023
-#include "vector_functions.h"
-#undef REAL
-#undef BITS
-#undef F
-#undef K
-#undef DIGITS
-#undef BIAS
+#define V_TEMPLATE "vector_numbers.h"
+#include "vector_both.h"
+#undef V_TEMPLATE
+#define V_TEMPLATE "vector_functions.h"
+#include "vector_both.h"
+#undef V_TEMPLATE
+#include "vector_angles.h"
+#include "vector_gamma.h"
+#include "vector_powers.h"
+#define V_TEMPLATE "vector_wider.h"
+#include "vector_both.h"
+#undef V_TEMPLATE
 
 #endif
