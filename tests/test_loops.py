@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from adjoint.backends.loops import LEVELS, compiled
+from adjoint.backends.loops.symbols import SPECIAL
 from adjoint.backends.numpy import numpy_backend
 from adjoint.ops.op import MISSING, TABLE
 from adjoint.ops.pushing import FORWARD, PUSH
@@ -49,7 +50,7 @@ def computed(symbol, values):
                 found = part.dtype.type(part.value)
             elif part.function == "cast":
                 found = np.asarray(operands[0]).astype(part.dtype)
-            elif part.function in ("erf", "erfc"):
+            elif part.function in SPECIAL:
                 pytest.importorskip("scipy")
                 found = xp.special(part.function)(operands[0])
             else:

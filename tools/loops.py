@@ -5,6 +5,7 @@ order, and a ufunc of NumPy's around it (`adjoint/backends/loops/ufuncs.h`).
 """
 
 import marshal
+import os
 import re
 import sys
 from dataclasses import dataclass, field
@@ -13,7 +14,6 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "adjoint" / "backends" / "loops"
-STANDARD = FOLDER / "standard_math.h"
 TYPES = {"float32": "float", "float64": "double", "bool": "npy_bool"}
 LOCAL = {"float32": "float", "float64": "double", "bool": "int"}
 NUMBERS = {"float32": "NPY_FLOAT", "float64": "NPY_DOUBLE", "bool": "NPY_BOOL"}
@@ -43,8 +43,11 @@ RENAMED = {
     "arctan": "atan",
     "arctan2": "atan2",
     "arctanh": "atanh",
+    "gammaln": "lgamma",
     "power": "pow",
 }
+# What is quick where quotients are small; a block in which they are not takes the long way.
+DIVISIONS = frozenset(("floor_divide", "fmod", "remainder"))
 
 
 @dataclass
@@ -79,6 +82,7 @@ class Printer:
     def __init__(self, places: dict[str, int], spread: bool) -> None:
         self.places = places
         self.spread = spread  # numbers come as arrays, which have them everywhere
+        self.near = False  # no quotient is large
         self.names: dict[int, str] = {}
         self.before: list[str] = []  # what is the same for all elements
         self.inside: list[str] = []
@@ -132,6 +136,8 @@ class Printer:
         if written is not None:
             return written.format(*values)
         name = RENAMED.get(part.function, part.function)
+        if part.function in DIVISIONS and self.near:
+            name = f"near_{name}"
         return f"v_{name}_{SUFFIX[own]}({', '.join(values)})"
 
     def varies(self, part: Any) -> bool:
@@ -143,27 +149,69 @@ class Printer:
 def body(result: Any, arrays: list[str], numbers: list[str], spread: bool = False) -> str:
     """The C function of one expression, without its head."""
     places = {name: i for i, name in enumerate([*arrays, *numbers])}
-    printer = Printer(places, spread)
-    out = printer.value(result)
     element = TYPES[str(result.graph.kind)]
     kind = TYPES[str(result.dtype)]
     given = [f"const {element} *a{i} = (const {element} *)p[{i}];" for i in range(len(arrays))]
+    given.append(f"{kind} *out = ({kind} *)p[{len(places)}];")
+    divisions = [part for part in all_parts(result).values() if part.function in DIVISIONS]
+    if not divisions:
+        lines = [*given, *passed(result, Printer(places, spread), "n")]
+        return "\n".join(f"    {line}" for line in lines)
+    near = Printer(places, spread)
+    near.near = True
+    check = Printer(places, spread)
+    suffix = SUFFIX[str(result.graph.kind)]
+    asked = []
+    for part in divisions:
+        x, y = (check.value(operand) for operand in part.operands)
+        asked.append(f"far |= v_far_{suffix}({x}, {y});")
     lines = [
         *given,
-        f"{kind} *out = ({kind} *)p[{len(places)}];",
-        *printer.before,
-        "IN_ANY_ORDER",
-        "for (npy_intp i = 0; i < n; i++) {",
-        *[f"    {line}" for line in printer.inside],
-        f"    out[i] = ({kind})({out});" if kind == "npy_bool" else f"    out[i] = {out};",
+        *check.before,
+        "for (npy_intp start = 0; start < n; start += BLOCK) {",
+        "    const npy_intp end = n - start < BLOCK ? n : start + BLOCK;",
+        "    int far = 0;",
+        "    for (npy_intp i = start; i < end; i++) {",
+        *[f"        {line}" for line in (*check.inside, *asked)],
+        "    }",
+        "    if (!far) {",
+        *[f"        {line}" for line in passed(result, near, "end", "start")],
+        "    } else {",
+        *[f"        {line}" for line in passed(result, Printer(places, spread), "end", "start")],
+        "    }",
         "}",
     ]
     return "\n".join(f"    {line}" for line in lines)
 
 
+def passed(result: Any, printer: Printer, end: str, start: str = "0") -> list[str]:
+    """One pass that computes an expression."""
+    out = printer.value(result)
+    value = f"(npy_bool)({out})" if str(result.dtype) == "bool" else out
+    return [
+        *printer.before,
+        "IN_ANY_ORDER",
+        f"for (npy_intp i = {start}; i < {end}; i++) {{",
+        *[f"    {line}" for line in printer.inside],
+        f"    out[i] = {value};",
+        "}",
+    ]
+
+
+def all_parts(part: Any, found: dict[int, Any] | None = None) -> dict[int, Any]:
+    """All parts of an expression, each once."""
+    found = {} if found is None else found
+    if id(part) not in found:
+        found[id(part)] = part
+        for operand in part.operands:
+            all_parts(operand, found)
+    return found
+
+
 def gathered() -> tuple[list[Loop], list[Any]]:
     """All loops, each once, and the table of who uses them; see `adjoint.ops.attaching`."""
     sys.path.insert(0, str(ROOT))
+    os.environ["ADJOINT_LOOPS"] = "0"  # what an earlier build has left is not asked
     from adjoint.ops.tracing import Traced, is_worth_a_loop, traced_ops
 
     known: dict[Any, Loop] = {}
@@ -198,34 +246,13 @@ def spread(traced: Any, names: list[str]) -> Any:
         return None
 
 
-def present() -> set[str]:
-    """The functions that vector_math.h has."""
-    text = "\n".join(path.read_text() for path in sorted(FOLDER.glob("vector_*.h")))
-    return set(re.findall(r" F\((\w+)\)\(", text))
-
-
-def missing(functions: list[str]) -> list[str]:
-    """What loops call that vector_math.h has not, from the C library."""
-    standard = STANDARD.read_text()
-    called = set(re.findall(r"\bv_(\w+)_f32\(", "\n".join(functions)))
-    called.update(re.findall(r"\bv_(\w+)_##S\(", standard))
-    own = set(re.findall(r" v_(\w+)_##S\(T", standard))
-    lines = []
-    for name in sorted(called - own - present()):
-        pair = name in ("pow", "atan2", "hypot", "fmod", "copysign")
-        for kind, end, f in (("float", "f32", "f"), ("double", "f64", "")):
-            given, passed = (f"{kind} x, {kind} y", "x, y") if pair else (f"{kind} x", "x")
-            head = f"static inline {kind} v_{name}_{end}({given})"
-            lines.append(f"{head} {{ return {name}{f}({passed}); }}")
-    return lines
-
-
-def printed(loops: list[Loop], table: list[Any], rows: list[Any], users: list[Any]) -> str:
+def printed(loops: list[Loop], rows: list[Any], steps: list[Any], tables: Any) -> str:
     """The one C file, which is compiled once for each set of instructions."""
     functions, records, entries = [], [], []
-    for row in rows:
-        functions += row.functions()
-        records.append(row.record())
+    for each in (*rows, *steps):
+        functions += each.functions()
+        records.append(each.record())
+    entries += [step.entry() for step in steps]
     for loop in loops:
         for kind, text in loop.bodies.items():
             head = f"WHOLE static void {loop.name}_{SUFFIX[kind]}(char **p, npy_intp n)"
@@ -236,22 +263,20 @@ def printed(loops: list[Loop], table: list[Any], rows: list[Any], users: list[An
             types.append(NUMBERS[loop.result or kind])
         names = [f"{loop.name}_{SUFFIX[kind]}" for kind in loop.bodies]
         records.append(f"static const Kernel {loop.name}[] = {{")
-        records += [
-            f"    {{{name}, {loop.arrays}, {loop.numbers}, {size}, {1 if loop.result else size}}},"
-            for name, size in zip(names, (4, 8), strict=True)
-        ]
+        for name, size in zip(names, (4, 8), strict=True):
+            sizes = f"{size}, {1 if loop.result else size}"
+            records.append(f"    {{{name}, {loop.arrays}, {loop.numbers}, 1, {sizes}}},")
         records.append("};")
         entries.append(
-            f'    {{"{loop.name}", {loop.name}, {loop.arrays + loop.numbers}, '
+            f'    {{"{loop.name}", {loop.name}, {loop.arrays + loop.numbers}, 1, '
             f"{{{', '.join(types)}}}}},"
         )
-    data = marshal.dumps((table, users))
+    data = marshal.dumps(tables)
     numbers = ",".join(map(str, data))
     wrapped = re.sub(r"(.{1,95},)", r"\1\n", numbers)
     return "\n".join(
         [
             '#include "vector_math.h"',
-            *missing(functions),
             '#include "standard_math.h"',
             '#include "ufuncs.h"',
             '#include "rows.h"',
@@ -269,13 +294,16 @@ def printed(loops: list[Loop], table: list[Any], rows: list[Any], users: list[An
 
 def write(folder: Path) -> str:
     """Write loops.c into a folder; what it holds, in words."""
+    from tools.program_loops import gathered_steps
     from tools.row_loops import gathered_rows
 
     loops, table = gathered()
-    rows, users = gathered_rows()
+    rows, of_rows = gathered_rows()
+    steps, of_steps = gathered_steps()
     folder.mkdir(parents=True, exist_ok=True)
-    folder.joinpath("loops.c").write_text(printed(loops, table, rows, users), encoding="utf-8")
-    return f"{len(loops) + len(rows)} loops for {len(table) + len(users)} forwards and rules"
+    text = printed(loops, rows, steps, (table, of_rows, of_steps))
+    folder.joinpath("loops.c").write_text(text, encoding="utf-8")
+    return f"{len(loops)} loops over elements, {len(rows)} over rows, {len(steps)} of optimizers"
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def attach_loops() -> None:
     module = compiled()
     if module is None:
         return
-    users, of_rows = marshal.loads(module.table)  # noqa: S302  of this very package
+    users, of_rows, _ = marshal.loads(module.table)  # noqa: S302  of this very package
     for name, place, key, order, conditions, loop in users:
         op = TABLE[name]
         kinds = [_kind(op, place, i, kind) for i, kind in enumerate(key)]

@@ -25,14 +25,10 @@ _OTHER: Final = ""  # a text that no declaration knows stands for all that it do
 _MOST: Final = 64  # combinations of options
 
 # Functions that are worth a loop of ours by themselves: NumPy computes them one by one.
-SLOW: Final = frozenset(
-    "erf erfc floor_divide fmod hypot logaddexp logaddexp2 remainder sign".split()  # noqa: SIM905  a sentence
-)
-
-# Functions that NumPy computes in vectors, and the header of the loops does not yet.
-NOT_IN_C: Final = frozenset(
-    "arccos arccosh cos cosh power sin sinh".split()  # noqa: SIM905  a sentence
-)
+_SLOW: Final = """
+    digamma erf erfc erfinv floor_divide fmod gammaln hypot logaddexp logaddexp2 remainder sign
+"""
+SLOW: Final = frozenset(_SLOW.split())
 
 
 @dataclass(frozen=True)
@@ -313,8 +309,6 @@ def is_worth_a_loop(traced: Traced) -> bool:
     """Whether a loop of ours is faster than NumPy: it takes several steps, or a slow one."""
     steps = [p.function for p in parts(traced.results[0]) if p.operands and not is_fixed(p)]
     steps = [step for step in steps if step != "cast"]
-    if any(step in NOT_IN_C for step in steps):
-        return False
     return len(steps) > 1 or any(step in SLOW for step in steps)
 
 

@@ -31,8 +31,8 @@ static int fill(PyObject *module) {
         const Entry *entry = &entries[i];
         for (int k = 0; k < 2; k++) data[i][k] = (void *)&entry->kernels[k];
         PyObject *ufunc = PyUFunc_FromFuncAndData(functions, data[i], (char *)entry->types, 2,
-                                                  entry->operands, 1, PyUFunc_None, entry->name,
-                                                  "One pass over its operands.", 0);
+                                                  entry->operands, entry->results, PyUFunc_None,
+                                                  entry->name, "One pass over its operands.", 0);
         if (ufunc == NULL || PyDict_SetItemString(found, entry->name, ufunc) < 0) {
             Py_XDECREF(ufunc);
             return -1;

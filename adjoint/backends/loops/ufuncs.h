@@ -36,20 +36,23 @@
 #endif
 
 #define BLOCK 512
-#define MOST 12 /* operands and results */
+#define BLOCKS 12 /* arrays, the results among them */
+#define MOST 32   /* operands and results */
 
 typedef struct {
     void (*function)(char **, npy_intp);
     int arrays;
     int numbers; /* the same for all elements: their addresses are passed on */
-    int size;    /* of an element, in bytes */
-    int result;  /* of an element of the result */
+    int results;
+    int size;   /* of an element, in bytes */
+    int result; /* of an element of a result */
 } Kernel;
 
 typedef struct {
     const char *name;
     const Kernel *kernels; /* for float, for double */
     int operands;
+    int results;
     char types[2 * MOST];
 } Entry;
 
@@ -85,36 +88,40 @@ static void scatter(char *to, npy_intp step, const char *from, npy_intp count, i
 static void run(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const Kernel *kernel = data;
     const npy_intp count = dimensions[0];
-    const int arrays = kernel->arrays, last = arrays + kernel->numbers;
+    const int arrays = kernel->arrays, first = arrays + kernel->numbers;
+    const int all = first + kernel->results;
     char *places[MOST];
-    int ordered = steps[last] == kernel->result;
+    int ordered = 1;
     for (int k = 0; k < arrays; k++) ordered &= steps[k] == kernel->size;
-    for (int k = 0; k <= last; k++) places[k] = args[k];
+    for (int k = first; k < all; k++) ordered &= steps[k] == kernel->result;
+    for (int k = 0; k < all; k++) places[k] = args[k];
     if (ordered) {
         kernel->function(places, count);
         forget_exceptions();
         return;
     }
-    double blocks[MOST][BLOCK];
+    double blocks[BLOCKS][BLOCK];
     for (int k = 0; k < arrays; k++) {
-        if (steps[k] == 0) gather((char *)blocks[k], args[k], 0, count < BLOCK ? count : BLOCK, kernel->size);
+        const npy_intp n = count < BLOCK ? count : BLOCK;
+        if (steps[k] == 0) gather((char *)blocks[k], args[k], 0, n, kernel->size);
     }
     for (npy_intp start = 0; start < count; start += BLOCK) {
         const npy_intp n = count - start < BLOCK ? count - start : BLOCK;
         for (int k = 0; k < arrays; k++) {
-            char *own = args[k] + start * steps[k];
-            if (steps[k] == kernel->size) {
-                places[k] = own;
-            } else {
-                places[k] = (char *)blocks[k];
-                if (steps[k] != 0) gather(places[k], own, steps[k], n, kernel->size);
-            }
+            places[k] = args[k] + start * steps[k];
+            if (steps[k] == kernel->size) continue;
+            if (steps[k] != 0) gather((char *)blocks[k], places[k], steps[k], n, kernel->size);
+            places[k] = (char *)blocks[k];
         }
-        char *out = args[last] + start * steps[last];
-        const int direct = steps[last] == kernel->result;
-        places[last] = direct ? out : (char *)blocks[last];
+        for (int k = first; k < all; k++) {
+            places[k] = args[k] + start * steps[k];
+            if (steps[k] != kernel->result) places[k] = (char *)blocks[arrays + k - first];
+        }
         kernel->function(places, n);
-        if (!direct) scatter(out, steps[last], places[last], n, kernel->result);
+        for (int k = first; k < all; k++) {
+            char *out = args[k] + start * steps[k];
+            if (places[k] != out) scatter(out, steps[k], places[k], n, kernel->result);
+        }
     }
     forget_exceptions();
 }
