@@ -96,7 +96,7 @@ class Path(Calls):
                     found = briefly(op, settings, a, None)
                     if found is not None:
                         return found
-        elif type(a) is NDARRAY and op.lane == UNARY:
+        elif type(a) is NDARRAY and op.lane == UNARY and not op.looped:
             return op.direct(a)
         return apply(op, [a, *op.defaults[1:]])
 
@@ -142,7 +142,8 @@ class Path(Calls):
             if found is not None:
                 return found
         if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
-            return op.direct(a, b)
+            if not op.looped:
+                return op.direct(a, b)
         if not (can_operate(a) and can_operate(b)):
             return with_other(op, a, b, operator)
         return apply(op, [a, b, *op.defaults[2:]])
@@ -577,7 +578,11 @@ def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
 
 
 def run_forward(op: "Op", xp: Any, arrays: list[Any]) -> Any:
-    """Call a forward with its arguments in the order of the parameters."""
+    """Call a forward, or a loop in its place, with arguments in the order of the parameters."""
+    if op.fused is not None and xp is NUMPY:
+        found = op.fused.answer(arrays)
+        if found is not None:
+            return found
     if op.positional == len(op.parameters) and op.star < 0:
         return op.forward(xp, *arrays)
     named = dict(zip(op.parameters[op.positional :], arrays[op.positional :]))

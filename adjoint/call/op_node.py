@@ -146,14 +146,17 @@ class OpNode(Node):
             if form == OF_RESULT:
                 result = self.result
                 self.check_result(0)
-                return rule.function(grad, result)
+                return rule.of_two(grad, result)
             if form == OF_FIRST:
-                return rule.function(grad, self.raw(self.first, self.first_version, 0))
+                return rule.of_two(grad, self.raw(self.first, self.first_version, 0))
             if form == OF_SECOND:
-                return rule.function(grad, self.raw(self.second, self.second_version, 1))
+                return rule.of_two(grad, self.raw(self.second, self.second_version, 1))
             if form == OF_BOTH:
                 first = self.raw(self.first, self.first_version, 0)
-                return rule.function(grad, first, self.raw(self.second, self.second_version, 1))
+                second = self.raw(self.second, self.second_version, 1)
+                if rule.fused is not None:
+                    return rule.of_list([grad, first, second])
+                return rule.function(grad, first, second)
             if form == OF_LATER:
                 return rule.function(grad, self.value(rule.later, False))
         return self.run(rule, [grad], False, None)
@@ -215,7 +218,7 @@ class OpNode(Node):
             raise freed(self.name())
         if rule.wide >= 0 and half_type(args[rule.wide]) is not None:
             args = [wide(value) for value in args]
-        return rule.function(*args)
+        return rule.of_list(args)
 
     def active(self, wanted: list[bool] | None) -> list[bool]:
         """For each of op.inputs whether its rule must run; a list has an edge for each element."""

@@ -177,6 +177,10 @@ class ElementwiseOptimizer(Optimizer):
                 for name in counts.keys() & own.keys():
                     _check_shape(name, own[name], ())
 
+    def programs(self) -> list[Program]:
+        """The programs that its steps so far were made by."""
+        return list(self._programs.values())
+
     # ---- what an optimizer states ----
 
     def arrays(self, group: Group) -> State:

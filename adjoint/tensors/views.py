@@ -31,6 +31,8 @@ from adjoint.dtypes import bool_, can_cast, from_numpy_dtype
 from adjoint.tensors.core import (
     CUSTOM_VIEW,
     DEFAULT_VIEW,
+    F32,
+    F64,
     INFERENCE_VIEW,
     MULTI_OUTPUT_VIEW,
     NDARRAY,
@@ -454,7 +456,9 @@ def write_result(
         short = op.lane in (dispatch.UNARY, dispatch.BINARY)
         # A forward sees to bools, of which NumPy's functions know less.
         own = type(target.array) is NDARRAY and arrays[0] is target.array
-        if short and own and target.array.dtype is not BOOLS:
+        kind = target.array.dtype
+        own = own and (not op.looped or kind is F32 or kind is F64)
+        if short and own and kind is not BOOLS:
             if all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :])):
                 op.direct(*arrays[: op.required], out=target.array)
                 return
