@@ -241,6 +241,11 @@ class Namespace(ABC):
         """A matrix times the transpose of another; of many as in matmul."""
         return self.matmul(array, other.swapaxes(-2, -1))
 
+    def distances(self, array: Array, other: Array) -> Array:
+        """The lengths of the differences of all rows of matrices from all rows of others."""
+        apart = self.expand_dims(array, -2) - self.expand_dims(other, -3)
+        return self.sqrt((apart * apart).sum(axis=-1))
+
     def linear(self, input: Array, weight: Array, bias: Array | None) -> Array:
         """input @ weight.T + bias; bias may be None."""
         out = self.matmul(input, weight.T)

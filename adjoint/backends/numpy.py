@@ -19,6 +19,7 @@ from adjoint.device import CPU, device
 SMALL = 16384  # elements that fit the first-level cache
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
 _MANY = 8192  # elements from which bits are chosen faster than numbers
+_NEAR = 0.01  # of two squared lengths, below which that of the difference is not their difference
 KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
 _rooms = threading.local()
 
@@ -332,6 +333,27 @@ class NumpyNamespace(Convolutions, Namespace):
         if len(array) <= 64:  # see linear
             return other.dot(array.T.copy()).T.copy()
         return array.dot(other.T)
+
+    def distances(self, array: Any, other: Any) -> Any:
+        """By squared lengths and products; rows too near for that by their differences."""
+        if other.shape[-2]:
+            middle = other.mean(axis=-2, keepdims=True)  # what is far from 0 is lost to rounding
+            middle = np.where(np.isfinite(middle), middle, ZEROS[other.dtype.char])
+            array, other = array - middle, other - middle
+        lengths = np.einsum("...ij,...ij->...i", array, array)[..., :, None]
+        sums = lengths + np.einsum("...ij,...ij->...i", other, other)[..., None, :]
+        with quiet():
+            squares = np.matmul(array * -2, other.swapaxes(-2, -1))
+            np.add(squares, sums, out=squares)
+            near = np.nonzero(~(squares >= sums * _NEAR))  # or infinite, which has no difference
+        pairs = [np.broadcast_to(a, (*squares.shape[:-2], *a.shape[-2:])) for a in (array, other)]
+        step = max(1, BLOCK // max(1, array.shape[-1]))
+        for start in range(0, len(near[0]), step):
+            *batch, rows, columns = [index[start : start + step] for index in near]
+            with quiet():
+                apart = pairs[0][(*batch, rows)] - pairs[1][(*batch, columns)]
+            squares[(*batch, rows, columns)] = np.einsum("ij,ij->i", apart, apart)
+        return np.sqrt(squares, out=squares)
 
     def row_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[1]
