@@ -241,6 +241,35 @@ class Namespace(ABC):
         """A matrix times the transpose of another; of many as in matmul."""
         return self.matmul(array, other.swapaxes(-2, -1))
 
+    def standardized(
+        self, array: Array, weight: Any, bias: Any, axes: Any, eps: float
+    ) -> tuple[Array, Array, Array]:
+        """array with mean 0 and variance 1 over axes, scaled and shifted; its mean and variance."""
+        centre = array.mean(axis=axes, keepdims=True)
+        rest = array - centre
+        spread = self.square(rest).mean(axis=axes, keepdims=True)
+        return self.rescaled(rest, spread, weight, bias, eps), centre, spread
+
+    def rescaled(self, rest: Array, spread: Array, weight: Any, bias: Any, eps: float) -> Array:
+        """rest, a fresh array, divided by its deviation, times weight, plus bias."""
+        out = self.into(self.multiply, rest, rest, 1 / self.sqrt(spread + eps))
+        if weight is not None:
+            out = self.into(self.multiply, out, out, weight)
+        return out if bias is None else self.into(self.add, out, out, bias)
+
+    def standardized_back(
+        self,
+        grads: Any,
+        array: Array,
+        weight: Any,
+        mean: Array,
+        variance: Array,
+        axes: Any,
+        eps: float,
+    ) -> tuple[Array, Array, Array] | None:
+        """The gradients of standardized, in few passes; None where there are no fewer."""
+        return None
+
     def distances(self, array: Array, other: Array) -> Array:
         """The lengths of the differences of all rows of matrices from all rows of others."""
         apart = self.expand_dims(array, -2) - self.expand_dims(other, -3)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import dtypes
-from adjoint.backends import Backend, Namespace, register
+from adjoint.backends import Backend, Namespace, register, standardizing
 from adjoint.backends.convolution import Convolutions
 from adjoint.backends.error_state import quiet, quietly
 from adjoint.backends.namespace import Memory, ordered_strides
@@ -333,6 +333,22 @@ class NumpyNamespace(Convolutions, Namespace):
         if len(array) <= 64:  # see linear
             return other.dot(array.T.copy()).T.copy()
         return array.dot(other.T)
+
+    def standardized(
+        self, array: Any, weight: Any, bias: Any, axes: Any, eps: float
+    ) -> tuple[Any, Any, Any]:
+        rows = standardizing.rows_of(array, axes, weight, bias)
+        if rows is None:
+            return super().standardized(array, weight, bias, axes, eps)
+        return standardizing.standardized(rows, array, eps)
+
+    def standardized_back(
+        self, grads: Any, array: Any, weight: Any, mean: Any, variance: Any, axes: Any, eps: float
+    ) -> Any:
+        rows = standardizing.rows_of(array, axes, weight, None)
+        if rows is None:
+            return None
+        return standardizing.slopes(rows, grads, array, mean, variance, eps)
 
     def distances(self, array: Any, other: Any) -> Any:
         """By squared lengths and products; rows too near for that by their differences."""
