@@ -428,13 +428,18 @@ class NumpyNamespace(Convolutions, Namespace):
         return array
 
     def summed_rows(self, rows: Any, index: Any, count: int) -> Any:
-        out = np.zeros((count, rows.shape[1]), rows.dtype)
-        if index.size:  # in order, sums of neighbours take a tenth of the time of add.at
-            order = np.argsort(index, kind="stable")
-            ordered = index[order]
-            starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-            out[ordered[starts]] = np.add.reduceat(rows[order], starts, axis=0)
-        return out
+        kind, width = rows.dtype, rows.shape[1]
+        if kind.char in _HALVES:  # too short to gather sums in
+            return self.summed_rows(rows.astype(np.float32), index, count).astype(kind)
+        library = _sparse_library() if kind.char in "fdFD" and width > 1 else None
+        if library is None:
+            out = np.zeros(count * width, kind)
+            places = index[:, None] * width + np.arange(width)
+            np.add.at(out, places.reshape(-1), rows.reshape(-1))  # in one dimension it is fast
+            return out.reshape(count, width)
+        # A matrix with a single 1 in each column adds rows in one pass, unsorted.
+        ones, starts = np.ones(len(index), kind), np.arange(len(index) + 1)
+        return library.csc_array((ones, index, starts), shape=(count, len(index))) @ rows
 
     def sparse_product(
         self, rows: Any, columns: Any, elements: Any, matrix: Any, count: int
