@@ -199,6 +199,12 @@ class Namespace(ABC):
             step *= 2
         return array if step > 1 else self.array(array)  # results are their own memory
 
+    def place_of_rank(self, array: Array, axis: int, rank: Array) -> Array:
+        """Where along an axis, which is kept, elements of a rank lie; equals in their order."""
+        order = self.argsort(array, axis=axis, stable=True)
+        shape = (*array.shape[:axis], 1, *array.shape[axis + 1 :])
+        return self.take_along_axis(order, self.broadcast_to(rank, shape), axis)
+
     def summed_rows(self, rows: Array, index: Array, count: int) -> Array:
         """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
         return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)

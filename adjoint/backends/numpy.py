@@ -427,6 +427,25 @@ class NumpyNamespace(Convolutions, Namespace):
         np.add(part, by, out=part)
         return array
 
+    def place_of_rank(self, array: Any, axis: int, rank: Any) -> Any:
+        """By partition, which takes a fifth of the time of a sort, if there are few ranks."""
+        ranks = np.unique(rank)
+        if not array.size or ranks.size > 16:
+            return super().place_of_rank(array, axis, rank)
+        shape = (*array.shape[:axis], 1, *array.shape[axis + 1 :])
+        parted = np.partition(array, ranks, axis=axis)
+        value = np.take_along_axis(parted, np.broadcast_to(rank, shape), axis)
+        equal, less = array == value, array < value
+        unknown = np.isnan(value)
+        if unknown.any():  # the greatest of all
+            missing = np.isnan(array)
+            equal |= missing & unknown
+            less |= unknown & ~missing
+        later = rank - np.count_nonzero(less, axis=axis, keepdims=True)
+        if later.any():
+            equal &= np.cumsum(equal, axis=axis) == later + 1
+        return equal.argmax(axis=axis, keepdims=True)
+
     def summed_rows(self, rows: Any, index: Any, count: int) -> Any:
         kind, width = rows.dtype, rows.shape[1]
         if kind.char in _HALVES:  # too short to gather sums in
