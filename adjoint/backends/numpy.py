@@ -11,7 +11,8 @@ import numpy as np
 
 from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register, standardizing
-from adjoint.backends.convolution import Convolutions
+from adjoint.backends.apart import FlatImages, is_apart
+from adjoint.backends.convolution import Convolutions, Layout, turned
 from adjoint.backends.error_state import quiet, quietly
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.device import CPU, device
@@ -201,6 +202,22 @@ class NumpyNamespace(Convolutions, Namespace):
             return kept[:size].reshape(shape)
 
         return room
+
+    def convolve(self, images: Any, weight: Any, layout: Layout) -> Any:
+        if not is_apart(layout, images.shape[1], weight.shape[0]):
+            return super().convolve(images, weight, layout)
+        return FlatImages(images, layout, self.space(images.dtype)).convolve(weight)
+
+    def convolve_filters(self, images: Any, grad: Any, layout: Layout) -> Any:
+        if not is_apart(layout, images.shape[1], grad.shape[1]):
+            return super().convolve_filters(images, grad, layout)
+        found = FlatImages(images, layout, self.space(images.dtype)).filters(grad)
+        return found.reshape(-1, 1, *layout.kernel)
+
+    def convolve_back(self, grad: Any, weight: Any, sizes: Any, layout: Layout) -> Any:
+        if not is_apart(layout, grad.shape[1], weight.shape[1] * layout.groups):
+            return super().convolve_back(grad, weight, sizes, layout)
+        return self.convolve(grad, turned(np, weight, layout.groups), layout.adjoint())
 
     def in_blocks(self, function: Any, *arrays: Any) -> Any:
         first = arrays[0]
