@@ -390,10 +390,10 @@ CALLS: dict[str, Callable[[Generator], Any]] = {
     "isin": lambda rng: (ints(rng, 1000, SIZE), ints(rng, 1000, 50)),
     "cummax": lambda rng: (floats(rng, *WIDE), 1),
     "cummin": lambda rng: (floats(rng, *WIDE), 1),
-    "cumprod": lambda rng: (floats(rng, *WIDE), 1),
+    "cumprod": lambda rng: (1 + floats(rng, *WIDE) / 10, 1),
     "cumsum": lambda rng: (floats(rng, *WIDE), 1),
     "logcumsumexp": lambda rng: (floats(rng, *WIDE), 1),
-    "prod": lambda rng: (floats(rng, *WIDE), 1),
+    "prod": lambda rng: (1 + floats(rng, *WIDE) / 10, 1),
     **{
         name: (lambda rng, name=name: call(name, ints(rng, 99, *WIDE), ints(rng, 99, *WIDE)))
         for name in (
