@@ -223,6 +223,10 @@ class Namespace(ABC):
         """The sum of each row of a matrix, as a column."""
         return array.sum(axis=1, keepdims=True)
 
+    def sums_along(self, array: Array, axes: Any) -> Array:
+        """The sums over some axes, which are kept."""
+        return array.sum(axis=axes, keepdims=True)
+
     def column_sums(self, array: Array) -> Array:
         """The sum over the rows of a matrix, or of each of many."""
         return array.sum(axis=-2)

@@ -395,6 +395,12 @@ class NumpyNamespace(Convolutions, Namespace):
             return array.dot(_ones((length, 1), kind))
         return np.add.reduce(array, axis=1, keepdims=True)
 
+    def sums_along(self, array: Any, axes: Any) -> Any:
+        if axes == (array.ndim - 1,) and array.size and array.flags.c_contiguous:
+            rows = self.row_sums(array.reshape(-1, array.shape[-1]))
+            return rows.reshape(*array.shape[:-1], 1)
+        return np.add.reduce(array, axis=axes, keepdims=True)
+
     def column_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[-2]
         if array.ndim == 2 and 0 < length <= 1024 and kind in ZEROS:  # see row_sums

@@ -614,9 +614,10 @@ def softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     if not input.size:
         return xp.array(input)
     values = widened(input)
-    powers = xp.exp(values - values.max(axis=axes, keepdims=True))
-    powers /= powers.sum(axis=axes, keepdims=True)
-    return narrowed(powers, input.dtype)
+    shifted = xp.asarray(values - values.max(axis=axes, keepdims=True))
+    powers = xp.into(xp.exp, shifted, shifted)
+    shares = xp.into(xp.divide, powers, powers, xp.sums_along(powers, axes))
+    return narrowed(shares, input.dtype)
 
 
 @general(
@@ -637,8 +638,9 @@ def log_softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     if not input.size:
         return xp.array(input)
     values = widened(input)
-    values = values - values.max(axis=axes, keepdims=True)
-    return narrowed(values - xp.log(xp.exp(values).sum(axis=axes, keepdims=True)), input.dtype)
+    shifted = xp.asarray(values - values.max(axis=axes, keepdims=True))
+    totals = xp.log(xp.sums_along(xp.exp(shifted), axes))
+    return narrowed(xp.into(xp.subtract, shifted, shifted, totals), input.dtype)
 
 
 @composite(home=None)
