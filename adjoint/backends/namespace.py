@@ -209,6 +209,15 @@ class Namespace(ABC):
         """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
         return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)
 
+    def mixed_rows(self, table: Array, numbers: Array, weights: Array) -> Array:
+        """The weighted sums of the rows of a table that each row of numbers names."""
+        return (self.take(table, numbers, axis=0) * weights[..., None]).sum(axis=1)
+
+    def dealt_rows(self, rows: Array, numbers: Array, weights: Array, count: int) -> Array:
+        """A table of `count` rows, to which each row is added, weighted, where numbers say."""
+        terms = rows[:, None] * weights[..., None]
+        return self.summed_rows(terms.reshape(-1, rows.shape[1]), numbers.reshape(-1), count)
+
     def counted(self, numbers: Array, count: int) -> Array:
         """How often each whole number below `count` occurs; there are no others."""
         return self.bincount(numbers, minlength=count)

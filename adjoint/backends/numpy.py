@@ -159,6 +159,17 @@ def _sparse_library() -> Any:
     return scipy.sparse
 
 
+def _weights_of_rows(numbers: Any, weights: Any, count: int) -> Any:
+    """A sparse matrix that takes sums of some of `count` rows; None where there can be none."""
+    library = _sparse_library() if weights.dtype.char in "fdFD" else None
+    if library is None:
+        return None
+    each = numbers.shape[1]
+    starts = np.arange(0, numbers.size + 1, each)
+    parts = (weights.reshape(-1), numbers.reshape(-1), starts)
+    return library.csr_array(parts, shape=(len(numbers), count))
+
+
 class NumpyNamespace(Convolutions, Namespace):
     """NumPy's functions, and the few that every backend must add."""
 
@@ -482,6 +493,18 @@ class NumpyNamespace(Convolutions, Namespace):
         # A matrix with a single 1 in each column adds rows in one pass, unsorted.
         ones, starts = np.ones(len(index), kind), np.arange(len(index) + 1)
         return library.csc_array((ones, index, starts), shape=(count, len(index))) @ rows
+
+    def mixed_rows(self, table: Any, numbers: Any, weights: Any) -> Any:
+        matrix = _weights_of_rows(numbers, weights, len(table))
+        if matrix is None:
+            return super().mixed_rows(table, numbers, weights)
+        return matrix @ table
+
+    def dealt_rows(self, rows: Any, numbers: Any, weights: Any, count: int) -> Any:
+        matrix = _weights_of_rows(numbers, weights, count)
+        if matrix is None:
+            return super().dealt_rows(rows, numbers, weights, count)
+        return matrix.T @ rows
 
     def sparse_product(
         self, rows: Any, columns: Any, elements: Any, matrix: Any, count: int
