@@ -131,3 +131,14 @@ def test_benchmark_runs_and_compares(tmp_path):
     assert "the other" in printed
     with pytest.raises(AssertionError, match="no build of adjoint"):
         fresh_python(program, *short, "--against", tmp_path, cwd=tmp_path)
+
+
+def test_scan_runs_and_saves(torch, tmp_path):
+    program = ROOT / "benchmarks" / "scan.py"
+    saved = tmp_path / "page.md"
+    names = ("add", "conv2d", "half", "relu_back")
+    printed = fresh_python(program, *names, "--threads", "1", "--save", saved, cwd=tmp_path)
+    assert "1 ops of our own" in printed
+    assert "1 thread: 3 ops, median" in printed
+    page = saved.read_text(encoding="utf-8")
+    assert all(f"| {name} | " in page for name in names[:3])

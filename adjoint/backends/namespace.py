@@ -199,9 +199,24 @@ class Namespace(ABC):
             step *= 2
         return array if step > 1 else self.array(array)  # results are their own memory
 
+    def place_of_rank(self, array: Array, axis: int, rank: Array) -> Array:
+        """Where along an axis, which is kept, elements of a rank lie; equals in their order."""
+        order = self.argsort(array, axis=axis, stable=True)
+        shape = (*array.shape[:axis], 1, *array.shape[axis + 1 :])
+        return self.take_along_axis(order, self.broadcast_to(rank, shape), axis)
+
     def summed_rows(self, rows: Array, index: Array, count: int) -> Array:
         """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
         return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)
+
+    def mixed_rows(self, table: Array, numbers: Array, weights: Array) -> Array:
+        """The weighted sums of the rows of a table that each row of numbers names."""
+        return (self.take(table, numbers, axis=0) * weights[..., None]).sum(axis=1)
+
+    def dealt_rows(self, rows: Array, numbers: Array, weights: Array, count: int) -> Array:
+        """A table of `count` rows, to which each row is added, weighted, where numbers say."""
+        terms = rows[:, None] * weights[..., None]
+        return self.summed_rows(terms.reshape(-1, rows.shape[1]), numbers.reshape(-1), count)
 
     def counted(self, numbers: Array, count: int) -> Array:
         """How often each whole number below `count` occurs; there are no others."""
@@ -216,6 +231,10 @@ class Namespace(ABC):
     def row_sums(self, array: Array) -> Array:
         """The sum of each row of a matrix, as a column."""
         return array.sum(axis=1, keepdims=True)
+
+    def sums_along(self, array: Array, axes: Any) -> Array:
+        """The sums over some axes, which are kept."""
+        return array.sum(axis=axes, keepdims=True)
 
     def column_sums(self, array: Array) -> Array:
         """The sum over the rows of a matrix, or of each of many."""
@@ -240,6 +259,40 @@ class Namespace(ABC):
     def rows_product(self, array: Array, other: Array) -> Array:
         """A matrix times the transpose of another; of many as in matmul."""
         return self.matmul(array, other.swapaxes(-2, -1))
+
+    def standardized(
+        self, array: Array, weight: Any, bias: Any, axes: Any, eps: float
+    ) -> tuple[Array, Array, Array]:
+        """array with mean 0 and variance 1 over axes, scaled and shifted; its mean and variance."""
+        centre = array.mean(axis=axes, keepdims=True)
+        rest = array - centre
+        spread = self.square(rest).mean(axis=axes, keepdims=True)
+        return self.rescaled(rest, spread, weight, bias, eps), centre, spread
+
+    def rescaled(self, rest: Array, spread: Array, weight: Any, bias: Any, eps: float) -> Array:
+        """rest, a fresh array, divided by its deviation, times weight, plus bias."""
+        out = self.into(self.multiply, rest, rest, 1 / self.sqrt(spread + eps))
+        if weight is not None:
+            out = self.into(self.multiply, out, out, weight)
+        return out if bias is None else self.into(self.add, out, out, bias)
+
+    def standardized_back(
+        self,
+        grads: Any,
+        array: Array,
+        weight: Any,
+        mean: Array,
+        variance: Array,
+        axes: Any,
+        eps: float,
+    ) -> tuple[Array, Array, Array] | None:
+        """The gradients of standardized, in few passes; None where there are no fewer."""
+        return None
+
+    def distances(self, array: Array, other: Array) -> Array:
+        """The lengths of the differences of all rows of matrices from all rows of others."""
+        apart = self.expand_dims(array, -2) - self.expand_dims(other, -3)
+        return self.sqrt((apart * apart).sum(axis=-1))
 
     def linear(self, input: Array, weight: Array, bias: Array | None) -> Array:
         """input @ weight.T + bias; bias may be None."""

@@ -40,6 +40,9 @@ def _(rng: Generator) -> Iterator[Sample]:
     grouped = rng.normal(size=(4, 1, 2, 2))
     yield Sample((x, grouped, rng.normal(size=4)), {"groups": 2, "padding": 1}, torch=path)
     yield Sample((x, grouped), {"groups": 2, "stride": 2, "dilation": 2}, torch=path)
+    each = rng.normal(size=(2, 1, 3, 2))
+    yield Sample((x, each), {"groups": 2, "padding": (1, 2)}, torch=path)
+    yield Sample((x, each[..., :1]), {"groups": 2, "padding": (3, 0), "dilation": 2}, torch=path)
     yield Sample((np.zeros((0, 2, 4, 4)), weight), torch=path)
 
 

@@ -1,6 +1,8 @@
 """Samples of distances."""
 
+import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -44,3 +46,45 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x, 1.0), torch=path)
     yield Sample((x, 3.0), torch=path)
     yield Sample((x[:1],), torch=path, differentiate=False)
+    many = rng.normal(size=(27, 2))
+    yield Sample((many,), torch=path)
+    yield Sample((many[[0, *range(27), 0]] + 100.0,), torch=path, differentiate=False)
+
+
+@samples("euclidean")
+def _(rng: Generator) -> Iterator[Sample]:
+    x, y = rng.normal(size=(4, 2)), rng.normal(size=(3, 2))
+    yield Sample((x, y), torch="cdist")
+    yield Sample((rng.normal(size=(2, 4, 2)), y), torch="cdist")
+    yield Sample((x[:0], y), torch="cdist")
+    yield Sample((x, y[:0]), torch="cdist")
+    near = np.concatenate([x, x + 1e-9, x + 1e-3, x * 1e6])
+    yield Sample((near, x), torch="cdist", differentiate=False)
+    for wrong in (math.nan, math.inf):
+        broken = np.concatenate([x, [[wrong, 0.0]]])
+        yield Sample((broken, y), torch="cdist", differentiate=False)
+        yield Sample((y, broken), torch="cdist", differentiate=False)
+
+
+def _later(x: Any) -> Any:
+    rows, columns = np.triu_indices(x.shape[-1], 1)
+    return x[..., rows, columns]
+
+
+def _placed(pairs: Any, count: int) -> Any:
+    rows, columns = np.triu_indices(count, 1)
+    whole = pairs.new_zeros(*pairs.shape[:-1], count, count)
+    whole[..., rows, columns] = pairs
+    return whole
+
+
+@samples("later_pairs")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(4, 4)),), torch=_later)
+    yield Sample((rng.normal(size=(2, 3, 3)),), torch=_later)
+
+
+@samples("placed_pairs")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(6,)), 4), torch=_placed)
+    yield Sample((rng.normal(size=(2, 3)), 3), torch=_placed)

@@ -32,10 +32,56 @@ def _(rng: Generator) -> Iterator[Sample]:
     def numbers(rows: Any, sizes: Any) -> Any:
         import torch
 
-        return torch.tensor([0, 7, 0]), torch.tensor([False, True, False])
+        return torch.tensor([8, 7, 8])
 
     rows = [np.array([-1.0, 1.0, 0.0]), np.array([0.0, 3.0, 4.0])]
     yield Sample((rows, (2, 4)), torch=numbers, differentiate=False)
+
+
+def _rows(table: Any, numbers: Any) -> Any:
+    """The rows of each table that its numbers name."""
+    import torch
+
+    flat = numbers.reshape(*numbers.shape[:-2], -1, 1).expand(*[-1] * (numbers.ndim - 1), 2)
+    return torch.gather(table, -2, flat).reshape(*numbers.shape, 2)
+
+
+def _tables(rng: Generator) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """A table of five rows, numbers of rows, weights and what the sums are like; and a batch."""
+    for lead in ((), (2,)):
+        numbers = rng.integers(0, 5, size=(*lead, 3, 4))
+        shapes = ((*lead, 5, 2), numbers.shape, (*lead, 3, 2))
+        table, weights, mixed = (rng.normal(size=shape) for shape in shapes)
+        yield table, numbers, weights, mixed
+
+
+@samples("mixed_rows")
+def _(rng: Generator) -> Iterator[Sample]:
+    def mixed(table: Any, numbers: Any, weights: Any) -> Any:
+        return (_rows(table, numbers) * weights.unsqueeze(-1)).sum(-2)
+
+    for table, numbers, weights, _ in _tables(rng):
+        yield Sample((table, numbers, weights), torch=mixed)
+
+
+@samples("dealt_rows")
+def _(rng: Generator) -> Iterator[Sample]:
+    def dealt(input: Any, numbers: Any, weights: Any, count: int) -> Any:
+        terms = (input.unsqueeze(-2) * weights.unsqueeze(-1)).flatten(-3, -2)
+        flat = numbers.flatten(-2).unsqueeze(-1).expand(terms.shape)
+        return input.new_zeros(*input.shape[:-2], count, 2).scatter_add(-2, flat, terms)
+
+    for _, numbers, weights, input in _tables(rng):
+        yield Sample((input, numbers, weights, 6), torch=dealt)
+
+
+@samples("matched_rows")
+def _(rng: Generator) -> Iterator[Sample]:
+    def matched(table: Any, numbers: Any, other: Any) -> Any:
+        return (_rows(table, numbers) * other.unsqueeze(-2)).sum(-1)
+
+    for table, numbers, _, other in _tables(rng):
+        yield Sample((table, numbers, other), torch=matched)
 
 
 @samples("affine_grid")

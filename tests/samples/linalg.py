@@ -447,6 +447,9 @@ def _(rng: Generator) -> Iterator[Sample]:
     x, y = rng.normal(size=(2, 3)), rng.normal(size=(3, 3))
     for p in (2.0, 1.0, 3.0, math.inf):
         yield Sample((x, y, p), second_order=False)
+    many = rng.normal(size=(27, 3))
+    yield Sample((x, many))
+    yield Sample((many, y, 2.0, "donot_use_mm_for_euclid_dist"))
     yield Sample((rng.normal(size=(2, 2, 1)), rng.normal(size=(3, 1))), second_order=False)
     yield Sample((x, y, 0.0), differentiate=False)
 

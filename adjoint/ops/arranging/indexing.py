@@ -86,10 +86,17 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
     places = xp.asarray(xp.arange(product(lead)).reshape(lead)[picks])
     values = xp.broadcast_to(values, (*places.shape, *rest)).reshape(-1)
     if rest:
-        inner = product(rest)
-        places = places.reshape(-1, 1) * inner + xp.arange(inner)
+        return rows_added(xp, array, product(lead), places.reshape(-1), values)
     flat = xp.added_at(array.reshape(-1), places.reshape(-1), values)
     return flat.reshape(array.shape)
+
+
+def rows_added(xp: Any, array: Any, count: int, places: Any, values: Any) -> Any:
+    """An array seen as `count` rows, with the rows of values added at places that may repeat."""
+    if not array.size:
+        return xp.array(array)
+    rows = values.reshape(len(places), array.size // count)
+    return array + xp.summed_rows(rows, places, count).reshape(array.shape)
 
 
 def _placed_each(
@@ -342,7 +349,10 @@ def lifted(array: Any) -> Any:
 def positions_along(xp: Any, shape: Any, dim: int, index: Any) -> Any:
     """Where what an index tensor names along dim lies in a flattened array of `shape`."""
     check_positions(xp, index, shape[dim])
-    total: Any = index.astype("int64") * product(shape[dim + 1 :])
+    total: Any = index if xp.are_indices(index) else index.astype("int64")
+    step = product(shape[dim + 1 :])
+    if step != 1:  # along the last dimension numbers are places already
+        total = total * step
     for d in range(len(shape)):
         if d != dim:
             across = (1,) * d + (-1,) + (1,) * (len(shape) - d - 1)

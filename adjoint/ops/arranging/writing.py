@@ -18,6 +18,7 @@ from adjoint.ops.arranging.indexing import (
     pick,
     positions_along,
     put_each,
+    rows_added,
     same_dtype,
     scattered_each,
     set_each,
@@ -438,12 +439,14 @@ def index_add(
     axis = _check_slices(input, dim, index, source, RuntimeError)
     whole, values = lifted(input), lifted(source)
     check_positions(xp, index, whole.shape[axis])
-    wide = index.reshape((1,) * axis + (-1,) + (1,) * (whole.ndim - axis - 1))
-    places = positions_along(xp, whole.shape, axis, xp.broadcast_to(wide, values.shape))
     if isinstance(alpha, float) and input.dtype.kind in "biu":
         raise RuntimeError(f"alpha={alpha} does not fit {input.dtype}; convert the tensors first")
     if alpha != 1:
         values = values * as_value(xp, alpha, input.dtype)
+    if axis == 0 < whole.ndim - 1:
+        return rows_added(xp, whole, whole.shape[0], index.reshape(-1), values)
+    wide = index.reshape((1,) * axis + (-1,) + (1,) * (whole.ndim - axis - 1))
+    places = positions_along(xp, whole.shape, axis, xp.broadcast_to(wide, values.shape))
     return xp.added_at(whole.reshape(-1), places.reshape(-1), values.reshape(-1)).reshape(
         input.shape
     )

@@ -2,17 +2,21 @@
 
 from typing import Any
 
-from adjoint.dtypes import promote_types
-from adjoint.ops.annotations import Value
+from adjoint.call.rule import FRONT, MATRICES
+from adjoint.dtypes import float32, float64, promote_types
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.indexing import getitem
-from adjoint.ops.arranging.shape import broadcast_tensors
+from adjoint.ops.arranging.shape import broadcast_tensors, unsqueeze
 from adjoint.ops.elementwise.arithmetic import abs, div
 from adjoint.ops.elementwise.rounding import ceil
-from adjoint.ops.elementwise.selection import clamp_max, clamp_min
-from adjoint.ops.op import composite
+from adjoint.ops.elementwise.selection import clamp_max, clamp_min, where
+from adjoint.ops.matrices.matmul import matmul, mT
+from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.norms import norm, p_norm
-from adjoint.ops.reducing.reduction import sum
+from adjoint.ops.reducing.reduction import mean, sum
+
+FEW = 25  # rows whose differences are computed one by one, as by PyTorch
 
 
 @composite(home="nn.functional")
@@ -49,6 +53,77 @@ def pairwise_distance(
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+def _distance_rule(
+    grad: Value, x1: Value, x2: Value, result: Value, needs: list[bool]
+) -> tuple[Value, Value]:
+    """Sums of each difference over its length, times the gradient: products; 0 for length 0."""
+    zero = result == 0
+    share = where(zero, 0.0, grad / where(zero, 1.0, result))
+    # A shift of all rows changes nothing but what is lost to rounding.
+    middle = mean(x2, -2, True) if x2.shape[-2] else 0.0
+    first, second = x1 - middle, x2 - middle
+    turned = mT(share)
+    return (
+        first * sum(share, -1, True) - matmul(share, second) if needs[0] else None,
+        second * sum(turned, -1, True) - matmul(turned, first) if needs[1] else None,
+    )
+
+
+def _distance_tangent(
+    x1: Value, x2: Value, x1_tangent: Value, x2_tangent: Value, result: Value
+) -> Value:
+    """The part of each difference's tangent that lies along it."""
+    moved: Any = 0.0
+    if x1_tangent is not None:
+        moved = sum(x1 * x1_tangent, -1, True) - matmul(x1_tangent, mT(x2))
+    if x2_tangent is not None:
+        moved = moved + unsqueeze(sum(x2 * x2_tangent, -1), -2) - matmul(x1, mT(x2_tangent))
+    zero = result == 0
+    return where(zero, 0.0, moved / where(zero, 1.0, result))
+
+
+@general(
+    joint=("x1 x2", _distance_rule),
+    jvp=_distance_tangent,
+    batching=MATRICES,
+    node_name="EuclideanDistBackward0",
+    home=None,
+)
+def euclidean(xp: Any, x1: Array, x2: Array) -> Array:
+    """The lengths of the differences between all rows of x1 and all rows of x2."""
+    return xp.distances(x1, x2)
+
+
+def has_products(x1: Any, x2: Any, p: float) -> bool:
+    """Whether distances are to come from a product of matrices: Euclidean ones of many rows."""
+    many = x1.shape[-2] > FEW or x2.shape[-2] > FEW
+    return many and p == 2 and x1.dtype in (float32, float64)
+
+
+def _pair_starts(xp: Any, count: int) -> Any:
+    """Where the pairs of each row with later ones begin among all pairs."""
+    rows = xp.arange(count)
+    return rows * (2 * count - rows - 1) // 2
+
+
+@linear(
+    input=lambda grad, input_shape: placed_pairs(grad, input_shape[-1]), batching=FRONT, home=None
+)
+def later_pairs(xp: Any, input: Array) -> Array:
+    """What is above the diagonals of square matrices, row after row."""
+    return xp.concatenate([input[..., i, i + 1 :] for i in range(input.shape[-1])], axis=-1)
+
+
+@linear(input=lambda grad: later_pairs(grad), batching=FRONT, home=None)
+def placed_pairs(xp: Any, input: Array, count: int) -> Array:
+    """Square matrices of `count` rows from what is above their diagonals; zeros elsewhere."""
+    rows = xp.arange(count)
+    above = rows[:, None] < rows
+    places = _pair_starts(xp, count)[:, None] + rows - rows[:, None] - 1
+    found = xp.take(input, xp.where(above, places, 0), axis=-1)
+    return xp.where(above, found, xp.zeros((), input.dtype))
+
+
 def difference_norm(difference: Any, p: float) -> Any:
     """The norm of exponent p over the last dimension; an unknown difference is unknown for 0 too.
 
@@ -67,6 +142,8 @@ def pdist(input: Value, p: float = 2.0) -> Value:
     if p < 0:
         raise RuntimeError(f"pdist(): p must not be negative, got {p}")
     count = input.shape[0]
+    if has_products(input, input, p):
+        return later_pairs(euclidean(input, input))
     pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
     first, second = ([pair[n] for pair in pairs] for n in range(2))
     return difference_norm(getitem(input, (first,)) - getitem(input, (second,)), p)

@@ -224,6 +224,19 @@ def _cofactors_tangent(A: Value, A_tangent: Value, result: Value) -> Value:
     return sum(A_tangent * back, (-2, -1), True) * result - result @ mT(A_tangent) @ back
 
 
+def _cofactors_by_inverse(xp: Any, A: Any) -> Any:
+    """The determinant times the inverse, transposed; None where some matrix may be singular."""
+    determinant = xp.linalg.det(A)
+    if not (xp.readable() and bool(xp.all(xp.isfinite(determinant) & (determinant != 0)))):
+        return None
+    inverse = xp.linalg.inv(A)
+    lengths = [xp.square(xp.abs(matrix)).sum(axis=(-2, -1)) for matrix in (A, inverse)]
+    if not bool(xp.all(lengths[0] * lengths[1] < xp.finfo(A.dtype).eps ** -1.5)):
+        return None
+    turned = xp.copied(xp.swapaxes(inverse, -2, -1), ordered=True)
+    return xp.into(xp.multiply, turned, turned, determinant[..., None, None])
+
+
 @general(
     A=lambda grad, A, result: _cofactors_rule(grad, A, result),
     jvp=_cofactors_tangent,
@@ -231,7 +244,10 @@ def _cofactors_tangent(A: Value, A_tangent: Value, result: Value) -> Value:
     batching=MATRICES,
 )
 def cofactors(xp: Any, A: Array) -> Array:
-    """The matrix of cofactors, from singular values: it exists for singular matrices too."""
+    """The matrix of cofactors; from singular values, if need be: singular matrices have it too."""
+    found = _cofactors_by_inverse(xp, A)  # a tenth of the time
+    if found is not None:
+        return found
     left, values, right = xp.linalg.svd(A, full_matrices=False)
     others = xp.where(xp.eye(A.shape[-1], dtype=bool), 1, values[..., None, :])
     scaled = xp.conjugate(left) * xp.prod(others, axis=-1)[..., None, :]

@@ -10,7 +10,7 @@ from adjoint.ops.arranging.shape import basic_index, permute, reshape, unsqueeze
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.decompositions import linalg_svdvals
-from adjoint.ops.matrices.distances import difference_norm
+from adjoint.ops.matrices.distances import difference_norm, euclidean, has_products
 from adjoint.ops.matrices.linalg import check_matrices, linalg_inv_ex, matrices_each, tolerance
 from adjoint.ops.matrices.matmul import shapes_of
 from adjoint.ops.op import composite, general
@@ -172,4 +172,6 @@ def cdist(x1: Value, x2: Value, p: float = 2.0, compute_mode: str | None = None)
     if p < 0:
         raise RuntimeError(f"cdist: p must not be negative, got {p}")
     same_kind("cdist", x1, x2=x2)
+    if compute_mode != "donot_use_mm_for_euclid_dist" and has_products(x1, x2, p):
+        return euclidean(x1, x2)
     return difference_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p)

@@ -85,7 +85,7 @@ def _score_tangent(
 def score_slope(xp: Any, slope: Any, value: Any, mean: Any, weights: Any) -> Any:
     """The gradient of scores, from that of their softmax's mean of values."""
     out = xp.matmul(slope, mT(value))
-    out = xp.into(xp.subtract, out, out, (slope * mean).sum(axis=-1, keepdims=True))
+    out = xp.into(xp.subtract, out, out, xp.sums_along(slope * mean, (slope.ndim - 1,)))
     return xp.into(xp.multiply, out, out, weights)
 
 
@@ -175,7 +175,7 @@ def attend(
         peaks = xp.where(peaks == float("-inf"), xp.zeros((), peaks.dtype), peaks)
     shifted = xp.into(xp.subtract, scores, scores, peaks)
     powers = xp.into(xp.exp, shifted, shifted)
-    totals = powers.sum(axis=-1, keepdims=True)
+    totals = xp.sums_along(powers, (powers.ndim - 1,))
     if mask is not None:
         totals = xp.where(totals == 0, xp.ones((), totals.dtype), totals)
     weights = xp.into(xp.divide, powers, powers, totals)

@@ -307,12 +307,17 @@ def embedding_bag(
     counted = indices != padding
     if mode == "max":
         return _largest(rows, bags, counted, count)
-    rows = where(unsqueeze(counted, 1), rows, 0.0)
+    if padding >= 0:
+        rows = where(unsqueeze(counted, 1), rows, 0.0)
     if per_sample_weights is not None:
         rows = rows * reshape(per_sample_weights, (-1, 1))
-    zeros = weight.new_zeros((count, weight.shape[1]))
-    total = index_add(zeros, 0, bags, rows)
+    if input.ndim == 2:  # bags of one size lie side by side
+        total = sum(reshape(rows, (*input.shape, weight.shape[1])), 1)
+    else:
+        total = index_add(weight.new_zeros((count, weight.shape[1])), 0, bags, rows)
     if mode == "sum":
         return total
+    if input.ndim == 2 and padding < 0:
+        return div(total, max(input.shape[1], 1))
     sizes = index_add(weight.new_zeros((count,)).detach(), 0, bags, counted.to(weight.dtype))
     return div(total, unsqueeze(clamp_min(sizes, 1), 1))

@@ -11,13 +11,19 @@ from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import float32
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import to
-from adjoint.ops.arranging.shape import expand, flatten, reshape, unbind, unsqueeze
+from adjoint.ops.arranging.shape import (
+    cat,
+    flatten,
+    reshape,
+    stack,
+    transpose,
+    unbind,
+)
 from adjoint.ops.elementwise.arithmetic import abs, fmod
 from adjoint.ops.elementwise.rounding import floor, round
 from adjoint.ops.elementwise.selection import clamp, where
 from adjoint.ops.neural.resampling import cubic_weights
-from adjoint.ops.op import composite, general, linear
-from adjoint.ops.reducing.cumulative import pick_along
+from adjoint.ops.op import composite, general, linear, multilinear
 from adjoint.ops.same_dtype import same_kind
 
 # ---- coordinates ----
@@ -53,8 +59,8 @@ def _bordered(places: Any, size: int, padding_mode: str, align: bool) -> Any:
 
 
 @general(batching=FRONT, home=None)
-def pixel_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> tuple[Any, Any]:
-    """Whole coordinates, a list of arrays, as places in a flattened image, and which are inside."""
+def pixel_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> Array:
+    """Whole coordinates, a list of arrays, as places in a flattened image; outside, the next."""
     total: Any = 0
     inside: Any = True
     for axis, (row, size) in enumerate(zip(rows, sizes)):
@@ -62,50 +68,117 @@ def pixel_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> tuple[Any, Any]
         place = xp.where(here, row, xp.zeros((), row.dtype)).astype("int64")
         total = total + place * math.prod(sizes[axis + 1 :])
         inside = here if inside is True else inside & here
-    return total, inside
+    return xp.where(inside, total, math.prod(sizes))
 
 
-def _read(flat: Any, rows: list[Any], sizes: Any) -> Any:
-    """(batch, channels, places) of flat images at whole coordinates; zeros outside."""
-    numbers, inside = pixel_numbers([row.detach() for row in rows], sizes)
-    batch, channels = flat.shape[:2]
-    index = expand(unsqueeze(numbers, 1), (batch, channels, numbers.shape[-1]))
-    return where(unsqueeze(inside, 1), pick_along(flat, index, 2), 0.0)
+# ---- sums of some rows of a table ----
+
+
+def _in_one(xp: Any, numbers: Any, count: int) -> Any:
+    """Numbers of rows of several tables as those of one, in which they follow each other."""
+    *lead, _, each = numbers.shape
+    starts = xp.arange(math.prod(lead)).reshape(*lead, 1, 1) * count
+    return (numbers + starts).reshape(math.prod(numbers.shape[:-1]), each)
+
+
+def _flat(table: Any) -> Any:
+    """Several tables as one."""
+    return table.reshape(math.prod(table.shape[:-1]), table.shape[-1])
+
+
+@multilinear(
+    table=lambda grad, table_shape, numbers, weights: dealt_rows(
+        grad, numbers, weights, table_shape[-2]
+    ),
+    weights=lambda grad, table, numbers: matched_rows(table, numbers, grad),
+    batching=FRONT,
+    home=None,
+)
+def mixed_rows(xp: Any, table: Array, numbers: Array, weights: Array) -> Array:
+    """Sums of the rows of a table that each row of numbers names, weighted."""
+    places = _in_one(xp, numbers, table.shape[-2])
+    out = xp.mixed_rows(_flat(table), places, weights.reshape(places.shape))
+    return out.reshape(*numbers.shape[:-1], table.shape[-1])
+
+
+@multilinear(
+    input=lambda grad, numbers, weights: mixed_rows(grad, numbers, weights),
+    weights=lambda grad, input, numbers: matched_rows(grad, numbers, input),
+    batching=FRONT,
+    home=None,
+)
+def dealt_rows(xp: Any, input: Array, numbers: Array, weights: Array, count: int) -> Array:
+    """A table of `count` rows, to which each of input is added, weighted, where numbers say."""
+    *lead, _, width = input.shape
+    places = _in_one(xp, numbers, count)
+    factors, total = weights.reshape(places.shape), math.prod(lead) * count
+    return xp.dealt_rows(_flat(input), places, factors, total).reshape(*lead, count, width)
+
+
+@multilinear(
+    table=lambda grad, table_shape, numbers, other: dealt_rows(
+        other, numbers, grad, table_shape[-2]
+    ),
+    other=lambda grad, table, numbers: mixed_rows(table, numbers, grad),
+    batching=FRONT,
+    home=None,
+)
+def matched_rows(xp: Any, table: Array, numbers: Array, other: Array) -> Array:
+    """The products of each row of other with the rows of a table that numbers name."""
+    found = xp.take(_flat(table), _in_one(xp, numbers, table.shape[-2]), axis=0)
+    return xp.matmul(found, _flat(other)[..., None]).reshape(numbers.shape)
 
 
 # ---- reading ----
 
 
-def _linear(flat: Any, rows: list[Any], sizes: Any) -> Any:
+def _table(input: Any) -> Any:
+    """The channels of each pixel as a row, and one of zeros for what is outside."""
+    rows = transpose(flatten(input, 2), 1, 2)
+    return cat([rows, rows.new_zeros((rows.shape[0], 1, rows.shape[2]))], 1)
+
+
+def _mixed(table: Any, corners: Any, weights: Any, sizes: Any) -> Any:
+    """The weighted sums of pixels at corners, lists of whole coordinates."""
+    numbers = [pixel_numbers([row.detach() for row in corner], sizes) for corner in corners]
+    return mixed_rows(table, stack(numbers, -1), stack(weights, -1))
+
+
+def _linear(table: Any, rows: list[Any], sizes: Any) -> Any:
     """A weighted sum of the nearest pixels, two along each dimension."""
     lows = [floor(row.detach()) for row in rows]
-    total: Any = None
+    corners, weights = [], []
     for corner in itertools.product((0, 1), repeat=len(rows)):
         weight: Any = 1
         for row, low, high in zip(rows, lows, corner):
             weight = weight * ((row - low) if high else (low + 1 - row))
-        part = _read(flat, [low + n for low, n in zip(lows, corner)], sizes)
-        part = part * unsqueeze(weight, 1)
-        total = part if total is None else total + part
-    return total
+        corners.append([low + n for low, n in zip(lows, corner)])
+        weights.append(weight)
+    return _mixed(table, corners, weights, sizes)
 
 
-def _cubic(flat: Any, rows: list[Any], sizes: Any, padding_mode: str, align: bool) -> Any:
+def _cubic(table: Any, rows: list[Any], sizes: Any, padding_mode: str, align: bool) -> Any:
     """A weighted sum of the nearest pixels, four along each dimension."""
     lows = [floor(row.detach()) for row in rows]
-    weights = [cubic_weights(row - low) for row, low in zip(rows, lows)]
-    total: Any = None
+    factors = [cubic_weights(row - low) for row, low in zip(rows, lows)]
+    corners, weights = [], []
     for corner in itertools.product(range(4), repeat=len(rows)):
         weight: Any = 1
-        for factors, n in zip(weights, corner):
-            weight = weight * factors[n]
+        for each, n in zip(factors, corner):
+            weight = weight * each[n]
         places = [
             _bordered(low + (n - 1), size, padding_mode, align)
             for low, n, size in zip(lows, corner, sizes)
         ]
-        part = _read(flat, places, sizes) * unsqueeze(weight, 1)
-        total = part if total is None else total + part
-    return total
+        corners.append(places)
+        weights.append(weight)
+    return _mixed(table, corners, weights, sizes)
+
+
+def _nearest(table: Any, rows: list[Any], sizes: Any) -> Any:
+    """The nearest pixel; the grid has derivative zero."""
+    nearest = [round(row) for row in rows]
+    return _mixed(table, [nearest], [rows[0] * 0 + 1], sizes)
 
 
 def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
@@ -152,19 +225,13 @@ def grid_sample(
     listed = reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), len(sizes)))
     places = reversed(unbind(listed, 2))  # x comes first
     rows = [_pixels(row, size, align) for row, size in zip(places, sizes)]
-    flat = flatten(input, 2)
+    table = _table(input)
     if mode == "bicubic":
-        out = _cubic(flat, rows, sizes, padding_mode, align)
+        out = _cubic(table, rows, sizes, padding_mode, align)
     else:
         rows = [_bordered(row, size, padding_mode, align) for row, size in zip(rows, sizes)]
-        out = _linear(flat, rows, sizes) if mode == "bilinear" else _nearest(flat, rows, sizes)
-    return reshape(out, (*input.shape[:2], *grid.shape[1:-1]))
-
-
-def _nearest(flat: Any, rows: list[Any], sizes: Any) -> Any:
-    """The nearest pixel; the grid has derivative zero."""
-    out = _read(flat, [round(row) for row in rows], sizes)
-    return out + unsqueeze(rows[0] * 0, 1) if rows[0].requires_grad else out
+        out = (_linear if mode == "bilinear" else _nearest)(table, rows, sizes)
+    return reshape(transpose(out, 1, 2), (*input.shape[:2], *grid.shape[1:-1]))
 
 
 # ---- grids ----

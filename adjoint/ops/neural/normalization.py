@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from adjoint.backends import backend_of
 from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import LEAD
@@ -17,23 +18,9 @@ from adjoint.ops.op import Op, composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import mean
 from adjoint.tensors.concrete import has_values
+from adjoint.tensors.core import TensorCore
 
 # ---- one step for all of them ----
-
-
-def _moments(xp: Any, input: Any, axes: Any, centred: bool) -> tuple[Any, Any, Any]:
-    """A copy of input less its mean, that mean (0 unless centred), and the mean of its square."""
-    centre = input.mean(axis=axes, keepdims=True) if centred else xp.zeros((), input.dtype)
-    rest = input - centre
-    return rest, centre, xp.square(rest).mean(axis=axes, keepdims=True)
-
-
-def _scaled(xp: Any, rest: Any, spread: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """rest, a fresh array, divided by its deviation, times weight, plus bias."""
-    out = xp.into(xp.multiply, rest, rest, 1 / xp.sqrt(spread + eps))
-    if weight is not None:
-        out = xp.into(xp.multiply, out, out, widened(weight))
-    return out if bias is None else xp.into(xp.add, out, out, widened(bias))
 
 
 def _gradients(
@@ -76,6 +63,11 @@ def _standard_rule(
     needs: Any,
 ) -> Values:
     grad, on_mean, on_variance = grads
+    if not isinstance(grad, TensorCore) and (weight is not None or not needs[2]):
+        xp = backend_of(grad).xp
+        at_once = xp.standardized_back(grads, input, weight, result1, result2, axes, eps)
+        if at_once is not None:
+            return tuple([part if need else None for part, need in zip(at_once, needs)])
     rest = input - result1
     found = _gradients(grad, on_mean, on_variance, rest, result2, weight, axes, eps, needs)
     return (*found, grad if needs[2] else None)
@@ -157,8 +149,8 @@ def _standardizer(name: str, node_name: str) -> Op:
         xp: Any, input: Array, weight: Array | None, bias: Array | None, axes: Any, eps: float
     ) -> tuple[Array, Array, Array]:
         """input with mean 0 and variance 1 over axes, scaled and shifted; its mean and variance."""
-        rest, centre, spread = _moments(xp, widened(input), axes, True)
-        out = _scaled(xp, rest, spread, weight, bias, eps)
+        factor, shift = (None if value is None else widened(value) for value in (weight, bias))
+        out, centre, spread = xp.standardized(widened(input), factor, shift, axes, eps)
         return narrowed(out, input.dtype), centre, spread
 
     return forward
@@ -190,8 +182,10 @@ def root_scaled(
     xp: Any, input: Array, weight: Array | None, axes: Any, eps: float
 ) -> tuple[Any, Any]:
     """input divided by the root of its mean square over axes, times weight; that mean square."""
-    rest, _, spread = _moments(xp, widened(input), axes, False)
-    return narrowed(_scaled(xp, rest, spread, weight, None, eps), input.dtype), spread
+    whole = xp.copied(widened(input))
+    spread = xp.square(whole).mean(axis=axes, keepdims=True)
+    factor = None if weight is None else widened(weight)
+    return narrowed(xp.rescaled(whole, spread, factor, None, eps), input.dtype), spread
 
 
 def _check_kinds(name: str, input: Any, **given: Any) -> None:

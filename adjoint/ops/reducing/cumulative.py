@@ -65,8 +65,13 @@ def place_along(
     shape = list(input.shape)
     shape[dim] = size
     zeros = xp.zeros(shape, input.dtype)
-    write = xp.updated if distinct else xp.added_at
-    return write(zeros, open_index(xp, index, dim), input)
+    if distinct:
+        return xp.updated(zeros, open_index(xp, index, dim), input)
+    # One flat index is the fastest way to add where places repeat.
+    places: Any = 0
+    for part, length in zip(open_index(xp, index, dim), shape):
+        places = places * length + part
+    return xp.added_at(zeros.reshape(-1), places.reshape(-1), input.reshape(-1)).reshape(shape)
 
 
 # ---- scans ----

@@ -5,6 +5,7 @@ import math
 import warnings
 from typing import Any
 
+from adjoint.backends import backend_of
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT
@@ -23,6 +24,7 @@ from adjoint.ops.elementwise.selection import where
 from adjoint.ops.node_names import by_dim
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.cumulative import narrowed, product_of_others, widened
+from adjoint.tensors.core import TensorCore
 
 INT64 = int64.numpy_dtype
 
@@ -131,8 +133,21 @@ def mean(
     return narrowed(total / reduced_count(input.shape, dim), kind)
 
 
-def _prod_rule(grad: Value, input: Value, dim: Any, keepdim: bool) -> Value:
-    """Exact at zeros: the product of all others, without dividing."""
+def _can_divide(product: Any) -> bool:
+    """Whether products are known to have neither zeros nor infinities as factors."""
+    if isinstance(product, TensorCore):
+        return False
+    xp = backend_of(product).xp
+    return xp.readable() and bool(xp.all(xp.isfinite(product) & (product != 0)))
+
+
+def _prod_rule(grad: Value, input: Value, result: Value, dim: Any, keepdim: bool) -> Value:
+    """Exact at zeros: the product of all others, where there may be any without dividing."""
+    if _can_divide(result):
+        scaled = grad * conj(result)
+        if dim is not None and input.ndim:
+            scaled = kept(scaled, input.shape, dim, keepdim)
+        return scaled / conj(input)
     if dim is None or input.ndim == 0:
         others = reshape(product_of_others(reshape(input, -1), 0), tuple(input.shape))
         return grad * conj(others)
@@ -599,9 +614,10 @@ def softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     if not input.size:
         return xp.array(input)
     values = widened(input)
-    powers = xp.exp(values - values.max(axis=axes, keepdims=True))
-    powers /= powers.sum(axis=axes, keepdims=True)
-    return narrowed(powers, input.dtype)
+    shifted = xp.asarray(values - values.max(axis=axes, keepdims=True))
+    powers = xp.into(xp.exp, shifted, shifted)
+    shares = xp.into(xp.divide, powers, powers, xp.sums_along(powers, axes))
+    return narrowed(shares, input.dtype)
 
 
 @general(
@@ -622,8 +638,9 @@ def log_softmax(xp: Any, input: Array, dim: int, dtype: Any = None) -> Array:
     if not input.size:
         return xp.array(input)
     values = widened(input)
-    values = values - values.max(axis=axes, keepdims=True)
-    return narrowed(values - xp.log(xp.exp(values).sum(axis=axes, keepdims=True)), input.dtype)
+    shifted = xp.asarray(values - values.max(axis=axes, keepdims=True))
+    totals = xp.log(xp.sums_along(xp.exp(shifted), axes))
+    return narrowed(xp.into(xp.subtract, shifted, shifted, totals), input.dtype)
 
 
 @composite(home=None)

@@ -133,10 +133,7 @@ def _ranked(input: Any) -> None:
 
 def _element(xp: Any, input: Any, axis: int, rank: Any, keepdim: bool) -> tuple[Any, Any]:
     """The element of a rank (a number, or an array with the axis kept), and its index."""
-    order = order_along(xp, input, axis)
-    shape = list(input.shape)
-    shape[axis] = 1
-    index = xp.take_along_axis(order, xp.broadcast_to(xp.asarray(rank), shape), axis)
+    index = xp.place_of_rank(widened(input), axis, xp.asarray(rank))
     return chosen_along(xp, input, index, axis, keepdim)
 
 
