@@ -44,7 +44,7 @@ NAMES = {
 
 
 # Data types by PyTorch's numbers, as defaults of arguments have them.
-_NUMBERS = {
+DTYPE_NUMBERS = {
     "uint8": 0,
     "int8": 1,
     "int16": 2,
@@ -110,7 +110,7 @@ class Argument:
         if self.default is MISSING:
             return None
         found = accepted(self.kind, self.default)
-        return _NUMBERS[found.name] if isinstance(found, dtype) else found
+        return DTYPE_NUMBERS[found.name] if isinstance(found, dtype) else found
 
     @property
     def type(self) -> str:
