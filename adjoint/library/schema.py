@@ -76,6 +76,11 @@ class Kind:
         """Whether it is a tensor or a list of them."""
         return self.base == "Tensor"
 
+    @property
+    def type(self) -> str:
+        """The same without what it shares memory with."""
+        return str(dataclasses.replace(self, alias=""))
+
     def __str__(self) -> str:
         elements = ("?" if self.optional_elements else "") + "[]" if self.is_list else ""
         alias = f"({self.alias})" if self.alias else ""
@@ -115,7 +120,7 @@ class Argument:
     @property
     def type(self) -> str:
         """Its type, without what it shares memory with."""
-        return str(dataclasses.replace(self.kind, alias=""))
+        return self.kind.type
 
     @property
     def kwarg_only(self) -> bool:

@@ -556,7 +556,11 @@ def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
     base and piece are raw arrays, or both Tensors, which records the work.
     """
     recorded = isinstance(piece, TensorCore)
-    start: Any = upper.tensor(base.array if isinstance(base, TensorCore) else base)
+    start: Any = base
+    if not isinstance(base, TensorCore) or base.layer is None or not base.layer.wraps:
+        start = upper.tensor(base.array if isinstance(base, TensorCore) else base)
+    else:  # its class alone knows what a view of it shows
+        start = renewed(base)
     start.needs_grad = True
     settings = current()
     try:

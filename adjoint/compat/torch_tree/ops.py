@@ -19,6 +19,9 @@ from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE
 from adjoint.tensors.tensor import Tensor
 
+# Overloads that are not listed, since they only say where a result is put.
+_BESIDES = ("out", "Tensor_out", "Scalar_out", "dim_out", "values")
+
 # PyTorch's names for what adjoint has under another, or as one case of an operation.
 _CASES = {
     "mm": "matmul",
@@ -112,12 +115,19 @@ class Packet:
     def __getattr__(self, overload: str) -> Any:
         if overload.startswith("__"):
             raise AttributeError(overload)
-        if overload != "out" and overload not in self.overloads():
-            raise missing(f"ops.{self.namespace}.{self.__name__}.{overload}")
         found = self.__dict__["_overloads"].get(overload)
-        if found is None:
-            found = self._overloads[overload] = Overload(self.operation, self, overload)
+        if found is not None:
+            return found
+        known = overload in self.overloads() or overload in _BESIDES
+        if not known and not self._works_on_numbers(overload):
+            raise missing(f"ops.{self.namespace}.{self.__name__}.{overload}")
+        found = self._overloads[overload] = Overload(self.operation, self, overload)
         return found
+
+    def _works_on_numbers(self, overload: str) -> bool:
+        """Whether it is one of arithmetic for Python's numbers, which PyTorch's compiler has."""
+        pair = getattr(self.operation, "promotes", ())
+        return overload in ("int", "float", "complex") and len(pair) > 1
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _found, (self.namespace, self.__name__, None)

@@ -57,11 +57,14 @@ class TorchDispatchMode(Scope):
 
     def call(self, op: Any, values: list[Any]) -> Any:
         """See call.dispatch.asked_below."""
-        return results(op, call_in_steps(op, values, self.answered), tensors_in(values))
+        tensors = tensors_in(values)
+        with _beneath(tensors):
+            return results(op, call_in_steps(op, values, self.answered), tensors)
 
     def change(self, op: Op, values: list[Any]) -> None:
         """See call.dispatch.asked_below."""
-        change_in_steps(op, values, self.answered)
+        with _beneath(tensors_in(values)):
+            change_in_steps(op, values, self.answered)
 
     def answered(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the mode answers to one operation of PyTorch's."""
@@ -164,7 +167,9 @@ class Dispatched(Layer):
         if _disabled.get():
             with _below_autograd():
                 return op.run([_bare(value) for value in values])
-        return results(op, call_in_steps(op, values, answered), tensors_in(values))
+        tensors = tensors_in(values)
+        with _beneath(tensors):
+            return results(op, call_in_steps(op, values, answered), tensors)
 
     def change(self, op: Op, values: list[Any]) -> None:
         """See Layer."""
@@ -172,7 +177,8 @@ class Dispatched(Layer):
             with _below_autograd():
                 op.changer.run([_bare(value) for value in values])
         else:
-            change_in_steps(op, values, answered)
+            with _beneath(tensors_in(values)):
+                change_in_steps(op, values, answered)
 
     def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         """See Layer."""
@@ -238,6 +244,12 @@ def _below_autograd() -> Changed:
     return Changed({"grad_enabled": False})
 
 
+def _beneath(tensors: list[Tensor]) -> Below:
+    """As a context: of transforms, only those are under way in which what instances hold is."""
+    top = newest([part for t in tensors if lies_in(t, GROUND) for part in t.layer.parts(t)])
+    return Below(1 if top is None else top.level.number + 1)
+
+
 def rule_of(function: Any, kind: Any) -> Any:
     """What was registered for a custom op on instances of a class, or in a mode of it."""
     operation = operation_of(function)
@@ -251,8 +263,7 @@ def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if not kinds:  # a step between those that have to do with instances
         with _below_autograd():
             return function(*args, **kwargs)
-    top = newest([part for t in tensors if lies_in(t, GROUND) for part in t.layer.parts(t)])
-    with _below_autograd(), Below(1 if top is None else top.level.number + 1):
+    with _below_autograd(), _beneath(tensors):
         for kind in sorted(kinds, key=lambda each: -len(each.__mro__)):
             rule = rule_of(function, kind)
             if rule is None:
