@@ -59,6 +59,8 @@ LAYERS = [
     [
         "compat.absent_devices",
         "compat.aten",
+        "compat.aten_forms",
+        "compat.aten_parts",
         "compat.dispatch_keys",
         "compat.missing_names",
         "compat.no_compiler",
@@ -69,6 +71,8 @@ LAYERS = [
         "compat.tree_paths",
         "compat.unheld_types",
     ],
+    ["compat.torch_tree.ops"],
+    ["compat.aten_steps"],
     ["compat.torch_tree"],
     ["compat.methods", "compat.old_argument_orders"],
     ["__main__", "cli", "compat", "viz"],

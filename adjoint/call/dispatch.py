@@ -14,6 +14,7 @@ from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import (
     Settings,
+    below_innermost_mode,
     current,
     set_current,
     without_innermost_watcher,
@@ -50,6 +51,7 @@ from adjoint.dtypes import can_cast, of_python_scalar
 from adjoint.tensors.core import (
     CUT_BY_MODE,
     CUT_BY_OP,
+    DEFAULT_VIEW,
     F32,
     F64,
     NDARRAY,
@@ -367,6 +369,8 @@ def apply(op: "Op", values: list[Any]) -> Any:
             backend = common_backend(op, tensors)
     if op.lane == OWN:
         return op.evaluated(values)
+    if settings.modes:
+        return answered_below(op, values, settings)
     given = values
     if op.dims:
         values = op.counted_from_end(values)
@@ -439,6 +443,33 @@ def watched(op: Any, values: list[Any], settings: Settings) -> Any:
         return settings.watchers[-1](op, values)
     finally:
         set_current(settings)
+
+
+def asked_below(settings: Settings, change: bool, op: Any, values: list[Any]) -> Any:
+    """What the innermost mode answers to a call, or to a change of the first argument."""
+    mode = settings.modes[-1]
+    try:
+        set_current(below_innermost_mode(settings))
+        return mode.change(op, values) if change else mode.call(op, values)
+    finally:
+        set_current(settings)
+
+
+def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
+    """A call that a mode answers on the tensors as they are; it is recorded here."""
+    out = asked_below(settings, False, op, values)
+    several = isinstance(out, tuple)
+    results: list[Tensor] = list(out) if several else [out]
+    if op.dims:
+        values = op.counted_from_end(values)
+    recorded = settings.grad_enabled and bool(op.inputs)
+    keep_history(op, values, results, several, None, recorded, settings)
+    if op.view and isinstance(values[0], Tensor):
+        for result in results:
+            if result.extras is not None:
+                result.extras.creation = DEFAULT_VIEW  # it was made where nothing is recorded
+        link_views(op, values, results, backend_of(values[0].array), settings, several)
+    return out
 
 
 def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Settings) -> Any:
@@ -540,9 +571,12 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
         return apply(op, values)
     if op.lane == OWN:
         return own_call(op, values, top)
+    if settings.modes and top.level.number <= 0:  # no transform's, but the tensors' own
+        return answered_below(op, values, settings)
+    given = values
     if op.dims:
         values = op.counted_from_end(values)
-    out = top.call(op, values)
+    out = top.call(op, given if top.wraps else values)
     several = isinstance(out, tuple)
     results: list[Tensor] = list(out) if several else [out]
     if not has_layer(results) and not top.wraps:  # it is a call of the level below

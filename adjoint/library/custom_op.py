@@ -404,8 +404,11 @@ class CustomOpDef(Op):
         views.rebase(tensor, error, 0)
 
     def run_kernel(self, values: list[Any]) -> Any:
-        """What the kernel of the arguments' device answers, or a class that answers calls."""
-        if "CompositeImplicitAutograd" not in self.registered.keys:
+        """What the kernel of the arguments' device answers, or a mode or class that does."""
+        own = "CompositeImplicitAutograd" not in self.registered.keys
+        if own and current().modes:
+            return self.checked(dispatch.asked_below(current(), False, self, values))
+        if own:
             for tensor in tensors_in(values):
                 if tensor.layer is not None and tensor.layer.wraps:
                     return self.checked(tensor.layer.call(self, values))

@@ -245,6 +245,10 @@ class Tensor(TensorCore):
 
     def detach(self) -> "Tensor":
         """The same values without history; in-place changes to either are seen by both."""
+        if upper.seen_below is not None:
+            seen = upper.seen_below("detach", self)
+            if seen is not None:
+                return seen  # type: ignore[no-any-return]  # a mode's
         self.current_array()
         plain = self.shared()
         if self.needs_grad:
@@ -570,6 +574,10 @@ class Tensor(TensorCore):
 
     def one_number(self) -> Any:
         """The one element as a Python number, whatever the backend."""
+        if upper.seen_below is not None:
+            seen = upper.seen_below("_local_scalar_dense", self)
+            if seen is not None:
+                return seen
         array = self.concrete_array()
         return array.item() if type(array) is NDARRAY else backend_of(array).number(array)
 

@@ -106,6 +106,8 @@ class Upper:
         self.operators = Operators()
         # A function of tensors, called once inside a vmap over the first dimension of each.
         self.over_batch: Callable[[Any, list[Any]], list[Any]] = _no_batches
+        # Answers detach and item where a mode sees them, else None; there once a mode was entered.
+        self.seen_below: Any = None
 
 
 upper: Final[Upper] = Upper()

@@ -124,6 +124,7 @@ class Again(Scope):
             "hooks_refusal": None,
             "guards": (*first.guards, *self.guards),
             "watchers": (*outer.watchers, *self.watchers, *of_region(first.watchers)),
+            "modes": outer.modes,
         }
         return replaced(first, values)
 
