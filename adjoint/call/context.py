@@ -31,6 +31,7 @@ class Settings:
         self.anomaly: Any = None  # looks at what each step of a backward answers
         self.any_layout = False  # a gradient handed to a leaf may keep its own
         self.intermediates: Any = None  # notes what the forward of a Function makes of its inputs
+        self.tracing: Any = None  # the run on tracers that is under way, to be compiled
         self.unwatched: Settings | None = None  # the same without the innermost watcher, once made
 
 
@@ -48,6 +49,7 @@ _RARE: Final = (
     "anomaly",
     "any_layout",
     "intermediates",
+    "tracing",
 )
 
 

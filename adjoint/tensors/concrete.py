@@ -72,5 +72,7 @@ def known_integer(value: Any) -> int | None:
     """
     if isinstance(value, Tensor) and not has_values(value):
         return None
-    array = concrete(value) if isinstance(value, Tensor) else value
-    return int(array) if backend_of(array).xp.readable(waiting=True) else None
+    array = value.array if isinstance(value, Tensor) else value
+    if not backend_of(array).xp.readable(waiting=True):
+        return None
+    return int(concrete(value) if isinstance(value, Tensor) else value)

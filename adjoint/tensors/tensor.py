@@ -10,7 +10,7 @@ from adjoint.autograd.hooks import ACCUMULATE, TENSOR, RemovableHandle, register
 from adjoint.autograd.node import Node, accumulator_of, expect_dtype, gradient_spec
 from adjoint.autograd.provenance import INTERPRETED
 from adjoint.backends import lookup
-from adjoint.call.context import is_inference_mode_enabled
+from adjoint.call.context import current, is_inference_mode_enabled
 from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
 from adjoint.tensors.core import CUT_BY_DETACH, NDARRAY, TensorCore, backend_of
@@ -146,10 +146,16 @@ class Tensor(TensorCore):
                 "backward fills it only after retain_grad()",
                 stacklevel=2,
             )
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.lift(self)
         return self.gradient
 
     @grad.setter
     def grad(self, value: Any) -> None:
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.lift(self)
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(
@@ -225,7 +231,12 @@ class Tensor(TensorCore):
 
     def concrete_array(self) -> Any:
         """The array for those who read its values; a transform that has none refuses here."""
-        return self.current_array() if self.layer is None else self.layer.values(self)
+        if self.layer is not None:
+            return self.layer.values(self)
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.refuse_value(self)
+        return self.current_array()
 
     def overwrite(self, result: Any, name: str) -> "Tensor":
         """Become the result of a call with out=self."""
@@ -241,6 +252,9 @@ class Tensor(TensorCore):
         if extras is not None and (extras.base is not None or extras.origin is not None):
             rare.origin = extras.origin if extras.base is None else extras.base.array
         other.inference = self.inference
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.share(self, other)
         return other
 
     def detach(self) -> "Tensor":
@@ -274,7 +288,7 @@ class Tensor(TensorCore):
     @property
     def data(self) -> "Tensor":
         """The same memory without history; changes through it go unnoticed by autograd."""
-        if self.layer is None:
+        if self.layer is None and current().tracing is None:
             return Tensor(self.current_array(), AS_IS)
         apart = self.detach()
         apart.rare().counter = None

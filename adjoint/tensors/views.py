@@ -224,6 +224,8 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if settings.functions:
         kinds = dispatch.kinds_of(tensors)
         return by_mode(settings, function or op.changer, kinds, *op.spelled(values))
+    if settings.tracing is not None:
+        settings.tracing.lift_all(tensors)
     if settings.watchers:
         return dispatch.watched(function or op.changer, values, settings)
     for tensor in tensors:
@@ -480,6 +482,9 @@ def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
         base = extras.base
         base.replace_array(scattered(base.array, extras.steps, value))
     target.replace_array(value)
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.follow(target)
 
 
 def check_result(name: str, target: Tensor, out: Any) -> None:

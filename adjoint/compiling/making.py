@@ -1,0 +1,40 @@
+"""From a function and its arguments to a program: the trace, and what it leaves behind."""
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.backends import xla
+from adjoint.call.context import Changed
+from adjoint.compiling.errors import CompileError, untraceable
+from adjoint.compiling.outcomes import Outcome, outcome_of
+from adjoint.compiling.program import Program
+from adjoint.compiling.tracing import Tracing
+from adjoint.device import device
+from adjoint.tensors.core import NDARRAY
+
+
+def program_of(
+    function: Callable[..., Any], name: str, tensors: list[Any], args: Any, kwargs: Any
+) -> Program:
+    """The program of a call; everything is as before when it is made, or can't be."""
+    on_xla = any(type(tensor.array) is not NDARRAY for tensor in tensors)
+    tracing = Tracing(name, tensors, device("xla" if on_xla else "cpu"))
+    outcomes: list[Outcome] = []
+
+    def run() -> list[Any]:
+        with Changed({"tracing": tracing}):
+            outcomes.append(outcome_of(tracing, function(*args, **kwargs)))
+        return outcomes[0].arrays
+
+    try:
+        traced = xla.trace(run, tracing)
+    except CompileError as error:
+        raise untraceable(name, error, error) from error
+    except Exception as error:
+        read = xla.value_was_read(error)
+        if read is None:
+            raise
+        raise untraceable(name, error, "a value, or a shape that depends on one, is read") from error
+    finally:
+        tracing.restore()
+    return Program(tracing, traced, outcomes[0])

@@ -1,0 +1,148 @@
+"""A compiled function for one signature: arrays go in, the program runs, arrays come back."""
+
+import sys
+from typing import Any
+
+from adjoint.backends import xla
+from adjoint.compiling.errors import Outdated
+from adjoint.compiling.outcomes import Outcome
+from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
+from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.tensor import AS_IS, Tensor
+
+
+class Program:
+    """What a trace has come to, to be run again."""
+
+    def __init__(self, tracing: Any, traced: Any, outcome: Outcome) -> None:
+        self.name = tracing.name
+        self.xla = xla.built(traced, len(tracing.inputs))
+        self.events: list[Any] = tracing.events
+        self.host_calls: list[Any] = tracing.host_calls
+        self.on_xla = tracing.device.type == "xla"
+        used = [tracing.inputs[number] for number in self.xla.inputs]
+        self.inputs: list[Any] = [None] * len(used)  # as the program takes them
+        self.specs: list[Any] = [None] * len(used)
+        self.fixed: list[tuple[int, Any]] = []  # tensors that are the same at every call
+        self.known: list[Any] = []  # their arrays at the last call
+        self.moving: list[tuple[int, Place]] = []  # arguments and gradients
+        self.places: dict[int, int] = {}  # of what events make, by their ids
+        for position, source in enumerate(used):
+            if not isinstance(source, Lifted):
+                self.places[id(source)] = position
+                continue
+            self.specs[position] = (tuple(source.array.shape), source.array.dtype)
+            if type(source.place) is Place:
+                self.fixed.append((position, source.place.tensor))
+                self.known.append(None)
+            else:
+                self.moving.append((position, source.place))
+        # What the program was made for: whether tensors need a gradient, and have one.
+        self.states = [
+            (record.place, record.needs_grad, record.gradient is None)
+            for record in tracing.lifted.values()
+            if not isinstance(record.place, (Argument, GradientOf))
+        ]
+        self.changed = outcome.changed
+        self.made = outcome.made
+        self.gradients = outcome.gradients
+        self.answers = outcome.answers
+        self.tree = outcome.tree
+
+    # ---- before ----
+
+    def check(self) -> None:
+        """Raise Outdated if tensors are not as they were when the program was made."""
+        for place, needs_grad, without in self.states:
+            tensor = place.tensor
+            if tensor.needs_grad is not needs_grad:
+                raise Outdated(f"requires_grad of a tensor of shape {list(tensor.shape)} was set")
+            if (tensor.gradient is None) is not without:
+                gone = "is gone" if not without else "is there"
+                raise Outdated(f"the grad of a tensor of shape {list(tensor.shape)} {gone}")
+
+    def gather(self, arguments: list[Any]) -> list[Any]:
+        """The inputs, but for what events make."""
+        inputs, known = self.inputs, self.known
+        for number, (position, tensor) in enumerate(self.fixed):
+            if tensor.array is not known[number]:
+                self._take(number, position, tensor)
+        for position, place in self.moving:
+            array = place.found(arguments).current_array()
+            self._compare(position, array)
+            inputs[position] = xla.handed(array)
+        return inputs
+
+    def _compare(self, position: int, array: Any) -> None:
+        shape, dtype = self.specs[position]
+        if array.shape != shape or array.dtype != dtype:
+            raise Outdated(
+                f"an array of {dtype}{list(shape)} has become one of {array.dtype}"
+                f"{list(array.shape)}"
+            )
+
+    def _take(self, number: int, position: int, tensor: Any) -> None:
+        """Take the array of a tensor that stays: from then on XLA reads its memory."""
+        array = tensor.current_array()
+        self._compare(position, array)
+        if type(array) is not NDARRAY:
+            self.inputs[position] = self.known[number] = array
+            return
+        alone = sys.getrefcount(array) <= 3 and array.base is None  # here, the tensor, the call
+        if alone and array.flags.writeable and not xla.is_aligned(array):
+            array = xla.aligned(array)
+            if xla.is_aligned(array):
+                tensor.array = array
+        fits = xla.is_aligned(array)
+        self.inputs[position] = xla.shown(array) if fits else array
+        self.known[number] = array if fits else None
+
+    # ---- a call ----
+
+    def __call__(self, arguments: list[Any]) -> Any:
+        """Run it on these tensors as arguments; the answer of the function."""
+        self.check()
+        inputs = self.gather(arguments)
+        begun: list[Any] = []
+        try:
+            for event in self.events:
+                begun.append(event)
+                made = event.act()
+                position = self.places.get(id(event))
+                if position is not None:
+                    inputs[position] = made
+            if self.xla.only is not None:
+                outputs = self.xla.results(inputs)
+            else:
+                raise NotImplementedError
+            return self.finish(arguments, outputs)
+        except BaseException:
+            for event in reversed(begun):
+                event.undo()
+            raise
+
+    def finish(self, arguments: list[Any], outputs: list[Any]) -> Any:
+        """Write what has changed; the answer."""
+        if self.on_xla:
+            made = [Tensor(outputs[output], AS_IS) for output in self.made]
+        else:
+            made = [Tensor(xla.received(outputs[output]), AS_IS) for output in self.made]
+        for place, output, bumps in self.changed:
+            tensor = place.found(arguments)
+            array = tensor.array
+            if type(array) is NDARRAY:
+                xla.write(array, outputs[output])
+            else:
+                tensor.replace_array(outputs[output])
+            if bumps:
+                tensor.counter().value += bumps
+        for place, slot, other in self.gradients:
+            gradient = None if other is None else other.found(arguments)
+            place.found(arguments).gradient = made[slot] if slot >= 0 else gradient
+        for event in self.events:
+            event.commit()
+        leaves = [
+            made[slot] if slot >= 0 else what.found(arguments) if isinstance(what, Place) else what
+            for slot, what in self.answers
+        ]
+        return leaves[0] if self.tree.is_leaf() else self.tree.unflatten(leaves)

@@ -1,0 +1,165 @@
+"""A run of the user's function on tracers: what it reads becomes inputs, what it changes outputs.
+
+The rest of adjoint sees it as `Settings.tracing`, and asks it where a run on tracers differs: when
+an op meets tensors from outside, memory is shared, chance is asked, an optimizer makes its step.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.backends import xla
+from adjoint.call.context import Changed
+from adjoint.compiling.errors import CompileError
+from adjoint.compiling.optimizers import make_step
+from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
+from adjoint.device import device
+from adjoint.tensors.core import NDARRAY, backend_of
+from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.views import replay
+
+UNTRACED = Changed({"tracing": None})
+
+
+class Event:
+    """What the host does at each call, before the program or between its pieces.
+
+    It answers an array for the program, or None; what it changes it changes for good when the call
+    has succeeded.
+    """
+
+    def __init__(self, act: Callable[[], Any]) -> None:
+        self.act = act
+
+    def commit(self) -> None:
+        """The call has succeeded."""
+
+    def undo(self) -> None:
+        """The call has failed: things become as they were."""
+
+
+class Tracing:
+    """What a function meets while it runs on tracers."""
+
+    def __init__(self, name: str, arguments: list[Any], where: device) -> None:
+        self.name = name
+        self.device = where  # where tensors without values say that they are
+        self.xp = xla.backend.xp
+        self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
+        self.lifted: dict[int, Lifted] = {}
+        self.inputs: list[Any] = []  # of each input its Lifted, or the Event that makes it
+        self.events: list[Event] = []  # those before the program, in order
+        self.host_calls: list[Any] = []  # those between its pieces
+        self.constants: dict[int, Any] = {}  # arrays with values, made inside, by id
+        self.sharing: dict[int, list[Tensor]] = {}  # tensors on one memory, by id
+        self.undoing: list[Callable[[], None]] = []  # what puts back what the trace changed
+        self.modules: dict[int, Any] = {}
+
+    # ---- tensors from outside ----
+
+    def lift_all(self, tensors: list[Any]) -> None:
+        """Let tensors that an op has met be inputs, if they come from outside."""
+        for tensor in tensors:
+            if tensor.layer is None and not xla.is_traced(tensor.array):
+                self.lift(tensor)
+
+    def lift(self, tensor: Any) -> None:
+        """Let a tensor from outside be an input: until the trace ends it holds a tracer."""
+        array = tensor.array
+        if xla.is_traced(array) or id(array) in self.constants or id(tensor) in self.lifted:
+            return
+        if type(array) is not NDARRAY and backend_of(array) is not xla.backend:
+            raise CompileError(
+                f"{self.name} can't be compiled by XLA: it uses a tensor on {tensor.device}; move "
+                "it to 'cpu' or 'xla' first"
+            )
+        number = self.numbers.get(id(tensor))
+        self._lift(tensor, Place(tensor) if number is None else Argument(tensor, number))
+
+    def _lift(self, tensor: Any, place: Place) -> None:
+        base = None if tensor.extras is None else tensor.extras.base
+        if base is not None:
+            self.lift(base)
+            tensor.refresh()
+        record = Lifted(tensor, place, len(self.inputs) if base is None else -1)
+        self.lifted[id(tensor)] = record
+        if base is None:
+            self.inputs.append(record)
+            record.tracer = xla.new_input(record.index, record.array.shape, record.array.dtype)
+        else:
+            record.tracer = replay(base.array, tensor.extras.steps)
+        tensor.replace_array(record.tracer)
+        if tensor.extras is not None:
+            tensor.extras.accumulator = None
+        if base is None and tensor.node is not None:  # a leaf here: its history is outside
+            tensor.node, tensor.output_number = None, 0
+        gradient = tensor.gradient
+        if gradient is not None and id(gradient) not in self.lifted:
+            self._lift(gradient, GradientOf(place))
+
+    def refuse_value(self, tensor: Any) -> None:
+        """A value is read while tracing: only those of constants made inside are known."""
+        if id(tensor.array) in self.constants:
+            return
+        raise CompileError("the value of a tensor is read (item(), bool(), numpy(), printing)")
+
+    # ---- tensors made inside ----
+
+    def held(self, array: Any) -> Any:
+        """The array of a new tensor: numbers of Python and NumPy become constants."""
+        if xla.is_traced(array):
+            return array
+        made = xla.constant(array)
+        self.constants[id(made)] = made
+        return made
+
+    def share(self, source: Tensor, other: Tensor) -> None:
+        """Another tensor is made on the memory of one: a change of either is one of both."""
+        group = self.sharing.setdefault(id(source), [source])
+        group.append(other)
+        self.sharing[id(other)] = group
+
+    def follow(self, target: Tensor) -> None:
+        """A tensor has changed in place: so do those that share its memory."""
+        base = None if target.extras is None else target.extras.base
+        root: Any = target if base is None else base
+        for other in self.sharing.get(id(root), ()):
+            if other is not root:
+                other.replace_array(root.array)
+
+    # ---- the host ----
+
+    def event(self, event: Event, spec: xla.Spec | None = None) -> Any:
+        """Have the host do something at each call; an array that it answers is an input."""
+        if self.host_calls:  # in the order of eager
+            made = self.on_host(event, [], [] if spec is None else [spec])
+            return made[0] if made else None
+        self.events.append(event)
+        if spec is None:
+            return None
+        self.inputs.append(event)
+        return xla.new_input(len(self.inputs) - 1, *spec)
+
+    def on_host(self, call: Any, arrays: list[Any], specs: list[xla.Spec]) -> list[Any]:
+        """Have the host called with arrays between two pieces of the program."""
+        self.host_calls.append(call)
+        return xla.call_on_host(len(self.host_calls) - 1, arrays, specs)
+
+    def drawn(self, draw: Any, shape: tuple[int, ...], parameters: tuple[Any, ...]) -> Any:
+        """Random numbers: at each call the host draws them, as it does in eager code."""
+        if any(xla.is_traced(value) for value in parameters):
+            raise CompileError("random numbers are drawn with parameters that are computed inside")
+        kind = draw((0,) * len(shape), *parameters).dtype
+        return self.event(Event(lambda: draw(shape, *parameters)), (shape, kind))
+
+    def make_step(self, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:
+        """The step of an optimizer; see adjoint.compiling.optimizers."""
+        make_step(self, optimizer, number, params, writes)
+
+    # ---- the end ----
+
+    def restore(self) -> None:
+        """Let everything be as it was before the trace."""
+        for record in self.lifted.values():
+            record.restore()
+        while self.undoing:
+            self.undoing.pop()()
