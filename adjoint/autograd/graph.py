@@ -19,8 +19,10 @@ from adjoint.autograd.hooks import (
     Hook,
     HookContext as HookContext,
     RemovableHandle,
+    ask,
     function_of,
     name_of,
+    traceable as traceable,
 )
 from adjoint.autograd.node import AccumulateGrad, GradientEdge, Node, edge_node
 from adjoint.autograd.provenance import (
@@ -341,7 +343,7 @@ class _MultiGradHook:
             arrivals = task.notes.setdefault(self, _Arrivals(len(self.places), expected))
         arrivals.grads[index] = grad
         if next(arrivals.counter) == arrivals.last:
-            self.function(arrivals.grads)
+            ask(self.function, (arrivals.grads,))
 
     def first(self, index: int, grad: Any) -> None:
         """Mode "any": call the function, unless another gradient was there before."""
@@ -349,7 +351,7 @@ class _MultiGradHook:
         assert task is not None
         mine = object()
         if task.notes.setdefault(self, mine) is mine:
-            self.function(grad)
+            ask(self.function, (grad,))
 
 
 class _Share:
@@ -359,6 +361,8 @@ class _Share:
         self.method = method
         self.index = index
         self.__qualname__ = name
+
+    _adjoint_traceable = True  # it only counts; the function it calls is asked by itself
 
     def __call__(self, grad: Any) -> None:
         self.method(self.index, grad)

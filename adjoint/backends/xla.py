@@ -111,12 +111,6 @@ class Program:
         self.size = 0
         self.only = steps[0].call if len(steps) == 1 and steps[0].host == XLA else None
 
-    def run(self, arrays: list[Any], host: Callable[[int, list[Any]], list[Any]]) -> "Run":
-        """Run to the end, or to where it rests; `host` makes the calls on the host."""
-        run = Run(self, [*arrays, *self.fixed], host)
-        run.go_on()
-        return run
-
     def results(self, arrays: list[Any]) -> list[Any]:
         """The outputs of a program of one piece."""
         with wide():
@@ -353,6 +347,12 @@ def received(array: Any) -> Any:
         return np.array(array)
     array.block_until_ready()
     return np.asarray(_Memory(array))
+
+
+def ready(arrays: list[Any]) -> list[Any]:
+    """The same arrays, when the program has made them all."""
+    found: list[Any] = _jax.block_until_ready(arrays)
+    return found
 
 
 def write(target: Any, result: Any) -> None:

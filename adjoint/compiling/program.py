@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.backends import xla
 from adjoint.compiling.errors import Outdated
+from adjoint.compiling.host import Visit
 from adjoint.compiling.outcomes import Outcome
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.tensors.core import NDARRAY
@@ -114,14 +115,24 @@ class Program:
             if self.xla.only is not None:
                 outputs = self.xla.results(inputs)
             else:
-                raise NotImplementedError
-            return self.finish(arguments, outputs)
+                outputs = self._with_host(arguments, inputs, begun)
+            return self.finish(arguments, outputs, begun)
         except BaseException:
             for event in reversed(begun):
                 event.undo()
             raise
 
-    def finish(self, arguments: list[Any], outputs: list[Any]) -> Any:
+    def _with_host(self, arguments: list[Any], inputs: list[Any], begun: list[Any]) -> list[Any]:
+        """The outputs of a program in pieces, between which the host is called."""
+        visit = Visit(self, arguments)
+        visit.begun = begun
+        run = xla.Run(self.xla, [*inputs, *self.xla.fixed], visit.call)
+        try:
+            return xla.ready(run.go_on())
+        finally:
+            visit.put_back()
+
+    def finish(self, arguments: list[Any], outputs: list[Any], events: list[Any]) -> Any:
         """Write what has changed; the answer."""
         if self.on_xla:
             made = [Tensor(outputs[output], AS_IS) for output in self.made]
@@ -139,7 +150,7 @@ class Program:
         for place, slot, other in self.gradients:
             gradient = None if other is None else other.found(arguments)
             place.found(arguments).gradient = made[slot] if slot >= 0 else gradient
-        for event in self.events:
+        for event in events:
             event.commit()
         leaves = [
             made[slot] if slot >= 0 else what.found(arguments) if isinstance(what, Place) else what

@@ -10,11 +10,12 @@ from typing import Any
 from adjoint.backends import xla
 from adjoint.call.context import Changed
 from adjoint.compiling.errors import CompileError
+from adjoint.compiling.host import EndOfPass, EventCall, PackCall, UnpackCall, asked
 from adjoint.compiling.optimizers import make_step
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.device import device
 from adjoint.tensors.core import NDARRAY, backend_of
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
 
 UNTRACED = Changed({"tracing": None})
@@ -131,7 +132,7 @@ class Tracing:
     def event(self, event: Event, spec: xla.Spec | None = None) -> Any:
         """Have the host do something at each call; an array that it answers is an input."""
         if self.host_calls:  # in the order of eager
-            made = self.on_host(event, [], [] if spec is None else [spec])
+            made = self.on_host(EventCall(event), [], [] if spec is None else [spec])
             return made[0] if made else None
         self.events.append(event)
         if spec is None:
@@ -143,6 +144,43 @@ class Tracing:
         """Have the host called with arrays between two pieces of the program."""
         self.host_calls.append(call)
         return xla.call_on_host(len(self.host_calls) - 1, arrays, specs)
+
+    def ask(self, function: Any, args: Any, answers: Any) -> Any:
+        """Have the host call a function of the user's, whose answer stands for `answers`."""
+        return asked(self, function, args, answers)
+
+    def end_pass(self) -> None:
+        """A backward pass has ended: the host calls what hooks have queued meanwhile."""
+        if self.host_calls and not isinstance(self.host_calls[-1], EndOfPass):
+            self.on_host(EndOfPass(), [], [])
+
+    def pack(self, function: Any, tensor: Any) -> PackCall:
+        """Have the host pack a tensor that is saved."""
+        call = PackCall(self, function, (tensor,), None)
+        self.on_host(call, [*call.arrays, tensor.array], [])
+        return call
+
+    def unpack(self, function: Any, packed: PackCall) -> Tensor:
+        """Have the host give back what it has packed."""
+        array = packed.tensors[0].array
+        spec = (tuple(array.shape), array.dtype)
+        return Tensor(self.on_host(UnpackCall(packed, function), [], [spec])[0], AS_IS)
+
+    def changes_so_far(self) -> tuple[list[tuple[Place, str, int]], list[Any]]:
+        """Which tensors from outside eager code would have changed by now, and their arrays."""
+        shown: list[tuple[Place, str, int]] = []
+        arrays: list[Any] = []
+        for record in self.lifted.values():
+            tensor = record.tensor
+            if record.index >= 0 and tensor.array is not record.tracer:
+                shown.append((record.place, "array", len(arrays)))
+                arrays.append(tensor.array)
+            if tensor.gradient is not record.gradient:
+                none = tensor.gradient is None
+                shown.append((record.place, "gradient", -1 if none else len(arrays)))
+                if tensor.gradient is not None:
+                    arrays.append(tensor.gradient.array)
+        return shown, arrays
 
     def drawn(self, draw: Any, shape: tuple[int, ...], parameters: tuple[Any, ...]) -> Any:
         """Random numbers: at each call the host draws them, as it does in eager code."""
