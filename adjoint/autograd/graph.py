@@ -135,10 +135,12 @@ class save_on_cpu(saved_tensors_hooks):
         self.device_type = device_type
 
 
+@traceable
 def _to_cpu(tensor: Any) -> tuple[Any, Tensor]:
     return tensor.device, tensor.to("cpu")
 
 
+@traceable
 def _from_cpu(saved: tuple[Any, Any]) -> Tensor:
     where, tensor = saved
     back: Tensor = tensor.to(where)
@@ -197,6 +199,7 @@ class MutationContext:
         )
         self.memories: weakref.WeakValueDictionary[int, _Memory] = weakref.WeakValueDictionary()
 
+    @traceable
     def pack(self, tensor: Tensor) -> _Handle:
         """Take a tensor; the same one in the same version only once."""
         counter = tensor.counter()
@@ -211,6 +214,7 @@ class MutationContext:
             self.original[handle] = tensor
         return handle
 
+    @traceable
     def unpack(self, handle: _Handle) -> Tensor:
         """Give a tensor back as it was when it was saved."""
         found: Tensor | None = self.cloned.get(handle)

@@ -283,10 +283,15 @@ def ask(hook: Any, args: tuple[Any, ...], answers: Any = None) -> Any:
 
     Its answer may take the place of `answers`.
     """
-    tracing = current().tracing
-    if tracing is None or is_traceable(hook):
+    settings = current()
+    if settings.plain:
         return hook(*args)
-    return tracing.ask(hook, args, answers)
+    if settings.tracing is not None and not is_traceable(hook):
+        return settings.tracing.ask(hook, args, answers)
+    answer = hook(*args)
+    if settings.asking is not None:
+        settings.asking.note(hook, args, answer)
+    return answer
 
 
 values_of: Final[Any] = dict.values  # found once: compiled code would look it up at each call

@@ -349,6 +349,13 @@ def received(array: Any) -> Any:
     return np.asarray(_Memory(array))
 
 
+def kept(value: Any) -> Any:
+    """A value that later changes of NumPy's memory don't reach."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return _jax.numpy.array(value, copy=True) if isinstance(value, jax.Array) else value
+
+
 def ready(arrays: list[Any]) -> list[Any]:
     """The same arrays, when the program has made them all."""
     found: list[Any] = _jax.block_until_ready(arrays)

@@ -32,6 +32,7 @@ class Settings:
         self.any_layout = False  # a gradient handed to a leaf may keep its own
         self.intermediates: Any = None  # notes what the forward of a Function makes of its inputs
         self.tracing: Any = None  # the run on tracers that is under way, to be compiled
+        self.asking: Any = None  # told what hooks answer
         self.unwatched: Settings | None = None  # the same without the innermost watcher, once made
 
 
@@ -50,6 +51,7 @@ _RARE: Final = (
     "any_layout",
     "intermediates",
     "tracing",
+    "asking",
 )
 
 

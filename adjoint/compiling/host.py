@@ -14,6 +14,7 @@ from adjoint.autograd.hooks import name_of
 from adjoint.backends import xla
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import current
+from adjoint.compiling.answers import Answered
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.places import GradientOf, Place
 from adjoint.pytree import tree_flatten
@@ -83,6 +84,9 @@ class HostCall:
         self.function = function
         self.name = name_of(function)
         self.grad_enabled = current().grad_enabled
+        self.observes = tracing.answers.only_looks(function)
+        if self.observes:
+            answers = None
         leaves, self.tree = tree_flatten(args)
         wanted, self.answer_tree = tree_flatten(answers)
         self.tensors: list[Any] = []  # whose values it is given, each once
@@ -135,7 +139,9 @@ class HostCall:
                 "it with graph.traceable, so that it is compiled itself"
             )
         results = [tensors[number] for number in self.wanted if number >= 0]
-        if answer is not None:
+        if answer is not None and not any(answer is leaf for leaf in leaves):
+            if self.observes:
+                raise Answered(self.function)
             results = self._checked(answer, results)
         if any(self.needs):
             visit.graphs[id(self)] = (tensors, results)
@@ -250,7 +256,7 @@ def asked(tracing: Any, function: Any, args: Any, answers: Any) -> Any:
         made = list(_OnHost.apply(tracing, call, *call.tensors))
     else:
         made = _made(tracing, call, [tensor.array for tensor in call.tensors])
-    if answers is None:
+    if answers is None or call.observes:
         return None
     found = iter(made)
     leaves = [

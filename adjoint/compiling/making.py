@@ -6,25 +6,34 @@ from typing import Any
 from adjoint.backends import xla
 from adjoint.call.context import Changed
 from adjoint.compiling.errors import CompileError, untraceable
+from adjoint.compiling.answers import Answers
 from adjoint.compiling.outcomes import Outcome, outcome_of
 from adjoint.compiling.program import Program
+from adjoint.compiling.resuming import rest_of
 from adjoint.compiling.tracing import Tracing
 from adjoint.device import device
 from adjoint.tensors.core import NDARRAY
 
 
 def program_of(
-    function: Callable[..., Any], name: str, tensors: list[Any], args: Any, kwargs: Any
+    function: Callable[..., Any],
+    name: str,
+    tensors: list[Any],
+    args: Any,
+    kwargs: Any,
+    answers: Answers,
 ) -> Program:
     """The program of a call; everything is as before when it is made, or can't be."""
     on_xla = any(type(tensor.array) is not NDARRAY for tensor in tensors)
-    tracing = Tracing(name, tensors, device("xla" if on_xla else "cpu"))
+    tracing = Tracing(name, tensors, device("xla" if on_xla else "cpu"), answers)
     outcomes: list[Outcome] = []
 
     def run() -> list[Any]:
         with Changed({"tracing": tracing}):
-            outcomes.append(outcome_of(tracing, function(*args, **kwargs)))
-        return outcomes[0].arrays
+            outcome = outcome_of(tracing, function(*args, **kwargs))
+            outcome.rest, outputs = rest_of(tracing, outcome)
+        outcomes.append(outcome)
+        return outputs
 
     try:
         traced = xla.trace(run, tracing)

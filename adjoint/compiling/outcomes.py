@@ -22,6 +22,7 @@ class Outcome:
         self.answers: list[tuple[int, Any]] = []  # leaves of the answer: which is made, or what is
         self.tree: Any = None
         self.tensors: list[Any] = []  # the new tensors, as the trace has made them
+        self.rest: Any = None  # where the program rests, if gradients are asked for later
         self._slots: dict[int, int] = {}
 
     def output(self, array: Any) -> int:

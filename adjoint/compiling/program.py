@@ -7,6 +7,7 @@ from adjoint.backends import xla
 from adjoint.compiling.errors import Outdated
 from adjoint.compiling.host import Visit
 from adjoint.compiling.outcomes import Outcome
+from adjoint.compiling.resuming import Resumed
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -49,6 +50,7 @@ class Program:
         self.gradients = outcome.gradients
         self.answers = outcome.answers
         self.tree = outcome.tree
+        self.rest = outcome.rest
 
     # ---- before ----
 
@@ -113,31 +115,34 @@ class Program:
                 if position is not None:
                     inputs[position] = made
             if self.xla.only is not None:
-                outputs = self.xla.results(inputs)
-            else:
-                outputs = self._with_host(arguments, inputs, begun)
-            return self.finish(arguments, outputs, begun)
+                return self.finish(arguments, self.xla.results(inputs), begun)
+            return self._with_host(arguments, inputs, begun)
         except BaseException:
             for event in reversed(begun):
                 event.undo()
             raise
 
-    def _with_host(self, arguments: list[Any], inputs: list[Any], begun: list[Any]) -> list[Any]:
-        """The outputs of a program in pieces, between which the host is called."""
+    def _with_host(self, arguments: list[Any], inputs: list[Any], begun: list[Any]) -> Any:
+        """The answer of a program in pieces, between which the host is called."""
         visit = Visit(self, arguments)
         visit.begun = begun
         run = xla.Run(self.xla, [*inputs, *self.xla.fixed], visit.call)
         try:
-            return xla.ready(run.go_on())
+            outputs = xla.ready(run.go_on())
         finally:
             visit.put_back()
+        return self.finish(arguments, outputs, begun, run)
 
-    def finish(self, arguments: list[Any], outputs: list[Any], events: list[Any]) -> Any:
+    def finish(
+        self, arguments: list[Any], outputs: list[Any], events: list[Any], run: Any = None
+    ) -> Any:
         """Write what has changed; the answer."""
         if self.on_xla:
             made = [Tensor(outputs[output], AS_IS) for output in self.made]
         else:
             made = [Tensor(xla.received(outputs[output]), AS_IS) for output in self.made]
+        if self.rest is not None:
+            self._join(made, arguments, run)
         for place, output, bumps in self.changed:
             tensor = place.found(arguments)
             array = tensor.array
@@ -157,3 +162,19 @@ class Program:
             for slot, what in self.answers
         ]
         return leaves[0] if self.tree.is_leaf() else self.tree.unflatten(leaves)
+
+    def _join(self, made: list[Any], arguments: list[Any], run: Any) -> None:
+        """Let results that need a gradient have a history: it leads on into this program."""
+        rest = self.rest
+        if not self.on_xla:  # a program reads this memory once more, and changes may come before
+            run.values = [xla.kept(value) for value in run.values]
+        inputs = [place.found(arguments) for place in rest.places]
+
+        def resume(grads: list[Any]) -> list[Any]:
+            found = run.again().go_on(grads)
+            shown = found if self.on_xla else [xla.received(array) for array in found]
+            return [None if n < 0 else Tensor(shown[n], AS_IS) for n in rest.found]
+
+        waiting = [made[slot] for slot in rest.slots]
+        for slot, tensor in zip(rest.slots, Resumed.apply(resume, waiting, *inputs)):
+            made[slot] = tensor

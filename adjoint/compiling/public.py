@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.call.context import Changed, current
-from adjoint.compiling.errors import CompileError, Outdated, untraceable
+from adjoint.compiling.errors import CompileError, Outdated
+from adjoint.compiling.answers import Answered, Answers
 from adjoint.compiling.signatures import Call, difference
 from adjoint.device import device
 
@@ -72,6 +73,7 @@ class Compiled:
         self.count = 0  # programs made
         self.signatures: dict[Any, _Signature] = {}
         self.warned = False
+        self.answers = Answers()
         functools.update_wrapper(self, function, updated=())
 
     @property
@@ -98,11 +100,16 @@ class Compiled:
         for program in signature.programs:
             try:
                 return program(call.tensors)
+            except Answered as answered:
+                self.answers.note(answered.hook, (), answered)
+                signature.programs, reason = [], answered.reason
+                break
             except Outdated as outdated:
                 reason = outdated.reason
         if signature.eager or signature.calls < self.warm_up:
             signature.calls += 1
-            return self.function(*args, **kwargs)
+            with Changed({"asking": self.answers}):
+                return self.function(*args, **kwargs)
         if self.count >= self.limit:
             self._give_up(signature)
             return self.function(*args, **kwargs)
@@ -126,7 +133,9 @@ class Compiled:
 
         log.info("%s is traced: %s", self.name, reason)
         try:
-            program = program_of(self.function, self.name, call.tensors, args, kwargs)
+            program = program_of(
+                self.function, self.name, call.tensors, args, kwargs, self.answers
+            )
         except CompileError as error:
             if not self.fallback:
                 raise

@@ -9,6 +9,7 @@ from typing import Any
 
 from adjoint.backends import xla
 from adjoint.call.context import Changed
+from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import EndOfPass, EventCall, PackCall, UnpackCall, asked
 from adjoint.compiling.optimizers import make_step
@@ -41,8 +42,11 @@ class Event:
 class Tracing:
     """What a function meets while it runs on tracers."""
 
-    def __init__(self, name: str, arguments: list[Any], where: device) -> None:
+    def __init__(
+        self, name: str, arguments: list[Any], where: device, answers: Answers
+    ) -> None:
         self.name = name
+        self.answers = answers  # of hooks, in eager calls
         self.device = where  # where tensors without values say that they are
         self.xp = xla.backend.xp
         self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
