@@ -150,6 +150,13 @@ class Run:
                 values[place] = value
         return [values[place] for place in self.program.outputs]
 
+    def keep(self, count: int) -> None:
+        """Keep the inputs that are read once more as they are: NumPy's memory may change."""
+        later = {place for step in self.program.steps[self.at :] for place in step.taken}
+        for place in later:
+            if place < count:
+                self.values[place] = np.array(self.values[place])
+
     def again(self) -> "Run":
         """The same, resting where this one rests now."""
         other = Run(self.program, list(self.values), self.host)
@@ -347,13 +354,6 @@ def received(array: Any) -> Any:
         return np.array(array)
     array.block_until_ready()
     return np.asarray(_Memory(array))
-
-
-def kept(value: Any) -> Any:
-    """A value that later changes of NumPy's memory don't reach."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    return _jax.numpy.array(value, copy=True) if isinstance(value, jax.Array) else value
 
 
 def ready(arrays: list[Any]) -> list[Any]:

@@ -7,7 +7,9 @@ from adjoint.backends import xla
 from adjoint.call.context import Changed
 from adjoint.compiling.errors import CompileError, untraceable
 from adjoint.compiling.answers import Answers
+from adjoint.compiling.guards import guards_of
 from adjoint.compiling.outcomes import Outcome, outcome_of
+from adjoint.compiling.places import Place
 from adjoint.compiling.program import Program
 from adjoint.compiling.resuming import rest_of
 from adjoint.compiling.tracing import Tracing
@@ -46,4 +48,7 @@ def program_of(
         raise untraceable(name, error, "a value, or a shape that depends on one, is read") from error
     finally:
         tracing.restore()
-    return Program(tracing, traced, outcomes[0])
+    program = Program(tracing, traced, outcomes[0])
+    leaves = [r.tensor for r in tracing.lifted.values() if type(r.place) is Place and r.needs_grad]
+    program.guards = guards_of(function, list(tracing.modules.values()), leaves)
+    return program

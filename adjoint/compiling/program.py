@@ -51,11 +51,14 @@ class Program:
         self.answers = outcome.answers
         self.tree = outcome.tree
         self.rest = outcome.rest
+        self.guards: list[Any] = []
 
     # ---- before ----
 
     def check(self) -> None:
-        """Raise Outdated if tensors are not as they were when the program was made."""
+        """Raise Outdated if anything is not as it was when the program was made."""
+        for guard in self.guards:
+            guard.check()
         for place, needs_grad, without in self.states:
             tensor = place.tensor
             if tensor.needs_grad is not needs_grad:
@@ -166,8 +169,8 @@ class Program:
     def _join(self, made: list[Any], arguments: list[Any], run: Any) -> None:
         """Let results that need a gradient have a history: it leads on into this program."""
         rest = self.rest
-        if not self.on_xla:  # a program reads this memory once more, and changes may come before
-            run.values = [xla.kept(value) for value in run.values]
+        if not self.on_xla:
+            run.keep(len(self.inputs))
         inputs = [place.found(arguments) for place in rest.places]
 
         def resume(grads: list[Any]) -> list[Any]:

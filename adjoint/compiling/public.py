@@ -3,24 +3,29 @@
 import functools
 import logging
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from adjoint.call.context import Changed, current
 from adjoint.compiling.errors import CompileError, Outdated
 from adjoint.compiling.answers import Answered, Answers
 from adjoint.compiling.signatures import Call, difference
-from adjoint.device import device
 
 log = logging.getLogger("adjoint.compile")
 
-BACKENDS = ("xla",)
+# Names of PyTorch's compilers, for which XLA stands in; those of its eager mode mean just that.
+_XLA = ("xla", "inductor", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm")
+_EAGER = ("eager",)
 
 
 def compile(
     function: Any = None,
     *,
-    backend: str = "xla",
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "xla",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
     fallback: bool = False,
     limit: int = 8,
     warm_up: int = 1,
@@ -28,25 +33,39 @@ def compile(
     """A function, or module, that XLA runs: what it reads and changes is found by watching it.
 
     The first call (`warm_up` of them) with each new signature runs eagerly, so that optimizers make
-    their state; the next one is traced. After `limit` programs, further signatures run eagerly.
+    their state; the next one is traced. After `limit` programs, further signatures run eagerly. Of
+    PyTorch's options, `dynamic`, `mode` and `options` mean nothing here.
     """
-    if backend not in BACKENDS:
-        raise ValueError(f"compile: backend must be one of {BACKENDS}, got {backend!r}")
+    if backend not in (*_XLA, *_EAGER):
+        raise ValueError(f"compile: backend must be 'xla', got {backend!r}")
     if function is None:
         return functools.partial(
-            compile, backend=backend, fallback=fallback, limit=limit, warm_up=warm_up
+            compile,
+            fullgraph=fullgraph,
+            backend=backend,
+            disable=disable,
+            fallback=fallback,
+            limit=limit,
+            warm_up=warm_up,
         )
     if not callable(function):
         raise TypeError(f"compile: expected a function or module, got {type(function).__name__}")
+    if disable or backend in _EAGER:
+        return function
     _require_jax()
-    return Compiled(function, fallback, limit, warm_up)
+    compiled = Compiled(function, fallback and not fullgraph, limit, warm_up)
+    if hasattr(function, "named_parameters") and not isinstance(function, type):
+        from adjoint.compiling.modules import CompiledModule  # nn is loaded where modules are
+
+        return CompiledModule(function, compiled)
+    return compiled
 
 
 def _require_jax() -> None:
     try:
         import adjoint.backends.xla  # noqa: F401  # JAX is loaded when something is compiled
     except ImportError as error:
-        raise RuntimeError(
+        raise ImportError(
             f"compile needs JAX, which can't be imported ({error}); pip install 'adjoint[xla]'"
         ) from error
 
@@ -89,7 +108,9 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         settings = current()
-        if not settings.plain:  # inside a trace, a transform's watcher, autocast, hooks on saving
+        if not settings.plain:  # it is traced as a part, or a context wants to see its calls
+            if settings.tracing is None:
+                log.info("%s runs eagerly inside a context that sees its calls", self.name)
             return self.function(*args, **kwargs)
         call = Call(args, kwargs, settings)
         signature = self.signatures.get(call.key)

@@ -5,8 +5,11 @@ an op meets tensors from outside, memory is shared, chance is asked, an optimize
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from adjoint.autograd.function import Function
+from adjoint.autograd.provenance import calls, modules_of
 from adjoint.backends import xla
 from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
@@ -15,6 +18,8 @@ from adjoint.compiling.host import EndOfPass, EventCall, PackCall, UnpackCall, a
 from adjoint.compiling.optimizers import make_step
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.device import device
+from adjoint.optim.lr_scheduler.base import remembered
+from adjoint.optim.writes import Undo
 from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
@@ -39,6 +44,51 @@ class Event:
         """The call has failed: things become as they were."""
 
 
+class _Apart(Function):
+    """The same values, behind a barrier."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any) -> Any:
+        return Tensor(xla.barrier([tensor.array])[0], AS_IS)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad
+
+
+class Kept:
+    """The state of a generator at a moment of a call."""
+
+    def __init__(self, generator: Any, state: Tensor) -> None:
+        self.generator = generator
+        self.state = state
+
+    def read(self) -> None:
+        """Read it."""
+        self.state = self.generator.get_state()
+
+
+class Scheduled(Event):
+    """The step of a scheduler, taken back if the call fails."""
+
+    def __init__(self, step: Any, scheduler: Any, args: Any, kwargs: Any) -> None:
+        super().__init__(self.make)
+        self.given = (step, scheduler, args, kwargs)
+        self.before: Any = None
+
+    def make(self) -> None:
+        """Make the step."""
+        step, scheduler, args, kwargs = self.given
+        self.before = Undo()
+        remembered(scheduler, self.before)
+        step(scheduler, *args, **kwargs)
+
+    def undo(self) -> None:
+        """See Event."""
+        if self.before is not None:
+            self.before.run()
+
+
 class Tracing:
     """What a function meets while it runs on tracers."""
 
@@ -57,12 +107,18 @@ class Tracing:
         self.constants: dict[int, Any] = {}  # arrays with values, made inside, by id
         self.sharing: dict[int, list[Tensor]] = {}  # tensors on one memory, by id
         self.undoing: list[Callable[[], None]] = []  # what puts back what the trace changed
-        self.modules: dict[int, Any] = {}
+        self.chance: dict[int, Kept] = {}  # states of generators, by the ids of what shows them
+        self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
+        self.calls: Any = None  # the innermost of these, as provenance knows it
 
     # ---- tensors from outside ----
 
     def lift_all(self, tensors: list[Any]) -> None:
         """Let tensors that an op has met be inputs, if they come from outside."""
+        under_way = calls.get()
+        if under_way is not self.calls:
+            self.calls = under_way
+            self.modules.update((id(module), module) for module in modules_of(under_way))
         for tensor in tensors:
             if tensor.layer is None and not xla.is_traced(tensor.array):
                 self.lift(tensor)
@@ -116,6 +172,10 @@ class Tracing:
         made = xla.constant(array)
         self.constants[id(made)] = made
         return made
+
+    def apart(self, tensor: Tensor) -> Any:
+        """A tensor with which XLA computes once more what it has computed already."""
+        return _Apart.apply(tensor)
 
     def share(self, source: Tensor, other: Tensor) -> None:
         """Another tensor is made on the memory of one: a change of either is one of both."""
@@ -192,6 +252,40 @@ class Tracing:
             raise CompileError("random numbers are drawn with parameters that are computed inside")
         kind = draw((0,) * len(shape), *parameters).dtype
         return self.event(Event(lambda: draw(shape, *parameters)), (shape, kind))
+
+    # ---- chance ----
+
+    def chance_of(self, generator: Any) -> Tensor:
+        """The state of a generator, which is read at each call: it stands for it until then."""
+        with UNTRACED:
+            shown: Tensor = generator.get_state()
+        kept = self.chance[id(shown)] = Kept(generator, shown)
+        self.event(Event(kept.read))
+        return shown
+
+    def set_chance(self, generator: Any, state: Tensor) -> None:
+        """Let a generator go on at each call from a state read before, or from outside."""
+        kept = self.chance.get(id(state)) or Kept(generator, state)
+        self.event(Event(lambda: generator.set_state(kept.state) and None))
+
+    def seed(self, generator: Any, seed: int) -> None:
+        """Let a generator start over at each call."""
+        self.event(Event(lambda: generator.manual_seed(seed) and None))
+
+    # ---- optimizers ----
+
+    def schedule(self, step: Any, scheduler: Any, args: Any, kwargs: Any) -> None:
+        """The step of a scheduler, which the host makes at each call."""
+        undo = Undo()
+        with UNTRACED:
+            remembered(scheduler, undo)
+        self.undoing.append(undo.run)
+        if any(isinstance(value, Tensor) for value in (*args, *kwargs.values())):
+            self.ask(partial(step, scheduler), (*args, *kwargs.values()), None)
+            return
+        self.event(Scheduled(step, scheduler, args, kwargs))
+        with UNTRACED:
+            step(scheduler, *args, **kwargs)
 
     def make_step(self, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:
         """The step of an optimizer; see adjoint.compiling.optimizers."""

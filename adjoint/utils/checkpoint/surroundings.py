@@ -46,7 +46,10 @@ def keep(value: Any) -> Any:
 
 def restored(value: Any) -> Any:
     """An argument as it was given."""
-    return value.restored() if isinstance(value, KeptArgument) else value
+    if not isinstance(value, KeptArgument):
+        return value
+    tracing = current().tracing
+    return value.restored() if tracing is None else tracing.apart(value.restored())
 
 
 def of_region(watchers: tuple[Any, ...]) -> tuple[Any, ...]:
