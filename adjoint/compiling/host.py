@@ -57,11 +57,8 @@ class Visit:
 
     def versions(self) -> list[Any]:
         """By which a change in place of a tensor from outside is noticed."""
-        found: list[Any] = []
-        for place, *_ in self.program.states:
-            tensor = place.tensor
-            found += (tensor.version(), tensor.gradient, tensor.array)
-        return found
+        tensors = [place.tensor for place, *_ in self.program.states]
+        return [(t.version(), id(t.gradient), id(t.array)) for t in tensors]
 
 
 class EventCall:
@@ -112,7 +109,7 @@ class HostCall:
         """Call the function with these arrays; what it answers, or what it was given."""
         for place, name, number in self.shown:
             value = None if number < 0 else visit.tensor(arrays[number])
-            visit.show(place, name, value.array if name == "array" and value else value)
+            visit.show(place, name, value if value is None or name != "array" else value.array)
         arrays = arrays[len(self.arrays) :]
         tensors = [visit.tensor(array) for array in arrays]
         for tensor, needs in zip(tensors, self.needs):
@@ -263,6 +260,21 @@ def asked(tracing: Any, function: Any, args: Any, answers: Any) -> Any:
         next(found) if number >= 0 else other for number, other in zip(call.wanted, call.others)
     ]
     return call.answer_tree.unflatten(leaves)
+
+
+class DrawCall:
+    """Random numbers drawn with parameters that the program has computed."""
+
+    def __init__(self, draw: Any, shape: Any, parameters: tuple[Any, ...]) -> None:
+        self.draw = draw
+        self.shape = shape
+        self.parameters = [None if xla.is_traced(value) else value for value in parameters]
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """Draw them."""
+        given = iter(arrays)
+        found = [_np.asarray(next(given)) if p is None else p for p in self.parameters]
+        return [_np.asarray(self.draw(self.shape, *found))]
 
 
 class EndOfPass:

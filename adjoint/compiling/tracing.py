@@ -11,10 +11,11 @@ from typing import Any
 from adjoint.autograd.function import Function
 from adjoint.autograd.provenance import calls, modules_of
 from adjoint.backends import xla
+from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError
-from adjoint.compiling.host import EndOfPass, EventCall, PackCall, UnpackCall, asked
+from adjoint.compiling.host import DrawCall, EndOfPass, EventCall, PackCall, UnpackCall, asked
 from adjoint.compiling.optimizers import make_step
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.device import device
@@ -24,6 +25,7 @@ from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
 
+_np: Any = numpy_backend.xp
 UNTRACED = Changed({"tracing": None})
 
 
@@ -54,6 +56,11 @@ class _Apart(Function):
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         return grad
+
+
+def _none_of(value: Any) -> Any:
+    """A parameter without elements, from which a draw of none learns its data type."""
+    return value if isinstance(value, (bool, int, float)) else _np.zeros(0, value.dtype)
 
 
 class Kept:
@@ -157,9 +164,13 @@ class Tracing:
         if gradient is not None and id(gradient) not in self.lifted:
             self._lift(gradient, GradientOf(place))
 
+    def knows(self, tensor: Any) -> bool:
+        """Whether a tensor has values while the trace runs: it is a constant, made inside."""
+        return id(tensor.array) in self.constants
+
     def refuse_value(self, tensor: Any) -> None:
         """A value is read while tracing: only those of constants made inside are known."""
-        if id(tensor.array) in self.constants:
+        if self.knows(tensor):
             return
         raise CompileError("the value of a tensor is read (item(), bool(), numpy(), printing)")
 
@@ -248,10 +259,12 @@ class Tracing:
 
     def drawn(self, draw: Any, shape: tuple[int, ...], parameters: tuple[Any, ...]) -> Any:
         """Random numbers: at each call the host draws them, as it does in eager code."""
-        if any(xla.is_traced(value) for value in parameters):
-            raise CompileError("random numbers are drawn with parameters that are computed inside")
-        kind = draw((0,) * len(shape), *parameters).dtype
-        return self.event(Event(lambda: draw(shape, *parameters)), (shape, kind))
+        traced = [value for value in parameters if xla.is_traced(value)]
+        kind = draw((0,), *[_none_of(value) for value in parameters]).dtype
+        if not traced:
+            return self.event(Event(lambda: draw(shape, *parameters)), (shape, kind))
+        call = DrawCall(draw, shape, parameters)
+        return self.on_host(call, traced, [(shape, kind)])[0]
 
     # ---- chance ----
 

@@ -274,6 +274,9 @@ class ElementwiseOptimizer(Optimizer):
         if group["differentiable"]:
             return setting if setting.ndim == 0 else reshape(setting, ())
         if group.get("capturable"):
+            tracing = current().tracing
+            if tracing is not None:
+                tracing.lift_all([setting])
             return setting.array.reshape(())
         return setting.numpy_array().reshape(-1)[0]  # in the precision it was given in
 
@@ -334,6 +337,9 @@ class ElementwiseOptimizer(Optimizer):
     def _step_alone(self, param: Any, group: Group, writes: Writes) -> None:
         """The step of one parameter, whatever its array is."""
         state, _, fresh = self._prepared(param, group, writes)
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.lift_all([param, param.gradient, *state.values()])
         array = param.current_array()
         backend = backend_of(array)
         names = list(self.arrays(group))

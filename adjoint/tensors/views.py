@@ -717,6 +717,9 @@ class CopySlices(Node):
 
 def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     """Put a result into a tensor given as out=, resizing it if it has another shape."""
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.lift_all([target])
     check_inplace(name, target)
     before_change(target)
     value = result.array

@@ -70,7 +70,9 @@ class Surroundings:
 
     def forget_unused(self) -> None:
         """After the region: its random state is not needed if it drew no numbers."""
-        if self.random is not None and self.random.tolist() == get_rng_state().tolist():
+        if self.random is None or current().tracing is not None:
+            return
+        if self.random.tolist() == get_rng_state().tolist():
             self.random = None
 
     def again(
