@@ -17,6 +17,7 @@ _jax: Any = jax  # for its functions without type hints
 _core: Any = jax.extend.core
 
 ALIGNMENT: Final = 64  # bytes: where XLA takes memory as it lies
+_READS: Final = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 LARGE: Final = 1 << 16  # bytes: from here on, looking at XLA's memory is cheaper than a copy
 
 Spec = tuple[tuple[int, ...], Any]  # shape and data type
@@ -29,14 +30,16 @@ _host: Any = _core.Primitive("adjoint_host")
 _host.multiple_results = True
 
 
-@_input.def_abstract_eval
 def _input_spec(*, index: int, shape: Any, dtype: Any) -> Any:
     return _jax.core.ShapedArray(shape, dtype)
 
 
-@_host.def_abstract_eval
 def _host_specs(*values: Any, index: int, specs: Any) -> Any:
     return [_jax.core.ShapedArray(shape, dtype) for shape, dtype in specs]
+
+
+_input.def_abstract_eval(_input_spec)
+_host.def_abstract_eval(_host_specs)
 
 
 def new_input(index: int, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -74,9 +77,8 @@ def wide() -> Any:
 
 def value_was_read(error: BaseException | None) -> BaseException | None:
     """JAX's complaint, among the causes of an error, that a value was asked for while tracing."""
-    errors = _jax.errors
     while error is not None:
-        if isinstance(error, (errors.JAXTypeError, errors.JAXIndexError)):
+        if isinstance(error, _READS):
             return error
         error = error.__cause__ or error.__context__
     return None
@@ -109,7 +111,7 @@ class Program:
         self.steps = steps
         self.outputs: list[int] = []  # the places of the outputs
         self.size = 0
-        self.only = steps[0].call if len(steps) == 1 and steps[0].host == XLA else None
+        self.only: Any = steps[0].call if len(steps) == 1 and steps[0].host == XLA else None
 
     def results(self, arrays: list[Any]) -> list[Any]:
         """The outputs of a program of one piece."""
@@ -289,9 +291,7 @@ def _compiled(
     used = _read(equations)
     used.update(var for var in made if not _is_literal(var))
     own = {var: value for var, value in consts.items() if var in used and var not in taken}
-    piece = jaxpr.replace(
-        constvars=list(own), invars=taken, outvars=made, eqns=equations
-    )
+    piece = jaxpr.replace(constvars=list(own), invars=taken, outvars=made, eqns=equations)
     return _jax.jit(_core.jaxpr_as_fun(_core.ClosedJaxpr(piece, list(own.values()))))
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from adjoint.autograd.entry_points import grad
 from adjoint.autograd.function import Function, once_differentiable
 from adjoint.autograd.grad_mode import set_grad_enabled
-from adjoint.autograd.graph_task import GraphTask, Presence, under_way
-from adjoint.autograd.hooks import name_of
+from adjoint.autograd.graph_task import GraphTask, Presence, current_task, under_way
+from adjoint.autograd.hooks import add_note, name_of
 from adjoint.backends import xla
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import current
@@ -61,7 +61,18 @@ class Visit:
         return [(t.version(), id(t.gradient), id(t.array)) for t in tensors]
 
 
-class EventCall:
+class OnHost:
+    """What the host does between two pieces of a program."""
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """Do it with these arrays, and answer others."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """The trace has ended: let go of its tensors, which have no values."""
+
+
+class EventCall(OnHost):
     """An event that has to wait for its turn."""
 
     def __init__(self, event: Any) -> None:
@@ -74,13 +85,14 @@ class EventCall:
         return [] if made is None else [made]
 
 
-class HostCall:
+class HostCall(OnHost):
     """A call of a function with tensors and other things as arguments."""
 
     def __init__(self, tracing: Any, function: Any, args: Any, answers: Any) -> None:
         self.function = function
         self.name = name_of(function)
         self.grad_enabled = current().grad_enabled
+        self.where = _node_under_way()
         self.observes = tracing.answers.only_looks(function)
         if self.observes:
             answers = None
@@ -99,18 +111,26 @@ class HostCall:
         self.wanted = [numbers.get(id(leaf), -1) for leaf in wanted]
         self.others = wanted
         self.needs = [tensor.needs_grad and self.grad_enabled for tensor in self.tensors]
-        self.shown, self.arrays = tracing.changes_so_far()
+        self.given = [_spec(tensor) for tensor in self.tensors]
+        self.shown, arrays = tracing.changes_so_far()
+        self.arrays: list[Any] = arrays  # the values of those that are shown
+        self.showing = len(arrays)
 
     def specs(self) -> list[xla.Spec]:
         """What its answers look like."""
-        return [_spec(self.tensors[number]) for number in self.wanted if number >= 0]
+        return [self.given[number] for number in self.wanted if number >= 0]
+
+    def forget(self) -> None:
+        """See OnHost."""
+        self.tensors, self.arrays = [], []
+        self.others = [None if isinstance(other, Tensor) else other for other in self.others]
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """Call the function with these arrays; what it answers, or what it was given."""
         for place, name, number in self.shown:
             value = None if number < 0 else visit.tensor(arrays[number])
             visit.show(place, name, value if value is None or name != "array" else value.array)
-        arrays = arrays[len(self.arrays) :]
+        arrays = arrays[self.showing :]
         tensors = [visit.tensor(array) for array in arrays]
         for tensor, needs in zip(tensors, self.needs):
             tensor.needs_grad = needs
@@ -127,6 +147,9 @@ class HostCall:
             presence = under_way.set(Presence(visit.task))
             try:
                 answer = self.function(*self.tree.unflatten(leaves))
+            except Exception as error:
+                add_note(error, f"in '{self.name}', called for compiled code{self.where}")
+                raise
             finally:
                 under_way.reset(presence)
         if visit.versions() != versions:
@@ -187,19 +210,28 @@ class HostCall:
         )
 
 
+def _node_under_way() -> str:
+    """Which node a backward pass is at, and the line of the user's program that made it."""
+    task = current_task()
+    if task is None or task.current is None:
+        return ""
+    return f": at {task.current.name()}, made in {task.current.source()}"
+
+
 def _source(tracing: Any, leaf: Any, numbers: dict[int, int]) -> tuple[int, Any]:
     """Where an argument is found at a call: a tensor from outside, a value, or what it is."""
     record = tracing.lifted.get(id(leaf)) if isinstance(leaf, Tensor) else None
     if record is not None and not isinstance(record.place, GradientOf):
         return -1, record.place
-    return numbers.get(id(leaf), -1), leaf
+    number = numbers.get(id(leaf), -1)
+    return number, None if number >= 0 else leaf
 
 
 def _spec(tensor: Any) -> xla.Spec:
     return tuple(tensor.array.shape), tensor.array.dtype
 
 
-class BackCall:
+class BackCall(OnHost):
     """The gradients of what a function of the host has computed."""
 
     def __init__(self, call: HostCall) -> None:
@@ -236,8 +268,7 @@ class _OnHost(Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Any) -> Any:
         arrays = [each.array for each in grads]
-        specs = [_spec(tensor) for tensor in ctx.call.tensors]
-        found = ctx.tracing.on_host(BackCall(ctx.call), arrays, specs)
+        found = ctx.tracing.on_host(BackCall(ctx.call), arrays, ctx.call.given)
         return (None, None, *[Tensor(array, AS_IS) for array in found])
 
 
@@ -262,7 +293,7 @@ def asked(tracing: Any, function: Any, args: Any, answers: Any) -> Any:
     return call.answer_tree.unflatten(leaves)
 
 
-class DrawCall:
+class DrawCall(OnHost):
     """Random numbers drawn with parameters that the program has computed."""
 
     def __init__(self, draw: Any, shape: Any, parameters: tuple[Any, ...]) -> None:
@@ -277,7 +308,7 @@ class DrawCall:
         return [_np.asarray(self.draw(self.shape, *found))]
 
 
-class EndOfPass:
+class EndOfPass(OnHost):
     """The host calls what hooks have queued for the end of a backward pass."""
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
@@ -293,13 +324,13 @@ class PackCall(HostCall):
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """See HostCall."""
-        (array,) = arrays[len(self.arrays) :]
+        (array,) = arrays[self.showing :]
         with set_grad_enabled(False):
             visit.packed[id(self)] = self.function(visit.tensor(array))
         return []
 
 
-class UnpackCall:
+class UnpackCall(OnHost):
     """An unpack hook: it gives back the tensor."""
 
     def __init__(self, pack: PackCall, function: Any) -> None:
@@ -315,11 +346,11 @@ class UnpackCall:
                 "Output of saved tensor unpack_hook expected to be a Tensor, but "
                 f"'{name_of(self.function)}' returned {type(tensor).__name__}"
             )
-        before = self.pack.tensors[0].array
-        if tensor.array.shape != before.shape or tensor.array.dtype != before.dtype:
+        shape, dtype = self.pack.given[0]
+        if tensor.array.shape != shape or tensor.array.dtype != dtype:
             raise RuntimeError(
                 f"the unpack hook '{name_of(self.function)}' of a saved tensor returned "
                 f"{tensor.array.dtype}{list(tensor.array.shape)}; saved was "
-                f"{before.dtype}{list(before.shape)}"
+                f"{dtype}{list(shape)}"
             )
         return [tensor.array]

@@ -5,8 +5,9 @@ from typing import Any
 
 from adjoint.backends import xla
 from adjoint.call.context import Changed
-from adjoint.compiling.errors import CompileError, untraceable
 from adjoint.compiling.answers import Answers
+from adjoint.compiling.errors import CompileError, untraceable
+from adjoint.compiling.escapes import mark_escaped
 from adjoint.compiling.guards import guards_of
 from adjoint.compiling.outcomes import Outcome, outcome_of
 from adjoint.compiling.places import Place
@@ -45,10 +46,17 @@ def program_of(
         read = xla.value_was_read(error)
         if read is None:
             raise
-        raise untraceable(name, error, "a value, or a shape that depends on one, is read") from error
+        raise untraceable(
+            name, error, "a value, or a shape that depends on one, is read"
+        ) from error
     finally:
         tracing.restore()
     program = Program(tracing, traced, outcomes[0])
     leaves = [r.tensor for r in tracing.lifted.values() if type(r.place) is Place and r.needs_grad]
     program.guards = guards_of(function, list(tracing.modules.values()), leaves)
+    for call in tracing.host_calls:
+        call.forget()
+    outcomes.clear()
+    tracing.sharing.clear()
+    mark_escaped(name)
     return program

@@ -112,9 +112,7 @@ def _step(tracing: Any, numbers: Numbers, param: Any, vector: Any, writes: Any) 
     tracing.lift_all(tensors)
     arrays = [tensor.current_array() for tensor in tensors]
     work = [widened(xp, array) for array in arrays]
-    program = optimizer.program(
-        xla.backend, work, numbers.arrays, numbers.values, numbers.maximize
-    )
+    program = optimizer.program(xla.backend, work, numbers.arrays, numbers.values, numbers.maximize)
     values = dict(numbers.values)
     for place, name in enumerate(numbers.names):
         values[name] = vector[place].astype(work[0].dtype)

@@ -66,7 +66,7 @@ class Lifted:
     )
 
     def __init__(self, tensor: TensorCore, place: Place, index: int) -> None:
-        self.tensor = tensor
+        self.tensor: Any = tensor
         self.place = place
         self.index = index  # of the input that it became; -1: it is a view of another
         self.tracer: Any = None

@@ -7,8 +7,8 @@ from adjoint.backends import xla
 from adjoint.compiling.errors import Outdated
 from adjoint.compiling.host import Visit
 from adjoint.compiling.outcomes import Outcome
-from adjoint.compiling.resuming import Resumed
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
+from adjoint.compiling.resuming import Resumed
 from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import AS_IS, Tensor
 

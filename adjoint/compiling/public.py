@@ -6,8 +6,8 @@ import warnings
 from typing import Any
 
 from adjoint.call.context import Changed, current
-from adjoint.compiling.errors import CompileError, Outdated
 from adjoint.compiling.answers import Answered, Answers
+from adjoint.compiling.errors import CompileError, Outdated
 from adjoint.compiling.signatures import Call, difference
 
 log = logging.getLogger("adjoint.compile")
@@ -154,9 +154,7 @@ class Compiled:
 
         log.info("%s is traced: %s", self.name, reason)
         try:
-            program = program_of(
-                self.function, self.name, call.tensors, args, kwargs, self.answers
-            )
+            program = program_of(self.function, self.name, call.tensors, args, kwargs, self.answers)
         except CompileError as error:
             if not self.fallback:
                 raise

@@ -5,6 +5,7 @@ from typing import Any
 from adjoint.autograd.entry_points import grad
 from adjoint.autograd.function import Function, once_differentiable
 from adjoint.backends import xla
+from adjoint.compiling.host import OnHost
 from adjoint.compiling.outcomes import Outcome
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -31,7 +32,7 @@ def rest_of(tracing: Any, outcome: Outcome) -> tuple[Rest | None, list[Any]]:
         return None, outcome.arrays
     tensors = [outcome.tensors[slot] for slot in slots]
     specs = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
-    tracing.host_calls.append(None)
+    tracing.host_calls.append(OnHost())  # what follows comes in its turn
     starts = xla.call_on_host(xla.REST, outcome.arrays, specs)
     found = grad(
         tensors,

@@ -21,6 +21,7 @@ from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.device import device
 from adjoint.optim.lr_scheduler.base import remembered
 from adjoint.optim.writes import Undo
+from adjoint.random import default_generator
 from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
@@ -75,6 +76,22 @@ class Kept:
         self.state = self.generator.get_state()
 
 
+class Drawing(Event):
+    """The state of the default generator before a call draws from it."""
+
+    def __init__(self) -> None:
+        super().__init__(self.read)
+        self.before: Any = None
+
+    def read(self) -> None:
+        """Read it."""
+        self.before = default_generator.get_state()
+
+    def undo(self) -> None:
+        """See Event."""
+        default_generator.set_state(self.before)
+
+
 class Scheduled(Event):
     """The step of a scheduler, taken back if the call fails."""
 
@@ -99,9 +116,7 @@ class Scheduled(Event):
 class Tracing:
     """What a function meets while it runs on tracers."""
 
-    def __init__(
-        self, name: str, arguments: list[Any], where: device, answers: Answers
-    ) -> None:
+    def __init__(self, name: str, arguments: list[Any], where: device, answers: Answers) -> None:
         self.name = name
         self.answers = answers  # of hooks, in eager calls
         self.device = where  # where tensors without values say that they are
@@ -237,9 +252,7 @@ class Tracing:
 
     def unpack(self, function: Any, packed: PackCall) -> Tensor:
         """Have the host give back what it has packed."""
-        array = packed.tensors[0].array
-        spec = (tuple(array.shape), array.dtype)
-        return Tensor(self.on_host(UnpackCall(packed, function), [], [spec])[0], AS_IS)
+        return Tensor(self.on_host(UnpackCall(packed, function), [], packed.given)[0], AS_IS)
 
     def changes_so_far(self) -> tuple[list[tuple[Place, str, int]], list[Any]]:
         """Which tensors from outside eager code would have changed by now, and their arrays."""
@@ -260,6 +273,7 @@ class Tracing:
     def drawn(self, draw: Any, shape: tuple[int, ...], parameters: tuple[Any, ...]) -> Any:
         """Random numbers: at each call the host draws them, as it does in eager code."""
         traced = [value for value in parameters if xla.is_traced(value)]
+        self.remember_chance()
         kind = draw((0,), *[_none_of(value) for value in parameters]).dtype
         if not traced:
             return self.event(Event(lambda: draw(shape, *parameters)), (shape, kind))
@@ -268,12 +282,18 @@ class Tracing:
 
     # ---- chance ----
 
+    def remember_chance(self) -> None:
+        """Have a call that fails take back what it has drawn from the default generator."""
+        if not any(isinstance(event, Drawing) for event in self.events):
+            self.events.insert(0, Drawing())
+
     def chance_of(self, generator: Any) -> Tensor:
         """The state of a generator, which is read at each call: it stands for it until then."""
         with UNTRACED:
             shown: Tensor = generator.get_state()
         kept = self.chance[id(shown)] = Kept(generator, shown)
         self.event(Event(kept.read))
+        self.constants[id(shown.array)] = shown.array  # as which nobody makes it an input
         return shown
 
     def set_chance(self, generator: Any, state: Tensor) -> None:
