@@ -75,13 +75,13 @@ def wide() -> Any:
     return _jax.enable_x64(True)
 
 
-def value_was_read(error: BaseException | None) -> BaseException | None:
-    """JAX's complaint, among the causes of an error, that a value was asked for while tracing."""
+def value_was_read(error: BaseException | None) -> bool:
+    """Whether among the causes of an error JAX complains that a value was asked for."""
     while error is not None:
         if isinstance(error, _READS):
-            return error
+            return True
         error = error.__cause__ or error.__context__
-    return None
+    return False
 
 
 # ---- from a run on tracers to a program ----

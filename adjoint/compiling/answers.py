@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.autograd.hooks import function_of, name_of
-from adjoint.compiling.errors import Outdated
+from adjoint.compiling.errors import OutdatedError
 
 
 class Answers:
@@ -29,7 +29,7 @@ def code_of(hook: Any) -> Any:
     return getattr(function, "__code__", function)
 
 
-class Answered(Outdated):
+class AnsweredError(OutdatedError):
     """A hook that only looked on has answered something: its program is of no use any more."""
 
     def __init__(self, hook: Any) -> None:

@@ -14,7 +14,7 @@ class CompileError(RuntimeError):
     """A function, or what it was called with, can't be compiled."""
 
 
-class Outdated(Exception):
+class OutdatedError(Exception):
     """A program does not fit what it is called with: another must be made."""
 
     def __init__(self, reason: str) -> None:

@@ -8,7 +8,7 @@ import inspect
 from types import CodeType
 from typing import Any
 
-from adjoint.compiling.errors import Outdated
+from adjoint.compiling.errors import OutdatedError
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
 from adjoint.tensors.tensor import Tensor
 
@@ -31,17 +31,17 @@ class ModuleGuard:
         self.hooks = [tuple(self.fields[name]) for name in _TABLES]
 
     def check(self) -> None:
-        """Raise Outdated if something has changed."""
+        """Raise OutdatedError if something has changed."""
         fields = self.fields
         if fields["training"] is not self.training:
-            raise Outdated(f"training of a {type(self.module).__name__} has changed")
+            raise OutdatedError(f"training of a {type(self.module).__name__} has changed")
         for name, ids in zip(_MEMBERS, self.members):
             found = fields[name]
             if len(found) != len(ids) or (ids and tuple(map(id, found.values())) != ids):
-                raise Outdated(f"a member of a {type(self.module).__name__} was replaced")
+                raise OutdatedError(f"a member of a {type(self.module).__name__} was replaced")
         for name, keys in zip(_TABLES, self.hooks):
             if (fields[name] or keys) and tuple(fields[name]) != keys:
-                raise Outdated(f"the hooks of a {type(self.module).__name__} have changed")
+                raise OutdatedError(f"the hooks of a {type(self.module).__name__} have changed")
 
 
 class HookGuard:
@@ -54,13 +54,13 @@ class HookGuard:
         self.tensors = [(tensor, hooks_of(tensor)) for tensor in tensors]
 
     def check(self) -> None:
-        """Raise Outdated if one was added or removed."""
+        """Raise OutdatedError if one was added or removed."""
         for table, keys in zip(_EVERYONE, self.everyone):
             if (table or keys) and tuple(table) != keys:
-                raise Outdated("the hooks of all modules have changed")
+                raise OutdatedError("the hooks of all modules have changed")
         for tensor, keys in self.tensors:
             if tensor.extras is not None and hooks_of(tensor) != keys:
-                raise Outdated("the hooks of a tensor have changed")
+                raise OutdatedError("the hooks of a tensor have changed")
 
 
 def hooks_of(tensor: Any) -> Any:
@@ -84,12 +84,12 @@ class NameGuard:
         self.parts = tuple(map(id, value)) if type(value) in (list, tuple) else None
 
     def check(self) -> None:
-        """Raise Outdated if it is another now."""
+        """Raise OutdatedError if it is another now."""
         now = self.holder.cell_contents if self.key is None else self.holder.get(self.key)
         if now is not self.value and (type(now) is not type(self.value) or now != self.value):
-            raise Outdated(f"'{self.name}' is another value now")
+            raise OutdatedError(f"'{self.name}' is another value now")
         if self.parts is not None and tuple(map(id, now)) != self.parts:
-            raise Outdated(f"'{self.name}' has other elements now")
+            raise OutdatedError(f"'{self.name}' has other elements now")
 
 
 def _guarded(value: Any) -> bool:

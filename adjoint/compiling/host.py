@@ -14,7 +14,7 @@ from adjoint.autograd.hooks import add_note, name_of
 from adjoint.backends import xla
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import current
-from adjoint.compiling.answers import Answered
+from adjoint.compiling.answers import AnsweredError
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.places import GradientOf, Place
 from adjoint.pytree import tree_flatten
@@ -161,7 +161,7 @@ class HostCall(OnHost):
         results = [tensors[number] for number in self.wanted if number >= 0]
         if answer is not None and not any(answer is leaf for leaf in leaves):
             if self.observes:
-                raise Answered(self.function)
+                raise AnsweredError(self.function)
             results = self._checked(answer, results)
         if any(self.needs):
             visit.graphs[id(self)] = (tensors, results)

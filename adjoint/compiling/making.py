@@ -43,8 +43,7 @@ def program_of(
     except CompileError as error:
         raise untraceable(name, error, error) from error
     except Exception as error:
-        read = xla.value_was_read(error)
-        if read is None:
+        if not xla.value_was_read(error):
             raise
         raise untraceable(
             name, error, "a value, or a shape that depends on one, is read"

@@ -9,7 +9,7 @@ from typing import Any
 from adjoint.backends import xla
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
-from adjoint.compiling.errors import CompileError, Outdated
+from adjoint.compiling.errors import CompileError, OutdatedError
 from adjoint.optim.elementwise import Counters, floats, narrowed, widened
 from adjoint.optim.programs import likeness
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -54,7 +54,7 @@ class Numbers:
         values = self._asked()
         group = self.optimizer.param_groups[self.number]
         if likeness(values) != self.alike or group["maximize"] is not self.maximize:
-            raise Outdated(f"the settings of {type(self.optimizer).__name__} are of another kind")
+            raise OutdatedError(f"the settings of {type(self.optimizer).__name__} are of another kind")
         return _np.array([values[name] for name in self.names])
 
     def _check_state(self) -> None:
@@ -62,15 +62,15 @@ class Numbers:
         state = self.optimizer.state
         for param, home, kept in zip(self.params, self.homes, self.kept):
             if state.get(param) is not home:
-                raise Outdated(f"the state of {type(self.optimizer).__name__} was replaced")
+                raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
             for name, tensor in zip(self.arrays, kept):
                 if home[name] is not tensor:
-                    raise Outdated(f"the state of {type(self.optimizer).__name__} was replaced")
+                    raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
         for name in self.counts:
             first = self.homes[0][name].array.item(0)
             for home in self.homes:
                 if home[name].array.item(0) != first:
-                    raise Outdated("parameters have made different numbers of steps")
+                    raise OutdatedError("parameters have made different numbers of steps")
 
     def commit(self) -> None:
         """The call has succeeded: the counters advance."""

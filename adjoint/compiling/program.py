@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 from adjoint.backends import xla
-from adjoint.compiling.errors import Outdated
+from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.host import Visit
 from adjoint.compiling.outcomes import Outcome
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
@@ -56,16 +56,16 @@ class Program:
     # ---- before ----
 
     def check(self) -> None:
-        """Raise Outdated if anything is not as it was when the program was made."""
+        """Raise OutdatedError if anything is not as it was when the program was made."""
         for guard in self.guards:
             guard.check()
         for place, needs_grad, without in self.states:
             tensor = place.tensor
             if tensor.needs_grad is not needs_grad:
-                raise Outdated(f"requires_grad of a tensor of shape {list(tensor.shape)} was set")
+                raise OutdatedError(f"requires_grad of a tensor of shape {list(tensor.shape)} was set")
             if (tensor.gradient is None) is not without:
                 gone = "is gone" if not without else "is there"
-                raise Outdated(f"the grad of a tensor of shape {list(tensor.shape)} {gone}")
+                raise OutdatedError(f"the grad of a tensor of shape {list(tensor.shape)} {gone}")
 
     def gather(self, arguments: list[Any]) -> list[Any]:
         """The inputs, but for what events make."""
@@ -82,7 +82,7 @@ class Program:
     def _compare(self, position: int, array: Any) -> None:
         shape, dtype = self.specs[position]
         if array.shape != shape or array.dtype != dtype:
-            raise Outdated(
+            raise OutdatedError(
                 f"an array of {dtype}{list(shape)} has become one of {array.dtype}"
                 f"{list(array.shape)}"
             )

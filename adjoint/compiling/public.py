@@ -6,8 +6,8 @@ import warnings
 from typing import Any
 
 from adjoint.call.context import Changed, current
-from adjoint.compiling.answers import Answered, Answers
-from adjoint.compiling.errors import CompileError, Outdated
+from adjoint.compiling.answers import AnsweredError, Answers
+from adjoint.compiling.errors import CompileError, OutdatedError
 from adjoint.compiling.signatures import Call, difference
 
 log = logging.getLogger("adjoint.compile")
@@ -117,16 +117,16 @@ class Compiled:
         if signature is None:
             log.info("%s: %s", self.name, difference(call.key, list(self.signatures)))
             signature = self.signatures[call.key] = _Signature()
-        reason = "it is compiled for the first time"
+        reason = ""
         for program in signature.programs:
             try:
                 return program(call.tensors)
-            except Answered as answered:
+            except AnsweredError as answered:
                 self.answers.note(answered.hook, (), answered)
                 signature.programs, reason = [], answered.reason
                 break
-            except Outdated as outdated:
-                reason = outdated.reason
+            except OutdatedError as outdated:
+                reason = reason or outdated.reason  # of the newest
         if signature.eager or signature.calls < self.warm_up:
             signature.calls += 1
             with Changed({"asking": self.answers}):
@@ -152,7 +152,7 @@ class Compiled:
         """Trace the function, and run what was traced."""
         from adjoint.compiling.making import program_of
 
-        log.info("%s is traced: %s", self.name, reason)
+        log.info("%s is traced: %s", self.name, reason or "it has no program yet")
         try:
             program = program_of(self.function, self.name, call.tensors, args, kwargs, self.answers)
         except CompileError as error:

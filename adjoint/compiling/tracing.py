@@ -160,11 +160,11 @@ class Tracing:
 
     def _lift(self, tensor: Any, place: Place) -> None:
         base = None if tensor.extras is None else tensor.extras.base
+        record = Lifted(tensor, place, len(self.inputs) if base is None else -1)
+        self.lifted[id(tensor)] = record
         if base is not None:
             self.lift(base)
             tensor.refresh()
-        record = Lifted(tensor, place, len(self.inputs) if base is None else -1)
-        self.lifted[id(tensor)] = record
         if base is None:
             self.inputs.append(record)
             record.tracer = xla.new_input(record.index, record.array.shape, record.array.dtype)
