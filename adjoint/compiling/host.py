@@ -215,7 +215,8 @@ def _node_under_way() -> str:
     task = current_task()
     if task is None or task.current is None:
         return ""
-    return f": at {task.current.name()}, made in {task.current.source()}"
+    source = task.current.source()
+    return f": at {task.current.name()}" + ("" if source is None else f", made in {source}")
 
 
 def _source(tracing: Any, leaf: Any, numbers: dict[int, int]) -> tuple[int, Any]:
