@@ -4,10 +4,9 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import adjoint
 from adjoint import backends
 
-_OWN = str(Path(adjoint.__file__).parent)
+_OWN = str(Path(backends.__file__).parent.parent)
 
 
 class CompileError(RuntimeError):
