@@ -59,6 +59,7 @@ __all__ = [
     "saved_tensors_hooks",
     "set_provenance_enabled",
     "set_warn_on_accumulate_grad_stream_mismatch",
+    "traceable",
     "will_run",
 ]
 

@@ -51,6 +51,7 @@ class Hook:
         self.name = name
         self.once = once
         self.extra = extra
+        self.traceable = False
         self.id = -1
 
 
@@ -139,13 +140,15 @@ def register(
     name: str | None = None,
     once: bool = False,
     context: bool = False,
+    traceable: bool = False,
 ) -> RemovableHandle:
-    """Append a hook to a table."""
+    """Append a hook to a table; one that is `traceable` becomes a part of compiled programs."""
     if not callable(hook):
         raise TypeError(f"a {kind} must be callable, got {type(hook).__name__}")
-    if name is None and not once and not context:
+    if name is None and not once and not context and not traceable:
         return insert(table, hook)
     special = Hook(hook, name, once, CONTEXT_LAST if context else NOTHING_MORE)
+    special.traceable = traceable
     handle = insert(table, special)
     special.id = handle.id
     return handle
@@ -320,10 +323,10 @@ def _call(
     if hook.once and table.pop(hook.id, None) is None:
         return None  # another pass has called it meanwhile
     if hook.extra == CONTEXT_LAST:
-        return ask(hook.function, (*args, HookContext(node, kind, number)), answers)
-    if hook.extra == NODE_FIRST:
-        return ask(hook.function, (node, *args), answers)
-    return ask(hook.function, args, answers)
+        args = (*args, HookContext(node, kind, number))
+    elif hook.extra == NODE_FIRST:
+        args = (node, *args)
+    return hook.function(*args) if hook.traceable else ask(hook.function, args, answers)
 
 
 def through_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[Any]:

@@ -312,7 +312,13 @@ class Tensor(TensorCore):
     # ---- hooks ----
 
     def register_hook(
-        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+        self,
+        hook: Any,
+        *,
+        name: str | None = None,
+        once: bool = False,
+        context: bool = False,
+        traceable: bool = False,
     ) -> RemovableHandle:
         """Call hook with the gradient each time it is computed; what it returns replaces it."""
         self.up_to_date()
@@ -328,7 +334,7 @@ class Tensor(TensorCore):
             tables = node.any_hooks().tensor
             found = tables.get(self.output_number)
             table = tables.setdefault(self.output_number, HookTable()) if found is None else found
-        return register(table, hook, TENSOR, name, once, context)
+        return register(table, hook, TENSOR, name, once, context, traceable)
 
     def leaf_hooks(self) -> HookTable:
         """The table of a leaf's hooks, made if there is none."""
@@ -346,7 +352,13 @@ class Tensor(TensorCore):
         return found
 
     def register_post_accumulate_grad_hook(
-        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+        self,
+        hook: Any,
+        *,
+        name: str | None = None,
+        once: bool = False,
+        context: bool = False,
+        traceable: bool = False,
     ) -> RemovableHandle:
         """Call hook with the leaf once its grad has been updated."""
         if not self.needs_grad:
@@ -366,7 +378,7 @@ class Tensor(TensorCore):
             accumulator.take_hooks(extras)
         table = extras.post_accumulate
         assert table is not None
-        return register(table, hook, ACCUMULATE, name, once, context)
+        return register(table, hook, ACCUMULATE, name, once, context, traceable)
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf in its grad."""

@@ -115,10 +115,11 @@ def test_a_traceable_hook_is_compiled():
         return grad * 2
 
     weight.register_hook(double)
+    weight.register_hook(lambda grad: calls.append(1) or grad * 3, traceable=True)
     step = adjoint.compile(lambda: adjoint.autograd.grad(weight.sum(), weight)[0])
     for _ in range(5):
-        assert step().tolist() == [2.0] * 3
-    assert len(calls) == 2  # eagerly, and when it was traced
+        assert step().tolist() == [6.0] * 3
+    assert len(calls) == 4  # eagerly, and when they were traced
 
 
 def test_gradients_go_through_what_a_hook_computes():
