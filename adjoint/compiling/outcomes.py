@@ -3,9 +3,11 @@
 from typing import Any
 
 from adjoint.backends import xla
+from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.places import Lifted, Place
 from adjoint.pytree import tree_flatten
+from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import Tensor
 
 MISSING: Any = object()
@@ -46,6 +48,7 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
     records: list[Lifted] = list(tracing.lifted.values())
     for record in records:
         _note_changes(tracing, record, outcome)
+    _refuse_shared(records)
     leaves, outcome.tree = tree_flatten(result)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
@@ -57,6 +60,22 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
         else:
             outcome.answers.append((-1, Place(leaf)))
     return outcome
+
+
+def _refuse_shared(records: list[Lifted]) -> None:
+    """Refuse a change of memory that another tensor reads without being known to share it."""
+    apart = [r for r in records if r.index >= 0 and type(r.array) is NDARRAY]
+    for record in apart:
+        if record.tensor.array is record.tracer:
+            continue
+        for other in apart:
+            if other is not record and numpy_backend.overlap(record.array, other.array):
+                raise CompileError(
+                    f"a tensor of shape {list(record.array.shape)} is changed in place, and shares "
+                    f"its memory with one of shape {list(other.array.shape)} that is used too, but "
+                    "is no view of it: it was made outside by detach(), .data or from_numpy(). Use "
+                    "one of the two, or a clone()"
+                )
 
 
 def _note_changes(tracing: Any, record: Lifted, outcome: Outcome) -> None:

@@ -319,3 +319,18 @@ def test_tensors_on_xla_stay_there():
         loss = step(adjoint.full((3,), 0.5, device="xla"))
     assert loss.device.type == weight.device.type == weight.grad.device.type == "xla"
     assert weight.tolist() == [-0.5] * 3
+
+
+def test_memory_that_is_shared_unseen_is_refused():
+    weight = adjoint.ones(3)
+    alias = weight.detach()
+
+    @adjoint.compile
+    def step():
+        weight.add_(1)
+        return alias * 2
+
+    assert step().tolist() == [4.0] * 3
+    with pytest.raises(CompileError, match=r"shares its memory.*no view"):
+        step()
+    assert weight.tolist() == [2.0] * 3
