@@ -27,6 +27,7 @@ class Program:
         self.specs: list[Any] = [None] * len(used)
         self.fixed: list[tuple[int, Any]] = []  # tensors that are the same at every call
         self.known: list[Any] = []  # their arrays at the last call
+        self.handed: set[int] = set()  # those whose memory XLA can't take as it lies
         self.moving: list[tuple[int, Place]] = []  # arguments and gradients
         self.places: dict[int, int] = {}  # of what events make, by their ids
         for position, source in enumerate(used):
@@ -95,15 +96,19 @@ class Program:
         self._compare(position, array)
         if type(array) is not NDARRAY:
             self.inputs[position] = self.known[number] = array
+            self.handed.discard(number)
             return
         alone = sys.getrefcount(array) <= 3 and array.base is None  # here, the tensor, the call
         if alone and array.flags.writeable and not xla.is_aligned(array):
             array = xla.aligned(array)
             if xla.is_aligned(array):
                 tensor.array = array
-        fits = xla.is_aligned(array)
-        self.inputs[position] = xla.shown(array) if fits else array
-        self.known[number] = array if fits else None
+        if xla.is_aligned(array):
+            self.inputs[position], self.known[number] = xla.shown(array), array
+            self.handed.discard(number)
+        else:
+            self.inputs[position], self.known[number] = array, None
+            self.handed.add(number)
 
     # ---- a call ----
 
@@ -112,7 +117,7 @@ class Program:
         self.check()
         inputs = self.gather(arguments)
         if self.simple:
-            run = self.xla.results if None in self.known else self.xla.results_at_once
+            run = self.xla.results if self.handed else self.xla.results_at_once
             return self.finish(arguments, run(inputs), self.events)
         begun: list[Any] = []
         try:
