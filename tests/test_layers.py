@@ -56,6 +56,7 @@ LAYERS = [
     ["amp", "autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
     ["distributions", "functorch", "masked"],
     ["saving"],
+    ["compiling"],
     [
         "compat.absent_devices",
         "compat.aten",

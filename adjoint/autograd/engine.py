@@ -23,6 +23,7 @@ from adjoint.autograd.graph_task import (
 from adjoint.autograd.hooks import (
     NodeHooks,
     add_note,
+    ask,
     blamed,
     through_post_hooks,
     through_pre_hooks,
@@ -555,8 +556,11 @@ def perform(
     callbacks = task.callbacks
     at = 0
     while at < len(callbacks):
-        callbacks[at]()
+        ask(callbacks[at], ())
         at += 1
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.end_pass()
 
 
 def give_up(task: GraphTask) -> None:

@@ -182,6 +182,9 @@ def _gradients(grads: Any, count: int) -> tuple[Any, ...]:
     if grads is None:
         return (None,) * count
     given = (grads,) if isinstance(grads, Tensor) else tuple(grads)
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.lift_all([grad for grad in given if isinstance(grad, Tensor)])
     if len(given) != count:
         raise RuntimeError(f"got {count} tensors and {len(given)} gradients")
     return given

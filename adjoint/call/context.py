@@ -32,6 +32,8 @@ class Settings:
         self.anomaly: Any = None  # looks at what each step of a backward answers
         self.any_layout = False  # a gradient handed to a leaf may keep its own
         self.intermediates: Any = None  # notes what the forward of a Function makes of its inputs
+        self.tracing: Any = None  # the run on tracers that is under way, to be compiled
+        self.asking: Any = None  # told what hooks answer
         self.unwatched: Settings | None = None  # the same without the innermost watcher, once made
         self.below: Settings | None = None  # the same below autograd and the innermost mode
 
@@ -51,6 +53,8 @@ _RARE: Final = (
     "anomaly",
     "any_layout",
     "intermediates",
+    "tracing",
+    "asking",
 )
 
 

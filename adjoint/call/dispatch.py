@@ -347,6 +347,8 @@ def apply(op: "Op", values: list[Any]) -> Any:
     tensors = tensors_in(values)
     if not tensors and op.lane != OWN:
         return apply_raw(op, values)
+    if settings.tracing is not None:
+        settings.tracing.lift_all(tensors)
     if not settings.plain and not op.transparent:
         if settings.functions:
             return by_mode(settings, op, kinds_of(tensors), *op.spelled(values))

@@ -282,8 +282,13 @@ def _like(name: str, input: Tensor, options: dict[str, Any], value: Any) -> Tens
         blank = _room(asked, array.shape, kind.numpy_dtype)
     else:
         blank = _blank(asked.xp, array, kind.numpy_dtype)
-    if value is not None:
-        blank[...] = _element(value, kind)
+    if value is None:
+        return asked.made(blank)
+    element = _element(value, kind)
+    if type(blank) is np.ndarray or not asked.xp.valued():
+        blank[...] = element
+    else:
+        blank = asked.xp.full_like(blank, element)
     return asked.made(blank)
 
 

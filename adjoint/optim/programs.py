@@ -266,6 +266,7 @@ class Program:
             (name, None if name in (MASKED, FUSED) else getattr(library, name), itemgetter(*places))
             for name, *places in calls
         ]
+        self.wiring: list[tuple[int, ...]] = [tuple(places) for _, *places in calls]
         self.positive = library.positive
         self.rooms = rooms
         self.numbers = numbers
@@ -291,6 +292,19 @@ class Program:
         if self.plain:
             return [(function, *get(places)) for _, function, get in self.calls]
         return [self.call(number, places) for number in range(len(self.calls))]
+
+    def computed(self, xp: Any, operands: list[Any], numbers: dict[str, Any]) -> list[Any]:
+        """What becomes of operands that can't be changed in place."""
+        own = [numbers[value.name] if type(value) is Named else value for value in self.numbers]
+        places = [*operands, *[None] * len(self.rooms), *own]
+        for (name, function, _), (*sources, out) in zip(self.calls, self.wiring):
+            given = [places[source] for source in sources]
+            if name == MASKED:
+                chosen, condition = given
+                places[out] = xp.where(condition, chosen, places[out])
+            else:
+                places[out] = function(*given)
+        return places[: len(operands)]
 
     def call(self, number: int, places: list[Any]) -> tuple[Any, ...]:
         """One of its calls."""

@@ -235,6 +235,8 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if settings.functions:
         kinds = dispatch.kinds_of(tensors)
         return by_mode(settings, function or op.changer, kinds, *op.spelled(values))
+    if settings.tracing is not None:
+        settings.tracing.lift_all(tensors)
     if settings.watchers:
         return dispatch.watched(function or op.changer, values, settings)
     for tensor in tensors:
@@ -527,6 +529,9 @@ def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
         base = extras.base
         base.replace_array(scattered(base.array, extras.steps, value))
     target.replace_array(value)
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.follow(target)
 
 
 def check_result(name: str, target: Tensor, out: Any) -> None:
@@ -764,6 +769,9 @@ class CopySlices(Node):
 
 def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     """Put a result into a tensor given as out=, resizing it if it has another shape."""
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.lift_all([target])
     check_inplace(name, target)
     before_change(target)
     value = result.array
