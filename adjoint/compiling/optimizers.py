@@ -54,7 +54,8 @@ class Numbers:
         values = self._asked()
         group = self.optimizer.param_groups[self.number]
         if likeness(values) != self.alike or group["maximize"] is not self.maximize:
-            raise OutdatedError(f"the settings of {type(self.optimizer).__name__} are of another kind")
+            kind = type(self.optimizer).__name__
+            raise OutdatedError(f"the settings of {kind} are of another kind")
         return _np.array([values[name] for name in self.names])
 
     def _check_state(self) -> None:
@@ -62,10 +63,12 @@ class Numbers:
         state = self.optimizer.state
         for param, home, kept in zip(self.params, self.homes, self.kept):
             if state.get(param) is not home:
-                raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
+                kind = type(self.optimizer).__name__
+                    raise OutdatedError(f"the state of {kind} was replaced")
             for name, tensor in zip(self.arrays, kept):
                 if home[name] is not tensor:
-                    raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
+                    kind = type(self.optimizer).__name__
+                    raise OutdatedError(f"the state of {kind} was replaced")
         for name in self.counts:
             first = self.homes[0][name].array.item(0)
             for home in self.homes:

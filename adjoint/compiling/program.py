@@ -65,7 +65,8 @@ class Program:
         for place, needs_grad, without in self.states:
             tensor = place.tensor
             if tensor.needs_grad is not needs_grad:
-                raise OutdatedError(f"requires_grad of a tensor of shape {list(tensor.shape)} was set")
+                shape = list(tensor.shape)
+                raise OutdatedError(f"requires_grad of a tensor of shape {shape} was set")
             if (tensor.gradient is None) is not without:
                 gone = "is gone" if not without else "is there"
                 raise OutdatedError(f"the grad of a tensor of shape {list(tensor.shape)} {gone}")
