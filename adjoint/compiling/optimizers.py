@@ -60,15 +60,11 @@ class Numbers:
 
     def _check_state(self) -> None:
         """Refuse a state that was replaced, or whose parameters count their steps apart."""
-        state = self.optimizer.state
+        state, owner = self.optimizer.state, type(self.optimizer).__name__
         for param, home, kept in zip(self.params, self.homes, self.kept):
-            if state.get(param) is not home:
-                kind = type(self.optimizer).__name__
-                    raise OutdatedError(f"the state of {kind} was replaced")
-            for name, tensor in zip(self.arrays, kept):
-                if home[name] is not tensor:
-                    kind = type(self.optimizer).__name__
-                    raise OutdatedError(f"the state of {kind} was replaced")
+            same = state.get(param) is home
+            if not same or any(home[n] is not tensor for n, tensor in zip(self.arrays, kept)):
+                raise OutdatedError(f"the state of {owner} was replaced")
         for name in self.counts:
             first = self.homes[0][name].array.item(0)
             for home in self.homes:
