@@ -55,6 +55,8 @@ def test_wheel_holds_sources_and_compiled_modules():
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
         for name in build_script().COMPILED:
             assert name.removesuffix(".py") + suffix in files
+        assert f"adjoint/backends/loops/plain{suffix}" in files
+    assert not [file for file in files if file.endswith(".h")]
     others = ("tests/", "tools/", "examples/", "benchmarks/")
     assert not [file for file in files if file.startswith(others)]
 

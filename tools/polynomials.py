@@ -293,7 +293,8 @@ def constants(precision: Precision) -> dict[str, mpf]:
     named = {
         "SMALLEST_NORMAL": mpf(2) ** (precision.least + precision.bits - 1),
         "ROUNDER": 3 * mpf(2) ** (precision.bits - 2),
-        "POWER_HIGH": mpf(2) ** (120 if is_single else 1000),
+        "TWO_TO_MINUS_64": mpf(2) ** -64,
+        "VERY_LARGE": mpf(2) ** (120 if is_single else 1000),
         "LARGE": mpf(2) ** (precision.bits + 3),
         "ROOT_HALF": mpmath.sqrt(mpf(1) / 2),
         "LN2": mpmath.log(2),

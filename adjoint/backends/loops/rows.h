@@ -22,33 +22,29 @@ typedef struct {
     char types[2 * MOST];
 } RowEntry;
 
-#define IN_HALVES(T, S)                                                                            \
-    static inline T total_##S(T *block, npy_intp n) {                                              \
-        npy_intp width = 1;                                                                        \
+/* A block is folded in halves, each by a loop whose length the compiler knows. */
+#define FOLD(joined, half)                                                                         \
+    for (int k = 0; k < half; k++) block[k] = joined(block[k], block[k + half]);
+
+#define FOLDED(T, S, name, filler, joined)                                                         \
+    static inline T name##_##S(T *block, npy_intp n) {                                             \
+        npy_intp width = 16;                                                                       \
         while (width < n) width *= 2;                                                              \
-        for (npy_intp i = n; i < width; i++) block[i] = 0;                                         \
-        while (width > 1) {                                                                        \
-            width /= 2;                                                                            \
-            IN_ANY_ORDER                                                                           \
-            for (npy_intp i = 0; i < width; i++) block[i] += block[i + width];                     \
-        }                                                                                          \
-        return block[0];                                                                           \
-    }                                                                                              \
-    static inline T greatest_##S(T *block, npy_intp n) {                                           \
-        npy_intp width = 1;                                                                        \
-        while (width < n) width *= 2;                                                              \
-        for (npy_intp i = n; i < width; i++) block[i] = block[0];                                  \
-        while (width > 1) {                                                                        \
-            width /= 2;                                                                            \
-            IN_ANY_ORDER                                                                           \
-            for (npy_intp i = 0; i < width; i++)                                                   \
-                block[i] = v_maximum_##S(block[i], block[i + width]);                              \
-        }                                                                                          \
-        return block[0];                                                                           \
+        for (npy_intp i = n; i < width; i++) block[i] = filler;                                    \
+        if (width > 128) FOLD(joined, 128)                                                         \
+        if (width > 64) FOLD(joined, 64)                                                           \
+        if (width > 32) FOLD(joined, 32)                                                           \
+        if (width > 16) FOLD(joined, 16)                                                           \
+        FOLD(joined, 8)                                                                            \
+        FOLD(joined, 4)                                                                            \
+        return joined(joined(block[0], block[2]), joined(block[1], block[3]));                     \
     }
 
-IN_HALVES(float, f32)
-IN_HALVES(double, f64)
+#define SUM(x, y) ((x) + (y))
+FOLDED(float, f32, total, 0, SUM)
+FOLDED(double, f64, total, 0, SUM)
+FOLDED(float, f32, greatest, block[0], v_maximum_f32)
+FOLDED(double, f64, greatest, block[0], v_maximum_f64)
 
 static void run_rows(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const RowKernel *kernel = data;

@@ -1,7 +1,7 @@
 /* An angle of any size as quarters of a turn and a remainder of at most an eighth.
  *
- * The quotient by a quarter matters modulo four only, so bits of 2/pi that can but add whole turns are
- * left out, more of them the larger the angle; the products with the others are kept to all digits. */
+ * The quotient by a quarter matters modulo four only. So the bits of 2/pi that can but add whole turns
+ * are left out, more of them the larger the angle; products with the others keep all digits. */
 
 typedef struct {
     double quarters; /* from -2 to 2 */

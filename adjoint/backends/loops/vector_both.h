@@ -1,5 +1,5 @@
-/* Includes V_TEMPLATE for double and for float: REAL, its BITS, and names F(...) and constants K(...)
- * with the type's suffix. A choice is written a ? b : c with both sides computed. */
+/* Includes V_TEMPLATE for double and for float: REAL, its BITS, names F(...) and constants K(...) with
+ * the type's suffix. A choice is written a ? b : c with both sides computed. */
 
 #define V_JOIN(name, suffix) v_##name##_##suffix
 #define V_JOIN_CONSTANT(name, suffix) V_##name##_##suffix

@@ -16,12 +16,18 @@ static inline REAL F(power_of_two)(REAL k_and_rounder) {
 
 /* ---- exponentials ---- */
 
+/* exp(x) over the power of two that is nearest, which comes with the rounder. */
+static inline REAL F(exp_fraction)(REAL x, REAL rounded) {
+    REAL k = rounded - K(ROUNDER);
+    REAL r = F(fma)(k, -K(LN2_LOW), F(fma)(k, -K(LN2_HIGH), x));
+    return 1 + F(fma)(r * r, F(poly_exp)(r), r);
+}
+
 /* exp(x) times two to a small power. */
 static inline REAL F(exp_times)(REAL x, REAL power) {
     REAL within = F(bounded)(x, K(EXP_LOW), K(EXP_HIGH));
-    REAL rounded = F(fma)(within, K(LOG2_E), K(ROUNDER)), k = rounded - K(ROUNDER);
-    REAL r = F(fma)(k, -K(LN2_LOW), F(fma)(k, -K(LN2_HIGH), within));
-    return F(scaled)(1 + F(fma)(r * r, F(poly_exp)(r), r), rounded + power);
+    REAL rounded = F(fma)(within, K(LOG2_E), K(ROUNDER));
+    return F(scaled)(F(exp_fraction)(within, rounded), rounded + power);
 }
 
 static inline REAL F(exp)(REAL x) { return F(exp_times)(x, 0); }
@@ -61,10 +67,14 @@ static inline REAL F(tanh)(REAL x) {
 }
 
 static inline REAL F(sigmoid)(REAL x) {
-    REAL power = F(exp)(-F(abs)(x)), below = 1 + power, below_low = power - (below - 1);
-    REAL ratio = (x < 0 ? power : 1) / below;
+    REAL within = -F(abs)(x) < K(EXP_LOW) ? K(EXP_LOW) : -F(abs)(x);
+    REAL rounded = F(fma)(within, K(LOG2_E), K(ROUNDER));
+    /* Times 2**64, so that the smallest are ordinary numbers until the end. */
+    REAL large = F(exp_fraction)(within, rounded) * F(power_of_two)(rounded + 64);
+    REAL power = large * K(TWO_TO_MINUS_64), below = 1 + power, below_low = power - (below - 1);
+    REAL ratio = (x < 0 ? large : 1 / K(TWO_TO_MINUS_64)) / below;
     REAL inverse = F(fma)(R(-0.5), below, R(1.457)); /* to a twentieth, enough for what was lost */
-    return F(fma)(-ratio, below_low * inverse, ratio);
+    return F(fma)(-ratio, below_low * inverse, ratio) * K(TWO_TO_MINUS_64);
 }
 
 static inline REAL F(sinh)(REAL x) {
@@ -232,4 +242,19 @@ static inline REAL F(acos)(REAL x) {
     REAL inner = K(HALF_PI) - (x + (tail - K(HALF_PI_LOW))), outer = 2 * (s + tail);
     outer = x < 0 ? 2 * K(HALF_PI) - (outer - 2 * K(HALF_PI_LOW)) : outer;
     return a > R(0.5) ? outer : inner;
+}
+
+/* ---- remainders ---- */
+
+/* Exact unless quotient_is_far: a kernel asks that of all its elements first, and calls fmod of the C
+ * library for all if it is of any. */
+static inline REAL F(fmod_near)(REAL x, REAL y) {
+    REAL a = F(abs)(x), b = F(abs)(y), quotient = F(trunc)(a / b);
+    REAL product = quotient * b, rest = (a - product) - F(product_low)(quotient, b, product);
+    return F(copysign)(rest < 0 ? rest + b : rest, x); /* the quotient was rounded up */
+}
+
+static inline int F(quotient_is_far)(REAL x, REAL y) {
+    REAL a = F(abs)(x), b = F(abs)(y);
+    return !(a / b < R((int64_t)1 << DIGITS)) | !(a < K(VERY_LARGE)) | !(b < K(VERY_LARGE));
 }

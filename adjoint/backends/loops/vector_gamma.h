@@ -18,8 +18,8 @@ static inline v_half_turn v_half_turn_of(double x) {
 }
 
 static inline double v_log_gamma(double x) {
-    double y = x < 0.5 ? 1 - x : x;
-    /* From 1.25 to 2.5 by a polynomial, from 0.5 to 8 by steps of 1 from there, then by Stirling's. */
+    double y = x < 0.25 ? 1 - x : x;
+    /* By a polynomial from 1.25 to 2.5, by steps of 1 from there to 0.25 and 8, then by a series. */
     double f = y < 1.25 ? y - 1 : y - 2, product = y < 1.25 ? y : 1;
     for (int step = 0; step < 6; step++) {
         product = f >= 0.5 ? product * (f + 1) : product;
@@ -32,13 +32,13 @@ static inline double v_log_gamma(double x) {
     double result = y < 8 ? small : large;
     double sine = v_half_turn_of(x).sine;
     double reflected = -v_log_f64(sine / (2 * V_HALF_PI_f64)) - result;
-    result = x < 0.5 ? (sine == 0 ? (double)INFINITY : reflected) : result;
+    result = x < 0.25 ? (sine == 0 ? (double)INFINITY : reflected) : result;
     return v_abs_f64(x) == (double)INFINITY ? (double)INFINITY : result;
 }
 
 static inline double v_log_gamma_derivative(double x) {
     double y = x <= 0 ? 1 - x : x;
-    /* From 1 to 2 by a polynomial, from 0 to 8 by steps of 1 from there, then by a series. */
+    /* By a polynomial from 1 to 2, by steps of 1 from there to 0 and 8, then by a series. */
     double w = y < 1 ? y + 1 : y, top = y < 1 ? -1 : 0, below = y < 1 ? y : 1;
     for (int step = 0; step < 6; step++) {
         double next = w - 1;

@@ -3,7 +3,7 @@
  * Nothing here branches or calls, so GCC and Clang vectorise `for (i...) y[i] = v_exp_f32(x[i]);`
  * under -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off. Those flags also make the bits of
  * a result independent of where in a loop it is computed; they differ between builds with and
- * without fused multiply-add. Errors are listed in docs/notes/kernels.md.
+ * without fused multiply-add. Errors are listed in docs/notes/vector_math.md.
  *
  * What vector_both.h includes is written once, for both types; the coefficients in
  * vector_polynomials.h are written by `python -m tools.polynomials`.

@@ -2,7 +2,8 @@
 
 #define V_SMALLEST_NORMAL_f32 0x1p-126f
 #define V_ROUNDER_f32 0x1.8p+23f
-#define V_POWER_HIGH_f32 0x1p+120f
+#define V_TWO_TO_MINUS_64_f32 0x1p-64f
+#define V_VERY_LARGE_f32 0x1p+120f
 #define V_LARGE_f32 0x1p+27f
 #define V_ROOT_HALF_f32 0x1.6a09e6p-1f
 #define V_LN2_f32 0x1.62e43p-1f
@@ -173,7 +174,8 @@ static inline float v_poly_asin_f32(float x) {
 
 #define V_SMALLEST_NORMAL_f64 0x1p-1022
 #define V_ROUNDER_f64 0x1.8p+52
-#define V_POWER_HIGH_f64 0x1p+1000
+#define V_TWO_TO_MINUS_64_f64 0x1p-64
+#define V_VERY_LARGE_f64 0x1p+1000
 #define V_LARGE_f64 0x1p+56
 #define V_ROOT_HALF_f64 0x1.6a09e667f3bcdp-1
 #define V_LN2_f64 0x1.62e42fefa39efp-1

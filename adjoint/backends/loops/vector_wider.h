@@ -13,8 +13,8 @@ static inline REAL F(tan)(REAL x) {
 }
 
 static inline REAL F(pow)(REAL x, REAL y) {
-    REAL a = F(abs)(x), within = F(bounded)(y, -K(POWER_HIGH), K(POWER_HIGH)), half = R(0.5) * within;
-    REAL power = F(magnitude)(a, within);
+    REAL a = F(abs)(x), within = F(bounded)(y, -K(VERY_LARGE), K(VERY_LARGE));
+    REAL power = F(magnitude)(a, within), half = R(0.5) * within;
     REAL whole = within - F(rint)(within) == 0 ? R(1) : R(0);
     REAL even = half - F(rint)(half) == 0 ? R(1) : R(0);
     power = F(flipped)(power, whole > even ? x : R(1));
