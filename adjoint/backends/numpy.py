@@ -47,6 +47,7 @@ def keeps_pages() -> bool:
 
 # By the data type's letter: to hash a data type itself takes longer than most of what follows.
 ZEROS = {kind: np.zeros((), kind) for kind in "fd"}
+_LAPACK = {"f": "s", "d": "d", "F": "c", "D": "z"}  # its letter of each type
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -168,6 +169,16 @@ def _weights_of_rows(numbers: Any, weights: Any, count: int) -> Any:
     starts = np.arange(0, numbers.size + 1, each)
     parts = (weights.reshape(-1), numbers.reshape(-1), starts)
     return library.csr_array(parts, shape=(len(numbers), count))
+
+
+@functools.cache
+def _lapack() -> Any:
+    """SciPy's LAPACK, for what NumPy has no function of; None without SciPy."""
+    try:
+        import scipy.linalg.lapack
+    except ImportError:
+        return None
+    return scipy.linalg.lapack
 
 
 class NumpyNamespace(Convolutions, Namespace):
@@ -361,6 +372,19 @@ class NumpyNamespace(Convolutions, Namespace):
         if len(array) <= 64:  # see linear
             return other.dot(array.T.copy()).T.copy()
         return array.dot(other.T)
+
+    def lu(self, array: Any) -> tuple[Any, Any] | None:
+        library = _lapack() if array.dtype.char in _LAPACK and array.size else None
+        if library is None:
+            return None
+        factor = getattr(library, _LAPACK[array.dtype.char] + "getrf")
+        rows, columns = array.shape[-2:]
+        packed = np.empty(array.shape, array.dtype)
+        pivots = np.empty((*array.shape[:-2], min(rows, columns)), np.int32)
+        for place in np.ndindex(array.shape[:-2]):
+            packed[place], order, _ = factor(array[place])
+            pivots[place] = order + 1
+        return packed, pivots
 
     def standardized(
         self, array: Any, weight: Any, bias: Any, axes: Any, eps: float
