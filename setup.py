@@ -1,4 +1,7 @@
-"""Build the wheel: the core compiled by mypyc where a C compiler is present, pure otherwise."""
+"""Build the wheel: the core compiled by mypyc where a C compiler is present, pure otherwise.
+
+A wheel with a compiled core also has loops beside NumPy's, written from the op table.
+"""
 
 import functools
 import os
@@ -59,6 +62,18 @@ MYPYC = ["mypy[mypyc]==2.4.*", "numpy>=2.0"]
 LENIENT = ["--config-file=", "--follow-imports=silent", "--ignore-missing-imports"]
 
 
+# The loops are compiled for each set of instructions, and a machine takes the best it has. No
+# product is fused with a sum: then the bits of a result do not depend on where it is computed.
+LOOPS = {
+    "plain": [],
+    "avx2": ["-mavx2", "-mfma"],
+    "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma"],
+}
+LOOP_FLAGS = ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
+if sys.platform == "linux":  # GCC would end each loop by narrower ones, a quarter of the code
+    LOOP_FLAGS += ["--param", "vect-epilogues-nomask=0"]
+
+
 def can_compile() -> bool:
     """Whether there is a C compiler, Python's headers, a lock of the interpreter, and no veto."""
     if os.environ.get("ADJOINT_PURE") == "1":
@@ -96,9 +111,9 @@ def extensions() -> list[Extension]:
     except ImportError:
         print("adjoint: mypyc is not installed; without it the package is pure", file=sys.stderr)
         return []
-    sys.path.insert(0, str(Path(__file__).with_name("tools")))
-    from mypyc_docs import restore_docs
-    from mypyc_repair import repair
+    sys.path.insert(0, str(Path(__file__).parent))
+    from tools.mypyc_docs import restore_docs
+    from tools.mypyc_repair import repair
 
     built = mypycify([*LENIENT, *COMPILED], opt_level="3")
     # All modules are compiled to one file, beside a stub for each.
@@ -109,7 +124,37 @@ def extensions() -> list[Extension]:
     if sys.platform == "linux":  # elsewhere a call within a library needs no permission to be short
         for extension in built:
             extension.extra_compile_args.append("-fno-semantic-interposition")
+    built += loops()
+    if sys.platform == "linux":  # what a debugger would read takes a third of the wheel
+        for extension in built:
+            extension.extra_compile_args.append("-g0")
+            extension.extra_link_args.append("-Wl,-s")
     return built
+
+
+def loops() -> list[Extension]:
+    """The modules of loops, one for each set of instructions that the compiler knows."""
+    import numpy as np
+
+    from tools.loops import FOLDER, write
+
+    target = Path("build", "loops")
+    write(target)
+    unix = new_compiler().compiler_type == "unix"
+    levels = LOOPS if unix and sysconfig.get_platform().endswith("x86_64") else {"plain": []}
+    made = []
+    for name, instructions in levels.items():
+        source = target / f"{name}.c"
+        source.write_text(f'#define MODULE {name}\n#include "loops.c"\n', encoding="utf-8")
+        made.append(
+            Extension(
+                f"adjoint.backends.loops.{name}",
+                [str(source)],
+                include_dirs=[np.get_include(), str(FOLDER)],
+                extra_compile_args=[*LOOP_FLAGS, *instructions] if unix else [],
+            )
+        )
+    return made
 
 
 if __name__ == "__main__":

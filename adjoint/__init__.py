@@ -185,7 +185,7 @@ _LATER = (
 _HOMES = {
     "GradScaler": "amp.grad_scaler",
     "autocast": "amp.autocast_mode",
-    "compile": "compat.no_compiler",
+    "compile": "compiling.public",
     "get_autocast_dtype": "amp.autocast_mode",
     "is_autocast_enabled": "amp.autocast_mode",
     "explain": "autograd.explaining",
@@ -218,7 +218,7 @@ if TYPE_CHECKING:
     )
     from adjoint.amp.grad_scaler import GradScaler as GradScaler
     from adjoint.autograd.explaining import explain as explain
-    from adjoint.compat.no_compiler import compile as compile
+    from adjoint.compiling.public import compile as compile
     from adjoint.func.batching import vmap as vmap
     from adjoint.saving.serialization import load as load, save as save
 

@@ -33,7 +33,7 @@ from adjoint.autograd.grad_mode import no_grad as no_grad
 from adjoint.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from adjoint.call.context import is_grad_enabled as is_grad_enabled
 from adjoint.call.context import is_inference_mode_enabled as is_inference_mode_enabled
-from adjoint.compat.no_compiler import compile as compile
+from adjoint.compiling.public import compile as compile
 from adjoint.creation.factories import arange as arange
 from adjoint.creation.factories import empty as empty
 from adjoint.creation.factories import empty_like as empty_like

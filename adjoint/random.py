@@ -13,6 +13,7 @@ from typing import Any
 
 from adjoint._base import after_fork
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.context import current
 from adjoint.call.held import Held
 from adjoint.device import device as as_device
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -59,6 +60,10 @@ class Generator:
 
     def manual_seed(self, seed: int) -> "Generator":
         """Start over from a seed; negative ones count from the end of 64 bits."""
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.seed(self, seed)
+            return self
         if not isinstance(seed, int):
             kind = type(seed).__name__
             raise RuntimeError(f"manual_seed expected an int, but got {kind}")
@@ -81,6 +86,10 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a tensor of bytes."""
+        tracing = current().tracing
+        if tracing is not None:
+            state_later: Tensor = tracing.chance_of(self)
+            return state_later
         with self._lock:
             state = self._stream.bit_generator.state
             parts = {**state, **state["state"], "seed": self._seed}
@@ -91,6 +100,10 @@ class Generator:
 
     def set_state(self, new_state: Tensor) -> "Generator":
         """Go on from a state that get_state returned."""
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.set_chance(self, new_state)
+            return self
         if not isinstance(new_state, Tensor) or new_state.dtype.name != "uint8":
             raise TypeError("RNG state must be a tensor of uint8, as get_state() returns it")
         packed = new_state.numpy_array().tobytes()

@@ -55,6 +55,13 @@ READ = """cpy_r_r1 = CPyStatics[3]; /* 'f_code' */
     cpy_r_r2 = CPyObject_GetAttr(cpy_r_r0, cpy_r_r1);
 """
 
+HEADER = '#include "__native_internal_1f.h"\n'
+SETTINGS = """    cpy_r_r0 = CPyStatic_context___current;
+    if (likely(cpy_r_r0 != NULL)) goto CPyL3;
+    CPyL3: ;
+    cpy_r_r2 = PyObject_Vectorcall(cpy_r_r0, 0, 0, 0);
+"""
+
 
 @pytest.fixture
 def repaired(tmp_path):
@@ -129,6 +136,7 @@ def test_what_the_collector_does_not_see_is_not_visited(repaired):
         (code() + "other_traverse(Other *self, void *arg)\n", "all classes: found 2 times"),
         (code() + WEAK.replace("Thing", "Other") + "\n", "all classes: found 1 times, not 0"),
         (code() + READ, "1 reads of frames, but 0"),
+        (HEADER + code() + SETTINGS, "1 reads of settings, but 0"),
     ],
 )
 def test_code_of_another_form_fails_the_build(repaired, tmp_path, text, problem):
@@ -148,3 +156,14 @@ def test_frames_are_read_by_pythons_own_functions(repaired):
 def test_a_read_of_a_frame_that_is_not_found_fails_the_build(repaired):
     with pytest.raises(SCRIPT.UnexpectedCodeError, match="1 reads of frames, but 2"):
         repaired(code() + READ, "code, place = frame.f_code, frame.f_lasti\n")
+
+
+def test_settings_are_read_from_their_variable(repaired):
+    text = repaired(HEADER + code() + SETTINGS, "settings = current()\n")
+    assert "cpy_r_r2 = adjoint_settings(cpy_r_r0);" in text
+    assert text.index(HEADER) < text.index("PyContextVar_Get") < text.index("Thing")
+
+
+def test_settings_need_the_place_where_functions_begin(repaired):
+    with pytest.raises(SCRIPT.UnexpectedCodeError, match="settings: found 0 times"):
+        repaired(code() + SETTINGS, "settings = current()\n")

@@ -22,6 +22,19 @@ FRAME_READERS = {
 }
 LOOK_UP = re.compile(r"(/\* '(f_code|f_lasti)' \*/\n\w+ = )(CPyObject_GetAttr\((\w+), \w+\));")
 
+# Every op reads the settings of its context: `current()`, a method of a context variable. C can ask
+# the variable itself, without a call through Python's protocol.
+SETTINGS_READER = """static inline PyObject *adjoint_settings(PyObject *get) {
+PyObject *found = NULL;
+return PyContextVar_Get(PyCFunction_GET_SELF(get), NULL, &found) < 0 ? NULL : found;
+}
+"""
+READ_SETTINGS = re.compile(
+    r"((\w+) = CPyStatic_context___current;\n"
+    r"(?:(?!\w+ = CPyStatic_)[^\n]*\n){1,40}?"  # what is done if it has no value yet
+    r"\w+ = )PyObject_Vectorcall\(\2, 0, 0, 0\);"
+)
+
 
 class UnexpectedCodeError(Exception):
     """mypyc has written something else than these repairs know."""
@@ -82,7 +95,9 @@ def repair(source: Path, modules: Iterable[Path]) -> list[CompiledClass]:
     text.expect("all classes", r"^CPy_TRASHCAN_BEGIN\(", len(classes))
     text.expect("all classes", r"^\w+_traverse\(.*\)$", sum(c.collected for c in classes))
     text.expect("all classes", r"self \+ sizeof\(PyObject \*\) \+ sizeof", 0)
+    modules = list(modules)
     repair_frames(text, modules)
+    repair_settings(text, modules)
     source.write_text(text.text, encoding="utf-8")
     return classes
 
@@ -153,6 +168,26 @@ def repair_frames(text: Text, modules: Iterable[Path]) -> None:
     if count != len(reads):
         raise UnexpectedCodeError(
             f"{text.path}: {count} reads of frames, but {len(reads)} in the modules"
+        )
+
+
+def repair_settings(text: Text, modules: Iterable[Path]) -> None:
+    """Read the settings of a context from its variable, once for each time the modules do."""
+    reads = sum(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "current"
+        for module in modules
+        for node in ast.walk(ast.parse(module.read_text("utf-8")))
+    )
+    text.text, count = READ_SETTINGS.subn(r"\1adjoint_settings(\2);", text.text)
+    if count != reads:
+        raise UnexpectedCodeError(
+            f"{text.path}: {count} reads of settings, but {reads} in the modules"
+        )
+    if count:
+        last = re.search(r'^#include "__native_internal\w*\.h"\n', text.text, re.MULTILINE)
+        header = "" if last is None else last[0]
+        text.replace(
+            "settings", header or "#include of the internal header", header + SETTINGS_READER
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import current_task
+from adjoint.autograd.hooks import wrapped
 from adjoint.backends import quiet
 from adjoint.call.context import Scope, Settings, current, replaced, set_current
 from adjoint.call.errors import described
@@ -55,6 +56,10 @@ class Anomaly:
 
     def inspect(self, node: Any, results: list[Any]) -> None:
         """Refuse what a node has answered, if something is wrong with it."""
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.ask(self.inspect, (node, [wrapped(result) for result in results]), None)
+            return
         for number, result in enumerate(results):
             fault = None if result is None else self.fault_in(_values(result))
             if fault is not None:

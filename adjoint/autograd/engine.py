@@ -23,6 +23,7 @@ from adjoint.autograd.graph_task import (
 from adjoint.autograd.hooks import (
     NodeHooks,
     add_note,
+    ask,
     blamed,
     through_post_hooks,
     through_pre_hooks,
@@ -35,6 +36,7 @@ from adjoint.autograd.reference_counts import is_first_alone
 from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.call.context import current, is_grad_enabled, set_current
 from adjoint.tensors.core import NDARRAY, TensorCore, backend_of, raw
+from adjoint.tensors.upper import upper
 
 push: Final[Any] = heappush
 pop: Final[Any] = heappop
@@ -397,7 +399,8 @@ def run_pass(
 ) -> list[Any]:
     """One backward pass from the roots; the gradients that reached the targets.
 
-    Inside transforms gradients stay Tensors, as they do to be recorded: then it is `layered`.
+    Inside transforms gradients stay Tensors, as they do to be recorded: then it is `layered`. It
+    is so too if the pass reaches a node that works on tensors without memory.
     """
     parent = current_task()
     task = GraphTask(roots, keep_graph, create_graph, parent)
@@ -417,6 +420,8 @@ def run_pass(
                 task.captures.setdefault(node, []).append((number, slot))
         restrict(task, roots, [node for node, _ in targets], accumulate_targets)
     workers = count_dependencies(task, roots)
+    if task.tensors:
+        grads = [g if isinstance(g, TensorCore) else upper.tensor(g) for g in grads]
     if workers:
         from adjoint.autograd.workers import Workers  # threads only where a device needs one
 
@@ -551,8 +556,11 @@ def perform(
     callbacks = task.callbacks
     at = 0
     while at < len(callbacks):
-        callbacks[at]()
+        ask(callbacks[at], ())
         at += 1
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.end_pass()
 
 
 def give_up(task: GraphTask) -> None:

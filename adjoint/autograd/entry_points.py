@@ -8,7 +8,7 @@ from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge
 from adjoint.autograd.provenance import warn
 from adjoint.call.context import current
 from adjoint.call.layers import needs_below, newest
-from adjoint.call.overriding import answers, offered
+from adjoint.call.overriding import answers, created_by, creating_mode, offered, seen_by_mode
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
 from adjoint.tensors.size import Size
@@ -119,7 +119,8 @@ def _checked(i: int, tensor: Tensor, given: Any) -> Any:
                 "grad can be implicitly created only for real scalar outputs, but element "
                 f"{i} is {tensor.dtype.name}"
             )
-        return one_like(array)
+        mode = creating_mode()
+        return one_like(array) if mode is None else created_by(mode, "start", (tensor,), {})
     if not isinstance(given, Tensor):
         raise TypeError(_no_gradient(i, given))
     if given.array.shape != array.shape:
@@ -157,11 +158,8 @@ def one_like(array: Any) -> Any:
 
 def _is_layered(tensors: Sequence[Any], grads: Sequence[Any]) -> bool:
     """Whether a pass keeps Tensors: it starts inside a transform, or others see its calls."""
-    if upper.wrapping:
+    if current().modes:
         return True
-    for watcher in current().watchers:
-        if getattr(watcher, "watches_passes", False):
-            return True
     return _holds_layer(tensors) or _holds_layer(grads)
 
 
@@ -184,6 +182,9 @@ def _gradients(grads: Any, count: int) -> tuple[Any, ...]:
     if grads is None:
         return (None,) * count
     given = (grads,) if isinstance(grads, Tensor) else tuple(grads)
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.lift_all([grad for grad in given if isinstance(grad, Tensor)])
     if len(given) != count:
         raise RuntimeError(f"got {count} tensors and {len(given)} gradients")
     return given
@@ -234,7 +235,7 @@ def backward(
         if grad_tensors is not None:
             raise RuntimeError("give grad_tensors or its old name grad_variables, not both")
         grad_tensors = grad_variables
-    if not isinstance(tensors, Tensor) and answers(tensors):
+    if seen_by_mode() or (not isinstance(tensors, Tensor) and answers(tensors)):
         settings: dict[str, Any] = {"grad_tensors": grad_tensors, "retain_graph": retain_graph}
         settings |= {"create_graph": create_graph, "inputs": inputs}
         offered(backward, (tensors,), settings)
@@ -306,7 +307,7 @@ def grad(
     With `is_grads_batched`, grad_outputs have one more dimension in front, and so do the answers:
     one pass is made for all elements of it, by vmap.
     """
-    if not isinstance(outputs, Tensor) and answers(outputs):
+    if seen_by_mode() or (not isinstance(outputs, Tensor) and answers(outputs)):
         named: dict[str, Any] = {"grad_outputs": grad_outputs, "retain_graph": retain_graph}
         named |= {"create_graph": create_graph, "only_inputs": only_inputs}
         named |= {"allow_unused": allow_unused, "is_grads_batched": is_grads_batched}

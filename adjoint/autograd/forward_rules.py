@@ -202,7 +202,7 @@ def brief_tangent(op: Op, array: Any, tangent: Any, out: Any) -> Any:
         try:  # what `quiet` does, which takes three times as long
             STATE.set(IGNORE)
             if op.jvp is not None:
-                found = op.jvp.function(*_named(op, op.jvp, None, [array], [tangent], out))
+                found = op.jvp.of_list(_named(op, op.jvp, None, [array], [tangent], out))
             else:
                 assert rule is not None
                 found = _term(op, rule, tangent, array, None, out)
@@ -259,11 +259,15 @@ def on_arrays(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any:
     try:
         STATE.set(IGNORE)
         if op.jvp is not None:
-            total = op.jvp.function(*_named(op, op.jvp, None, args, tangents, out))
-            if total is not None and total.shape != out.shape:  # of tangents that were smaller
-                total = NUMPY_BACKEND.xp.broadcast_to(total, out.shape)
+            total = op.jvp.of_list(_named(op, op.jvp, None, args, tangents, out))
         else:
-            total = _sum_of_terms(op, args, tangents, out)
+            total = None
+            if op.push is not None and op.push.fused is not None:
+                total = op.push.fused.answer(_named(op, op.push, None, args, tangents, out))
+            if total is None:
+                total = _sum_of_terms(op, args, tangents, out)
+        if total is not None and total.shape != out.shape:  # of tangents that were smaller
+            total = NUMPY_BACKEND.xp.broadcast_to(total, out.shape)
     finally:
         STATE.set(before)
     if total is None:
@@ -287,7 +291,7 @@ def _sum_of_terms(op: Op, args: list[Any], tangents: list[Any], out: Any) -> Any
             tangent = NUMPY_BACKEND.xp.broadcast_to(tangent, out.shape)
         second = args[1] if len(args) > 1 else None
         if rule.form == OF_MORE or rule.form == OF_LATER:
-            term = rule.function(*_named(op, rule, tangent, args, [], out))
+            term = rule.of_list(_named(op, rule, tangent, args, [], out))
         else:
             term = _term(op, rule, tangent, args[0], second, out)
         if total is None:
@@ -319,16 +323,16 @@ def _term(op: Op, rule: Rule, tangent: Any, first: Any, second: Any, out: Any) -
     """What a rule makes of the array of a tangent; the common forms are called straight."""
     form = rule.form
     if form == OF_RESULT:
-        return rule.function(tangent, out)
+        return rule.of_two(tangent, out)
     if form == OF_FIRST:
-        return rule.function(tangent, first)
+        return rule.of_two(tangent, first)
     if form == OF_SECOND:
-        return rule.function(tangent, second)
+        return rule.of_two(tangent, second)
     if form == OF_GRAD:
         return rule.function(tangent)
     if form == OF_BOTH:
-        return rule.function(tangent, first, second)
-    return rule.function(*_named(op, rule, tangent, [first], [], out))
+        return rule.of_list([tangent, first, second])
+    return rule.of_list(_named(op, rule, tangent, [first], [], out))
 
 
 def _named(

@@ -214,6 +214,8 @@ class Outputs:
             if not isinstance(out, Tensor) or not is_view(out):
                 continue
             extras = out.rare()
+            if self.shows_part(extras.base):
+                extras.base, extras.steps = self.tensors[0], (self.node.context["view_step"],)
             extras.view_version = out.counter().value
             if id(original) in self.dirty and id(original) in self.inputs:
                 continue
@@ -227,6 +229,15 @@ class Outputs:
         (source,) = self.tensors
         own = None if source.extras is None else source.extras.base
         return base is source or (own is not None and base is own)
+
+    def shows_part(self, base: Any) -> bool:
+        """Whether a custom op reads, by a view of base, what its only argument holds."""
+        if not self.pure_view or not self.executable or "view_step" not in self.node.context:
+            return False
+        (source,) = self.tensors
+        if source.layer is None or not source.layer.wraps:
+            return False
+        return any(base is part for part in source.layer.parts(source))
 
     # ---- what backward needs ----
 

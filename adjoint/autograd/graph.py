@@ -19,8 +19,10 @@ from adjoint.autograd.hooks import (
     Hook,
     HookContext as HookContext,
     RemovableHandle,
+    ask,
     function_of,
     name_of,
+    traceable as traceable,
 )
 from adjoint.autograd.node import AccumulateGrad, GradientEdge, Node, edge_node
 from adjoint.autograd.provenance import (
@@ -57,6 +59,7 @@ __all__ = [
     "saved_tensors_hooks",
     "set_provenance_enabled",
     "set_warn_on_accumulate_grad_stream_mismatch",
+    "traceable",
     "will_run",
 ]
 
@@ -133,10 +136,12 @@ class save_on_cpu(saved_tensors_hooks):
         self.device_type = device_type
 
 
+@traceable
 def _to_cpu(tensor: Any) -> tuple[Any, Tensor]:
     return tensor.device, tensor.to("cpu")
 
 
+@traceable
 def _from_cpu(saved: tuple[Any, Any]) -> Tensor:
     where, tensor = saved
     back: Tensor = tensor.to(where)
@@ -195,6 +200,7 @@ class MutationContext:
         )
         self.memories: weakref.WeakValueDictionary[int, _Memory] = weakref.WeakValueDictionary()
 
+    @traceable
     def pack(self, tensor: Tensor) -> _Handle:
         """Take a tensor; the same one in the same version only once."""
         counter = tensor.counter()
@@ -209,6 +215,7 @@ class MutationContext:
             self.original[handle] = tensor
         return handle
 
+    @traceable
     def unpack(self, handle: _Handle) -> Tensor:
         """Give a tensor back as it was when it was saved."""
         found: Tensor | None = self.cloned.get(handle)
@@ -341,7 +348,7 @@ class _MultiGradHook:
             arrivals = task.notes.setdefault(self, _Arrivals(len(self.places), expected))
         arrivals.grads[index] = grad
         if next(arrivals.counter) == arrivals.last:
-            self.function(arrivals.grads)
+            ask(self.function, (arrivals.grads,))
 
     def first(self, index: int, grad: Any) -> None:
         """Mode "any": call the function, unless another gradient was there before."""
@@ -349,7 +356,7 @@ class _MultiGradHook:
         assert task is not None
         mine = object()
         if task.notes.setdefault(self, mine) is mine:
-            self.function(grad)
+            ask(self.function, (grad,))
 
 
 class _Share:
@@ -359,6 +366,8 @@ class _Share:
         self.method = method
         self.index = index
         self.__qualname__ = name
+
+    _adjoint_traceable = True  # it only counts; the function it calls is asked by itself
 
     def __call__(self, grad: Any) -> None:
         self.method(self.index, grad)

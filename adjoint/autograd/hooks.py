@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from adjoint._base import HookTable, WeakBase, exchange, is_of_handler, moments, mypyc_attr
 from adjoint.autograd.provenance import INTERPRETED
+from adjoint.call.context import current
 from adjoint.tensors.core import TensorCore, backend_of
 from adjoint.tensors.upper import upper
 
@@ -50,6 +51,7 @@ class Hook:
         self.name = name
         self.once = once
         self.extra = extra
+        self.traceable = False
         self.id = -1
 
 
@@ -138,13 +140,15 @@ def register(
     name: str | None = None,
     once: bool = False,
     context: bool = False,
+    traceable: bool = False,
 ) -> RemovableHandle:
-    """Append a hook to a table."""
+    """Append a hook to a table; one that is `traceable` becomes a part of compiled programs."""
     if not callable(hook):
         raise TypeError(f"a {kind} must be callable, got {type(hook).__name__}")
-    if name is None and not once and not context:
+    if name is None and not once and not context and not traceable:
         return insert(table, hook)
     special = Hook(hook, name, once, CONTEXT_LAST if context else NOTHING_MORE)
+    special.traceable = traceable
     handle = insert(table, special)
     special.id = handle.id
     return handle
@@ -263,6 +267,36 @@ def warn_if_has_hooks(tensor: TensorCore) -> None:
 
 # ---- calling ----
 
+_TRACEABLE: Final = "_adjoint_traceable"
+
+
+def traceable(hook: Any) -> Any:
+    """Mark a hook as one that compile may trace: it becomes a part of the program."""
+    setattr(hook, _TRACEABLE, True)
+    return hook
+
+
+def is_traceable(hook: Any) -> bool:
+    """Whether a hook is marked so."""
+    return bool(getattr(function_of(hook), _TRACEABLE, False))
+
+
+def ask(hook: Any, args: tuple[Any, ...], answers: Any = None) -> Any:
+    """Call a hook; while a program is traced, have the host call it whenever that runs.
+
+    Its answer may take the place of `answers`.
+    """
+    settings = current()
+    if settings.plain:
+        return hook(*args)
+    if settings.tracing is not None and not is_traceable(hook):
+        return settings.tracing.ask(hook, args, answers)
+    answer = hook(*args)
+    if settings.asking is not None:
+        settings.asking.note(hook, args, answer)
+    return answer
+
+
 values_of: Final[Any] = dict.values  # found once: compiled code would look it up at each call
 
 
@@ -277,16 +311,22 @@ def wrapped(grad: Any) -> Any:
 
 
 def _call(
-    hook: Hook, table: HookTable, node: Any, kind: str, number: int, args: tuple[Any, ...]
+    hook: Hook,
+    table: HookTable,
+    node: Any,
+    kind: str,
+    number: int,
+    args: tuple[Any, ...],
+    answers: Any = None,
 ) -> Any:
     """A hook that was registered with options."""
     if hook.once and table.pop(hook.id, None) is None:
         return None  # another pass has called it meanwhile
     if hook.extra == CONTEXT_LAST:
-        return hook.function(*args, HookContext(node, kind, number))
-    if hook.extra == NODE_FIRST:
-        return hook.function(node, *args)
-    return hook.function(*args)
+        args = (*args, HookContext(node, kind, number))
+    elif hook.extra == NODE_FIRST:
+        args = (node, *args)
+    return hook.function(*args) if hook.traceable else ask(hook.function, args, answers)
 
 
 def through_tensor_hooks(node: Any, hooks: NodeHooks, grads: list[Any]) -> list[Any]:
@@ -307,9 +347,9 @@ def _through_table(node: Any, table: HookTable, number: int, grad: Any) -> Any:
     try:
         for hook in snapshot(table):
             if isinstance(hook, Hook):
-                answer = _call(hook, table, node, TENSOR, number, (grad,))
+                answer = _call(hook, table, node, TENSOR, number, (grad,), grad)
             else:
-                answer = hook(grad)
+                answer = ask(hook, (grad,), grad)
             if answer is not None and answer is not grad:
                 grad = _checked(hook, grad, answer)
     except BaseException as error:
@@ -326,9 +366,9 @@ def through_pre_hooks(node: Any, table: HookTable, grads: list[Any]) -> list[Any
         for hook in snapshot(table):
             seen = tuple(grads)
             if isinstance(hook, Hook):
-                answer = _call(hook, table, node, PRE, 0, (seen,))
+                answer = _call(hook, table, node, PRE, 0, (seen,), seen)
             else:
-                answer = hook(seen)
+                answer = ask(hook, (seen,), seen)
             if answer is not None and answer is not seen:
                 grads = _checked_tuple(hook, grads, answer)
     except BaseException as error:
@@ -348,9 +388,9 @@ def through_post_hooks(
         for hook in snapshot(table):
             seen = tuple(results)
             if isinstance(hook, Hook):
-                answer = _call(hook, table, node, POST, 0, (seen, outputs))
+                answer = _call(hook, table, node, POST, 0, (seen, outputs), seen)
             else:
-                answer = hook(seen, outputs)
+                answer = ask(hook, (seen, outputs), seen)
             if answer is not None and answer is not seen:
                 results = _checked_tuple(hook, results, answer)
     except BaseException as error:
@@ -367,7 +407,7 @@ def run_accumulate_hooks(node: Any, table: HookTable, leaf: TensorCore) -> None:
             if isinstance(hook, Hook):
                 answer = _call(hook, table, node, ACCUMULATE, 0, (leaf,))
             else:
-                answer = hook(leaf)
+                answer = ask(hook, (leaf,))
             if answer is not None and answer is not leaf:
                 _refuse_answer(hook, answer)
     except BaseException as error:

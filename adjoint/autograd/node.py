@@ -140,6 +140,7 @@ class Node(WeakBase):
     notes: dict[Any, Any] | None = None
     lane: int = WHOLE
     released: bool = False
+    keeps_tensors: bool = False  # a pass that reaches it does, as it works on some without memory
     code: Any = None  # of the user's function that made it, and where in it; see source
     instruction: int = 0
     module_call: Any = None  # of the module that made it; see module_path
@@ -301,18 +302,30 @@ class Node(WeakBase):
         self.outputs = [tensor.spec() for tensor in tensors]
 
     def register_prehook(
-        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+        self,
+        hook: Any,
+        *,
+        name: str | None = None,
+        once: bool = False,
+        context: bool = False,
+        traceable: bool = False,
     ) -> RemovableHandle:
         """Call hook with the gradients of the outputs, before this node runs."""
         table = pre_table(self.any_hooks())
-        return register(table, hook, PRE, name, once, context)
+        return register(table, hook, PRE, name, once, context, traceable)
 
     def register_hook(
-        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+        self,
+        hook: Any,
+        *,
+        name: str | None = None,
+        once: bool = False,
+        context: bool = False,
+        traceable: bool = False,
     ) -> RemovableHandle:
         """Call hook with the gradients of the inputs and of the outputs, after this node ran."""
         table = post_table(self.any_hooks())
-        return register(table, hook, POST, name, once, context)
+        return register(table, hook, POST, name, once, context, traceable)
 
     def any_hooks(self) -> NodeHooks:
         """The record of hooks, made if there is none."""

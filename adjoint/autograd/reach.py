@@ -5,10 +5,13 @@ from adjoint.autograd.node import Node
 
 
 def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
-    """How many gradients each node waits for; True if a node belongs to a device's worker."""
+    """How many gradients each node waits for; True if a node belongs to a device's worker.
+
+    The pass keeps Tensors if a node does.
+    """
     remaining = task.remaining
     stack: list[Node] = []
-    workers = False
+    workers = keeps_tensors = False
     for root in roots:
         if root in remaining:
             remaining[root] += 1
@@ -24,6 +27,8 @@ def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
             workers = workers or node.worker() is not None
         if node.edge_count == 0:
             continue
+        if node.keeps_tensors:
+            keeps_tensors = True
         following = node.next0
         if following is not None:
             if following in remaining:
@@ -49,6 +54,8 @@ def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
                     else:
                         remaining[following] = 1
                         stack.append(following)
+    if keeps_tensors and not task.tensors:
+        task.tensors, task.short = True, False
     return workers
 
 

@@ -7,7 +7,7 @@ where hooks on saving are active is a value packed into a `SavedTensor`.
 import weakref
 from typing import Any
 
-from adjoint.autograd.hooks import name_of
+from adjoint.autograd.hooks import is_traceable, name_of
 from adjoint.autograd.node import AccumulateGrad, Node, edge_node
 from adjoint.backends import lookup
 from adjoint.call.context import change_grad_enabled, current, set_current
@@ -93,6 +93,9 @@ def packed(tensor: TensorCore, pairs: tuple[Any, ...]) -> Any:
 
 def taken(take: Any, tensor: TensorCore) -> Any:
     """What a pack hook makes of a tensor, which it may not change."""
+    tracing = current().tracing
+    if tracing is not None and not is_traceable(take):
+        return tracing.pack(take, tensor)
     version = tensor.version()
     answer = take(tensor)
     if tensor.version() != version:
@@ -122,7 +125,11 @@ def unpacked(value: Any, pairs: tuple[Any, ...]) -> Any:
     for _, give in pairs[:-1]:
         value = given_inside(give, value, depth)
         depth -= 1
-    return pairs[-1][1](value)
+    give = pairs[-1][1]
+    tracing = current().tracing
+    if tracing is not None and not is_traceable(give):
+        return tracing.unpack(give, value)
+    return give(value)
 
 
 def given_inside(give: Any, value: Any, depth: int) -> Any:

@@ -5,8 +5,9 @@ What differs from NumPy, and why, is in docs/notes/backends.md.
 
 import contextlib
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,9 @@ from adjoint.backends.convolution import Layout
 from adjoint.device import device
 
 _jax: Any = jax  # for its functions without type hints
+
+# What is being compiled: it says where tensors without values are, and draws numbers for them.
+under_way: Final[ContextVar[Any]] = ContextVar("adjoint_compiling", default=None)
 
 
 def _is_basic(index: Any) -> bool:
@@ -139,6 +143,12 @@ class JaxNamespace(Namespace):
     def _on_host(self, array: Any) -> Any:
         return np.asarray(array)
 
+    def drawn(self, draw: Callable[..., Any], shape: Any, *parameters: Any) -> Any:
+        compiling = under_way.get()
+        if compiling is None:
+            return super().drawn(draw, shape, *parameters)
+        return compiling.drawn(draw, tuple(shape), parameters)
+
     def memory(self, array: Any) -> None:
         return None
 
@@ -244,7 +254,8 @@ class JaxBackend(Backend):
 
     def device(self, array: Any) -> device:
         if isinstance(array, jax.core.Tracer):
-            return device("xla")  # not placed yet: whoever runs the compiled code decides
+            compiling = under_way.get()
+            return device("xla") if compiling is None else compiling.device
         places = array.devices()
         if len(places) != 1:
             return device("xla")  # spread over several

@@ -27,11 +27,15 @@ class Settings:
         self.guards: tuple[Any, ...] = ()  # told of a tensor just before it is changed in place
         self.functions: tuple[Any, ...] = ()  # modes that answer public functions, innermost last
         self.watchers: tuple[Any, ...] = ()  # make the calls of ops, the innermost last
+        self.modes: tuple[Any, ...] = ()  # answer calls below autograd, the innermost last
         self.observers: tuple[Any, ...] = ()  # told before and after each step of a backward
         self.anomaly: Any = None  # looks at what each step of a backward answers
         self.any_layout = False  # a gradient handed to a leaf may keep its own
         self.intermediates: Any = None  # notes what the forward of a Function makes of its inputs
+        self.tracing: Any = None  # the run on tracers that is under way, to be compiled
+        self.asking: Any = None  # told what hooks answer
         self.unwatched: Settings | None = None  # the same without the innermost watcher, once made
+        self.below: Settings | None = None  # the same below autograd and the innermost mode
 
 
 # Grad and inference mode are half of all calls' business, and no reason to take the long way.
@@ -44,10 +48,13 @@ _RARE: Final = (
     "guards",
     "functions",
     "watchers",
+    "modes",
     "observers",
     "anomaly",
     "any_layout",
     "intermediates",
+    "tracing",
+    "asking",
 )
 
 
@@ -103,6 +110,14 @@ def without_innermost_watcher(settings: Settings) -> Settings:
     if settings.unwatched is None:
         settings.unwatched = replaced(settings, {"watchers": settings.watchers[:-1]})
     return settings.unwatched
+
+
+def below_innermost_mode(settings: Settings) -> Settings:
+    """The settings under which a mode answers a call, which is recorded outside."""
+    if settings.below is None:
+        changes = {"modes": settings.modes[:-1], "watchers": (), "grad_enabled": False}
+        settings.below = replaced(settings, changes)
+    return settings.below
 
 
 def with_modes(old: Settings, grad_enabled: bool, inference: bool) -> Settings:

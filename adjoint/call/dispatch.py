@@ -14,6 +14,7 @@ from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import (
     Settings,
+    below_innermost_mode,
     current,
     set_current,
     without_innermost_watcher,
@@ -50,6 +51,7 @@ from adjoint.dtypes import can_cast, of_python_scalar
 from adjoint.tensors.core import (
     CUT_BY_MODE,
     CUT_BY_OP,
+    DEFAULT_VIEW,
     F32,
     F64,
     NDARRAY,
@@ -96,7 +98,7 @@ class Path(Calls):
                     found = briefly(op, settings, a, None)
                     if found is not None:
                         return found
-        elif type(a) is NDARRAY and op.lane == UNARY:
+        elif type(a) is NDARRAY and op.lane == UNARY and not op.looped:
             return op.direct(a)
         return apply(op, [a, *op.defaults[1:]])
 
@@ -142,7 +144,8 @@ class Path(Calls):
             if found is not None:
                 return found
         if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
-            return op.direct(a, b)
+            if not op.looped:
+                return op.direct(a, b)
         if not (can_operate(a) and can_operate(b)):
             return with_other(op, a, b, operator)
         return apply(op, [a, b, *op.defaults[2:]])
@@ -344,6 +347,8 @@ def apply(op: "Op", values: list[Any]) -> Any:
     tensors = tensors_in(values)
     if not tensors and op.lane != OWN:
         return apply_raw(op, values)
+    if settings.tracing is not None:
+        settings.tracing.lift_all(tensors)
     if not settings.plain and not op.transparent:
         if settings.functions:
             return by_mode(settings, op, kinds_of(tensors), *op.spelled(values))
@@ -366,6 +371,8 @@ def apply(op: "Op", values: list[Any]) -> Any:
             backend = common_backend(op, tensors)
     if op.lane == OWN:
         return op.evaluated(values)
+    if settings.modes:
+        return answered_below(op, values, settings)
     given = values
     if op.dims:
         values = op.counted_from_end(values)
@@ -438,6 +445,33 @@ def watched(op: Any, values: list[Any], settings: Settings) -> Any:
         return settings.watchers[-1](op, values)
     finally:
         set_current(settings)
+
+
+def asked_below(settings: Settings, change: bool, op: Any, values: list[Any]) -> Any:
+    """What the innermost mode answers to a call, or to a change of the first argument."""
+    mode = settings.modes[-1]
+    try:
+        set_current(below_innermost_mode(settings))
+        return mode.change(op, values) if change else mode.call(op, values)
+    finally:
+        set_current(settings)
+
+
+def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
+    """A call that a mode answers on the tensors as they are; it is recorded here."""
+    out = asked_below(settings, False, op, values)
+    several = isinstance(out, tuple)
+    results: list[Tensor] = list(out) if several else [out]
+    if op.dims:
+        values = op.counted_from_end(values)
+    recorded = settings.grad_enabled and bool(op.inputs)
+    keep_history(op, values, results, several, None, recorded, settings)
+    if op.view and isinstance(values[0], Tensor):
+        for result in results:
+            if result.extras is not None:
+                result.extras.creation = DEFAULT_VIEW  # it was made where nothing is recorded
+        link_views(op, values, results, backend_of(values[0].array), settings, several)
+    return out
 
 
 def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Settings) -> Any:
@@ -529,7 +563,7 @@ def with_first_in(level: Level, values: list[Any]) -> list[Any]:
 def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings: Settings) -> Any:
     """A call inside transforms: the newest level makes it, on what lies below."""
     for tensor in tensors:
-        if tensor.layer is None or (upper.wrapping and tensor.layer.overridden):
+        if tensor.layer is None or tensor.layer.overridden:
             if tensor.special and settings.overrides and not op.transparent:
                 return override(op, op, values, tensors)
         if tensor.extras is not None:
@@ -538,10 +572,13 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
     if top is None:  # their levels have ended, and left them as they were
         return apply(op, values)
     if op.lane == OWN:
-        return top.own(op, values)
+        return own_call(op, values, top)
+    if settings.modes and top.level.number <= 0:  # no transform's, but the tensors' own
+        return answered_below(op, values, settings)
+    given = values
     if op.dims:
         values = op.counted_from_end(values)
-    out = top.call(op, values)
+    out = top.call(op, given if top.wraps else values)
     several = isinstance(out, tuple)
     results: list[Tensor] = list(out) if several else [out]
     if not has_layer(results) and not top.wraps:  # it is a call of the level below
@@ -560,6 +597,16 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
     return out
 
 
+def own_call(op: "Op", values: list[Any], top: Layer) -> Any:
+    """The same of an op that records by itself; its node keeps what the layer's class answers."""
+    out = top.own(op, values)
+    if top.wraps:
+        for result in tensors_in([out]):
+            if result.node is not None:
+                result.node.keeps_tensors = True
+    return out
+
+
 def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
     """What an op answers to raw arrays: its result, without what it hides for its rules."""
     out = run_forward(op, xp, arrays)
@@ -567,7 +614,11 @@ def raw_result(op: "Op", xp: Any, arrays: list[Any]) -> Any:
 
 
 def run_forward(op: "Op", xp: Any, arrays: list[Any]) -> Any:
-    """Call a forward with its arguments in the order of the parameters."""
+    """Call a forward, or a loop in its place, with arguments in the order of the parameters."""
+    if op.fused is not None and xp is NUMPY:
+        found = op.fused.answer(arrays)
+        if found is not None:
+            return found
     if op.positional == len(op.parameters) and op.star < 0:
         return op.forward(xp, *arrays)
     named = dict(zip(op.parameters[op.positional :], arrays[op.positional :]))

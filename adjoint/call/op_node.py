@@ -60,6 +60,14 @@ class Rest:
         self.versions[parameter] = version
 
 
+class Watched:
+    """What tells that results were changed in place since a node kept them."""
+
+    def __init__(self) -> None:
+        self.counters: dict[int, VersionCounter] = {}  # by output
+        self.version = 0  # of the only one, if that is an argument that was changed
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class OpNode(Node):
     """The backward of one call of an op.
@@ -75,8 +83,7 @@ class OpNode(Node):
     second_version: int = 0
     rest: Rest | None = None
     result: Any = None  # the output's array, or the list of them
-    result_version: int = 0
-    result_counters: dict[int, VersionCounter] | None = None
+    watched: Watched | None = None  # for results that can be changed in place
     holds: bool = False  # whether there is anything to let go of
     packed: bool = False  # result went through hooks on saving, which look after its version
 
@@ -139,14 +146,17 @@ class OpNode(Node):
             if form == OF_RESULT:
                 result = self.result
                 self.check_result(0)
-                return rule.function(grad, result)
+                return rule.of_two(grad, result)
             if form == OF_FIRST:
-                return rule.function(grad, self.raw(self.first, self.first_version, 0))
+                return rule.of_two(grad, self.raw(self.first, self.first_version, 0))
             if form == OF_SECOND:
-                return rule.function(grad, self.raw(self.second, self.second_version, 1))
+                return rule.of_two(grad, self.raw(self.second, self.second_version, 1))
             if form == OF_BOTH:
                 first = self.raw(self.first, self.first_version, 0)
-                return rule.function(grad, first, self.raw(self.second, self.second_version, 1))
+                second = self.raw(self.second, self.second_version, 1)
+                if rule.fused is not None:
+                    return rule.of_list([grad, first, second])
+                return rule.function(grad, first, second)
             if form == OF_LATER:
                 return rule.function(grad, self.value(rule.later, False))
         return self.run(rule, [grad], False, None)
@@ -208,7 +218,7 @@ class OpNode(Node):
             raise freed(self.name())
         if rule.wide >= 0 and half_type(args[rule.wide]) is not None:
             args = [wide(value) for value in args]
-        return rule.function(*args)
+        return rule.of_list(args)
 
     def active(self, wanted: list[bool] | None) -> list[bool]:
         """For each of op.inputs whether its rule must run; a list has an edge for each element."""
@@ -378,26 +388,26 @@ class OpNode(Node):
         """Refuse if a kept result was changed since, or let go of."""
         if self.released:
             raise freed(self.name())
-        if self.result_counters is not None and not self.packed:
-            counter = self.result_counters.get(index)
-            check_version(self, "result", self.result_version, counter)
+        watched = self.watched
+        if watched is not None and not self.packed:
+            check_version(self, "result", watched.version, watched.counters.get(index))
 
     def watch(self, output_number: int, counter: VersionCounter) -> None:
-        self.counters()[output_number] = counter
+        self.watches().counters[output_number] = counter
 
     def output_counter(self, output_number: int) -> VersionCounter:
         """See Node; the kept result counts along."""
-        return self.counters().setdefault(output_number, VersionCounter())
+        return self.watches().counters.setdefault(output_number, VersionCounter())
 
-    def counters(self) -> dict[int, VersionCounter]:
-        """The counters of results that can be changed in place, by output."""
-        if self.result_counters is None:
-            made: dict[int, VersionCounter] = {}
+    def watches(self) -> Watched:
+        """What tells of changes to results, made at the first need."""
+        if self.watched is None:
+            made = Watched()
             if INTERPRETED:
-                exchange(self, "result_counters", None, made)
-            elif self.result_counters is None:
-                self.result_counters = made
-        found = self.result_counters
+                exchange(self, "watched", None, made)
+            elif self.watched is None:
+                self.watched = made
+        found = self.watched
         assert found is not None
         return found
 
@@ -409,12 +419,12 @@ class OpNode(Node):
                 items.extend(items_of(self.op.parameters[i], self.kept(i), self.version_of(i)))
         if self.rest is not None:
             items.extend(items_of("hidden", self.rest.hidden, 0))
-        counters = self.result_counters or {}
+        watched = self.watched or Watched()
         kept = self.result if isinstance(self.result, list) else [self.result]
         for number, value in enumerate(kept):
-            for item in items_of("result", value, self.result_version):
-                counter = counters.get(number)
-                items.append(SavedItem(item.name, item.array, self.result_version, counter))
+            for item in items_of("result", value, watched.version):
+                counter = watched.counters.get(number)
+                items.append(SavedItem(item.name, item.array, watched.version, counter))
         return items
 
     def release(self) -> None:

@@ -7,11 +7,10 @@ wrote them: an op in `dispatch.call`. Any other function asks all by `ops.compos
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.call.context import Settings, current, replaced, set_current
+from adjoint.call.context import Settings, below_innermost_mode, current, replaced, set_current
 from adjoint.dtypes import dtype
 from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import Tensor, wants_calls
-from adjoint.tensors.upper import upper
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -95,7 +94,7 @@ def is_overriding(tensor: Tensor) -> bool:
     if type(tensor) is Tensor or not current().overrides:
         return False
     if tensor.layer is not None:
-        return bool(upper.wrapping and tensor.layer.overridden)
+        return bool(tensor.layer.overridden)
     return wants_calls(type(tensor))
 
 
@@ -160,24 +159,18 @@ def by_mode(
     return answer
 
 
-def creation_watcher() -> Any:
-    """Who watches calls in the context and is asked for new tensors too; None if nobody is."""
+def creating_mode() -> Any:
+    """The innermost mode below autograd, which is asked for new tensors too; None if none is."""
     settings = current()
-    found: Any = None
-    if not settings.plain:
-        for watcher in settings.watchers:
-            if getattr(watcher, "creates", False):
-                found = watcher  # the innermost is the last
-    return found
+    return settings.modes[-1] if not settings.plain and settings.modes else None
 
 
-def created_by(watcher: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The new tensor that a watcher answers, inside which the others are left."""
+def created_by(mode: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The new tensor that a mode answers, inside which the others are left."""
     settings = current()
-    others = tuple([other for other in settings.watchers if other is not watcher])
     try:
-        set_current(replaced(settings, {"watchers": others}))
-        return watcher.created(name, args, kwargs)
+        set_current(below_innermost_mode(settings))
+        return mode.created(name, args, kwargs)
     finally:
         set_current(settings)
 

@@ -51,6 +51,19 @@ def has_index(values: Any) -> bool:
     return False
 
 
+def wraps(tensor: Tensor) -> bool:
+    """Whether a tensor is of a class that answers calls itself, as sparse ones do."""
+    return tensor.layer is not None and bool(tensor.layer.wraps)
+
+
+def any_wraps(values: Any) -> bool:
+    """Whether a tensor among these is."""
+    for value in values:
+        if isinstance(value, Tensor) and value.special and wraps(value):
+            return True
+    return False
+
+
 def needs(value: Any) -> bool:
     """Whether an argument, or one in a list, needs a gradient."""
     if isinstance(value, Tensor):
@@ -172,6 +185,8 @@ def keep_all(node: OpNode, plan: Plan, values: list[Any]) -> None:
     for parameter, value in enumerate(values):
         wanted = plan.wants_value[parameter]
         if isinstance(value, Tensor):
+            if value.special and wraps(value):
+                node.keeps_tensors = True
             if plan.wants_shape[parameter]:
                 rest.keep_shape(parameter, value.spec().shape)
             if wanted:
@@ -179,6 +194,8 @@ def keep_all(node: OpNode, plan: Plan, values: list[Any]) -> None:
             else:
                 value = None
         elif isinstance(value, (list, tuple)) and has_tensor(value):
+            if any_wraps(value):
+                node.keeps_tensors = True
             if wanted:
                 versions = [version_to_keep(op, e) if isinstance(e, Tensor) else 0 for e in value]
                 node.keep_version(parameter, versions)
@@ -263,6 +280,8 @@ def record(
     node = node_of(op, mask, None, None, values, None if several else results[0], ANY_DEPTH)
     rest = node.rest
     assert rest is not None
+    if any_wraps(results):
+        node.keeps_tensors = True
     if op.hides:
         rest.hidden = hidden
         node.holds = True

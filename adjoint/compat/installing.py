@@ -13,6 +13,7 @@ from adjoint.autograd.node import AccumulateGrad
 from adjoint.compat.mirror import ROOT, can_be_imported
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from adjoint.ops.arranging.conversion import layout, memory_format
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
 
@@ -50,6 +51,8 @@ class _AliasFinder(importlib.abc.MetaPathFinder):
 def _show_as_torch() -> None:
     """Print types and sizes as torch's: programs look at the text, or at where a class is from."""
     dtype.__repr__ = lambda self: f"torch.{self.name}"  # type: ignore[method-assign]
+    for named in (layout, memory_format):
+        named.__repr__ = lambda self: f"torch.{self.name}"  # type: ignore[method-assign]
     Size.__repr__ = lambda self: f"torch.Size({list(self)})"  # type: ignore[method-assign]
     name: Any = lambda self: "torch::autograd::AccumulateGrad"
     setattr(AccumulateGrad, "name", name)  # noqa: B010  # mypy knows a compiled class as fixed

@@ -1,21 +1,31 @@
-"""What stands in for compilers, tracers and exporters, of which there are none.
+"""What stands in for PyTorch's compilers, tracers and exporters.
 
-adjoint functions are compiled by jax.jit around them, or not at all: a function or module that is
-to be compiled is what it was before.
+`torch.compile` is adjoint's own; of the others there are none, and what they are given is what it
+was before.
 """
 
+import functools
 import logging
 from typing import Any
+
+from adjoint.compiling.public import compile as compiled
 
 _logger = logging.getLogger("adjoint.compat")
 
 
 def compile(model: Any = None, **options: Any) -> Any:
-    """The function or module as it is: there is no compiler; jax.jit compiles adjoint functions."""
+    """adjoint.compile, which runs eagerly what can't be compiled, unless fullgraph is asked for.
+
+    Without JAX a model is left as it is, and the log says so.
+    """
     if model is None:
-        return unchanged
-    _logger.info("torch.compile leaves %r as it is: adjoint has no compiler of its own", model)
-    return model
+        return functools.partial(compile, **options)
+    options.setdefault("fallback", not options.get("fullgraph", False))
+    try:
+        return compiled(model, **options)
+    except ImportError as error:
+        _logger.warning("torch.compile leaves %r as it is: %s", model, error)
+        return model
 
 
 def unchanged(function: Any = None, *args: Any, **options: Any) -> Any:

@@ -40,8 +40,16 @@ def is_module(path: str) -> bool:
 
 def overloads(name: str) -> list[str]:
     """The overloads that torch.ops.aten has of an operation; none if it has no such operation."""
-    found = (whole.partition(".") for whole in _modules()["ops.aten"].others)
-    return [overload or "default" for own, _, overload in found if own == name]
+    return list(_overloads().get(name, ()))
+
+
+@functools.cache
+def _overloads() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for whole in sorted(_modules()["ops.aten"].others):
+        name, _, overload = whole.partition(".")
+        found.setdefault(name, []).append(overload or "default")
+    return found
 
 
 def is_class(path: str) -> bool:

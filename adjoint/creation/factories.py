@@ -32,7 +32,7 @@ from adjoint.ops.arranging.conversion import (
     sparse_csc,
     sparse_csr,
 )
-from adjoint.ops.composites import creating, overridable_by_modes
+from adjoint.ops.composites import creating, lifting, overridable_by_modes
 from adjoint.ops.sampling.random import draw_integers, draw_normal, draw_uniform, normal_from
 from adjoint.ops.sparse.layers import blank
 from adjoint.random import chosen
@@ -282,8 +282,13 @@ def _like(name: str, input: Tensor, options: dict[str, Any], value: Any) -> Tens
         blank = _room(asked, array.shape, kind.numpy_dtype)
     else:
         blank = _blank(asked.xp, array, kind.numpy_dtype)
-    if value is not None:
-        blank[...] = _element(value, kind)
+    if value is None:
+        return asked.made(blank)
+    element = _element(value, kind)
+    if type(blank) is np.ndarray or not asked.xp.valued():
+        blank[...] = element
+    else:
+        blank = asked.xp.full_like(blank, element)
     return asked.made(blank)
 
 
@@ -643,8 +648,9 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Any) -> T
 
 METHODS: dict[str, Any] = {
     function.__name__: creating(function)
-    for function in (new_empty, new_empty_strided, new_full, new_ones, new_tensor, new_zeros)
+    for function in (new_empty, new_empty_strided, new_full, new_ones, new_zeros)
 }
+METHODS["new_tensor"] = overridable_by_modes(new_tensor)
 
 globals().update({name: creating(globals()[name]) for name in __all__ if name != "tensor"})
-globals()["tensor"] = overridable_by_modes(tensor)
+globals()["tensor"] = overridable_by_modes(lifting(tensor))

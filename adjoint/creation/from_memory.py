@@ -12,7 +12,7 @@ from adjoint.creation.options import finished
 from adjoint.device import CPU
 from adjoint.dtypes import as_dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import clone, to
-from adjoint.ops.composites import overridable_by_modes
+from adjoint.ops.composites import lifting, overridable_by_modes
 from adjoint.tensors.interop import from_dlpack
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -44,6 +44,7 @@ def _shared(data: Any) -> Tensor | None:
     return result
 
 
+@lifting
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array: changes to one are seen in the other."""
     if not isinstance(ndarray, np.ndarray):
@@ -52,6 +53,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     return finished(np.asarray(ndarray), CPU, False)
 
 
+@lifting
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:

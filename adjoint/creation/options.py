@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.backends import Namespace, backend_for
 from adjoint.backends.numpy import host
-from adjoint.call.context import is_inference_mode_enabled
+from adjoint.call.context import current, is_inference_mode_enabled
 from adjoint.call.layers import newest_level
 from adjoint.device import device, get_default_device
 from adjoint.dtypes import as_dtype, dtype, get_default_dtype
@@ -21,13 +21,19 @@ def _place(where: Any) -> device:
 
 def maker(where: device) -> Any:
     """The namespace whose arrays become tensors of a device: NumPy's, if they have values."""
+    tracing = current().tracing
+    if tracing is not None and where.type != "meta":
+        return tracing.xp
     own: Namespace = backend_for(where).xp
     return host if own.valued() else own
 
 
 def finished(array: Any, where: device, requires_grad: bool) -> Tensor:
     """A NumPy array's values as a new tensor on a device; or an array of the device itself."""
-    if where.type != "cpu" or type(array) is not NDARRAY:
+    tracing = current().tracing
+    if tracing is not None and where.type != "meta":
+        array = tracing.held(array)
+    elif where.type != "cpu" or type(array) is not NDARRAY:
         own = backend_of(array)
         if own.device_type != where.type:
             array = backend_for(where).from_numpy(own.to_numpy(array), where)
@@ -64,7 +70,8 @@ class Options:
         self.dtype = kind if out is None else out.dtype
         self.device = _place(given.get("device"))
         where = self.device if out is None else out.device
-        self.xp = host if where.type == "cpu" else maker(where)  # makes the arrays
+        plain = where.type == "cpu" and current().tracing is None
+        self.xp = host if plain else maker(where)  # makes the arrays
         self.requires_grad = given.get("requires_grad", False)
         self.memory_format = given.get("memory_format")
 

@@ -30,7 +30,6 @@ from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors import views
 from adjoint.tensors.core import CUT_BY_MODE, CUT_BY_OP, backend_of
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.upper import upper
 from adjoint.transforms.batches import warn_of_loop
 from adjoint.transforms.duals import dual, primal_at, tangent_at
 
@@ -405,8 +404,11 @@ class CustomOpDef(Op):
         views.rebase(tensor, error, 0)
 
     def run_kernel(self, values: list[Any]) -> Any:
-        """What the kernel of the arguments' device answers, or a class that answers calls."""
-        if upper.wrapping and "CompositeImplicitAutograd" not in self.registered.keys:
+        """What the kernel of the arguments' device answers, or a mode or class that does."""
+        own = "CompositeImplicitAutograd" not in self.registered.keys
+        if own and current().modes:
+            return self.checked(dispatch.asked_below(current(), False, self, values))
+        if own:
             for tensor in tensors_in(values):
                 if tensor.layer is not None and tensor.layer.wraps:
                     return self.checked(tensor.layer.call(self, values))

@@ -88,6 +88,7 @@ class OpFunction(Function):
         call: Call = flat[-1]
         ctx.call = call
         arguments = call.arguments(flat[:-1])
+        ctx.view_step = (call.op, (*arguments[1:], *call.keywords.values()), -1)
         output = call.output(arguments)
         call.single = not isinstance(output, tuple)
         results, call.result_spec = tree_flatten(

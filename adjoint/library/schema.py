@@ -44,7 +44,7 @@ NAMES = {
 
 
 # Data types by PyTorch's numbers, as defaults of arguments have them.
-_NUMBERS = {
+DTYPE_NUMBERS = {
     "uint8": 0,
     "int8": 1,
     "int16": 2,
@@ -75,6 +75,11 @@ class Kind:
     def is_tensor(self) -> bool:
         """Whether it is a tensor or a list of them."""
         return self.base == "Tensor"
+
+    @property
+    def type(self) -> str:
+        """The same without what it shares memory with."""
+        return str(dataclasses.replace(self, alias=""))
 
     def __str__(self) -> str:
         elements = ("?" if self.optional_elements else "") + "[]" if self.is_list else ""
@@ -110,12 +115,12 @@ class Argument:
         if self.default is MISSING:
             return None
         found = accepted(self.kind, self.default)
-        return _NUMBERS[found.name] if isinstance(found, dtype) else found
+        return DTYPE_NUMBERS[found.name] if isinstance(found, dtype) else found
 
     @property
     def type(self) -> str:
         """Its type, without what it shares memory with."""
-        return str(dataclasses.replace(self.kind, alias=""))
+        return self.kind.type
 
     @property
     def kwarg_only(self) -> bool:

@@ -10,7 +10,7 @@ nest there is then: nothing is taken apart or built, which takes several times a
 from typing import Any
 
 from adjoint.autograd.graph_task import current_task
-from adjoint.autograd.hooks import add_note, name_of
+from adjoint.autograd.hooks import add_note, ask, name_of
 from adjoint.autograd.provenance import warn
 from adjoint.call.context import is_grad_enabled
 from adjoint.nn.module_hooks import (
@@ -127,7 +127,7 @@ class BackwardHooks:
             if is_over(hook, BACKWARD_PRE, self.module._backward_pre_hooks):
                 continue
             try:
-                answer = hook(self.module, nest)
+                answer = ask(hook, (self.module, nest), nest)
             except BaseException as error:
                 name_in(error, KIND_BACKWARD_PRE, hook, self.module)
                 raise
@@ -196,8 +196,8 @@ class BackwardHooks:
         """What a full backward hook answers."""
         try:
             if isinstance(hook, ModuleHook) and hook.with_kwargs:
-                return hook(self.module, args, kwargs, grad_output)
-            return hook(self.module, args, grad_output)
+                return ask(hook, (self.module, args, kwargs, grad_output), (args, kwargs))
+            return ask(hook, (self.module, args, grad_output), args)
         except BaseException as error:
             name_in(error, KIND_BACKWARD, hook, self.module)
             raise

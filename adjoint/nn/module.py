@@ -16,6 +16,7 @@ was made (`Node.module_path`); a call costs 0.2 µs more for it.
 import copy
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, Self, TypeVar
 from weakref import ref
 
@@ -126,8 +127,10 @@ class Module(CallHooks, State):
         """The call with everything around forward; `__call__` comes here if there are hooks."""
         return call_with_hooks(self, args, kwargs)
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Accepted with any options; the module stays as it is and runs op by op."""
+    def compile(self, **options: Any) -> None:
+        """Compile the forward of this module in place, with the options of `adjoint.compile`."""
+        public = import_module("adjoint.compiling.public")  # it lies above, and needs JAX
+        self.__dict__["forward"] = public.compile(self.forward, **options)
 
     def hook_tables(self) -> list[tuple[str, HookTable]]:
         """The kinds and tables of this module's hooks, which `autograd.graph.hooks` lists."""

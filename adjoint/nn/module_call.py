@@ -11,7 +11,7 @@ over a snapshot. The backward hooks of a call are those there were when it began
 from typing import Any
 from weakref import ref
 
-from adjoint.autograd.hooks import name_of
+from adjoint.autograd.hooks import ask, name_of
 from adjoint.autograd.provenance import calls, warn
 from adjoint.nn.backward_hooks import BackwardHooks
 from adjoint.nn.gates import Passage
@@ -76,14 +76,15 @@ class _Call:
         own = self.module._forward_pre_hooks
         for hook in hooks_of(FORWARD_PRE, own):
             if not isinstance(hook, ModuleHook):
-                answer = hook(self.module, self.args)
+                answer = ask(hook, (self.module, self.args), self.args)
             elif not taken(hook, FORWARD_PRE, own):
                 continue
             elif hook.with_kwargs:
-                self.replace_both(hook, hook(self.module, self.args, self.kwargs))
+                both = (self.args, self.kwargs)
+                self.replace_both(hook, ask(hook, (self.module, *both), both))
                 continue
             else:
-                answer = hook(self.module, self.args)
+                answer = ask(hook, (self.module, self.args), self.args)
             if answer is not None:
                 self.args = answer if isinstance(answer, tuple) else (answer,)
 
@@ -111,9 +112,10 @@ class _Call:
 
     def run_forward_hook(self, hook: Any) -> None:
         if isinstance(hook, ModuleHook) and hook.with_kwargs:
-            answer = hook(self.module, self.args, self.kwargs, self.result)
+            given = (self.module, self.args, self.kwargs, self.result)
+            answer = ask(hook, given, self.result)
         else:
-            answer = hook(self.module, self.args, self.result)
+            answer = ask(hook, (self.module, self.args, self.result), self.result)
         if answer is not None:
             self.result = answer
 

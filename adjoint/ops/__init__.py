@@ -14,6 +14,7 @@ from adjoint.ops.arranging import (
     strided,
     writing,
 )
+from adjoint.ops.attaching import attach_loops
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.declaration import DECLARED, HOMES, METHOD
 from adjoint.ops.elementwise import (
@@ -193,6 +194,7 @@ def attach_all(home: Any) -> None:
         setattr(Tensor, name, function if isinstance(function, property) else property(function))
 
 
+attach_loops()
 attach()
 for _table in TABLES:
     attach_all(_table)

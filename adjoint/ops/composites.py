@@ -8,7 +8,7 @@ from adjoint.call import dispatch
 from adjoint.call.overriding import (
     answered_elsewhere,
     created_by,
-    creation_watcher,
+    creating_mode,
     offered,
     seen_by_mode,
 )
@@ -65,17 +65,31 @@ def overridable(function: Function) -> Function:
 
 
 def creating(function: Function) -> Function:
-    """A function that makes a tensor of nothing: besides, watchers of the context may make it."""
+    """A function that makes a tensor of nothing: besides, a mode below autograd may make it."""
     name = function.__name__
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
-        watcher = creation_watcher()
-        if watcher is not None:
-            return created_by(watcher, name, args, kwargs)
+        mode = creating_mode()
+        if mode is not None:
+            return created_by(mode, name, args, kwargs)
         return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
+def lifting(function: Function) -> Function:
+    """A function that makes a tensor of data, its last argument: a mode is shown the result."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        mode = creating_mode()
+        if mode is None or (args and isinstance(args[-1], Tensor)):
+            return function(*args, **kwargs)
+        options = {"requires_grad": kwargs.pop("requires_grad", False)}
+        return created_by(mode, "lift_fresh", (function(*args, **kwargs),), options)
 
     return call  # type: ignore[return-value]  # it is called as the function is
 

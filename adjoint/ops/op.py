@@ -33,6 +33,7 @@ from adjoint.call.rule import (
     SIZE,
     TANGENT,
     VALUE,
+    Fused,
     Plan,
     Rule,
 )
@@ -73,6 +74,7 @@ class Op(Described):
         self.rules: list[Rule | None] = []
         self.joint: Rule | None = None
         self.jvp: Rule | None = None  # the tangent of the result, where the family can't say it
+        self.push: Rule | None = None  # the tangent of several, where a loop of the wheel has it
         self.vmap: Rule | None = None  # the op over a batch, where its family can't say it
         self.batching = ALIGN if family == "elementwise" else LOOP
         # Which dimension of an argument, or of the "result", joins the batch, if not the first.
@@ -89,7 +91,9 @@ class Op(Described):
         self.second_rule: Rule | None = None
         self.lane = dispatch.GENERAL
         self.node_lane = EDGEWISE  # of nodes that the short form makes
-        self.direct: Any = None  # NumPy's own function, where forward is just that
+        self.direct: Any = None  # NumPy's own function, where forward is just that; or a loop
+        self.looped = False  # direct is a loop of the wheel, for float32 and float64 alone
+        self.fused: Fused | None = None  # the loops of the wheel that do what forward does
         self.public = True  # users call it, with what may be of other classes
         self.transparent = False  # what it calls is watched and overridden, not the op itself
         self.diagonal = family == "elementwise"  # its gradients have the shape of its result
@@ -526,6 +530,18 @@ def _finish(op: Op) -> None:
         op.short_rank = _short_rank(op)
     if op.wide is True and (op.direct is None or len(op.parameters) > op.required):
         op.forward = widening_forward(op.forward)
+
+
+def take_loop(op: Op, function: Any) -> None:
+    """Let the short form call a loop of the wheel, where forward is more than one of NumPy's."""
+    before = op.direct
+    op.direct = function
+    if op.ordered or op.required != len(op.promotes) or not _has_short_form(op):
+        op.direct = before
+        return
+    op.looped = True
+    op.lane = dispatch.UNARY if op.required == 1 else dispatch.BINARY
+    op.short_rank = _short_rank(op)
 
 
 def _short_rank(op: Op) -> int:

@@ -14,6 +14,16 @@ multiply: Final[Any] = numpy_backend.xp.multiply
 add: Final[Any] = numpy_backend.xp.add
 
 
+def all_plain(params: list[Any]) -> bool:
+    """Whether each gradient has memory of its own that a step can read: most have."""
+    for each in params:
+        param: TensorCore = each
+        gradient = param.gradient
+        if gradient is not None and gradient.layer is not None:
+            return False
+    return True
+
+
 def descend(params: list[Any], factor: float, writes: Any) -> list[Any]:
     """Have a multiple of each gradient added to its parameter; what isn't plain comes back."""
     others: list[Any] = []

@@ -14,6 +14,7 @@ from typing import Any, Final
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.context import current
 from adjoint.dtypes import COMPLEX, category_of, complex128, float32
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import reshape
@@ -22,6 +23,7 @@ from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_rea
 from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp, maximum, where
 from adjoint.ops.sparse.layers import Coordinates, coordinates, sparse_of
+from adjoint.optim.descent import all_plain
 from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
 from adjoint.optim.plans import (
     Batch,
@@ -37,7 +39,6 @@ from adjoint.optim.writes import Writes
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import F32, F64, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
-from adjoint.tensors.upper import upper
 
 NO_STATE: Final[State] = {}  # of optimizers that have none
 
@@ -177,6 +178,10 @@ class ElementwiseOptimizer(Optimizer):
                 for name in counts.keys() & own.keys():
                     _check_shape(name, own[name], ())
 
+    def programs(self) -> list[Program]:
+        """The programs that its steps so far were made by."""
+        return list(self._programs.values())
+
     # ---- what an optimizer states ----
 
     def arrays(self, group: Group) -> State:
@@ -203,15 +208,19 @@ class ElementwiseOptimizer(Optimizer):
         It changes all of them and their state, or, if it fails or is interrupted, none.
         """
         loss = evaluated(closure)
+        tracing = current().tracing
         writes = Writes(self._spare)
         for number, group in enumerate(self.param_groups):
             params = [param for param in group["params"] if param.gradient is not None]
-            if upper.wrapping:
+            if not all_plain(params):
                 params = self._without_sparse(params, group, writes)
                 refuse_wrapped(params)
             if group["differentiable"]:
                 for param in params:
                     self._record(param, group, writes)
+                continue
+            if tracing is not None and not group.get("capturable"):
+                tracing.make_step(self, number, params, writes)
                 continue
             params = self.shortcut(params, group, writes)
             if group.get("capturable"):
@@ -227,7 +236,6 @@ class ElementwiseOptimizer(Optimizer):
         for param in params:
             layer = sparse_of(param.gradient)
             if layer is None:
-                refuse_sparse_state(param, self.state.get(param, {}))
                 left.append(param)
             elif group["differentiable"] or group.get("capturable"):
                 raise RuntimeError(
@@ -252,14 +260,14 @@ class ElementwiseOptimizer(Optimizer):
         arrays = [param.current_array(), *[state[name].array for name in names]]
         check_writable(arrays)
         counters = Counters({name: state[name].array for name in self.counts(group)})
-        numbers = _floats(self.numbers(xp, group, counters, fresh))
+        numbers = floats(self.numbers(xp, group, counters, fresh))
         counters.commit(writes)
         rows = [array[index] for array in arrays]
-        work = [_widened(xp, each) for each in (rows[0], grad.elements.array, *rows[1:])]
+        work = [widened(xp, each) for each in (rows[0], grad.elements.array, *rows[1:])]
         with quiet():
             results = _applied(self.update, xp, work, names, numbers, group["maximize"])
         for array, row, result in zip(arrays, rows, results):
-            writes.put(array, index, _narrowed(result, row))
+            writes.put(array, index, narrowed(result, row))
         writes.changed.append(param)
 
     def value(self, group: Group, setting: Any) -> Any:
@@ -269,6 +277,9 @@ class ElementwiseOptimizer(Optimizer):
         if group["differentiable"]:
             return setting if setting.ndim == 0 else reshape(setting, ())
         if group.get("capturable"):
+            tracing = current().tracing
+            if tracing is not None:
+                tracing.lift_all([setting])
             return setting.array.reshape(())
         return setting.numpy_array().reshape(-1)[0]  # in the precision it was given in
 
@@ -279,6 +290,8 @@ class ElementwiseOptimizer(Optimizer):
             return Prepared({}, None, False)
         home = self.state.get(param)
         values = {} if home is None else home
+        if sparse_of(param.gradient) is None:
+            refuse_sparse_state(param, values)
         new: State = {}
         for name, first in counts.items():
             if name not in values:
@@ -329,6 +342,9 @@ class ElementwiseOptimizer(Optimizer):
     def _step_alone(self, param: Any, group: Group, writes: Writes) -> None:
         """The step of one parameter, whatever its array is."""
         state, _, fresh = self._prepared(param, group, writes)
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.lift_all([param, param.gradient, *state.values()])
         array = param.current_array()
         backend = backend_of(array)
         names = list(self.arrays(group))
@@ -339,26 +355,26 @@ class ElementwiseOptimizer(Optimizer):
             numbers = self.numbers(backend.xp, group, counters, fresh)
         else:
             counters = Counters({name: state[name].array for name in self.counts(group)})
-            numbers = _floats(self.numbers(backend.xp, group, counters, fresh))
+            numbers = floats(self.numbers(backend.xp, group, counters, fresh))
         counters.commit(writes)
         maximize = group["maximize"]
         programmed = backend.mutable and backend.xp.valued()
         if programmed and not (param.special or param.inference):
             check_writable([array, *arrays[2:]])
-            program = self._program(backend, arrays, names, numbers, maximize)
+            program = self.program(backend, arrays, names, numbers, maximize)
             writes.apply(program, arrays, numbers)
             writes.changed.append(param)
             return
-        work = [_widened(backend.xp, each) for each in arrays]
+        work = [widened(backend.xp, each) for each in arrays]
         with quiet():
             results = _applied(self.update, backend.xp, work, names, numbers, maximize)
         for name, before, result in zip(names, arrays[2:], results[1:]):
-            new = _narrowed(result, before)
+            new = narrowed(result, before)
             if backend.mutable:
                 writes.put(before, ..., new)
             else:
                 writes.set(state[name], "array", new)
-        writes.late.append((param, Tensor(_narrowed(results[0], array), AS_IS), False))
+        writes.late.append((param, Tensor(narrowed(results[0], array), AS_IS), False))
 
     def _step_planned(self, number: int, params: list[Any], group: Group, writes: Writes) -> None:
         """The step of several parameters: small ones of a kind at once, the others singly."""
@@ -373,10 +389,10 @@ class ElementwiseOptimizer(Optimizer):
         place = 0
         for batch in plan.batches:
             backend, counters = batch.backend, Counters(batch.counts)
-            numbers = _floats(self.numbers(backend.xp, group, counters, new and batch.fresh))
+            numbers = floats(self.numbers(backend.xp, group, counters, new and batch.fresh))
             counters.commit(writes)
             arrays = batch.gather()
-            program = self._program(backend, arrays, names, numbers, group["maximize"])
+            program = self.program(backend, arrays, names, numbers, group["maximize"])
             if backend is numpy_backend:
                 cells = plan.filled(place, program, arrays[0].dtype, numbers)
                 place += 1
@@ -408,9 +424,9 @@ class ElementwiseOptimizer(Optimizer):
             found = shared.get(stand)
             if found is None:
                 own = Counters(single.counts)
-                numbers = _floats(self.numbers(xp, group, own, False))
+                numbers = floats(self.numbers(xp, group, own, False))
                 operands = [arrays[0], grad, *arrays[1:]]
-                program = self._program(numpy_backend, operands, names, numbers, maximize)
+                program = self.program(numpy_backend, operands, names, numbers, maximize)
                 found = shared[stand] = own, plan.filled(place, program, kind, numbers)
                 place += 1
             for name, value in found[0].new.items():
@@ -442,7 +458,7 @@ class ElementwiseOptimizer(Optimizer):
             plan.batches[-1].adopt(writes)
         plan.known = [None] * len(plan.singles)
 
-    def _program(
+    def program(
         self, backend: Any, arrays: list[Any], names: list[str], numbers: Any, maximize: bool
     ) -> Program:
         """The rule for this step as a list of calls; the one of another step that is alike."""
@@ -502,14 +518,14 @@ def refuse_sparse_state(param: Any, state: State) -> None:
             )
 
 
-def _floats(numbers: dict[str, Any]) -> dict[str, Any]:
+def floats(numbers: dict[str, Any]) -> dict[str, Any]:
     """Python's own numbers, which take on the precision of the arrays they meet."""
     return {
         name: value.item() if hasattr(value, "item") else value for name, value in numbers.items()
     }
 
 
-def _widened(xp: Any, array: Any) -> Any:
+def widened(xp: Any, array: Any) -> Any:
     """An array as rules can use it: complex numbers as two reals, 16-bit floats as 32 bits."""
     if array.dtype in (F32, F64):
         return array
@@ -518,7 +534,7 @@ def _widened(xp: Any, array: Any) -> Any:
     return array.astype("float32")
 
 
-def _narrowed(array: Any, like: Any) -> Any:
+def narrowed(array: Any, like: Any) -> Any:
     """A widened array in the data type that it had."""
     if category_of(like.dtype) == COMPLEX:
         array = array[0] + 1j * array[1]

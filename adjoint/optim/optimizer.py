@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from adjoint.autograd.grad_mode import enable_grad
-from adjoint.autograd.hooks import RemovableHandle, name_of
+from adjoint.autograd.hooks import RemovableHandle, ask, name_of
 from adjoint.dtypes import FLOAT, category_of, float32, float64, get_default_dtype
 from adjoint.ops.arranging.conversion import clone, is_tensor
 from adjoint.tensors.concrete import has_values
@@ -247,7 +247,7 @@ class Optimizer:
     ) -> Any:
         """Global hooks are the outer ones; a pre-hook may answer other arguments."""
         for hook in [*_step_pre_hooks.values(), *self._step_pre_hooks.values()]:
-            answer = hook(self, args, kwargs)
+            answer = ask(hook, (self, args, kwargs))
             if answer is not None:
                 if not isinstance(answer, tuple) or len(answer) != 2:
                     raise RuntimeError(
@@ -257,7 +257,7 @@ class Optimizer:
                 args, kwargs = answer
         out = step(*args, **kwargs)
         for hook in [*self._step_post_hooks.values(), *_step_post_hooks.values()]:
-            hook(self, args, kwargs)
+            ask(hook, (self, args, kwargs))
         return out
 
     # ---- the state as plain data ----

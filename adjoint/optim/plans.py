@@ -181,7 +181,9 @@ class Plan:
 
 def stays(param: Any, state: list[Any]) -> bool:
     """Whether a parameter and its state are plain memory, which a step finds where it was."""
-    if param.special or param.inference or not all(isinstance(each, Tensor) for each in state):
+    if param.special or param.inference:
+        return False
+    if not all(isinstance(each, Tensor) and each.layer is None for each in state):
         return False
     arrays = [param.array, *(each.array for each in state)]
     if not all(type(array) is NDARRAY for array in arrays) or arrays[0].dtype not in (F32, F64):

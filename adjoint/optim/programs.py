@@ -5,16 +5,20 @@ later, on any arrays, in place, and with little memory for what they make on the
 one call that runs no bytecode (see adjoint.optim.writes).
 """
 
-from functools import partial
+import marshal
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any, Final
 
 from adjoint.backends import quiet
+from adjoint.backends.loops import compiled
+from adjoint.backends.numpy import numpy_backend
 from adjoint.dtypes import COMPLEX, category_of
-from adjoint.tensors.core import NDARRAY, backend_of
+from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
 
 BLOCK: Final = 65536  # elements of a piece: few enough for the cache, many enough for a call
 MASKED: Final = "masked"  # a call that writes where its last operand is true
+FUSED: Final = "fused"  # the one call of a loop of the wheel, which does all that a rule does
 BY_NAME: Final = ("maximum", "minimum")  # NumPy wants to be told that the last is the result
 GRAD: Final = 1  # the place of the gradient among the operands of a rule: it is not written
 
@@ -193,9 +197,37 @@ class Tape:
             self.notes.append(("positive", place, self._place(value)))
 
     def finished(self) -> "Program":
-        """The calls, with as few rooms for what they make as can be."""
-        calls, rooms = arranged(self.notes, self.kinds, len(self.dtypes))
-        return Program(self.library, calls, rooms, self.numbers[::-1])
+        """The calls, with as few rooms for what they make as can be; or one of a loop."""
+        noted = (len(self.dtypes), tuple(self.notes))
+        numbers = self.numbers[::-1]
+        function, written = self._loop(noted)
+        if function is not None:
+            places = (*range(len(self.dtypes)), *range(-1, -1 - len(numbers), -1), *written)
+            made = Program(self.library, [(FUSED, *places)], [], numbers)
+            made.calls = [(FUSED, function, itemgetter(*places))]
+            made.results = len(written)
+        else:
+            made = Program(self.library, *arranged(self.notes, self.kinds, noted[0]), numbers)
+        made.noted = noted
+        return made
+
+    def _loop(self, noted: Any) -> tuple[Any, list[int]]:
+        """The loop of the wheel that does all of this, and what it writes; None if none does."""
+        first = self.dtypes[0]
+        plain = self.library is numpy_backend.xp.library and first in (F32, F64)
+        if not plain or any(kind != first for kind in self.dtypes):
+            return None, []
+        return loops().get(noted, (None, []))
+
+
+@cache
+def loops() -> dict[Any, tuple[Any, list[int]]]:
+    """The loops that the wheel has of rules, and what they write, by the notes of a tape."""
+    module = compiled()
+    if module is None:
+        return {}
+    table = marshal.loads(module.table)[2]  # noqa: S302  of this very package
+    return {notes: (module.loops[name], written) for notes, name, written in table}
 
 
 def arranged(
@@ -231,14 +263,18 @@ class Program:
 
     def __init__(self, library: Any, calls: Any, rooms: Any, numbers: list[Any]) -> None:
         self.calls: list[tuple[str, Any, Any]] = [
-            (name, None if name == MASKED else getattr(library, name), itemgetter(*places))
+            (name, None if name in (MASKED, FUSED) else getattr(library, name), itemgetter(*places))
             for name, *places in calls
         ]
+        self.wiring: list[tuple[int, ...]] = [tuple(places) for _, *places in calls]
         self.positive = library.positive
         self.rooms = rooms
         self.numbers = numbers
         self.names = {value.name for value in numbers if type(value) is Named}
-        self.plain = not any(name in BY_NAME or name == MASKED for name, *_ in calls)
+        self.noted: Any = None  # of what notes it was made: how many operands, and the notes
+        self.results = 0  # how many operands the one call of a loop writes
+        own = (*BY_NAME, MASKED, FUSED)
+        self.plain = not any(name in own for name, *_ in calls)
         self.reading = [number for number, call in enumerate(calls) if GRAD in call]
 
     def places(self, operands: list[Any], numbers: dict[str, Any], spare: "Spare") -> list[Any]:
@@ -257,12 +293,28 @@ class Program:
             return [(function, *get(places)) for _, function, get in self.calls]
         return [self.call(number, places) for number in range(len(self.calls))]
 
+    def computed(self, xp: Any, operands: list[Any], numbers: dict[str, Any]) -> list[Any]:
+        """What becomes of operands that can't be changed in place."""
+        own = [numbers[value.name] if type(value) is Named else value for value in self.numbers]
+        places = [*operands, *[None] * len(self.rooms), *own]
+        for (name, function, _), (*sources, out) in zip(self.calls, self.wiring):
+            given = [places[source] for source in sources]
+            if name == MASKED:
+                chosen, condition = given
+                places[out] = xp.where(condition, chosen, places[out])
+            else:
+                places[out] = function(*given)
+        return places[: len(operands)]
+
     def call(self, number: int, places: list[Any]) -> tuple[Any, ...]:
         """One of its calls."""
         name, function, get = self.calls[number]
         values = get(places)
         if name in BY_NAME:
             return (partial(function, out=values[-1]), *values[:-1])
+        if name == FUSED:
+            given = len(values) - self.results
+            return (partial(function, out=values[given:]), *values[:given])
         if name == MASKED:
             chosen, condition, out = values
             return (partial(self.positive, where=condition), chosen, out)

@@ -26,7 +26,6 @@ from adjoint.optim.optimizer import (
 from adjoint.optim.programs import Spare
 from adjoint.optim.writes import Writes
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.upper import upper
 
 State = dict[str, Any]
 
@@ -52,8 +51,7 @@ class WholeOptimizer(Optimizer):
         with no_grad():
             for group in self.param_groups:
                 params = [param for param in group["params"] if param.gradient is not None]
-                if upper.wrapping:
-                    refuse_wrapped(params)
+                refuse_wrapped(params)
                 for param in params:
                     self._check(param)
                     known = reached.get(id(param), (param, param, self.state.get(param, {})))

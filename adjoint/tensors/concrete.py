@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.backends.namespace import Memory, Namespace
+from adjoint.call.context import current
 from adjoint.tensors.core import backend_of
 from adjoint.tensors.tensor import Tensor
 
@@ -13,8 +14,11 @@ def concrete(tensor: Tensor) -> Any:
 
 
 def has_values(tensor: Tensor) -> bool:
-    """Whether Python can read a tensor's values; those of a batch, or on meta, it can't."""
+    """Whether Python can read a tensor's values; of a batch, on meta, or traced, it can't."""
     if tensor.layer is not None and tensor.layer.value_refused() is not None:
+        return False
+    tracing = current().tracing
+    if tracing is not None and not tracing.knows(tensor):
         return False
     xp: Namespace = backend_of(tensor.array).xp
     return xp.valued()
@@ -72,5 +76,7 @@ def known_integer(value: Any) -> int | None:
     """
     if isinstance(value, Tensor) and not has_values(value):
         return None
-    array = concrete(value) if isinstance(value, Tensor) else value
-    return int(array) if backend_of(array).xp.readable(waiting=True) else None
+    array = value.array if isinstance(value, Tensor) else value
+    if not backend_of(array).xp.readable(waiting=True):
+        return None
+    return int(concrete(value) if isinstance(value, Tensor) else value)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.autograd import entry_points, saved_attributes
+from adjoint.call.overriding import offered, seen_by_mode
 from adjoint.creation import factories
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops import attach_all
@@ -26,6 +27,10 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor with respect to the leaves to their `.grad`."""
+    if seen_by_mode():
+        named = {"gradient": gradient, "retain_graph": retain_graph}
+        offered(backward, (self,), {**named, "create_graph": create_graph, "inputs": inputs})
+        return
     entry_points.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
 

@@ -10,7 +10,7 @@ from adjoint.autograd.hooks import ACCUMULATE, TENSOR, RemovableHandle, register
 from adjoint.autograd.node import Node, accumulator_of, expect_dtype, gradient_spec
 from adjoint.autograd.provenance import INTERPRETED
 from adjoint.backends import lookup
-from adjoint.call.context import is_inference_mode_enabled
+from adjoint.call.context import current, is_inference_mode_enabled
 from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
 from adjoint.tensors.core import CUT_BY_DETACH, NDARRAY, TensorCore, backend_of
@@ -146,10 +146,16 @@ class Tensor(TensorCore):
                 "backward fills it only after retain_grad()",
                 stacklevel=2,
             )
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.lift(self)
         return self.gradient
 
     @grad.setter
     def grad(self, value: Any) -> None:
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.lift(self)
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(
@@ -225,7 +231,12 @@ class Tensor(TensorCore):
 
     def concrete_array(self) -> Any:
         """The array for those who read its values; a transform that has none refuses here."""
-        return self.current_array() if self.layer is None else self.layer.values(self)
+        if self.layer is not None:
+            return self.layer.values(self)
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.refuse_value(self)
+        return self.current_array()
 
     def overwrite(self, result: Any, name: str) -> "Tensor":
         """Become the result of a call with out=self."""
@@ -241,10 +252,17 @@ class Tensor(TensorCore):
         if extras is not None and (extras.base is not None or extras.origin is not None):
             rare.origin = extras.origin if extras.base is None else extras.base.array
         other.inference = self.inference
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.share(self, other)
         return other
 
     def detach(self) -> "Tensor":
         """The same values without history; in-place changes to either are seen by both."""
+        if upper.seen_below is not None:
+            seen = upper.seen_below("detach", self)
+            if seen is not None:
+                return seen  # type: ignore[no-any-return]  # a mode's
         self.current_array()
         plain = self.shared()
         if self.needs_grad:
@@ -274,7 +292,7 @@ class Tensor(TensorCore):
     @property
     def data(self) -> "Tensor":
         """The same memory without history; changes through it go unnoticed by autograd."""
-        if self.layer is None:
+        if self.layer is None and current().tracing is None:
             return Tensor(self.current_array(), AS_IS)
         apart = self.detach()
         apart.rare().counter = None
@@ -298,7 +316,13 @@ class Tensor(TensorCore):
     # ---- hooks ----
 
     def register_hook(
-        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+        self,
+        hook: Any,
+        *,
+        name: str | None = None,
+        once: bool = False,
+        context: bool = False,
+        traceable: bool = False,
     ) -> RemovableHandle:
         """Call hook with the gradient each time it is computed; what it returns replaces it."""
         self.up_to_date()
@@ -314,7 +338,7 @@ class Tensor(TensorCore):
             tables = node.any_hooks().tensor
             found = tables.get(self.output_number)
             table = tables.setdefault(self.output_number, HookTable()) if found is None else found
-        return register(table, hook, TENSOR, name, once, context)
+        return register(table, hook, TENSOR, name, once, context, traceable)
 
     def leaf_hooks(self) -> HookTable:
         """The table of a leaf's hooks, made if there is none."""
@@ -332,7 +356,13 @@ class Tensor(TensorCore):
         return found
 
     def register_post_accumulate_grad_hook(
-        self, hook: Any, *, name: str | None = None, once: bool = False, context: bool = False
+        self,
+        hook: Any,
+        *,
+        name: str | None = None,
+        once: bool = False,
+        context: bool = False,
+        traceable: bool = False,
     ) -> RemovableHandle:
         """Call hook with the leaf once its grad has been updated."""
         if not self.needs_grad:
@@ -352,7 +382,7 @@ class Tensor(TensorCore):
             accumulator.take_hooks(extras)
         table = extras.post_accumulate
         assert table is not None
-        return register(table, hook, ACCUMULATE, name, once, context)
+        return register(table, hook, ACCUMULATE, name, once, context, traceable)
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf in its grad."""
@@ -570,6 +600,10 @@ class Tensor(TensorCore):
 
     def one_number(self) -> Any:
         """The one element as a Python number, whatever the backend."""
+        if upper.seen_below is not None:
+            seen = upper.seen_below("_local_scalar_dense", self)
+            if seen is not None:
+                return seen
         array = self.concrete_array()
         return array.item() if type(array) is NDARRAY else backend_of(array).number(array)
 

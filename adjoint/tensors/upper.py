@@ -4,7 +4,6 @@ Calls need Tensor and Tensor needs calls, so one of the two must find the other 
 module named here fills in its own part when it is loaded; everything else is an import.
 """
 
-import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.tensors.core import TensorCore
@@ -107,23 +106,11 @@ class Upper:
         self.operators = Operators()
         # A function of tensors, called once inside a vmap over the first dimension of each.
         self.over_batch: Callable[[Any, list[Any]], list[Any]] = _no_batches
-        self.wrapping = 0  # for how many things passes keep Tensors; see keep_tensors_for
+        # Answers detach and item where a mode sees them, else None; there once a mode was entered.
+        self.seen_below: Any = None
 
 
 upper: Final[Upper] = Upper()
-
-
-def keep_tensors_for(thing: Any) -> None:
-    """Let passes keep Tensors, not arrays, while there is a thing that needs it.
-
-    It is a tensor that answers calls by itself, or a node whose gradients are such tensors.
-    """
-    upper.wrapping += 1
-    weakref.finalize(thing, _let_go).atexit = False
-
-
-def _let_go() -> None:
-    upper.wrapping -= 1
 
 
 def renewed(tensor: TensorCore) -> TensorCore:

@@ -21,7 +21,14 @@ from adjoint.autograd.node import (
 )
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
+from adjoint.call.context import (
+    Settings,
+    change_grad_enabled,
+    current,
+    is_grad_enabled,
+    replaced,
+    set_current,
+)
 from adjoint.call.errors import complaint
 from adjoint.call.layers import Below, derivatives, newest, open_levels
 from adjoint.call.overriding import by_mode, override
@@ -31,6 +38,8 @@ from adjoint.dtypes import bool_, can_cast, from_numpy_dtype
 from adjoint.tensors.core import (
     CUSTOM_VIEW,
     DEFAULT_VIEW,
+    F32,
+    F64,
     INFERENCE_VIEW,
     MULTI_OUTPUT_VIEW,
     NDARRAY,
@@ -81,6 +90,8 @@ def regenerate(view: Tensor, asked: bool) -> None:
             raise refusal(view, extras.creation, "its base or another view of its base has been")
         settings = current()
         try:
+            if settings.modes:  # which are told of what the program does, and not of this
+                set_current(replaced(settings, {"modes": ()}))
             change_grad_enabled(True)
             fresh = replay(base, extras.steps)
         finally:
@@ -224,6 +235,8 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if settings.functions:
         kinds = dispatch.kinds_of(tensors)
         return by_mode(settings, function or op.changer, kinds, *op.spelled(values))
+    if settings.tracing is not None:
+        settings.tracing.lift_all(tensors)
     if settings.watchers:
         return dispatch.watched(function or op.changer, values, settings)
     for tensor in tensors:
@@ -232,7 +245,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
         if tensor.special:
             top = newest(tensors)
             if top is not None and not (settings.overrides and is_overridden(tensor)):
-                return change_in_layer(op, values, top)
+                return change_in_layer(op, values, top, settings)
             if tensor.special and settings.overrides:
                 return override(op, function or op.changer, values, tensors)
     if op.view:
@@ -252,7 +265,10 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if op.aligned:
         refuse_partial_overlap(op.name + "_", target, tensors)
     before_change(target)
-    write_result(op, values, given, target, backend)
+    if settings.modes:
+        change_below(op, given, settings)
+    else:
+        write_result(op, values, given, target, backend)
     if before is None:
         target.counter().bump()
         if settings.intermediates is not None:
@@ -266,13 +282,21 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     return target
 
 
-def change_in_layer(op: "Op", values: list[Any], top: Any) -> Tensor:
+def change_below(op: "Op", values: list[Any], settings: Settings) -> None:
+    """Let a mode change the first argument; that it is changed once more is counted outside."""
+    counter = values[0].counter()
+    version = counter.value
+    dispatch.asked_below(settings, True, op, values)
+    counter.value = version
+
+
+def change_in_layer(op: "Op", values: list[Any], top: Any, settings: Settings) -> Tensor:
     """The same inside a transform: the result is computed aside, and put where the target is.
 
     Each level below notices the change by itself, since it is one to a tensor of its own.
     """
     if top.wraps:
-        return change_wrapped(op, values, top)
+        return change_wrapped(op, values, top, settings)
     target: Tensor = values[0]
     bare = top.bare(values)
     if bare is not None:
@@ -316,7 +340,7 @@ def is_overridden(tensor: Tensor) -> bool:
     return tensor.layer is not None and bool(tensor.layer.overridden)
 
 
-def change_wrapped(op: "Op", values: list[Any], top: Any) -> Tensor:
+def change_wrapped(op: "Op", values: list[Any], top: Any, settings: Settings) -> Tensor:
     """The same where a class answers the calls on its instances: it makes the change itself."""
     target: Tensor = values[0]
     recording = is_grad_enabled() and any(needs(v) for v in values)
@@ -331,7 +355,10 @@ def change_wrapped(op: "Op", values: list[Any], top: Any) -> Tensor:
             copy.node, copy.output_number = before.node, before.output_number
             before = copy
     before_change(target)
-    top.change(op, values)
+    if settings.modes:
+        change_below(op, values, settings)
+    else:
+        top.change(op, values)
     if op.view:  # the class changes what its instance holds, not how that looks from outside
         target.replace_array(dispatch.apply_raw(op, [target.array, *values[1:]]))
     if before is None:
@@ -407,7 +434,12 @@ def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
     check_inplace(op.name + "_", target, constant=True)
     before_change(target)
     rest = values[1:]
-    shown: Tensor = dispatch.apply(op, [alias_of(target, False), *rest])
+    source = alias_of(target, False)
+    settings = current()
+    if settings.modes:
+        shown = shown_below(op, values, source, settings)
+    else:
+        shown = dispatch.apply(op, [source, *rest])
     target.replace_array(shown.array)
     if shown.node is not None:
         set_history(target, shown.node, shown.output_number)
@@ -422,6 +454,21 @@ def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
         else:
             settle_view(target)
     return target
+
+
+def shown_below(op: "Op", values: list[Any], source: Tensor, settings: Settings) -> Tensor:
+    """Let a mode make a tensor show its memory otherwise; it is not told of the graph."""
+    extras = values[0].extras
+    steps = None if extras is None else extras.steps
+    change_below(op, values, settings)
+    if extras is not None and steps is not None:
+        extras.steps = steps
+    try:
+        set_current(replaced(settings, {"modes": ()}))
+        shown: Tensor = dispatch.apply(op, [source, *values[1:]])
+    finally:
+        set_current(settings)
+    return shown
 
 
 def refuse_partial_overlap(name: str, target: Tensor, tensors: list[Tensor]) -> None:
@@ -454,7 +501,9 @@ def write_result(
         short = op.lane in (dispatch.UNARY, dispatch.BINARY)
         # A forward sees to bools, of which NumPy's functions know less.
         own = type(target.array) is NDARRAY and arrays[0] is target.array
-        if short and own and target.array.dtype is not BOOLS:
+        kind = target.array.dtype
+        own = own and (not op.looped or kind is F32 or kind is F64)
+        if short and own and kind is not BOOLS:
             if all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :])):
                 op.direct(*arrays[: op.required], out=target.array)
                 return
@@ -480,6 +529,9 @@ def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
         base = extras.base
         base.replace_array(scattered(base.array, extras.steps, value))
     target.replace_array(value)
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.follow(target)
 
 
 def check_result(name: str, target: Tensor, out: Any) -> None:
@@ -513,7 +565,11 @@ def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
     base and piece are raw arrays, or both Tensors, which records the work.
     """
     recorded = isinstance(piece, TensorCore)
-    start: Any = upper.tensor(base.array if isinstance(base, TensorCore) else base)
+    start: Any = base
+    if not isinstance(base, TensorCore) or base.layer is None or not base.layer.wraps:
+        start = upper.tensor(base.array if isinstance(base, TensorCore) else base)
+    else:  # its class alone knows what a view of it shows
+        start = renewed(base)
     start.needs_grad = True
     settings = current()
     try:
@@ -566,13 +622,14 @@ def recorded_change(op: "Op", values: list[Any], target: Tensor) -> Node | None:
         return None
     counter = target.counter()
     node.watch(0, counter)
-    node.result_version = counter.value + 1
+    watched = node.watches()
+    watched.version = counter.value + 1
     changed.rare().counter = counter
     pairs = current().saved_hooks
     if pairs:
         pack_all(node, pairs, [changed])
         if node.packed:
-            node.result.version = node.result_version
+            node.result.version = watched.version
     return node
 
 
@@ -712,6 +769,9 @@ class CopySlices(Node):
 
 def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     """Put a result into a tensor given as out=, resizing it if it has another shape."""
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.lift_all([target])
     check_inplace(name, target)
     before_change(target)
     value = result.array

@@ -372,3 +372,25 @@ class TestDetails:
         for function in (lambda x: None, lambda y=1: None, lambda *args: None):
             with pytest.raises(ValueError, match="match|default arguments|not supported"):
                 custom_op(f"{NS}::blah", "(Tensor y) -> Tensor")(function)
+
+
+def test_which_overload_a_call_is():
+    x = compat.ones(3)
+    resolve = compat._C._jit_resolve_packet
+    assert resolve("aten::sum", x) == "default"
+    assert resolve("aten::sum", x, dim=1) == "dim_IntList"
+    assert resolve("aten::pow", 2, x) == "Scalar"
+    with pytest.raises(RuntimeError, match="failed to match any schema of aten::sum"):
+        resolve("aten::sum", x, x, x)
+
+
+def test_schemas_of_atens_own():
+    from adjoint.compat.torch._subclasses.fake_tensor import _is_tensor_constructor
+
+    aten = compat.ops.aten
+    assert aten.where.default._schema.returns[0].type == "Tensor[]"
+    assert aten.index.Tensor._schema.arguments[1].type == "Tensor?[]"
+    assert aten.add_.Tensor._schema.mutated == ["self"]
+    assert _is_tensor_constructor(aten.zeros.default)
+    assert not _is_tensor_constructor(aten.zeros_like.default)
+    assert aten.sub.complex is not aten.sub.Tensor

@@ -89,21 +89,24 @@ class Kit:
 class Graph:
     """One graph of the sweep: its name, how it is made, and what it needs."""
 
-    def __init__(self, make: Callable[[Kit], Callable[[], None]], needs: str, whole: bool) -> None:
+    def __init__(
+        self, make: Callable[[Kit], Callable[[], None]], needs: str, whole: bool, threads: bool
+    ) -> None:
         self.name = make.__name__
         self.make = make
         self.needs = needs  # a library without which there is no such graph
         self.whole = whole  # it calls its pass itself, so there is but one entry
+        self.threads = threads  # its pass runs on several
 
 
 GRAPHS: dict[str, Graph] = {}
 
 
-def graph(needs: str = "", *, whole: bool = False) -> Callable[[Any], Any]:
+def graph(needs: str = "", *, whole: bool = False, threads: bool = False) -> Callable[[Any], Any]:
     """Declare a graph; the function answers its run."""
 
     def declare(make: Callable[[Kit], Callable[[], None]]) -> Any:
-        found = Graph(make, needs, whole)
+        found = Graph(make, needs, whole, threads)
         assert found.name not in GRAPHS
         GRAPHS[found.name] = found
         return make

@@ -15,6 +15,9 @@ def bits(tensor: Any) -> Any:
     """A tensor's values, bit for bit."""
     if tensor is None:
         return None
+    if tensor.is_sparse:
+        with_places = tensor.detach().coalesce()
+        return bits(with_places.indices()), bits(with_places.values())
     if hasattr(tensor, "array"):  # adjoint's, on any device
         return np.asarray(tensor.array).tobytes()
     return tensor.detach().numpy().tobytes()

@@ -1,34 +1,33 @@
 """torch.ops: operations by namespace, name and overload, as torch.ops.aten.sin.default.
 
-adjoint's own operations have no overloads: each stands for all of its name's, and is shown under
-one. Custom ops have those that were defined, as namespace::name.overload.
+adjoint's own operations have no overloads: each of PyTorch's is the same operation under another
+name. Custom ops have those that were defined, as namespace::name.overload.
 """
 
 from typing import Any, NoReturn
 
 from adjoint.call.overriding import answered_elsewhere, offered
-from adjoint.compat import pytorch_names
+from adjoint.compat import aten_forms, pytorch_names
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.missing_names import missing
 from adjoint.compat.tags import Tag
 from adjoint.creation import factories
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
+from adjoint.ops import PUBLIC
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.inplace import INPLACE
-from adjoint.ops.op import TABLE, Op
+from adjoint.ops.op import TABLE
 from adjoint.tensors.tensor import Tensor
 
-_OVERLOADS = frozenset(
-    ("default", "complex", "Tensor", "Scalar", "int", "dim", "dim_IntList", "out", "correction")
-)
+# Overloads that are not listed, since they only say where a result is put.
+_BESIDES = ("out", "Tensor_out", "Scalar_out", "dim_out", "values")
 
 # PyTorch's names for what adjoint has under another, or as one case of an operation.
 _CASES = {
     "mm": "matmul",
     "bmm": "matmul",
-    "view": "view_shape",
-    "convolution": "convolve",
-    "_convolution": "convolve",
+    "mv": "matmul",
+    "_unsafe_view": "view_shape",
 }
 # What is no operation in adjoint, and one in PyTorch.
 _FUNCTIONS: dict[str, Any] = {
@@ -38,18 +37,17 @@ _FUNCTIONS: dict[str, Any] = {
     "detach": Tensor.detach,
     "sym_size": Tensor.size,  # type: ignore[attr-defined]  # given by the tables
 }
-_SHOWN = {"view_shape": "view", "convolve": "convolution"}
 
 
 class Overload:
     """An operation as torch.ops.aten.sin.default; equal to the operation itself."""
 
-    def __init__(self, operation: Any, packet: "Packet") -> None:
+    def __init__(self, operation: Any, packet: "Packet", overload: str) -> None:
         self.operation = operation
         self.overloadpacket = self._overloadpacket = packet
         self.namespace = packet.namespace
         self._name = packet.__name__
-        self.overload = self._overloadname = _shown_overload(operation)
+        self.overload = self._overloadname = overload
         self._defined_in_python = isinstance(operation, CustomOpDef)
         self.tags = list(operation.tags) if self._defined_in_python else [Tag.pt2_compliant_tag]
         self.__name__ = f"{self._name}.{self.overload}"
@@ -57,8 +55,13 @@ class Overload:
 
     @property
     def _schema(self) -> Any:
-        """What a custom op takes and gives; adjoint's own have signatures, no schemas."""
-        return self.operation.schema
+        """What it takes and gives."""
+        if self._defined_in_python:
+            return self.operation.schema
+        form = aten_forms.form(self._name, self.overload)
+        if form is None:
+            raise AttributeError(f"{self}: adjoint has a signature of it, and no schema")
+        return form.schema()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
@@ -75,6 +78,8 @@ class Overload:
         return f"{self.namespace}::{self._name}{rest}"
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, Overload):
+            return self.name() == other.name() and self.operation is other.operation
         return operation_of(other) is self.operation
 
     def __hash__(self) -> int:
@@ -87,13 +92,9 @@ class Overload:
         return f"<OpOverload(op='{self.namespace}.{self._name}', overload='{self.overload}')>"
 
 
-def _shown_overload(operation: Any) -> str:
-    """A custom op's own; else PyTorch's for that on tensors, where it has others on numbers."""
-    if isinstance(operation, CustomOpDef):
-        return operation.name.partition(".")[2] or "default"
-    op = getattr(operation, "op", operation)
-    pair = isinstance(op, Op) and op.family == "elementwise" and len(op.promotes) > 1
-    return "Tensor" if pair else "default"
+def _own_overload(operation: CustomOpDef) -> str:
+    """The overload that a custom op was defined as."""
+    return operation.name.partition(".")[2] or "default"
 
 
 class Packet:
@@ -104,7 +105,7 @@ class Packet:
         self.namespace = namespace
         self._qualified_op_name = f"{namespace}::{name}"
         self.__name__ = name
-        self._overload = Overload(operation, self)
+        self._overloads: dict[str, Overload] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
@@ -112,16 +113,28 @@ class Packet:
         return self.operation(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> Any:
-        if overload not in _OVERLOADS and overload not in pytorch_names.overloads(self.__name__):
+        if overload.startswith("__"):
+            raise AttributeError(overload)
+        found = self.__dict__["_overloads"].get(overload)
+        if found is not None:
+            return found
+        known = overload in self.overloads() or overload in _BESIDES
+        if not known and not self._works_on_numbers(overload):
             raise missing(f"ops.{self.namespace}.{self.__name__}.{overload}")
-        return self._overload
+        found = self._overloads[overload] = Overload(self.operation, self, overload)
+        return found
+
+    def _works_on_numbers(self, overload: str) -> bool:
+        """Whether it is one of arithmetic for Python's numbers, which PyTorch's compiler has."""
+        pair = getattr(self.operation, "promotes", ())
+        return overload in ("int", "float", "complex") and len(pair) > 1
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _found, (self.namespace, self.__name__, None)
 
     def overloads(self) -> list[str]:
-        """The names of its overloads: it has one."""
-        return [self._overload.overload]
+        """The names of its overloads, but for those with out=."""
+        return pytorch_names.overloads(self.__name__) or ["default"]
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.__name__}"
@@ -136,7 +149,7 @@ class CustomPacket(Packet):
     def __init__(self, operations: dict[str, CustomOpDef], namespace: str, name: str) -> None:
         super().__init__(next(iter(operations.values())), namespace, name)
         self.operations = operations
-        self._overloads = {o: Overload(operation, self) for o, operation in operations.items()}
+        self._overloads = {o: Overload(each, self, o) for o, each in operations.items()}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
@@ -181,23 +194,24 @@ class Namespace:
         if self.name != "aten":
             return self._custom(name)
         known = _CASES.get(name, name)
-        tables: tuple[dict[str, Any], ...] = (TABLE, INPLACE, COMPOSITES, PRIVATE, _FUNCTIONS)
-        for table in tables:
-            if known in table:
-                packet = vars(self)[name] = Packet(table[known], self.name, name)
-                return packet
-        if not pytorch_names.overloads(name):
+        top = PUBLIC["adjoint"]  # of two functions of a name, PyTorch's own is that at the top
+        tables: tuple[dict[str, Any], ...]
+        tables = (PRIVATE, TABLE, INPLACE, top, COMPOSITES, _FUNCTIONS)
+        found = next((table[known] for table in tables if known in table), None)
+        if found is None and not pytorch_names.overloads(name):
             raise missing(f"ops.{self.name}.{name}")
-        packet = vars(self)[name] = Packet(_Absent(name), self.name, name)
+        method = getattr(Tensor, name, None)
+        if found is None and callable(method):
+            found = method
+        operation = _Absent(name) if found is None else found
+        packet = vars(self)[name] = Packet(operation, self.name, name)
         return packet
 
     def _custom(self, name: str) -> CustomPacket:
         """The custom ops of a name, which may be defined anew."""
         whole = f"{self.name}::{name}"
         found = {
-            _shown_overload(op): op
-            for op in REGISTRY.values()
-            if op.name.partition(".")[0] == whole
+            _own_overload(op): op for op in REGISTRY.values() if op.name.partition(".")[0] == whole
         }
         if not found:
             raise missing(f"ops.{self.name}.{name}")
@@ -240,19 +254,31 @@ def operation_of(value: Any) -> Any:
 
 
 def overload_of(operation: Any) -> Any:
-    """torch.ops' name for an operation; that of adjoint's own need not be PyTorch's."""
+    """torch.ops' name for an operation, where the arguments do not say which overload it is."""
     if isinstance(operation, CustomOpDef):
         namespace, _, name = operation.name.partition("::")
         packet = getattr(__getattr__(namespace), name.partition(".")[0])
-        return getattr(packet, _shown_overload(operation))
-    name = _SHOWN.get(operation.name, operation.name)
-    if name in TABLE or name in INPLACE or name in _SHOWN.values():
-        return named(name)
+        return getattr(packet, _own_overload(operation))
+    if operation.name in TABLE or operation.name in INPLACE:
+        return named(operation.name)
     if operation not in _unnamed:  # it is a part of one with a name, or its in-place form
-        _unnamed[operation] = Packet(operation, "aten", name)
-    return _unnamed[operation].default
+        _unnamed[operation] = Packet(operation, "aten", operation.name)
+    packet = _unnamed[operation]
+    return getattr(packet, packet.overloads()[0])
 
 
-def named(name: str) -> Any:
-    """torch.ops.aten's overload of a name."""
-    return getattr(__getattr__("aten"), name).default
+def named(name: str, overload: str | None = None) -> Any:
+    """torch.ops.aten's overload of a name; the plainest one if none is said."""
+    packet = getattr(__getattr__("aten"), name)
+    if overload is None:
+        known = packet.overloads()
+        overload = next((each for each in ("default", "Tensor") if each in known), known[0])
+    return getattr(packet, overload)
+
+
+def is_there(name: str) -> bool:
+    """Whether torch.ops.aten has an operation of this name that can be called here."""
+    aten = __getattr__("aten")
+    return bool(pytorch_names.overloads(name)) and not isinstance(
+        getattr(aten, name).operation, _Absent
+    )

@@ -3,6 +3,7 @@
 import warnings
 from typing import Any, ClassVar
 
+from adjoint.call.context import current
 from adjoint.creation.factories import arange, empty, ones, tensor, zeros
 from adjoint.dtypes import int64
 from adjoint.nn import functional, init
@@ -115,7 +116,8 @@ class BatchNorm(RunningNorm):
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:  # the mean of all batches
-                share = 1.0 / float(self.num_batches_tracked)
+                count = self.num_batches_tracked
+                share = 1.0 / (float(count) if current().tracing is None else count)
         own = self.training or (self.running_mean is None and self.running_var is None)
         kept = not self.training or self.track_running_stats
         return functional.batch_norm(

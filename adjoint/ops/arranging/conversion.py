@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.backends import backend_for, backend_of
 from adjoint.backends.numpy import host
+from adjoint.call.context import current
 from adjoint.call.rule import FRONT
 from adjoint.device import device, device as as_device
 from adjoint.dtypes import (
@@ -180,7 +181,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Any:
 
 
 def _relocated(array: Any, where: device) -> Any:
-    """A raw array on another device, by way of NumPy."""
+    """A raw array on another device, by way of NumPy; what is traced is on none yet."""
+    if current().tracing is not None:
+        return array
     return backend_for(where).from_numpy(backend_of(array).to_numpy(array), where)
 
 

@@ -228,6 +228,7 @@ def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
 @elementwise(
     slope=lambda grad, output: relu_back(grad, output),
     output=lambda grad: zero_of(grad),
+    domain=(0.5, 3.0),  # what relu answers is never negative
     home=None,
     inplace=False,
     node_name="ThresholdBackwardBackward0",

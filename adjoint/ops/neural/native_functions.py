@@ -43,7 +43,7 @@ from adjoint.ops.signatures import Shown
 _REDUCTIONS = ("none", "mean", "sum")
 
 
-def _reduction(name: str, number: Any) -> str:
+def reduction_word(name: str, number: Any) -> str:
     """The word for the number of a reduction."""
     if isinstance(number, bool) or not isinstance(number, int):
         raise TypeError(
@@ -78,7 +78,7 @@ def reordered(declared: Declaration) -> Callable[..., Any]:
         if absent:
             raise TypeError(f"{name}() misses {', '.join(absent)}")
         if "reduction" in order:
-            given["reduction"] = _reduction(name, given.get("reduction", 0))
+            given["reduction"] = reduction_word(name, given.get("reduction", 0))
         return function(**{key: given[key] for key in given if key in own})
 
     def signature() -> Signature:
@@ -117,7 +117,7 @@ def native_kl_div(
 ) -> Value:
     """The divergence of a distribution, given by logarithms, from a target distribution."""
     losses = kl_div(input, target, reduction="none", log_target=log_target)
-    return reduced(losses, _reduction("kl_div", reduction))
+    return reduced(losses, reduction_word("kl_div", reduction))
 
 
 # ---- tables of vectors ----

@@ -14,7 +14,7 @@ from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import expand, reshape, unsqueeze
 from adjoint.ops.arranging.strided import diagonal, diagonal_place
 from adjoint.ops.batch_rules import reduced
-from adjoint.ops.dims import kept_shape, normal_dim, normal_dims, product
+from adjoint.ops.dims import kept_shape, normal_dim, normal_dims
 from adjoint.ops.elementwise.arithmetic import abs as absolute
 from adjoint.ops.elementwise.comparison import isnan, logical_not
 from adjoint.ops.elementwise.complex_numbers import real
@@ -44,7 +44,7 @@ def expand_reduced(grad: Value, shape: Any, dim: Any, keepdim: bool) -> Value:
 
 def reduced_count(shape: Any, dim: Any) -> int:
     """How many elements go into each reduced one."""
-    return product(shape[d] for d in normal_dims(dim, len(shape)))
+    return math.prod([shape[d] for d in normal_dims(dim, len(shape))])
 
 
 def axes_of(dim: Any, ndim: int) -> Any:

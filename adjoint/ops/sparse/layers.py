@@ -32,7 +32,6 @@ from adjoint.ops.sparse.patterns import (
 )
 from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import AS_IS, Tensor
-from adjoint.tensors.upper import keep_tensors_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +69,6 @@ class Sparse(Layer):
         self.sparse = True
         self.elements = elements
         self.shape = tuple(shape)
-        keep_tensors_for(self)
 
     @property
     def xp(self) -> Any:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from adjoint.autograd.provenance import warn
+from adjoint.call.context import current as settings
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import reshape
 from adjoint.optim.optimizer import Optimizer
@@ -75,11 +76,11 @@ def functions_state(functions: Iterable[Any]) -> list[Any]:
     ]
 
 
-def _remembered(scheduler: Any, undo: Undo) -> None:
+def remembered(scheduler: Any, undo: Undo) -> None:
     """Note what a step of a schedule may change: its own attributes, and its optimizer's groups."""
     undo.mapping(vars(scheduler))
     for inner in getattr(scheduler, "_schedulers", ()):
-        _remembered(inner, undo)
+        remembered(inner, undo)
     for group in scheduler.optimizer.param_groups:
         undo.mapping(group)
         for value in group.values():
@@ -92,8 +93,12 @@ def _all_or_nothing(step: Step) -> Step:
 
     @functools.wraps(step)
     def wrapper(self: "LRScheduler", *args: Any, **kwargs: Any) -> None:
+        tracing = settings().tracing
+        if tracing is not None:
+            tracing.schedule(wrapper, self, args, kwargs)
+            return
         undo = Undo()
-        _remembered(self, undo)
+        remembered(self, undo)
         try:
             step(self, *args, **kwargs)
         except BaseException:

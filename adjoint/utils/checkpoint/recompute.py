@@ -15,7 +15,7 @@ from typing import Any
 
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import current_task
-from adjoint.autograd.hooks import add_note
+from adjoint.autograd.hooks import add_note, traceable
 from adjoint.autograd.saved_tensors import SavedTensor
 from adjoint.call.context import Changed, current, is_grad_enabled
 from adjoint.call.dispatch import OWN, tensors_in
@@ -114,6 +114,7 @@ class Region:
         self.facts: list[Any] = []
         self.recomputations: PerPass[Recomputation] = PerPass()
 
+    @traceable
     def pack(self, value: Any) -> Place:
         """Drop what is saved, noting what it was."""
         place = Place(len(self.places))
@@ -121,6 +122,7 @@ class Region:
         self.facts.append(facts_of(value) if self.compares else None)
         return place
 
+    @traceable
     def unpack(self, place: Place) -> Any:
         """What the place stands for, from this pass's recomputation."""
         try:
@@ -198,6 +200,7 @@ class Run:
                 f"again: {self.count}, but {len(region.places)} in the first run. {_WAY_OUT}"
             )
 
+    @traceable
     def pack(self, value: Any) -> Any:
         """Give what is saved to the next place."""
         region, index = self.region, self.count

@@ -13,6 +13,7 @@ from itertools import pairwise
 from sys import getrefcount
 from typing import Any
 
+from adjoint.autograd.hooks import traceable
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
 from adjoint.call import dispatch
 from adjoint.call.context import Changed, Settings, replaced
@@ -443,6 +444,7 @@ class checkpoint_scope(Watcher):
             return type(value)([self.noted(element) for element in value])
         return value
 
+    @traceable
     def pack(self, value: Any) -> Any:
         """What a node saves, kept or replaced by what stands for it."""
         if not isinstance(value, Tensor) or self.recording is None:
@@ -484,6 +486,7 @@ def _size(array: Any) -> int:
     return int(array.nbytes if base is None or not hasattr(base, "nbytes") else base.nbytes)
 
 
+@traceable
 def _unpack(packed: Any) -> Any:
     if isinstance(packed, (Made, Spilled)):
         return packed.tensor()

@@ -46,7 +46,10 @@ def keep(value: Any) -> Any:
 
 def restored(value: Any) -> Any:
     """An argument as it was given."""
-    return value.restored() if isinstance(value, KeptArgument) else value
+    if not isinstance(value, KeptArgument):
+        return value
+    tracing = current().tracing
+    return value.restored() if tracing is None else tracing.apart(value.restored())
 
 
 def of_region(watchers: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -67,7 +70,9 @@ class Surroundings:
 
     def forget_unused(self) -> None:
         """After the region: its random state is not needed if it drew no numbers."""
-        if self.random is not None and self.random.tolist() == get_rng_state().tolist():
+        if self.random is None or current().tracing is not None:
+            return
+        if self.random.tolist() == get_rng_state().tolist():
             self.random = None
 
     def again(
@@ -124,6 +129,7 @@ class Again(Scope):
             "hooks_refusal": None,
             "guards": (*first.guards, *self.guards),
             "watchers": (*outer.watchers, *self.watchers, *of_region(first.watchers)),
+            "modes": outer.modes,
         }
         return replaced(first, values)
 

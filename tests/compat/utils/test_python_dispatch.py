@@ -87,7 +87,7 @@ def test_arguments_are_those_of_the_call():
     with Arguments():
         x.sum(1, keepdim=True)
         compat.add(x, 1, alpha=2)
-    assert calls == [("sum.default", (1, True), {}), ("add.Tensor", (1,), {"alpha": 2})]
+    assert calls == [("sum.dim_IntList", ([1], True), {}), ("add.Tensor", (1,), {"alpha": 2})]
 
 
 def test_a_policy_names_operations_as_torch_ops_does():
@@ -106,7 +106,7 @@ def test_a_policy_names_operations_as_torch_ops_does():
         (found,) = compat.autograd.grad(output.sum(), x)
         (wanted,) = compat.autograd.grad(run(x).sum(), x)
         assert found.tolist() == wanted.tolist()
-    assert seen == ["aten.matmul.default", "aten.sin.default", "aten.exp.default"]
+    assert seen == ["aten.mm.default", "aten.sin.default", "aten.exp.default"]
 
 
 def test_a_list_of_operations_names_overloads():
@@ -155,3 +155,195 @@ def test_a_mode_sees_new_tensors_as_pytorch_shows_them(torch):
         "zeros_like",
         "new_ones",
     ]
+
+
+def test_a_mode_is_asked_below_autograd():
+    seen = []
+
+    class Look(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            answer = func(*args, **(kwargs or {}))
+            seen.append((args[0].requires_grad, answer.grad_fn))
+            return answer
+
+    x = compat.ones(2, requires_grad=True)
+    with Look():
+        y = x.exp()
+        z = y * 2
+    assert seen == [(True, None), (True, None)]
+    assert type(z.grad_fn).__name__ == "MulBackward0"
+    z.sum().backward()
+    assert x.grad.tolist() == pytest.approx((2 * x.exp()).tolist())
+
+
+def test_a_change_in_a_mode_is_counted_once_and_recorded():
+    x = compat.ones(3, requires_grad=True)
+    with Seen() as seen:
+        y = x * 2
+        part = y[1:]
+        part.mul_(x[:2])
+    assert seen.calls == [
+        "aten.mul.Tensor",
+        "aten.slice.Tensor",
+        "aten.slice.Tensor",
+        "aten.mul_.Tensor",
+    ]
+    assert y._version == 1
+    y.sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0, 2.0]
+    with Seen() as seen, pytest.raises(RuntimeError, match="leaf Variable"):
+        x.mul_(2)
+    assert seen.calls == []
+
+
+def test_a_view_made_in_place_in_a_mode():
+    x = compat.ones(2, 3, requires_grad=True)
+    with Seen() as seen:
+        y = x.clone()
+        y.t_()
+    assert seen.calls == ["aten.clone.default", "aten.t_.default"]
+    assert y.shape == (3, 2)
+    (y * compat.arange(6.0).view(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    ("program", "what"),
+    [
+        (lambda x: x.sin(), r"sin\(\): __torch_dispatch__ returned a str"),
+        (lambda x: x.sort(), r"sort\(\): __torch_dispatch__ returned a str, not 2 results"),
+        (lambda x: compat.zeros(2), "for zeros, not a Tensor"),
+    ],
+)
+def test_nonsense_is_named(program, what):
+    class Nonsense(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return "nonsense"
+
+    x = compat.ones(2, requires_grad=True)
+    with Nonsense(), pytest.raises(TypeError, match=what):
+        program(x)
+    assert x.sin().requires_grad
+
+
+def test_too_few_results_are_named():
+    class First(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return (func(*args, **(kwargs or {}))[0],)
+
+    x = compat.ones(2)
+    with First(), pytest.raises(TypeError, match="1 results, not 2"):
+        x.sort()
+
+
+def test_an_error_in_a_mode_leaves_it_as_it_was():
+    class Failing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            raise ZeroDivisionError
+
+    x = compat.ones(2, requires_grad=True)
+    y = x.clone()
+    with Failing() as mode:
+        with pytest.raises(ZeroDivisionError):
+            x.exp()
+        with pytest.raises(ZeroDivisionError):
+            y.mul_(2)
+        assert _get_current_dispatch_mode() is mode
+    assert _get_current_dispatch_mode() is None
+    assert compat.is_grad_enabled()
+    assert y.tolist() == [1.0, 1.0]
+
+
+def test_overloads_are_told_apart():
+    assert aten.add.Tensor is aten.add.Tensor
+    assert aten.add.Tensor != aten.add.Scalar
+    assert aten.sum.overloads()[:1]
+    assert {"default", "dim_IntList"} <= set(aten.sum.overloads())
+    assert str(aten.sum.dim_IntList._schema).startswith("aten::sum.dim_IntList(Tensor self, int[]?")
+    for unknown in (lambda: aten.add.nonsense, lambda: aten.sin.Scalar, lambda: aten.nonsense):
+        with pytest.raises(AttributeError, match="not in adjoint|aten"):
+            unknown()
+    assert aten.sum.dim_IntList(compat.ones(2, 3), [1]).tolist() == [3.0, 3.0]
+
+
+def test_a_custom_op_is_seen_below_autograd():
+    calls = []
+
+    @compat.library.custom_op("doors::double", mutates_args=())
+    def double(x: compat.Tensor) -> compat.Tensor:
+        return x * 2
+
+    double.register_autograd(lambda ctx, grad: grad * 2)
+
+    class Look(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            calls.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    x = compat.ones(2, requires_grad=True)
+    with Look():
+        y = double(x)
+    assert calls[0] == "doors.double.default"
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_transforms_lie_above_a_mode():
+    x = compat.ones(4, 3)
+    with Seen() as seen:
+        found = compat.vmap(lambda row: row.sin().sum())(x)
+    assert seen.calls[0] == "aten.sin.default"
+    assert found.tolist() == pytest.approx(x.sin().sum(1).tolist())
+    with Seen() as seen:
+        slope = compat.func.grad(lambda t: t.sin().sum())(x)
+    assert "aten.cos.default" in seen.calls
+    assert slope.tolist() == x.cos().tolist()
+
+
+def test_autocast_lies_above_a_mode():
+    kinds = []
+
+    class Look(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kinds.append((func.__name__, args[0].dtype))
+            return func(*args, **(kwargs or {}))
+
+    x = compat.ones(2, 2)
+    with Look(), compat.autocast("cpu", compat.bfloat16):
+        x @ x
+    assert ("mm.default", compat.bfloat16) in kinds
+
+
+def test_what_data_becomes_is_seen_by_modes():
+    import numpy as np
+
+    functions = []
+
+    class Functions(compat.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            functions.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    with Functions(), Seen() as seen:  # which calls lift_fresh, and from_numpy is no function here
+        compat.tensor([1.0])
+        compat.as_tensor([1.0])
+        compat.as_tensor(np.ones(2))
+        compat.from_numpy(np.ones(2))
+    assert functions == ["tensor", "as_tensor", "as_tensor", "lift_fresh.default"]
+    assert seen.calls == ["aten.lift_fresh.default"] * 4
+
+
+def test_a_function_mode_sees_a_backward_and_not_its_steps():
+    functions = []
+
+    class Functions(compat.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            functions.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x = compat.ones(2, requires_grad=True)
+    with Functions():
+        (x * 2).sum().backward()
+        compat.autograd.grad((x * 2).sum(), x)
+    assert functions == ["mul", "sum", "backward", "mul", "sum", "grad"]
+    assert x.grad.tolist() == [2.0, 2.0]

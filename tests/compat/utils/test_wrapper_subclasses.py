@@ -182,8 +182,9 @@ def test_a_mode_sees_calls_first():
             return answer
 
     order = []
+    x = holding(1.0)
     with Seen():
-        holding(1.0).sin()
+        x.sin()
     assert order == ["mode", 1]
 
 

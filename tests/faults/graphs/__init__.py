@@ -3,6 +3,6 @@
 Those of `arrays` only adjoint has, so that they are not imported here.
 """
 
-from tests.faults.graphs import functions, hooks, modules, operations, passes
+from tests.faults.graphs import functions, hooks, modules, operations, passes, sparse
 
-__all__ = ["functions", "hooks", "modules", "operations", "passes"]
+__all__ = ["functions", "hooks", "modules", "operations", "passes", "sparse"]

@@ -107,7 +107,7 @@ def reentrant_in_a_function(kit: Kit) -> Any:
     return run
 
 
-@graph()
+@graph(threads=True)
 def deeply_reentrant(kit: Kit) -> Any:
     x = kit.leaf(2)
 

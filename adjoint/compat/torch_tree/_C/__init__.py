@@ -14,6 +14,7 @@ from adjoint.call.context import (
 )
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import open_levels
+from adjoint.compat.aten_forms import bound
 from adjoint.compat.dispatch_keys import (
     DispatchKey as DispatchKey,
     DispatchKeySet as DispatchKeySet,
@@ -60,6 +61,14 @@ _set_fwd_grad_enabled = change_tracking
 DisableTorchFunction = DisableTorchFunctionSubclass = plain
 _disabled_torch_function_impl = unhandled
 _DisableTorchDispatch, _disabled_torch_dispatch_impl = dispatch_disabled, undispatched
+
+
+def _jit_resolve_packet(name: str, *args: Any, **kwargs: Any) -> str:
+    """Which overload of an operation of aten's a call with these arguments is."""
+    found = bound(name.removeprefix("aten::"), args, kwargs)
+    if found is None:
+        raise RuntimeError(f"failed to match any schema of {name} with these arguments")
+    return found[0].overload
 
 
 def _any_requires_grad(*args: Any, **kwargs: Any) -> bool:

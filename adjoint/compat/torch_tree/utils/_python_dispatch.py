@@ -1,9 +1,9 @@
 """torch.utils._python_dispatch: who answers operations below autograd, modes and classes.
 
-A mode is a watcher of the calling context (`call.context`). It sees adjoint's operations as they
-are called on tensors, before they are recorded, and those of backward passes in its block. A class
-with `__torch_dispatch__` is a layer of its instances (`call.layers`), below those of transforms: it
-is asked after a call was recorded, forward and backward.
+A mode is a setting of the calling context (`call.context`): below transforms and autograd it makes
+each call of its block, forward and backward, and new tensors. A class with `__torch_dispatch__`
+is a layer of its instances (`call.layers`), below those of transforms, and asked after modes. Both
+see PyTorch's operations and overloads (`compat.aten_steps`).
 """
 
 from collections.abc import Mapping
@@ -13,16 +13,20 @@ from typing import Any, Final, Self
 from adjoint.call.context import Changed, Scope, Settings, current, replaced
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import Below, Ground, Layer, lies_in, newest
-from adjoint.compat.torch_tree.ops import named, operation_of, overload_of
+from adjoint.call.overriding import created_by, creating_mode
+from adjoint.compat.aten_forms import bound
+from adjoint.compat.aten_steps import Steps, call_in_steps, change_in_steps
+from adjoint.compat.torch_tree.ops import named, operation_of
 from adjoint.creation.factories import empty, empty_strided, full
+from adjoint.device import device as as_device, get_default_device
 from adjoint.library.custom_op import CustomOpDef
-from adjoint.ops.arranging.conversion import contiguous_format
+from adjoint.ops.arranging.conversion import contiguous_format, preserve_format
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.tensors import subclass
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import AS_IS, Tensor
-from adjoint.tensors.upper import keep_tensors_for
+from adjoint.tensors.upper import upper
 
 # ---- modes ----
 
@@ -33,11 +37,17 @@ _BEFORE_SIZES: Final = {
 }
 
 
+_OF_ONE_TENSOR: Final = ("detach", "lift_fresh", "_local_scalar_dense")
+
+
+def _seen_below(name: str, tensor: Tensor) -> Any:
+    """See tensors.upper."""
+    mode = creating_mode()
+    return None if mode is None else created_by(mode, name, (tensor,), {})
+
+
 class TorchDispatchMode(Scope):
     """Inside its block, `__torch_dispatch__(func, types, args, kwargs)` answers every call."""
-
-    watches_passes = True  # see autograd.entry_points
-    creates = True  # see call.overriding
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
@@ -45,37 +55,68 @@ class TorchDispatchMode(Scope):
         """Answer a call; a mode that only looks calls func itself."""
         raise NotImplementedError(f"{type(self).__name__} defines no __torch_dispatch__")
 
-    def __call__(self, operation: Any, values: list[Any]) -> Any:
-        """See call.context.Settings.watchers."""
-        args, kwargs = operation.spelled(values)
-        kinds = {type(tensor) for tensor in tensors_in(values)} - {Tensor}
-        function = overload_of(operation)
+    def call(self, op: Any, values: list[Any]) -> Any:
+        """See call.dispatch.asked_below."""
+        tensors = tensors_in(values)
+        with _beneath(tensors):
+            return results(op, call_in_steps(op, values, self.answered), tensors)
+
+    def change(self, op: Op, values: list[Any]) -> None:
+        """See call.dispatch.asked_below."""
+        with _beneath(tensors_in(values)):
+            change_in_steps(op, values, self.answered)
+
+    def answered(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the mode answers to one operation of PyTorch's."""
+        tensors = tensors_in([*args, *kwargs.values()])
+        kinds = tuple(dict.fromkeys(type(t) for t in tensors if lies_in(t, GROUND)))
         rule = rule_of(function, type(self))
         if rule is None:
-            answer = self.__torch_dispatch__(function, tuple(kinds), args, kwargs)
-        else:
-            answer = rule(self, function, tuple(kinds), args, kwargs)
-        names = getattr(operation, "outputs", None)
-        return answer if names is None or hasattr(answer, "_fields") else names(*answer)
+            return self.__torch_dispatch__(function, kinds, args, kwargs)
+        return rule(self, function, kinds, args, kwargs)
 
     def created(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """See call.overriding.created_by: a new tensor, without what autograd is to know of it."""
-        options = {key: value for key, value in kwargs.items() if key != "requires_grad"}
+        if name in _OF_ONE_TENSOR:
+            shown = Steps(self.answered)(name, *args)
+            return shown.requires_grad_() if kwargs.get("requires_grad") else shown
+        if name == "start":  # of a backward pass
+            name, kwargs = "ones_like", {"memory_format": preserve_format}
+        options = {
+            key: value
+            for key, value in kwargs.items()
+            if key not in ("requires_grad", "out") and value is not None
+        }
         before = _BEFORE_SIZES.get(name)
         if before is not None and "size" not in options:
             rest = args[before:]
             single = len(rest) == 1 and isinstance(rest[0], (tuple, list))
             args = (*args[:before], list(rest[0] if single else rest))
-        answer = self.__torch_dispatch__(named(name), (), args, options)
+        options.setdefault("pin_memory", False)
+        if not name.startswith("new_") and not name.endswith("_like"):
+            options["device"] = as_device(options.get("device") or get_default_device())
+        found = bound(name, args, options)
+        if found is None:
+            del options["pin_memory"]
+            answer = self.answered(named(name), args, options)
+        else:
+            form, given = found
+            answer = self.answered(named(name, form.overload), *form.spelled(given))
+        if not isinstance(answer, Tensor):
+            raise TypeError(
+                f"{type(self).__name__}.__torch_dispatch__ returned a {type(answer).__name__} for "
+                f"{name}, not a Tensor"
+            )
         return answer.requires_grad_() if kwargs.get("requires_grad") else answer
 
     def _fields(self) -> tuple[str, ...]:
         """See Scope."""
-        return ("watchers",)
+        return ("modes",)
 
     def _inside(self, outer: Settings) -> Settings:
         """See Scope."""
-        return replaced(outer, {"watchers": (*outer.watchers, self)})
+        upper.seen_below = _seen_below
+        return replaced(outer, {"modes": (*outer.modes, self)})
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Self:
@@ -85,7 +126,7 @@ class TorchDispatchMode(Scope):
 
 def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
     """The modes of the calling context, the innermost last."""
-    return [watcher for watcher in current().watchers if isinstance(watcher, TorchDispatchMode)]
+    return list(current().modes)
 
 
 def _get_current_dispatch_mode() -> TorchDispatchMode | None:
@@ -126,13 +167,9 @@ class Dispatched(Layer):
         if _disabled.get():
             with _below_autograd():
                 return op.run([_bare(value) for value in values])
-        args, kwargs = op.spelled(values)
-        answer = answered(overload_of(op), args, kwargs)
-        given = tensors_in(values)
-        if not isinstance(answer, (tuple, list)):
-            return _distinct(answer, given)
-        found = [_distinct(each, given) for each in answer]
-        return tuple(found) if op.outputs is None else op.outputs(*found)
+        tensors = tensors_in(values)
+        with _beneath(tensors):
+            return results(op, call_in_steps(op, values, answered), tensors)
 
     def change(self, op: Op, values: list[Any]) -> None:
         """See Layer."""
@@ -140,8 +177,8 @@ class Dispatched(Layer):
             with _below_autograd():
                 op.changer.run([_bare(value) for value in values])
         else:
-            args, kwargs = op.spelled(values)
-            answered(overload_of(op.changer), args, kwargs)
+            with _beneath(tensors_in(values)):
+                change_in_steps(op, values, answered)
 
     def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         """See Layer."""
@@ -207,6 +244,12 @@ def _below_autograd() -> Changed:
     return Changed({"grad_enabled": False})
 
 
+def _beneath(tensors: list[Tensor]) -> Below:
+    """As a context: of transforms, only those are under way in which what instances hold is."""
+    top = newest([part for t in tensors if lies_in(t, GROUND) for part in t.layer.parts(t)])
+    return Below(1 if top is None else top.level.number + 1)
+
+
 def rule_of(function: Any, kind: Any) -> Any:
     """What was registered for a custom op on instances of a class, or in a mode of it."""
     operation = operation_of(function)
@@ -217,8 +260,10 @@ def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     """What the classes of the arguments answer to a call, the most derived first."""
     tensors = tensors_in([*args, *kwargs.values()])
     kinds = list(dict.fromkeys(type(tensor) for tensor in tensors if lies_in(tensor, GROUND)))
-    top = newest([part for t in tensors if lies_in(t, GROUND) for part in t.layer.parts(t)])
-    with _below_autograd(), Below(1 if top is None else top.level.number + 1):
+    if not kinds:  # a step between those that have to do with instances
+        with _below_autograd():
+            return function(*args, **kwargs)
+    with _below_autograd(), _beneath(tensors):
         for kind in sorted(kinds, key=lambda each: -len(each.__mro__)):
             rule = rule_of(function, kind)
             if rule is None:
@@ -234,11 +279,31 @@ def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     )
 
 
-def _distinct(answer: Any, tensors: list[Tensor]) -> Any:
+def results(op: Any, answer: Any, given: list[Tensor]) -> Any:
+    """What `__torch_dispatch__` has answered, if it is what the op gives; none is an argument."""
+    if isinstance(op, CustomOpDef):
+        return answer  # it is checked by the schema
+    if isinstance(answer, (tuple, list)):
+        found = [_distinct(op, each, given) for each in answer]
+        if op.outputs is None:
+            return tuple(found)
+        if len(found) == len(op.outputs._fields):
+            return op.outputs(*found)
+        what = f"{len(found)} results, not {len(op.outputs._fields)}"
+        raise TypeError(f"{op.name}(): __torch_dispatch__ returned {what}")
+    if op.outputs is not None:
+        what = f"a {type(answer).__name__}, not {len(op.outputs._fields)} results"
+        raise TypeError(f"{op.name}(): __torch_dispatch__ returned {what}")
+    return _distinct(op, answer, given)
+
+
+def _distinct(op: Any, answer: Any, given: list[Tensor]) -> Tensor:
     """An answer that is none of the arguments, so that it can have a history of its own."""
     if not isinstance(answer, Tensor):
-        raise TypeError(f"__torch_dispatch__ returned a {type(answer).__name__}, not a Tensor")
-    return answer.shared() if any(answer is tensor for tensor in tensors) else answer
+        raise TypeError(
+            f"{op.name}(): __torch_dispatch__ returned a {type(answer).__name__}, not a Tensor"
+        )
+    return answer.shared() if any(answer is tensor for tensor in given) else answer
 
 
 def _bare(value: Any) -> Any:
@@ -272,7 +337,6 @@ def dispatched(made: Any, has_memory: bool) -> Any:
         if key not in _layers:
             _layers[key] = Dispatched(kind, has_memory)
         made.layer, made.special = _layers[key], True
-        keep_tensors_for(made)
     return made
 
 
@@ -306,7 +370,9 @@ def make_wrapper_subclass(
         raise TypeError(f"cls must be a subclass of Tensor, got {cls!r}")
     if _defined(cls, "__torch_dispatch__") is None:
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
-    with Changed({"functions": (), "watchers": ()}):  # it is made of nothing that others see
+    with Changed(
+        {"functions": (), "watchers": (), "modes": ()}
+    ):  # it is made of nothing that others see
         looks: Any = empty(
             size, dtype=dtype, device=device, memory_format=memory_format or contiguous_format
         )

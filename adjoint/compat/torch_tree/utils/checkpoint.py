@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from adjoint.compat.torch_tree.ops import Packet, operation_of, overload_of
+from adjoint.compat.aten_steps import overload_for
+from adjoint.compat.torch_tree.ops import Packet, operation_of
 from adjoint.utils import checkpoint
 from adjoint.utils.checkpoint import SelectiveCheckpointContext
 
@@ -26,6 +27,6 @@ def create_selective_checkpoint_contexts(
         def policy(
             context: SelectiveCheckpointContext, operation: Any, *args: Any, **kwargs: Any
         ) -> Any:
-            return asked(context, overload_of(operation), *args, **kwargs)
+            return asked(context, overload_for(operation, args, kwargs), *args, **kwargs)
 
     return checkpoint.create_selective_checkpoint_contexts(policy, allow_cache_entry_mutation)

@@ -86,21 +86,24 @@ def conv_flop_count(x_shape: Any, w_shape: Any, out_shape: Any, transposed: bool
     return 2 * int(x_shape[0]) * _product(places) * _product(w_shape)
 
 
-def conv_flop(x_shape: Any, w_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+def conv_flop(
+    x_shape: Any,
+    w_shape: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    *args: Any,
+    out_shape: Any = None,
+    **kwargs: Any,
+) -> int:
     """Of a convolution."""
-    return conv_flop_count(x_shape, w_shape, out_shape)
-
-
-def _back_flop(x_shape: Any, w_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    return conv_flop_count(x_shape, w_shape, out_shape, transposed=True)
+    return conv_flop_count(x_shape, w_shape, out_shape, transposed)
 
 
 def _filters_flop(x: Any, grad: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
     return 2 * int(grad[0]) * _product(grad[2:]) * _product(out_shape)
-
-
-def _turned_flop(a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kw: Any) -> int:
-    return 2 * _product(out_shape) * int(a_shape[-2])
 
 
 def _contracted_flop(a: Any, b: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
@@ -134,17 +137,14 @@ def _slope_flop(grad: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> 
     return 2 * _product(out_shape) * int(grad[-1])
 
 
-# adjoint's own operations: what they cost, and PyTorch's of the same kind.
+# Operations that cost something, some of them adjoint's own, and PyTorch's of the same kind.
 _OWN: dict[str, tuple[Any, str]] = {
-    "matmul": (mm_flop, "mm"),
-    "rows_product": (mm_flop, "mm"),
-    "turned_product": (_turned_flop, "mm"),
-    "contract": (_contracted_flop, "bmm"),
-    "linear": (mm_flop, "addmm"),
+    "mm": (mm_flop, "mm"),
+    "bmm": (bmm_flop, "bmm"),
     "addmm": (addmm_flop, "addmm"),
-    "baddbmm": (addmm_flop, "baddbmm"),
+    "baddbmm": (baddbmm_flop, "baddbmm"),
+    "contract": (_contracted_flop, "bmm"),
     "convolution": (conv_flop, "convolution"),
-    "convolve_back": (_back_flop, "convolution_backward"),
     "convolve_filters": (_filters_flop, "convolution_backward"),
     "attend": (sdpa_flop, "scaled_dot_product_attention"),
     "score_slope": (_slope_flop, "scaled_dot_product_attention"),
@@ -197,8 +197,7 @@ class FlopCounterMode:
         elif func.namespace == "aten" and name in _OWN:
             formula, shown = _OWN[name]
             cost = shape_wrapper(formula)(*args, **kwargs, out_val=out)
-            several = shown == "mm" and out.ndim > 2
-            packet = getattr(aten, "bmm" if several else shown)
+            packet = getattr(aten, shown)
         else:
             return
         for module in set(self.mod_tracker.parents):

@@ -1,0 +1,40 @@
+"""Loops that a wheel has beside NumPy's: each a forward or a rule of the op table as one pass.
+
+`symbols.py` is the array library on which declarations are traced to expressions; what is made of
+those, C or CUDA, is printed elsewhere (`tools/loops.py`). docs/notes/kernels.md tells the story.
+"""
+
+import importlib
+import os
+from typing import Any, Final
+
+# The modules of loops from the best down, by the bits of instructions that they need.
+LEVELS: Final = {"avx512": 3, "avx2": 1, "plain": 0}
+
+
+def compiled() -> Any:
+    """The loops for this machine, as a module; None in the pure package.
+
+    ADJOINT_LOOPS names the module to take, or is 0 for none.
+    """
+    wanted = os.environ.get("ADJOINT_LOOPS", "")
+    plain = None if wanted == "0" else _module("plain")
+    if plain is None:
+        return None
+    for name, needed in LEVELS.items():
+        if needed & plain.instructions == needed and wanted in ("", name):
+            found = plain if name == "plain" else _module(name)
+            if found is not None:
+                return found
+    return plain
+
+
+def _module(name: str) -> Any:
+    """A module of loops, None if it was not built."""
+    full = f"{__name__}.{name}"
+    try:
+        return importlib.import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name != full:
+            raise
+        return None

@@ -1,0 +1,75 @@
+/* What a file of loops ends with: the module that holds them as ufuncs, and the table of its users.
+ */
+#define COUNT (sizeof(entries) / sizeof(*entries))
+static PyUFuncGenericFunction functions[] = {run, run};
+static void *data[COUNT][2];
+#define ROW_COUNT (sizeof(row_entries) / sizeof(*row_entries))
+static PyUFuncGenericFunction row_functions[] = {run_rows, run_rows};
+static void *row_data[ROW_COUNT][2];
+
+/* Which sets of instructions beyond the least this machine has: 1 for AVX2, 3 with AVX-512. */
+static int instructions(void) {
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+    __builtin_cpu_init();
+    const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const int avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                       __builtin_cpu_supports("avx512vl");
+    return avx512 ? 3 : avx2;
+#else
+    return 0;
+#endif
+}
+
+static int fill(PyObject *module) {
+    PyObject *found = PyDict_New();
+    if (found == NULL || PyModule_AddObject(module, "loops", found) < 0) {
+        Py_XDECREF(found);
+        return -1;
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        const Entry *entry = &entries[i];
+        for (int k = 0; k < 2; k++) data[i][k] = (void *)&entry->kernels[k];
+        PyObject *ufunc = PyUFunc_FromFuncAndData(functions, data[i], (char *)entry->types, 2,
+                                                  entry->operands, entry->results, PyUFunc_None,
+                                                  entry->name, "One pass over its operands.", 0);
+        if (ufunc == NULL || PyDict_SetItemString(found, entry->name, ufunc) < 0) {
+            Py_XDECREF(ufunc);
+            return -1;
+        }
+        Py_DECREF(ufunc);
+    }
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        const RowEntry *entry = &row_entries[i];
+        for (int k = 0; k < 2; k++) row_data[i][k] = (void *)&entry->kernels[k];
+        PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignature(
+            row_functions, row_data[i], (char *)entry->types, 2, entry->operands, entry->results,
+            PyUFunc_None, entry->name, "One row of each operand at a time.", 0, entry->signature);
+        if (ufunc == NULL || PyDict_SetItemString(found, entry->name, ufunc) < 0) {
+            Py_XDECREF(ufunc);
+            return -1;
+        }
+        Py_DECREF(ufunc);
+    }
+    PyObject *users = PyBytes_FromStringAndSize((const char *)table, sizeof(table));
+    if (users == NULL || PyModule_AddObject(module, "table", users) < 0) {
+        Py_XDECREF(users);
+        return -1;
+    }
+    return PyModule_AddIntConstant(module, "instructions", instructions());
+}
+
+#define JOINED(name) PyInit_##name
+#define INIT(name) JOINED(name)
+#define QUOTED(name) #name
+#define TEXT(name) QUOTED(name)
+
+PyMODINIT_FUNC INIT(MODULE)(void) {
+    static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, TEXT(MODULE), NULL, -1, NULL,
+                                            NULL, NULL, NULL, NULL};
+    import_array();
+    import_umath();
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && fill(module) < 0) Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,379 @@
+"""Programs of XLA: what a function of arrays did on JAX's tracers, compiled and run again.
+
+Inputs are asked for while the function runs, when it first meets what they stand for; what the
+host has to do in between parts the program into pieces (docs/notes/compile.md).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import jax
+import jax.extend.core
+import numpy as np
+
+from adjoint.backends.jax import jax_backend, under_way
+
+_jax: Any = jax  # for its functions without type hints
+_core: Any = jax.extend.core
+
+ALIGNMENT: Final = 64  # bytes: where XLA takes memory as it lies
+_READS: Final = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+LARGE: Final = 1 << 16  # bytes: from here on, looking at XLA's memory is cheaper than a copy
+
+Spec = tuple[tuple[int, ...], Any]  # shape and data type
+
+
+# ---- what stands in a trace ----
+
+_input: Any = _core.Primitive("adjoint_input")
+_host: Any = _core.Primitive("adjoint_host")
+_host.multiple_results = True
+
+
+def _input_spec(*, index: int, shape: Any, dtype: Any) -> Any:
+    return _jax.core.ShapedArray(shape, dtype)
+
+
+def _host_specs(*values: Any, index: int, specs: Any) -> Any:
+    return [_jax.core.ShapedArray(shape, dtype) for shape, dtype in specs]
+
+
+_input.def_abstract_eval(_input_spec)
+_host.def_abstract_eval(_host_specs)
+
+
+def new_input(index: int, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A tracer that stands for an input of the program under way."""
+    return _input.bind(index=index, shape=tuple(shape), dtype=np.dtype(dtype))
+
+
+def call_on_host(index: int, arrays: Sequence[Any], specs: Sequence[Spec]) -> list[Any]:
+    """Tracers for what the host makes of these arrays, each time the program comes here."""
+    found: list[Any] = _host.bind(*arrays, index=index, specs=tuple(specs))
+    return found
+
+
+def barrier(arrays: list[Any]) -> list[Any]:
+    """The same values, which XLA can't find to be the same: it computes with them once more."""
+    found: list[Any] = _jax.lax.optimization_barrier(arrays)
+    return found
+
+
+def constant(array: Any) -> Any:
+    """An array with values of its own inside a trace."""
+    with _jax.ensure_compile_time_eval():
+        return _jax.device_put(np.array(array))
+
+
+def is_traced(array: Any) -> bool:
+    """Whether an array has no values yet."""
+    return isinstance(array, jax.core.Tracer)
+
+
+def wide() -> Any:
+    """A context in which JAX has the data types of 64 bits that NumPy has."""
+    return _jax.enable_x64(True)
+
+
+def value_was_read(error: BaseException | None) -> bool:
+    """Whether among the causes of an error JAX complains that a value was asked for."""
+    while error is not None:
+        if isinstance(error, _READS):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+# ---- from a run on tracers to a program ----
+
+XLA: Final = -1  # in place of the number of a call on the host: the piece is XLA's
+REST: Final = -2  # the program rests here, until it is told the gradients of its results
+
+
+class Step:
+    """A piece that XLA runs, or a call on the host: which values it takes, and which it makes."""
+
+    __slots__ = ("call", "host", "made", "taken")
+
+    def __init__(self, call: Any, host: int, taken: list[int], made: list[int]) -> None:
+        self.call = call
+        self.host = host
+        self.taken = taken
+        self.made = made
+
+
+class Program:
+    """The pieces of a traced function, in order, with the inputs that are really used."""
+
+    def __init__(self, inputs: list[int], fixed: list[Any], steps: list[Step]) -> None:
+        self.inputs = inputs  # the numbers of those that are used, in the order they are given
+        self.fixed = fixed  # constants that the host is called with, whose places come next
+        self.steps = steps
+        self.outputs: list[int] = []  # the places of the outputs
+        self.size = 0
+        self.ready: Any = None
+        self.only: Any = steps[0].call if len(steps) == 1 and steps[0].host == XLA else None
+
+    def results(self, arrays: list[Any]) -> list[Any]:
+        """The outputs of a program of one piece."""
+        with wide():
+            found: list[Any] = self.only(*arrays)
+        return found
+
+    def results_at_once(self, arrays: list[Any]) -> list[Any]:
+        """The same for arrays of JAX's own, all of them, which needs less preparation."""
+        if self.ready is None:
+            with wide():
+                self.ready = self.only.lower(*arrays).compile()
+        found: list[Any] = self.ready(*arrays)
+        return found
+
+
+class Run:
+    """How far a program has come, and with what."""
+
+    __slots__ = ("at", "host", "program", "values")
+
+    def __init__(self, program: Program, values: list[Any], host: Any) -> None:
+        self.program = program
+        self.values = values + [None] * (program.size - len(values))
+        self.host = host
+        self.at = 0
+
+    def go_on(self, given: Sequence[Any] = ()) -> list[Any]:
+        """Run from where it rests; the values it was given are what it waited for."""
+        values, steps = self.values, self.program.steps
+        if self.at:
+            for place, value in zip(steps[self.at - 1].made, given):
+                values[place] = value
+        while self.at < len(steps):
+            step = steps[self.at]
+            self.at += 1
+            taken = [values[place] for place in step.taken]
+            if step.host == REST:
+                return taken
+            if step.host == XLA:
+                with wide():
+                    made = step.call(*taken)
+            else:
+                made = self.host(step.host, taken)
+            for place, value in zip(step.made, made):
+                values[place] = value
+        return [values[place] for place in self.program.outputs]
+
+    def keep(self, count: int) -> None:
+        """Keep the inputs that are read once more as they are: NumPy's memory may change."""
+        later = {place for step in self.program.steps[self.at :] for place in step.taken}
+        for place in later:
+            if place < count:
+                self.values[place] = np.array(self.values[place])
+
+    def again(self) -> "Run":
+        """The same, resting where this one rests now."""
+        other = Run(self.program, list(self.values), self.host)
+        other.at = self.at
+        return other
+
+
+def trace(function: Callable[[], list[Any]], compiling: Any) -> Any:
+    """What a function does on tracers; it answers a list of them."""
+    token = under_way.set(compiling)
+    try:
+        with wide():
+            return _jax.make_jaxpr(function)()
+    finally:
+        under_way.reset(token)
+
+
+def built(traced: Any, count: int) -> Program:
+    """The program of a trace that has asked for so many inputs."""
+    jaxpr = traced.jaxpr
+    consts = dict(zip(jaxpr.constvars, traced.consts))
+    kept = _needed(jaxpr.eqns, jaxpr.outvars)
+    found = {e.params["index"]: e.outvars[0] for e in kept if e.primitive is _input}
+    numbers = [index for index in range(count) if index in found]
+    taken = [found[index] for index in numbers]
+    work = [equation for equation in kept if equation.primitive is not _input]
+    if not any(equation.primitive is _host for equation in work):
+        piece = _compiled(jaxpr, consts, work, taken, jaxpr.outvars)
+        places = list(range(len(taken)))
+        program = Program(numbers, [], [Step(piece, XLA, places, [])])
+        program.size = len(taken)
+        return program
+    return _Arrangement(jaxpr, taken, consts, work).program(numbers)
+
+
+def _is_literal(var: Any) -> bool:
+    return isinstance(var, _core.Literal)
+
+
+def _needed(equations: Any, outputs: list[Any]) -> list[Any]:
+    """The equations that an output, or the host, needs."""
+    wanted = {var for var in outputs if not _is_literal(var)}
+    kept: list[Any] = []
+    for equation in reversed(equations):
+        used = not wanted.isdisjoint(equation.outvars)
+        if used or equation.primitive is _host or equation.effects:
+            kept.append(equation)
+            wanted.update(var for var in equation.invars if not _is_literal(var))
+    return kept[::-1]
+
+
+def _read(equations: list[Any]) -> set[Any]:
+    """The variables that equations read."""
+    return {var for e in equations for var in e.invars if not _is_literal(var)}
+
+
+class _Arrangement:
+    """Equations in pieces between the calls on the host, and the place of each value."""
+
+    def __init__(
+        self, jaxpr: Any, taken: list[Any], consts: dict[Any, Any], equations: list[Any]
+    ) -> None:
+        self.jaxpr = jaxpr
+        self.consts = consts
+        self.outputs = outputs = list(jaxpr.outvars)
+        self.places = {var: place for place, var in enumerate(taken)}
+        self.fixed: list[Any] = []
+        self.fixed_places: dict[int, int] = {}  # of literals, by id
+        self.pieces: list[list[Any]] = []
+        for equation in equations:
+            apart = equation.primitive is _host
+            if apart or not self.pieces or self.pieces[-1][-1].primitive is _host:
+                self.pieces.append([])
+            self.pieces[-1].append(equation)
+        for piece in self.pieces:
+            if piece[0].primitive is _host:
+                for var in piece[0].invars:
+                    self._fix(var)
+        for var in outputs:
+            self._fix(var)
+
+    def _fix(self, var: Any) -> None:
+        """Give a constant that is needed by itself a place."""
+        if _is_literal(var):
+            if id(var) not in self.fixed_places:
+                self.fixed_places[id(var)] = len(self.places) + len(self.fixed_places)
+                self.fixed.append(np.asarray(var.val, var.aval.dtype))
+        elif var in self.consts and var not in self.places:
+            self.places[var] = len(self.places) + len(self.fixed_places)
+            self.fixed.append(self.consts[var])
+
+    def _place(self, var: Any) -> int:
+        return self.fixed_places[id(var)] if _is_literal(var) else self.places[var]
+
+    def program(self, numbers: list[int]) -> Program:
+        """The program that takes the inputs of these numbers."""
+        steps: list[Step] = []
+        later = [{var for var in self.outputs if not _is_literal(var)}]
+        for piece in reversed(self.pieces):
+            later.append(later[-1] | _read(piece))
+        for piece, wanted in zip(self.pieces, later[-2::-1]):
+            steps.append(self._step(piece, wanted))
+        program = Program(numbers, self.fixed, steps)
+        program.outputs = [self._place(var) for var in self.outputs]
+        program.size = len(self.places) + len(self.fixed_places)
+        return program
+
+    def _step(self, piece: list[Any], later: set[Any]) -> Step:
+        """A piece as a step; what it makes for later gets its places."""
+        first, call = piece[0], None
+        if first.primitive is _host:
+            host, taken, made = first.params["index"], list(first.invars), list(first.outvars)
+        else:
+            own = {var for equation in piece for var in equation.outvars}
+            host = XLA
+            taken = sorted(
+                (v for v in _read(piece) - own if v in self.places), key=self.places.__getitem__
+            )
+            made = [v for e in piece for v in e.outvars if v in later]
+            call = _compiled(self.jaxpr, self.consts, piece, taken, made)
+        for var in made:
+            self.places[var] = len(self.places) + len(self.fixed_places)
+        return Step(call, host, [self._place(v) for v in taken], [self.places[v] for v in made])
+
+
+def _compiled(
+    jaxpr: Any, consts: dict[Any, Any], equations: list[Any], taken: list[Any], made: list[Any]
+) -> Any:
+    """Equations of a trace as a function of the variables they take, that XLA compiles."""
+    used = _read(equations)
+    used.update(var for var in made if not _is_literal(var))
+    own = {var: value for var, value in consts.items() if var in used and var not in taken}
+    piece = jaxpr.replace(constvars=list(own), invars=taken, outvars=made, eqns=equations)
+    return _jax.jit(_core.jaxpr_as_fun(_core.ClosedJaxpr(piece, list(own.values()))))
+
+
+# ---- NumPy's memory and XLA's ----
+
+
+def aligned(array: Any) -> Any:
+    """A copy of an array of NumPy where XLA can take it as it lies."""
+    raw = np.empty(array.nbytes + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    made = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    made[...] = array
+    return made
+
+
+def is_aligned(array: Any) -> bool:
+    """Whether XLA can take an array of NumPy as it lies."""
+    flags = array.flags
+    return bool(
+        flags.c_contiguous
+        and flags.writeable
+        and array.size
+        and array.ctypes.data % ALIGNMENT == 0
+        and array.dtype.isbuiltin == 1
+        and array.dtype.kind != "b"
+    )
+
+
+def shown(array: Any) -> Any:
+    """XLA's view of an aligned array: it reads what is there when a program runs."""
+    with wide():
+        return _jax.dlpack.from_dlpack(array)
+
+
+def handed(array: Any) -> Any:
+    """An array as a program takes it; other libraries' than NumPy's and JAX's are refused."""
+    if type(array) is np.ndarray or isinstance(array, jax.Array):
+        return array
+    raise TypeError(f"an array of {type(array).__module__} can't go into a program of XLA")
+
+
+class _Memory:
+    """XLA's memory of a result, which nobody else has, as NumPy may take it."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "shape": owner.shape,
+            "typestr": owner.dtype.str,
+            "data": (owner.unsafe_buffer_pointer(), False),
+            "version": 3,
+        }
+
+
+def received(array: Any) -> Any:
+    """A result of XLA as an array of NumPy that may be changed; a large one is not copied."""
+    if array.nbytes < LARGE or array.dtype.isbuiltin != 1:
+        return np.array(array)
+    array.block_until_ready()
+    return np.asarray(_Memory(array))
+
+
+def ready(arrays: list[Any]) -> list[Any]:
+    """The same arrays, when the program has made them all."""
+    found: list[Any] = _jax.block_until_ready(arrays)
+    return found
+
+
+def write(target: Any, result: Any) -> None:
+    """Put a result of XLA into an array of NumPy."""
+    np.copyto(target, result)
+
+
+backend = jax_backend

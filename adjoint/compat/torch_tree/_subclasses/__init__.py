@@ -1,0 +1,1 @@
+"""torch._subclasses: classes of tensors that PyTorch's own tools are made of; see below."""

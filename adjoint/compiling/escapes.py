@@ -1,0 +1,40 @@
+"""Tensors that leave a trace other than as results: they have no values, and say so when used."""
+
+import gc
+from typing import Any
+
+from adjoint.backends import register_recogniser, xla
+from adjoint.compiling.errors import CompileError
+from adjoint.tensors.core import TensorCore
+
+
+class Escaped:
+    """Stands where the array of such a tensor was."""
+
+    reason = ""
+
+    def __getattr__(self, name: str) -> Any:
+        raise CompileError(self.reason)
+
+
+def _refuse(kind: Any) -> None:
+    if isinstance(kind, type) and issubclass(kind, Escaped):
+        raise CompileError(kind.reason)
+
+
+register_recogniser(_refuse)
+
+
+def mark_escaped(name: str) -> None:
+    """Let all tensors that still hold tracers refuse to be used."""
+    for each in gc.get_objects():
+        if isinstance(each, TensorCore) and xla.is_traced(each.array):
+            shape = list(each.array.shape)
+            reason = (
+                f"a tensor of shape {shape} was made inside the compiled {name}, and kept "
+                "elsewhere: it has no values, because only the results of a compiled function, "
+                "and the tensors from outside that it changes, have some. Return it, or copy_() it "
+                "into a tensor made before"
+            )
+            each.array = type("Escaped", (Escaped,), {"reason": reason})()
+            each.known = None

@@ -1,0 +1,132 @@
+"""What a program takes for granted of the world outside its arguments, looked at before each call.
+
+Modules that took part must have the same members, mode and hooks; what a function reads by name,
+the same tensors and plain values.
+"""
+
+import inspect
+from types import CodeType
+from typing import Any
+
+from adjoint.compiling.errors import OutdatedError
+from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
+from adjoint.tensors.tensor import Tensor
+
+_MEMBERS = ("_parameters", "_buffers", "_modules")
+_TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+_EVERYONE = (FORWARD_PRE, FORWARD, BACKWARD_PRE, BACKWARD)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class ModuleGuard:
+    """The mode, members and hooks of a module."""
+
+    __slots__ = ("fields", "hooks", "members", "module", "training")
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.fields = module.__dict__
+        self.training = module.training
+        self.members = [tuple(map(id, self.fields[name].values())) for name in _MEMBERS]
+        self.hooks = [tuple(self.fields[name]) for name in _TABLES]
+
+    def check(self) -> None:
+        """Raise OutdatedError if something has changed."""
+        fields = self.fields
+        if fields["training"] is not self.training:
+            raise OutdatedError(f"training of a {type(self.module).__name__} has changed")
+        for name, ids in zip(_MEMBERS, self.members):
+            found = fields[name]
+            if len(found) != len(ids) or (ids and tuple(map(id, found.values())) != ids):
+                raise OutdatedError(f"a member of a {type(self.module).__name__} was replaced")
+        for name, keys in zip(_TABLES, self.hooks):
+            if (fields[name] or keys) and tuple(fields[name]) != keys:
+                raise OutdatedError(f"the hooks of a {type(self.module).__name__} have changed")
+
+
+class HookGuard:
+    """The hooks of tensors and those of all modules."""
+
+    __slots__ = ("everyone", "tensors")
+
+    def __init__(self, tensors: list[Any]) -> None:
+        self.everyone = [tuple(table) for table in _EVERYONE]
+        self.tensors = [(tensor, hooks_of(tensor)) for tensor in tensors]
+
+    def check(self) -> None:
+        """Raise OutdatedError if one was added or removed."""
+        for table, keys in zip(_EVERYONE, self.everyone):
+            if (table or keys) and tuple(table) != keys:
+                raise OutdatedError("the hooks of all modules have changed")
+        for tensor, keys in self.tensors:
+            if tensor.extras is not None and hooks_of(tensor) != keys:
+                raise OutdatedError("the hooks of a tensor have changed")
+
+
+def hooks_of(tensor: Any) -> Any:
+    """The ids of a leaf's hooks; None if it has none."""
+    extras = tensor.extras
+    if extras is None or (not extras.hooks and not extras.post_accumulate):
+        return None
+    return tuple(extras.hooks or ()), tuple(extras.post_accumulate or ())
+
+
+class NameGuard:
+    """A value that a function reads by name, from around it or from its module."""
+
+    __slots__ = ("holder", "key", "name", "parts", "value")
+
+    def __init__(self, holder: Any, key: Any, name: str, value: Any) -> None:
+        self.holder = holder
+        self.key = key  # None: the holder is a cell
+        self.name = name
+        self.value = value
+        self.parts = tuple(map(id, value)) if type(value) in (list, tuple) else None
+
+    def check(self) -> None:
+        """Raise OutdatedError if it is another now."""
+        now = self.holder.cell_contents if self.key is None else self.holder.get(self.key)
+        if now is not self.value and (type(now) is not type(self.value) or now != self.value):
+            raise OutdatedError(f"'{self.name}' is another value now")
+        if self.parts is not None and tuple(map(id, now)) != self.parts:
+            raise OutdatedError(f"'{self.name}' has other elements now")
+
+
+def _guarded(value: Any) -> bool:
+    """Whether a value that is read by name can change what a program does."""
+    if isinstance(value, (Tensor, *_PLAIN)):
+        return True
+    if type(value) in (list, tuple):
+        return all(isinstance(each, (Tensor, *_PLAIN)) for each in value)
+    return False
+
+
+def names_of(function: Any) -> list[NameGuard]:
+    """The values that a function reads by name: from around it, and those of its module."""
+    plain = inspect.unwrap(function)
+    owner = getattr(plain, "__self__", None)
+    plain = getattr(plain, "__func__", plain)
+    code = getattr(plain, "__code__", None)
+    found: list[NameGuard] = []
+    if not isinstance(code, CodeType):
+        return found
+    for name, cell in zip(code.co_freevars, plain.__closure__ or ()):
+        try:
+            value = cell.cell_contents
+        except ValueError:  # it is not bound yet
+            continue
+        if _guarded(value):
+            found.append(NameGuard(cell, None, name, value))
+    for name in code.co_names:
+        for holder in (plain.__globals__, getattr(owner, "__dict__", {})):
+            if name in holder and _guarded(holder[name]):
+                found.append(NameGuard(holder, name, name, holder[name]))
+    return found
+
+
+def guards_of(function: Any, modules: list[Any], tensors: list[Any]) -> list[Any]:
+    """All that is looked at before each call of a program."""
+    every: dict[int, Any] = {}
+    for module in modules:
+        every.update((id(each), each) for each in module.modules())
+    return [*map(ModuleGuard, every.values()), HookGuard(tensors), *names_of(function)]

@@ -1,0 +1,357 @@
+"""Functions of the user's that the host calls between two pieces of a program: hooks, above all.
+
+They get tensors with real values, and what they answer goes on into the program. Where a gradient
+has to pass through what a hook has computed, the host finds it too.
+"""
+
+from typing import Any
+
+from adjoint.autograd.entry_points import grad
+from adjoint.autograd.function import Function, once_differentiable
+from adjoint.autograd.grad_mode import set_grad_enabled
+from adjoint.autograd.graph_task import GraphTask, Presence, current_task, under_way
+from adjoint.autograd.hooks import add_note, name_of
+from adjoint.backends import xla
+from adjoint.backends.numpy import numpy_backend
+from adjoint.call.context import current
+from adjoint.compiling.answers import AnsweredError
+from adjoint.compiling.errors import CompileError
+from adjoint.compiling.places import GradientOf, Place
+from adjoint.pytree import tree_flatten
+from adjoint.tensors.tensor import AS_IS, Tensor
+
+_np: Any = numpy_backend.xp
+
+
+class Visit:
+    """One call of a compiled function, as the host's functions see it."""
+
+    def __init__(self, program: Any, arguments: list[Any]) -> None:
+        self.program = program
+        self.arguments = arguments
+        self.before: list[tuple[Any, str, Any]] = []  # whose attribute was what, to be put back
+        self.begun: list[Any] = []  # events
+        self.graphs: dict[int, Any] = {}  # what hooks computed with, for their gradients
+        self.packed: dict[int, Any] = {}  # what hooks on saving have made
+        self.task = GraphTask([], True, False, None)  # keeps what hooks queue for its end
+
+    def call(self, number: int, arrays: list[Any]) -> list[Any]:
+        """Make a call on the host."""
+        found: list[Any] = self.program.host_calls[number].run(self, arrays)
+        return found
+
+    def tensor(self, array: Any) -> Tensor:
+        """A value of the program as hooks see it: they may not change it in place."""
+        return Tensor(array if self.program.on_xla else _np.asarray(array), AS_IS)
+
+    def show(self, place: Place, name: str, value: Any) -> None:
+        """Let a tensor from outside be as it would be now in eager code."""
+        tensor = place.found(self.arguments)
+        self.before.append((tensor, name, getattr(tensor, name)))
+        setattr(tensor, name, value)
+
+    def put_back(self) -> None:
+        """Let all tensors be as they were before the call."""
+        while self.before:
+            setattr(*self.before.pop())
+
+    def versions(self) -> list[Any]:
+        """By which a change in place of a tensor from outside is noticed."""
+        tensors = [place.tensor for place, *_ in self.program.states]
+        return [(t.version(), id(t.gradient), id(t.array)) for t in tensors]
+
+
+class OnHost:
+    """What the host does between two pieces of a program."""
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """Do it with these arrays, and answer others."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """The trace has ended: let go of its tensors, which have no values."""
+
+
+class EventCall(OnHost):
+    """An event that has to wait for its turn."""
+
+    def __init__(self, event: Any) -> None:
+        self.event = event
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """Make the event happen."""
+        visit.begun.append(self.event)
+        made = self.event.act()
+        return [] if made is None else [made]
+
+
+class HostCall(OnHost):
+    """A call of a function with tensors and other things as arguments."""
+
+    def __init__(self, tracing: Any, function: Any, args: Any, answers: Any) -> None:
+        self.function = function
+        self.name = name_of(function)
+        self.grad_enabled = current().grad_enabled
+        self.where = _node_under_way()
+        self.observes = tracing.answers.only_looks(function)
+        if self.observes:
+            answers = None
+        leaves, self.tree = tree_flatten(args)
+        wanted, self.answer_tree = tree_flatten(answers)
+        self.tensors: list[Any] = []  # whose values it is given, each once
+        numbers: dict[int, int] = {}
+        for leaf in (*leaves, *wanted):
+            if isinstance(leaf, Tensor) and id(leaf) not in numbers:
+                if leaf.layer is not None:
+                    raise CompileError(f"'{self.name}' is called with a tensor inside a transform")
+                tracing.lift_all([leaf])
+                numbers[id(leaf)] = len(self.tensors)
+                self.tensors.append(leaf)
+        self.sources = [_source(tracing, leaf, numbers) for leaf in leaves]
+        self.wanted = [numbers.get(id(leaf), -1) for leaf in wanted]
+        self.others = wanted
+        self.needs = [tensor.needs_grad and self.grad_enabled for tensor in self.tensors]
+        self.given = [_spec(tensor) for tensor in self.tensors]
+        self.shown, arrays = tracing.changes_so_far()
+        self.arrays: list[Any] = arrays  # the values of those that are shown
+        self.showing = len(arrays)
+
+    def specs(self) -> list[xla.Spec]:
+        """What its answers look like."""
+        return [self.given[number] for number in self.wanted if number >= 0]
+
+    def forget(self) -> None:
+        """See OnHost."""
+        self.tensors, self.arrays = [], []
+        self.others = [None if isinstance(other, Tensor) else other for other in self.others]
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """Call the function with these arrays; what it answers, or what it was given."""
+        for place, name, number in self.shown:
+            value = None if number < 0 else visit.tensor(arrays[number])
+            visit.show(place, name, value if value is None or name != "array" else value.array)
+        arrays = arrays[self.showing :]
+        tensors = [visit.tensor(array) for array in arrays]
+        for tensor, needs in zip(tensors, self.needs):
+            tensor.needs_grad = needs
+        leaves = [
+            what.found(visit.arguments)
+            if isinstance(what, Place)
+            else tensors[number]
+            if number >= 0
+            else what
+            for number, what in self.sources
+        ]
+        versions = visit.versions()
+        with set_grad_enabled(self.grad_enabled):
+            presence = under_way.set(Presence(visit.task))
+            try:
+                answer = self.function(*self.tree.unflatten(leaves))
+            except Exception as error:
+                add_note(error, f"in '{self.name}', called for compiled code{self.where}")
+                raise
+            finally:
+                under_way.reset(presence)
+        if visit.versions() != versions:
+            raise CompileError(
+                f"'{self.name}' changes a tensor from outside in place, or its grad, while the "
+                "compiled program runs, which would not see that. Return the new value, or mark "
+                "it with graph.traceable, so that it is compiled itself"
+            )
+        results = [tensors[number] for number in self.wanted if number >= 0]
+        if answer is not None and not any(answer is leaf for leaf in leaves):
+            if self.observes:
+                raise AnsweredError(self.function)
+            results = self._checked(answer, results)
+        if any(self.needs):
+            visit.graphs[id(self)] = (tensors, results)
+        return [result.array for result in results]
+
+    def _checked(self, answer: Any, given: list[Any]) -> list[Any]:
+        """The tensors of an answer, which must look like those whose place they take."""
+        if not given:
+            return given
+        leaves = self._leaves(answer)
+        found: list[Any] = []
+        for leaf, number, other in zip(leaves, self.wanted, self.others):
+            if number < 0:
+                if leaf is not other and leaf != other:
+                    raise self._refused(f"{leaf!r} in place of {other!r}")
+                continue
+            before = given[len(found)]
+            if leaf is None:
+                leaf = before
+            if not isinstance(leaf, Tensor):
+                raise self._refused(f"a {type(leaf).__name__} in place of a tensor")
+            if leaf.array.shape != before.array.shape or leaf.array.dtype != before.array.dtype:
+                raise self._refused(
+                    f"{leaf.array.dtype}{list(leaf.array.shape)} in place of "
+                    f"{before.array.dtype}{list(before.array.shape)}"
+                )
+            found.append(leaf)
+        return found
+
+    def _leaves(self, answer: Any) -> list[Any]:
+        """An answer taken apart as what it stands for."""
+        tree = self.answer_tree
+        if isinstance(answer, Tensor) and not tree.is_leaf() and tree.num_leaves == 1:
+            return [answer]
+        try:
+            found: list[Any] = tree.flatten_up_to(answer)
+        except ValueError as error:
+            raise self._refused(str(error)) from None
+        return found
+
+    def _refused(self, what: str) -> CompileError:
+        return CompileError(
+            f"'{self.name}' has answered {what}: in compiled code the shapes and types of what a "
+            "hook answers must be those it was given. Mark it with graph.traceable, so that it is "
+            "compiled itself"
+        )
+
+
+def _node_under_way() -> str:
+    """Which node a backward pass is at, and the line of the user's program that made it."""
+    task = current_task()
+    if task is None or task.current is None:
+        return ""
+    source = task.current.source()
+    return f": at {task.current.name()}" + ("" if source is None else f", made in {source}")
+
+
+def _source(tracing: Any, leaf: Any, numbers: dict[int, int]) -> tuple[int, Any]:
+    """Where an argument is found at a call: a tensor from outside, a value, or what it is."""
+    record = tracing.lifted.get(id(leaf)) if isinstance(leaf, Tensor) else None
+    if record is not None and not isinstance(record.place, GradientOf):
+        return -1, record.place
+    number = numbers.get(id(leaf), -1)
+    return number, None if number >= 0 else leaf
+
+
+def _spec(tensor: Any) -> xla.Spec:
+    return tuple(tensor.array.shape), tensor.array.dtype
+
+
+class BackCall(OnHost):
+    """The gradients of what a function of the host has computed."""
+
+    def __init__(self, call: HostCall) -> None:
+        self.call = call
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """The gradients of all tensors it was given, from those of its answers."""
+        tensors, results = visit.graphs[id(self.call)]
+        grads = [visit.tensor(array) for array in arrays]
+        roots = [(r, g) for r, g in zip(results, grads) if r.needs_grad]
+        leaves = [tensor for tensor in tensors if tensor.needs_grad]
+        found: list[Any] = [None] * len(leaves)
+        if roots and leaves:
+            outputs, starts = zip(*roots)
+            found = list(grad(outputs, leaves, starts, allow_unused=True, retain_graph=True))
+        made = iter(found)
+        answers: list[Any] = []
+        for tensor in tensors:
+            got = next(made) if tensor.needs_grad else None
+            answers.append(_np.zeros_like(_np.asarray(tensor.array)) if got is None else got.array)
+        return answers
+
+
+class _OnHost(Function):
+    """A call on the host through which gradients pass."""
+
+    @staticmethod
+    def forward(ctx: Any, tracing: Any, call: HostCall, *tensors: Any) -> Any:
+        ctx.tracing, ctx.call = tracing, call
+        made = _made(tracing, call, [tensor.array for tensor in tensors])
+        return tuple(made)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Any) -> Any:
+        arrays = [each.array for each in grads]
+        found = ctx.tracing.on_host(BackCall(ctx.call), arrays, ctx.call.given)
+        return (None, None, *[Tensor(array, AS_IS) for array in found])
+
+
+def _made(tracing: Any, call: HostCall, arrays: list[Any]) -> list[Any]:
+    found = tracing.on_host(call, [*call.arrays, *arrays], call.specs())
+    return [Tensor(array, AS_IS) for array in found]
+
+
+def asked(tracing: Any, function: Any, args: Any, answers: Any) -> Any:
+    """Have the host call a function at each run; tensors in place of those of `answers`."""
+    call = HostCall(tracing, function, args, answers)
+    if any(call.needs) and any(number >= 0 for number in call.wanted):
+        made = list(_OnHost.apply(tracing, call, *call.tensors))
+    else:
+        made = _made(tracing, call, [tensor.array for tensor in call.tensors])
+    if answers is None or call.observes:
+        return None
+    found = iter(made)
+    leaves = [
+        next(found) if number >= 0 else other for number, other in zip(call.wanted, call.others)
+    ]
+    return call.answer_tree.unflatten(leaves)
+
+
+class DrawCall(OnHost):
+    """Random numbers drawn with parameters that the program has computed."""
+
+    def __init__(self, draw: Any, shape: Any, parameters: tuple[Any, ...]) -> None:
+        self.draw = draw
+        self.shape = shape
+        self.parameters = [None if xla.is_traced(value) else value for value in parameters]
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """Draw them."""
+        given = iter(arrays)
+        found = [_np.asarray(next(given)) if p is None else p for p in self.parameters]
+        return [_np.asarray(self.draw(self.shape, *found))]
+
+
+class EndOfPass(OnHost):
+    """The host calls what hooks have queued for the end of a backward pass."""
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """Call them, and those that they queue."""
+        callbacks = visit.task.callbacks
+        while callbacks:
+            callbacks.pop(0)()
+        return []
+
+
+class PackCall(HostCall):
+    """A pack hook: what it makes of a tensor stays with the host."""
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """See HostCall."""
+        (array,) = arrays[self.showing :]
+        with set_grad_enabled(False):
+            visit.packed[id(self)] = self.function(visit.tensor(array))
+        return []
+
+
+class UnpackCall(OnHost):
+    """An unpack hook: it gives back the tensor."""
+
+    def __init__(self, pack: PackCall, function: Any) -> None:
+        self.pack = pack
+        self.function = function
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """See HostCall."""
+        with set_grad_enabled(False):
+            tensor = self.function(visit.packed[id(self.pack)])
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor, but "
+                f"'{name_of(self.function)}' returned {type(tensor).__name__}"
+            )
+        shape, dtype = self.pack.given[0]
+        if tensor.array.shape != shape or tensor.array.dtype != dtype:
+            raise RuntimeError(
+                f"the unpack hook '{name_of(self.function)}' of a saved tensor returned "
+                f"{tensor.array.dtype}{list(tensor.array.shape)}; saved was "
+                f"{dtype}{list(shape)}"
+            )
+        return [tensor.array]

@@ -1,0 +1,121 @@
+"""The step of an optimizer in a program: its numbers are inputs, its rule is compiled.
+
+The host asks the optimizer for its numbers at each call, so that a learning rate that a scheduler
+has changed, or a count of steps, is that of the call.
+"""
+
+from typing import Any
+
+from adjoint.backends import xla
+from adjoint.backends.numpy import numpy_backend
+from adjoint.call.context import Changed
+from adjoint.compiling.errors import CompileError, OutdatedError
+from adjoint.optim.elementwise import Counters, floats, narrowed, widened
+from adjoint.optim.programs import likeness
+from adjoint.tensors.tensor import AS_IS, Tensor
+
+_np: Any = numpy_backend.xp
+
+
+class Numbers:
+    """The numbers of a step for parameters that have made as many, asked for at each call."""
+
+    def __init__(self, optimizer: Any, number: int, params: list[Any], where: str) -> None:
+        self.optimizer = optimizer
+        self.number = number
+        self.params = params
+        self.where = where
+        group = optimizer.param_groups[number]
+        self.counts = list(optimizer.counts(group))
+        self.arrays = list(optimizer.arrays(group))
+        self.homes = [optimizer.state.get(param) for param in params]
+        self.kept = [[home[name] for name in self.arrays] if home else [] for home in self.homes]
+        self.new: dict[str, Any] = {}
+        self.values = self._asked()
+        self.names = [name for name, value in self.values.items() if type(value) in (int, float)]
+        self.alike = likeness(self.values)
+        self.maximize = group["maximize"]
+        if self.alike is None:
+            raise CompileError(f"{type(optimizer).__name__} has arrays among its settings")
+
+    def _asked(self) -> dict[str, Any]:
+        """What the optimizer answers now; its counters advance when the call has succeeded."""
+        home = self.homes[0]
+        own = {name: home[name].array for name in self.counts} if home else {}
+        counters = Counters(own)
+        group = self.optimizer.param_groups[self.number]
+        values: dict[str, Any] = floats(self.optimizer.numbers(_np, group, counters, False))
+        self.new = counters.new
+        return values
+
+    def act(self) -> Any:
+        """The numbers of this call."""
+        self._check_state()
+        values = self._asked()
+        group = self.optimizer.param_groups[self.number]
+        if likeness(values) != self.alike or group["maximize"] is not self.maximize:
+            kind = type(self.optimizer).__name__
+            raise OutdatedError(f"the settings of {kind} are of another kind")
+        return _np.array([values[name] for name in self.names])
+
+    def _check_state(self) -> None:
+        """Refuse a state that was replaced, or whose parameters count their steps apart."""
+        state, owner = self.optimizer.state, type(self.optimizer).__name__
+        for param, home, kept in zip(self.params, self.homes, self.kept):
+            same = state.get(param) is home
+            if not same or any(home[n] is not tensor for n, tensor in zip(self.arrays, kept)):
+                raise OutdatedError(f"the state of {owner} was replaced")
+        for name in self.counts:
+            first = self.homes[0][name].array.item(0)
+            for home in self.homes:
+                if home[name].array.item(0) != first:
+                    raise OutdatedError("parameters have made different numbers of steps")
+
+    def commit(self) -> None:
+        """The call has succeeded: the counters advance."""
+        for name, value in self.new.items():
+            for home in self.homes:
+                home[name].array[...] = value
+
+    def undo(self) -> None:
+        """The call has failed: nothing was changed."""
+
+
+def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:
+    """Trace the step of the parameters of a group that have gradients."""
+    group = optimizer.param_groups[number]
+    counts, names = list(optimizer.counts(group)), list(optimizer.arrays(group))
+    kinds: dict[Any, list[Any]] = {}
+    for param in params:
+        state = optimizer.state.get(param)
+        if any((state or {}).get(name) is None for name in (*counts, *names)):
+            raise CompileError(
+                f"{type(optimizer).__name__} has no state yet for a parameter of shape "
+                f"{list(param.shape)}: let it make a step before it is compiled (warm_up=1)"
+            )
+        stand = tuple(state[name].array.item(0) for name in counts)
+        kinds.setdefault(stand, []).append(param)
+    for members in kinds.values():
+        with Changed({"tracing": None}):
+            numbers = Numbers(optimizer, number, members, tracing.name)
+        vector = tracing.event(numbers, ((len(numbers.names),), _np.dtype("float64")))
+        for param in members:
+            _step(tracing, numbers, param, vector, writes)
+
+
+def _step(tracing: Any, numbers: Numbers, param: Any, vector: Any, writes: Any) -> None:
+    """Trace the step of one parameter."""
+    optimizer, xp = numbers.optimizer, xla.backend.xp
+    home = optimizer.state.get(param) or {}
+    tensors = [param, param.gradient, *[home[name] for name in numbers.arrays]]
+    tracing.lift_all(tensors)
+    arrays = [tensor.current_array() for tensor in tensors]
+    work = [widened(xp, array) for array in arrays]
+    program = optimizer.program(xla.backend, work, numbers.arrays, numbers.values, numbers.maximize)
+    values = dict(numbers.values)
+    for place, name in enumerate(numbers.names):
+        values[name] = vector[place].astype(work[0].dtype)
+    results = program.computed(xp, work, values)
+    for tensor, before, result in zip(tensors[2:], arrays[2:], results[2:]):
+        writes.set(tensor, "array", narrowed(result, before))
+    writes.late.append((param, Tensor(narrowed(results[0], arrays[0]), AS_IS), False))

@@ -1,0 +1,107 @@
+"""What a run on tracers has come to: which tensors it changed, and what it answered."""
+
+from typing import Any
+
+from adjoint.backends import xla
+from adjoint.backends.numpy import numpy_backend
+from adjoint.compiling.errors import CompileError
+from adjoint.compiling.places import Lifted, Place
+from adjoint.pytree import tree_flatten
+from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.tensor import Tensor
+
+MISSING: Any = object()
+
+
+class Outcome:
+    """Outputs of a program, and where they go."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Any] = []  # the outputs
+        self.changed: list[tuple[Place, int, int]] = []  # whose values, which output, versions
+        self.made: list[int] = []  # the outputs that become new tensors
+        self.gradients: list[tuple[Place, int, Place | None]] = []  # whose: which is made, or is
+        self.answers: list[tuple[int, Any]] = []  # leaves of the answer: which is made, or what is
+        self.tree: Any = None
+        self.tensors: list[Any] = []  # the new tensors, as the trace has made them
+        self.rest: Any = None  # where the program rests, if gradients are asked for later
+        self._slots: dict[int, int] = {}
+
+    def output(self, array: Any) -> int:
+        """The number of an output."""
+        self.arrays.append(array)
+        return len(self.arrays) - 1
+
+    def slot(self, tensor: Any) -> int:
+        """The number of a new tensor; the same for the same one."""
+        found = self._slots.get(id(tensor))
+        if found is None:
+            found = self._slots[id(tensor)] = len(self.made)
+            self.made.append(self.output(tensor.current_array()))
+            self.tensors.append(tensor)
+        return found
+
+
+def outcome_of(tracing: Any, result: Any) -> Outcome:
+    """The outcome of a trace that has ended with this result."""
+    outcome = Outcome()
+    records: list[Lifted] = list(tracing.lifted.values())
+    for record in records:
+        _note_changes(tracing, record, outcome)
+    _refuse_shared(records)
+    leaves, outcome.tree = tree_flatten(result)
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            outcome.answers.append((-1, leaf))
+        elif id(leaf) in tracing.lifted:
+            outcome.answers.append((-1, tracing.lifted[id(leaf)].place))
+        elif xla.is_traced(leaf.array) or id(leaf.array) in tracing.constants:
+            outcome.answers.append((outcome.slot(leaf), None))
+        else:
+            outcome.answers.append((-1, Place(leaf)))
+    return outcome
+
+
+def _refuse_shared(records: list[Lifted]) -> None:
+    """Refuse a change of memory that another tensor reads without being known to share it."""
+    apart = [r for r in records if r.index >= 0 and type(r.array) is NDARRAY]
+    for record in apart:
+        if record.tensor.array is record.tracer:
+            continue
+        for other in apart:
+            if other is not record and numpy_backend.overlap(record.array, other.array):
+                raise CompileError(
+                    f"a tensor of shape {list(record.array.shape)} is changed in place, and shares "
+                    f"its memory with one of shape {list(other.array.shape)} that is used too, but "
+                    "is no view of it: it was made outside by detach(), .data or from_numpy(). Use "
+                    "one of the two, or a clone()"
+                )
+
+
+def _note_changes(tracing: Any, record: Lifted, outcome: Outcome) -> None:
+    """What has become of a tensor from outside."""
+    tensor = record.tensor
+    tensor.current_array()
+    if tensor.node is not None and record.index >= 0:
+        raise CompileError(
+            f"a tensor of shape {list(tensor.shape)} from outside was changed in place by what "
+            "needs a gradient, so that its history would lead from one call to the next; change "
+            "it under no_grad(), or by detached values"
+        )
+    if record.index >= 0 and tensor.array is not record.tracer:
+        if tuple(tensor.array.shape) != tuple(record.array.shape):
+            raise CompileError(
+                f"a tensor from outside has got another shape: {list(record.array.shape)} has "
+                f"become {list(tensor.array.shape)}"
+            )
+        bumps = tensor.version() - record.version
+        outcome.changed.append((record.place, outcome.output(tensor.array), bumps))
+    if tensor.gradient is record.gradient:
+        return
+    if tensor.gradient is None:
+        outcome.gradients.append((record.place, -1, None))
+    elif id(tensor.gradient) in tracing.lifted:
+        other = tracing.lifted[id(tensor.gradient)].place
+        outcome.gradients.append((record.place, -1, other))
+    else:
+        outcome.gradients.append((record.place, outcome.slot(tensor.gradient), None))

@@ -1,0 +1,98 @@
+"""Where the tensors of a program are found at each call: fixed ones, arguments, their gradients."""
+
+from typing import Any
+
+from adjoint.tensors.core import TensorCore
+
+
+class Place:
+    """A tensor that is the same at every call."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def found(self, arguments: list[Any]) -> Any:
+        """The tensor, in a call with these tensors as arguments."""
+        return self.tensor
+
+
+class Argument(Place):
+    """A tensor among the arguments of a call."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, tensor: Any, number: int) -> None:
+        super().__init__(None)
+        self.number = number
+
+    def found(self, arguments: list[Any]) -> Any:
+        """See Place."""
+        return arguments[self.number]
+
+
+class GradientOf(Place):
+    """The gradient that another tensor has when the call begins."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Place) -> None:
+        super().__init__(None)
+        self.owner = owner
+
+    def found(self, arguments: list[Any]) -> Any:
+        """See Place."""
+        return self.owner.found(arguments).gradient
+
+
+class Lifted:
+    """A tensor from outside that a trace has met, and how it was before."""
+
+    __slots__ = (
+        "accumulator",
+        "array",
+        "gradient",
+        "index",
+        "known",
+        "needs_grad",
+        "node",
+        "number",
+        "place",
+        "tensor",
+        "tracer",
+        "version",
+        "view_version",
+    )
+
+    def __init__(self, tensor: TensorCore, place: Place, index: int) -> None:
+        self.tensor: Any = tensor
+        self.place = place
+        self.index = index  # of the input that it became; -1: it is a view of another
+        self.tracer: Any = None
+        self.array = tensor.array
+        self.known = tensor.known
+        self.gradient = tensor.gradient
+        self.node = tensor.node
+        self.number = tensor.output_number
+        self.needs_grad = tensor.needs_grad
+        self.version = tensor.version()
+        extras = tensor.extras
+        self.accumulator = None if extras is None else extras.accumulator
+        self.view_version = 0 if extras is None else extras.view_version
+
+    def restore(self) -> None:
+        """Let the tensor be as it was before."""
+        tensor = self.tensor
+        tensor.array = self.array
+        tensor.known = self.known
+        tensor.gradient = self.gradient
+        tensor.node = self.node
+        tensor.output_number = self.number
+        tensor.needs_grad = self.needs_grad
+        extras = tensor.extras
+        if extras is not None:
+            extras.accumulator = self.accumulator
+            extras.view_version = self.view_version
+            if extras.counter is not None:
+                extras.counter.value = self.version

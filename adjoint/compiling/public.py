@@ -1,0 +1,169 @@
+"""`adjoint.compile` and what it answers."""
+
+import functools
+import logging
+import warnings
+from typing import Any
+
+from adjoint.call.context import Changed, current
+from adjoint.compiling.answers import AnsweredError, Answers
+from adjoint.compiling.errors import CompileError, OutdatedError
+from adjoint.compiling.signatures import Call, difference
+
+log = logging.getLogger("adjoint.compile")
+
+# Names of PyTorch's compilers, for which XLA stands in; those of its eager mode mean just that.
+_XLA = ("xla", "inductor", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm")
+_EAGER = ("eager",)
+
+
+def compile(
+    function: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "xla",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+    fallback: bool = False,
+    limit: int = 8,
+    warm_up: int = 1,
+) -> Any:
+    """A function, or module, that XLA runs: what it reads and changes is found by watching it.
+
+    The first call (`warm_up` of them) with each new signature runs eagerly, so that optimizers make
+    their state; the next one is traced. After `limit` programs, further signatures run eagerly. Of
+    PyTorch's options, `dynamic`, `mode` and `options` mean nothing here.
+    """
+    if backend not in (*_XLA, *_EAGER):
+        raise ValueError(f"compile: backend must be 'xla', got {backend!r}")
+    if function is None:
+        return functools.partial(
+            compile,
+            fullgraph=fullgraph,
+            backend=backend,
+            disable=disable,
+            fallback=fallback,
+            limit=limit,
+            warm_up=warm_up,
+        )
+    if not callable(function):
+        raise TypeError(f"compile: expected a function or module, got {type(function).__name__}")
+    if disable or backend in _EAGER:
+        return function
+    _require_jax()
+    compiled = Compiled(function, fallback and not fullgraph, limit, warm_up)
+    if hasattr(function, "named_parameters") and not isinstance(function, type):
+        from adjoint.compiling.modules import CompiledModule  # nn is loaded where modules are
+
+        return CompiledModule(function, compiled)
+    return compiled
+
+
+def _require_jax() -> None:
+    try:
+        import adjoint.backends.xla  # noqa: F401  # JAX is loaded when something is compiled
+    except ImportError as error:
+        raise ImportError(
+            f"compile needs JAX, which can't be imported ({error}); pip install 'adjoint[xla]'"
+        ) from error
+
+
+class _Signature:
+    """The calls of one signature: how many ran eagerly, and the program of the others."""
+
+    __slots__ = ("calls", "eager", "programs")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.eager = False  # it can't be compiled, or there are too many
+        self.programs: list[Any] = []  # the one used last comes first
+
+
+class Compiled:
+    """A function that is traced once for each signature, and run by XLA."""
+
+    def __init__(self, function: Any, fallback: bool, limit: int, warm_up: int) -> None:
+        self.function = function
+        self.fallback = fallback
+        self.limit = limit
+        self.warm_up = warm_up
+        self.count = 0  # programs made
+        self.signatures: dict[Any, _Signature] = {}
+        self.warned = False
+        self.answers = Answers()
+        functools.update_wrapper(self, function, updated=())
+
+    @property
+    def name(self) -> str:
+        """The function's name, for messages."""
+        return getattr(self.function, "__qualname__", type(self.function).__name__)
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}, {self.count} programs>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        settings = current()
+        if not settings.plain:  # it is traced as a part, or a context wants to see its calls
+            if settings.tracing is None:
+                log.info("%s runs eagerly inside a context that sees its calls", self.name)
+            return self.function(*args, **kwargs)
+        call = Call(args, kwargs, settings)
+        signature = self.signatures.get(call.key)
+        if signature is None:
+            log.info("%s: %s", self.name, difference(call.key, list(self.signatures)))
+            signature = self.signatures[call.key] = _Signature()
+        reason = ""
+        for program in signature.programs:
+            try:
+                return program(call.tensors)
+            except AnsweredError as answered:
+                self.answers.note(answered.hook, (), answered)
+                signature.programs, reason = [], answered.reason
+                break
+            except OutdatedError as outdated:
+                reason = reason or outdated.reason  # of the newest
+        if signature.eager or signature.calls < self.warm_up:
+            signature.calls += 1
+            with Changed({"asking": self.answers}):
+                return self.function(*args, **kwargs)
+        if self.count >= self.limit:
+            self._give_up(signature)
+            return self.function(*args, **kwargs)
+        return self._compiled(signature, call, args, kwargs, reason)
+
+    def _give_up(self, signature: _Signature) -> None:
+        signature.eager = True
+        if not self.warned:
+            self.warned = True
+            warnings.warn(
+                f"compile: {self.name} has {self.count} programs, which is the limit; calls with "
+                "other arguments run eagerly. Pass numbers that change as tensors, or raise limit=",
+                stacklevel=4,
+            )
+
+    def _compiled(
+        self, signature: _Signature, call: Call, args: Any, kwargs: Any, reason: str
+    ) -> Any:
+        """Trace the function, and run what was traced."""
+        from adjoint.compiling.making import program_of
+
+        log.info("%s is traced: %s", self.name, reason or "it has no program yet")
+        try:
+            program = program_of(self.function, self.name, call.tensors, args, kwargs, self.answers)
+        except CompileError as error:
+            if not self.fallback:
+                raise
+            signature.eager = True
+            log.warning("%s runs eagerly: %s", self.name, error)
+            if not self.warned:
+                self.warned = True
+                warnings.warn(f"compile: {self.name} runs eagerly: {error}", stacklevel=4)
+            return self.function(*args, **kwargs)
+        self.count += 1
+        signature.programs.insert(0, program)
+        return program(call.tensors)

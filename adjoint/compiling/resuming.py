@@ -1,0 +1,74 @@
+"""Results whose gradients are asked for after the call: the program rests, and goes on then."""
+
+from typing import Any
+
+from adjoint.autograd.entry_points import grad
+from adjoint.autograd.function import Function, once_differentiable
+from adjoint.backends import xla
+from adjoint.compiling.host import OnHost
+from adjoint.compiling.outcomes import Outcome
+from adjoint.tensors.tensor import AS_IS, Tensor
+
+
+class Rest:
+    """Where a program rests: for which results it waits, and whose gradients it finds then."""
+
+    def __init__(self, slots: list[int], places: list[Any], found: list[int]) -> None:
+        self.slots = slots  # the new tensors that need a gradient
+        self.places = places  # the tensors from outside that they depend on
+        self.found = found  # of each of these the number of its gradient among the outputs, or -1
+
+
+def rest_of(tracing: Any, outcome: Outcome) -> tuple[Rest | None, list[Any]]:
+    """Trace the backward of the results of a trace; the outputs that come of it."""
+    returned = {slot for slot, _ in outcome.answers if slot >= 0}
+    slots = [
+        slot
+        for slot, tensor in enumerate(outcome.tensors)
+        if slot in returned and tensor.node is not None and not _is_freed(tensor.node)
+    ]
+    records = [r for r in tracing.lifted.values() if r.index >= 0 and r.needs_grad]
+    if not slots or not records:
+        return None, outcome.arrays
+    tensors = [outcome.tensors[slot] for slot in slots]
+    specs = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
+    tracing.host_calls.append(OnHost())  # what follows comes in its turn
+    starts = xla.call_on_host(xla.REST, outcome.arrays, specs)
+    found = grad(
+        tensors,
+        [record.tensor for record in records],
+        [Tensor(start, AS_IS) for start in starts],
+        allow_unused=True,
+    )
+    arrays = [each.array for each in found if each is not None]
+    numbers = iter(range(len(arrays)))
+    order = [-1 if each is None else next(numbers) for each in found]
+    return Rest(slots, [record.place for record in records], order), arrays
+
+
+def _is_freed(node: Any) -> bool:
+    """Whether a backward pass has gone through a graph already, and let go of it."""
+    seen, pending = set(), [node]
+    while pending:
+        each = pending.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        if getattr(each, "released", False):
+            return True
+        pending += [following for following, _ in each.edges()]
+    return False
+
+
+class Resumed(Function):
+    """The results of a compiled call that need a gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, resume: Any, made: list[Any], *tensors: Any) -> Any:
+        ctx.resume = resume
+        return tuple(made)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return (None, None, *ctx.resume([each.array for each in grads]))

@@ -1,0 +1,82 @@
+"""What two calls must have in common to run the same program."""
+
+from typing import Any
+
+from adjoint.call.context import Settings
+from adjoint.dtypes import get_default_dtype
+from adjoint.pytree import tree_flatten
+from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.tensor import Tensor
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class Call:
+    """The arguments of a call, taken apart: the tensors among them, and the signature."""
+
+    __slots__ = ("key", "tensors")
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: Settings) -> None:
+        self.tensors: list[Any] = []
+        if not args and not kwargs:
+            self.key: Any = (settings.grad_enabled, settings.inference, get_default_dtype())
+            return
+        leaves, tree = tree_flatten((args, kwargs))
+        parts: list[Any] = [settings.grad_enabled, settings.inference, get_default_dtype(), tree]
+        seen: dict[int, int] = {}
+        for leaf in leaves:
+            if isinstance(leaf, Tensor):
+                first = seen.setdefault(id(leaf), len(self.tensors))
+                self.tensors.append(leaf)
+                parts.append((first, *_looks(leaf)))
+            else:
+                parts.append(_constant(leaf))
+        self.key = tuple(parts)
+
+
+def _looks(tensor: Any) -> tuple[Any, ...]:
+    array = tensor.array
+    return (
+        type(tensor),
+        type(array),
+        array.shape,
+        array.dtype,
+        tensor.needs_grad,
+        tensor.node is None,
+        tensor.gradient is None,
+    )
+
+
+def _constant(value: Any) -> Any:
+    """What stands for a value that is no tensor: programs are made for its very value."""
+    if isinstance(value, _PLAIN):
+        return (type(value), repr(value))  # -0.0 is not 0.0, and nan is itself
+    if type(value) is NDARRAY:
+        return (NDARRAY, value.shape, value.dtype, value.tobytes())
+    return _Same(value)
+
+
+class _Same:
+    """Stands for an object that is equal to itself alone, and keeps it alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def difference(key: Any, others: list[Any]) -> str:
+    """Why a signature is new, for the log."""
+    if not others:
+        return "it is the first call"
+    last = others[-1]
+    for mine, theirs in zip(key, last):
+        if mine != theirs:
+            return f"{theirs!r} has become {mine!r}"
+    return "the arguments differ"

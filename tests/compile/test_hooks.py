@@ -1,0 +1,268 @@
+"""Hooks in compiled code: each kind runs at every call, in eager's order, and is listened to."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+
+import adjoint
+from adjoint import nn, optim
+from adjoint.autograd import graph
+from adjoint.compiling import CompileError
+from tests.compile import assert_alike
+
+
+def shown(tensor):
+    """A tensor as it stands in a log."""
+    return None if tensor is None else round(float(tensor.detach().sum()), 3)
+
+
+def logged(make):
+    """The logs of a step that runs eagerly and compiled."""
+    logs = []
+
+    def remade():
+        logs.append([])
+        return make(logs[-1].append)
+
+    compiled = assert_alike(remade, 4)
+    assert logs[0]
+    assert logs[1] == logs[0]
+    return compiled
+
+
+def test_all_kinds_in_one_step():
+    def make(note):
+        net = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3), nn.Dropout(0.5))
+        optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        x = adjoint.randn(5, 4)
+        first = net[0].weight
+        net[0].register_forward_hook(lambda _, args, out: note(("out", shown(args[0]), shown(out))))
+        net[0].register_forward_pre_hook(lambda _, args: (args[0] * 1.5,))
+        net[1].register_forward_hook(lambda _, args, out: out * 2 + args[0])
+        net[2].register_full_backward_hook(
+            lambda _, ins, outs: note((shown(ins[0]), shown(outs[0])))
+        )
+        net[2].register_full_backward_pre_hook(lambda _, outs: (outs[0] * 0.5,))
+        first.register_hook(lambda grad: note(("leaf", shown(grad))) or grad * 0.3)
+        first.register_post_accumulate_grad_hook(lambda leaf: note((shown(leaf), shown(leaf.grad))))
+
+        def pack(tensor):
+            note(("pack", shown(tensor)))
+            return tensor.numpy().copy()
+
+        def unpack(array):
+            note(("unpack", array.shape))
+            return adjoint.tensor(array)
+
+        def step():
+            optimizer.zero_grad()
+            hidden = net[0](x)
+            hidden.register_hook(lambda grad: note(("tensor", shown(grad))))
+            hidden.grad_fn.register_hook(
+                lambda ins, outs: note((list(map(shown, ins)), list(map(shown, outs))))
+            )
+            hidden.grad_fn.register_prehook(lambda outs: note("pre") or (outs[0] * 2,))
+            bent = net[1](hidden)
+            graph.register_multi_grad_hook(
+                [hidden, bent], lambda grads: note(list(map(shown, grads)))
+            )
+            bent.register_hook(lambda _: graph.queue_callback(lambda: note("end of pass")))
+            with graph.saved_tensors_hooks(pack, unpack):
+                out = net[2](bent)
+            loss = (net[3](out) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss, first
+
+        return step
+
+    logged(make)
+
+
+def test_the_context_of_a_hook():
+    def make(note):
+        weight = adjoint.ones(3, requires_grad=True)
+
+        def hook(grad, context):
+            note((shown(grad), context.kind, context.node.name()))
+
+        weight.register_hook(hook, context=True)
+        return lambda: adjoint.autograd.grad((weight * 2).sum(), weight)
+
+    logged(make)
+
+
+def test_anomaly_mode_sees_values():
+    weight = adjoint.ones(3, requires_grad=True)
+
+    @adjoint.compile
+    def step(x):
+        with adjoint.autograd.detect_anomaly():
+            return adjoint.autograd.grad((weight * x).sqrt().sum(), weight)[0]
+
+    for _ in range(2):
+        step(adjoint.ones(3))
+    with pytest.raises(RuntimeError, match="returned nan values"):
+        step(adjoint.tensor([0.0, 1.0, 1.0]))
+
+
+def test_a_traceable_hook_is_compiled():
+    calls = []
+    weight = adjoint.ones(3, requires_grad=True)
+
+    @graph.traceable
+    def double(grad):
+        calls.append(1)
+        return grad * 2
+
+    weight.register_hook(double)
+    weight.register_hook(lambda grad: calls.append(1) or grad * 3, traceable=True)
+    step = adjoint.compile(lambda: adjoint.autograd.grad(weight.sum(), weight)[0])
+    for _ in range(5):
+        assert step().tolist() == [6.0] * 3
+    assert len(calls) == 4  # eagerly, and when they were traced
+
+
+def test_gradients_go_through_what_a_hook_computes():
+    def make():
+        layer, x = nn.Linear(3, 3), adjoint.randn(2, 3)
+        layer.register_forward_hook(lambda module, args, out: (out * args[0]).sin())
+
+        def step():
+            layer.zero_grad()
+            layer(x).sum().backward()
+            return layer.weight.grad, layer.bias.grad
+
+        return step
+
+    assert_alike(make, 4)
+
+
+def test_hooks_added_and_removed_later():
+    log = []
+    weight = adjoint.ones(3, requires_grad=True)
+    step = adjoint.compile(lambda: adjoint.autograd.grad(weight.sum(), weight)[0])
+    for _ in range(3):
+        step()
+    handle = weight.register_hook(lambda grad: log.append(1) or grad * 3)
+    assert step().tolist() == step().tolist() == [3.0] * 3
+    assert len(log) == 2
+    handle.remove()
+    assert step().tolist() == [1.0] * 3
+    assert len(log) == 2
+
+
+def test_a_hook_that_begins_to_answer():
+    factor = []
+    weight = adjoint.ones(3, requires_grad=True)
+    weight.register_hook(lambda grad: grad * factor[0] if factor else None)
+    step = adjoint.compile(lambda: adjoint.autograd.grad(weight.sum(), weight)[0])
+    for _ in range(3):
+        assert step().tolist() == [1.0] * 3
+    factor.append(2.0)
+    for _ in range(3):
+        assert step().tolist() == [2.0] * 3
+
+
+class _Stop(Exception):
+    pass
+
+
+def test_an_exception_in_a_hook_arrives_as_itself_and_nothing_is_changed():
+    weight, count = adjoint.ones(3, requires_grad=True), adjoint.zeros(3)
+    optimizer = optim.Adam([weight], lr=0.1)
+    schedule = optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    calls = []
+
+    def hook(grad):
+        calls.append(grad)
+        if len(calls) == 4:
+            raise _Stop("at the fourth")
+
+    weight.register_hook(hook)
+
+    @adjoint.compile
+    def step():
+        count.add_(1)
+        optimizer.zero_grad()
+        (nn.functional.dropout(weight, 0.5) ** 2).sum().backward()
+        optimizer.step()
+        schedule.step()
+
+    def everything():
+        state = optimizer.state[weight]
+        tensors = (weight, weight.grad, count, *state.values(), adjoint.get_rng_state())
+        numbers = (weight._version, count._version, schedule.last_epoch, schedule.get_last_lr())
+        return [t.tolist() for t in tensors], numbers
+
+    for _ in range(3):
+        step()
+    before = everything()
+    with pytest.raises(_Stop, match="at the fourth") as caught:
+        step()
+    assert "hook" in "".join(caught.value.__notes__)
+    assert "AccumulateGrad" in "".join(caught.value.__notes__)
+    assert everything() == before
+    step()
+    assert count.tolist() == [4.0] * 3
+
+
+def test_a_hook_that_changes_its_gradient_in_place_is_refused():
+    weight = adjoint.ones(3, requires_grad=True)
+    step = adjoint.compile(lambda: adjoint.autograd.grad(weight.sum(), weight)[0])
+    for _ in range(2):
+        step()
+    weight.register_hook(lambda grad: grad.mul_(2))
+    with pytest.raises(RuntimeError, match="read-only; clone"):
+        step()
+
+
+def test_a_hook_that_changes_a_tensor_of_the_program_is_refused():
+    weight, scale = adjoint.ones(3, requires_grad=True), adjoint.ones(3)
+
+    def hook(grad):
+        scale.add_(1)
+
+    weight.register_hook(hook)
+    step = adjoint.compile(lambda: adjoint.autograd.grad((weight * scale).sum(), weight)[0])
+    step()
+    with pytest.raises(CompileError, match=r"changes a tensor from outside.*traceable"):
+        step()
+
+
+def test_a_hook_that_answers_another_shape_is_refused():
+    layer = nn.Linear(3, 3)
+    layer.register_forward_hook(lambda module, args, out: out[:, :2])
+    step = adjoint.compile(lambda: layer(adjoint.ones(2, 3)).detach())
+    assert step().shape == (2, 2)
+    with pytest.raises(CompileError, match=r"float32\[2, 2\] in place of float32\[2, 3\]"):
+        step()
+
+
+def test_hooks_of_optimizers():
+    def make(note):
+        weight = adjoint.ones(3, requires_grad=True)
+        optimizer = optim.SGD([weight], lr=0.1)
+        optimizer.register_step_pre_hook(lambda *_: note(("before", shown(weight.grad))))
+        optimizer.register_step_post_hook(lambda *_: note(("after", shown(weight))))
+
+        def step():
+            optimizer.zero_grad()
+            (weight**2).sum().backward()
+            optimizer.step()
+            return weight
+
+        return step
+
+    logged(make)
+
+
+def test_values_that_hooks_see_are_arrays_of_numpy():
+    kinds = set()
+    weight = adjoint.ones(3, requires_grad=True)
+    weight.register_hook(lambda grad: kinds.add(type(grad.array)))
+    step = adjoint.compile(lambda: adjoint.autograd.grad(weight.sum(), weight)[0])
+    for _ in range(3):
+        step()
+    assert kinds == {np.ndarray}

@@ -1,0 +1,336 @@
+"""What a compiled function reads and changes outside: tensors, gradients, chance, numbers."""
+
+import copy
+import logging
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+
+import adjoint
+from adjoint import nn, optim
+from adjoint.compiling import CompileError
+from tests.compile import assert_alike
+
+F = nn.functional
+
+
+def test_tensors_from_outside_are_inputs_and_outputs():
+    def make():
+        weight = adjoint.randn(4, requires_grad=True)
+        buffer = adjoint.zeros(4, 3)
+        view = buffer[1]
+
+        def step():
+            weight.grad = None
+            (weight**2).sum().backward()
+            weight.data.add_(weight.grad, alpha=-0.1)
+            weight.detach()[0:2].mul_(0.9)
+            buffer[0].add_(1.0)
+            view.mul_(2).add_(1)
+            inside = adjoint.zeros(2, 2)
+            inside[0] = buffer[0, :2]
+            inside[:, 1].add_(3)
+            return weight, weight.grad, buffer, view, inside
+
+        return step
+
+    assert_alike(make)
+
+
+def test_afterwards_tensors_hold_arrays_as_after_eager():
+    weight = adjoint.ones(3, requires_grad=True)
+    memory = weight.detach().numpy()
+    count = adjoint.zeros(2, dtype=adjoint.int64)
+
+    @adjoint.compile
+    def step(x):
+        weight.grad = None
+        loss = (weight * x).sum()
+        loss.backward()
+        count.add_(1)
+        with adjoint.no_grad():
+            weight.mul_(2)
+        return loss
+
+    for number in range(4):
+        step(adjoint.full((3,), float(number)))
+        assert type(weight.array) is type(weight.grad.array) is type(count.array) is np.ndarray
+        assert weight.grad.tolist() == [float(number)] * 3
+        assert weight._version == number + 1
+        assert count.tolist() == [number + 1] * 2
+    assert memory.tolist() == [16.0] * 3  # whoever looks at the same memory sees the change
+    weight.detach().zero_()
+    assert step(adjoint.ones(3)).tolist() == 0.0
+
+
+def test_gradients_accumulate():
+    def make():
+        layer, x = nn.Linear(4, 3), adjoint.randn(5, 4)
+
+        def step():
+            (layer(x) ** 2).sum().backward()
+            return layer.weight.grad, layer.bias.grad
+
+        return step
+
+    assert_alike(make)
+
+
+def test_random_numbers_are_those_of_eager_and_go_on():
+    def make():
+        x = adjoint.randn(4)
+
+        def step():
+            return (
+                x + adjoint.randn(4),
+                adjoint.rand(2, 3),
+                adjoint.randint(0, 9, (3,)),
+                adjoint.bernoulli(adjoint.full((5,), 0.3)),
+                F.dropout(x, 0.5),
+                adjoint.normal(x, 1.0),
+                adjoint.randperm(5),
+                x.clone().uniform_(-1, 1),
+                adjoint.multinomial(adjoint.ones(4), 2),
+            )
+
+        return step
+
+    compiled = assert_alike(make, 5)
+    state = adjoint.get_rng_state()
+    first = compiled()[1].tolist()
+    assert compiled()[1].tolist() != first
+    adjoint.set_rng_state(state)
+    assert compiled()[1].tolist() == first
+
+
+def test_a_seed_set_inside_is_set_at_each_call():
+    @adjoint.compile
+    def draw():
+        adjoint.manual_seed(3)
+        return adjoint.rand(2)
+
+    assert draw().tolist() == draw().tolist() == draw().tolist()
+
+
+def test_a_learning_rate_is_an_input():
+    weight = adjoint.ones(3, requires_grad=True)
+    optimizer = optim.SGD([weight], lr=1.0)
+
+    @adjoint.compile
+    def step():
+        optimizer.zero_grad()
+        weight.sum().backward()
+        optimizer.step()
+
+    expected = 1.0
+    for rate in (1.0, 0.5, 0.25, 3.0):
+        optimizer.param_groups[0]["lr"] = rate
+        step()
+        expected -= rate
+        assert weight.tolist() == [expected] * 3
+    assert step.count == 1
+
+
+def test_a_loaded_state_is_used():
+    weight = adjoint.ones(3, requires_grad=True)
+    optimizer = optim.Adam([weight], lr=0.1)
+
+    @adjoint.compile
+    def step():
+        optimizer.zero_grad()
+        (weight**2).sum().backward()
+        optimizer.step()
+
+    for _ in range(3):
+        step()
+    kept, values = copy.deepcopy(optimizer.state_dict()), weight.detach().clone()
+    step()
+    after = weight.tolist()
+    optimizer.load_state_dict(kept)
+    with adjoint.no_grad():
+        weight.copy_(values)
+    step()
+    assert weight.tolist() == after
+    assert float(optimizer.state[weight]["step"]) == 4.0
+
+
+def test_arguments_are_inputs_and_may_change():
+    @adjoint.compile
+    def step(x, scale, *, other=None):
+        x.mul_(scale)
+        return x.sum() + other["a"]
+
+    for number in range(1, 4):
+        x = adjoint.full((2,), float(number))
+        total = step(x, adjoint.tensor(2.0), other={"a": adjoint.tensor(1.0)})
+        assert x.tolist() == [2.0 * number] * 2
+        assert float(total) == 4.0 * number + 1
+    assert step.count == 1
+
+
+def test_results_that_need_a_gradient_have_one():
+    model = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
+    other = copy.deepcopy(model)
+    compiled = adjoint.compile(model)
+    assert compiled.state_dict().keys() == {f"_orig_mod.{name}" for name in model.state_dict()}
+    for _ in range(4):
+        x = adjoint.randn(5, 4, requires_grad=True)
+        same = x.detach().clone().requires_grad_()
+        model.zero_grad()
+        other.zero_grad()
+        (compiled(x * 2) ** 2).sum().backward()
+        (other(same * 2) ** 2).sum().backward()
+        pairs = [(x, same), *zip(model.parameters(), other.parameters(), strict=True)]
+        for one, expected in pairs:
+            np.testing.assert_allclose(one.grad.numpy(), expected.grad.numpy(), 1e-5, 1e-6)
+    assert compiled.compiled.count == 1
+
+
+def test_a_module_compiles_itself_in_place():
+    layer = nn.Linear(3, 2)
+    x = adjoint.randn(4, 3)
+    expected = layer(x).tolist()
+    layer.compile()
+    for _ in range(3):
+        np.testing.assert_allclose(layer(x).detach().numpy(), expected, 1e-5, 1e-6)
+    assert layer.forward.count == 1
+
+
+def test_new_signatures_trace_anew_and_the_log_says_why(caplog):
+    layer = nn.Linear(3, 3)
+    dropout = nn.Dropout(0.5)
+
+    @adjoint.compile
+    def step(x, factor=1.0):
+        return dropout(layer(x)) * factor
+
+    with caplog.at_level(logging.INFO, "adjoint.compile"):
+        for x, factor in ((2, 1.0), (4, 1.0), (4, 2.0)):
+            for _ in range(3):
+                step(adjoint.ones(x, 3), factor)
+        assert step.count == 3
+        dropout.eval()
+        assert (step(adjoint.ones(4, 3), 2.0) != 0).all()
+        layer.weight.requires_grad_(False)
+        step(adjoint.ones(4, 3), 2.0)
+        layer.bias = nn.Parameter(adjoint.full((3,), 100.0))
+        assert (step(adjoint.ones(4, 3), 2.0) > 100).all()
+        with adjoint.no_grad():
+            for _ in range(2):
+                assert not step(adjoint.ones(4, 3), 2.0).requires_grad
+    assert step.count == 7
+    for reason in ("(2, 3)", "'1.0'", "training", "requires_grad", "was replaced", "True has"):
+        assert reason in caplog.text
+
+
+def test_a_name_that_is_bound_anew_is_read_anew():
+    factor = 2.0
+    batches = [adjoint.ones(2)]
+
+    @adjoint.compile
+    def step():
+        return batches[0] * factor
+
+    for _ in range(3):
+        assert step().tolist() == [2.0, 2.0]
+    factor = 3.0
+    assert step().tolist() == [3.0, 3.0]
+    batches[0] = adjoint.full((2,), 5.0)
+    assert step().tolist() == [15.0, 15.0]
+
+
+def test_too_many_programs_warn_once_and_run_eagerly():
+    double = adjoint.compile(lambda x, factor: x * factor, limit=2)
+    with pytest.warns(UserWarning, match="2 programs, which is the limit") as caught:
+        for number in range(10):
+            assert double(adjoint.tensor(1.0), number // 2).tolist() == number // 2
+    assert len(caught) == 1
+    assert double.count == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: x if x.sum() > 0 else -x, "value of a tensor is read"),
+        (lambda x: x * x.max().item(), "value of a tensor is read"),
+        (lambda x: x[x > 0], "a shape that depends on one"),
+    ],
+)
+def test_what_cannot_be_traced_names_the_line(function, reason):
+    compiled = adjoint.compile(function)
+    compiled(adjoint.ones(3))
+    with pytest.raises(CompileError, match=reason) as caught:
+        compiled(adjoint.ones(3))
+    assert "test_state.py" in str(caught.value)
+    assert "lambda x: x" in str(caught.value)
+    assert "fallback=True" in str(caught.value)
+
+
+def test_fallback_runs_eagerly_and_says_so_once():
+    value = adjoint.compile(lambda x: x.item(), fallback=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert [value(adjoint.tensor(float(n))) for n in range(4)] == [0.0, 1.0, 2.0, 3.0]
+    assert len([w for w in caught if "runs eagerly" in str(w.message)]) == 1
+
+
+def test_a_tensor_that_escapes_says_so():
+    kept = []
+
+    @adjoint.compile
+    def step(x):
+        doubled = x * 2
+        kept.append(doubled)
+        return doubled + 1
+
+    for _ in range(2):
+        step(adjoint.ones(3))
+    assert (kept[0] + 1).tolist() == [3.0] * 3
+    for use in (lambda t: t + 1, lambda t: t.shape, lambda t: t.tolist()):
+        with pytest.raises(CompileError, match="made inside the compiled .*step, and kept"):
+            use(kept[1])
+
+
+def test_history_that_would_lead_from_call_to_call_is_refused():
+    weight, state = adjoint.ones(2, requires_grad=True), adjoint.zeros(2)
+    step = adjoint.compile(lambda: state.add_(weight), warm_up=0)
+    with pytest.raises(CompileError, match="history would lead from one call to the next"):
+        step()
+    assert state.tolist() == [0.0, 0.0]
+    assert state.grad_fn is None
+
+
+def test_tensors_on_xla_stay_there():
+    weight = adjoint.ones(3, device="xla", requires_grad=True)
+
+    @adjoint.compile
+    def step(x):
+        weight.grad = None
+        loss = (weight * x).sum()
+        loss.backward()
+        with adjoint.no_grad():
+            weight.sub_(weight.grad)
+        return loss.detach()
+
+    for _ in range(3):
+        loss = step(adjoint.full((3,), 0.5, device="xla"))
+    assert loss.device.type == weight.device.type == weight.grad.device.type == "xla"
+    assert weight.tolist() == [-0.5] * 3
+
+
+def test_memory_that_is_shared_unseen_is_refused():
+    weight = adjoint.ones(3)
+    alias = weight.detach()
+
+    @adjoint.compile
+    def step():
+        weight.add_(1)
+        return alias * 2
+
+    assert step().tolist() == [4.0] * 3
+    with pytest.raises(CompileError, match=r"shares its memory.*no view"):
+        step()
+    assert weight.tolist() == [2.0] * 3

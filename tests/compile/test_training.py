@@ -1,0 +1,392 @@
+"""Training compiled and eagerly: each layer, loss, optimizer and scheduler, over ten steps."""
+
+import functools
+
+import pytest
+
+pytest.importorskip("jax")
+
+import adjoint
+from adjoint import nn, optim
+from adjoint.compiling import CompileError
+from adjoint.optim import lr_scheduler as schedules
+from adjoint.utils.checkpoint import checkpoint
+from tests.compile import assert_alike
+
+F = nn.functional
+tensor = adjoint.tensor
+
+
+class First(nn.Module):
+    """A layer of whose results the first counts."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, *args):
+        return self.layer(*args)[0]
+
+
+class Indexed(nn.Module):
+    """A layer that takes indices."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer((x.detach().abs() * 2).long() % 5)
+
+
+class Unpooled(nn.Module):
+    """Pooling and its inverse."""
+
+    def __init__(self):
+        super().__init__()
+        self.pool = nn.MaxPool2d(2, return_indices=True)
+        self.inverse = nn.MaxUnpool2d(2)
+
+    def forward(self, x):
+        return self.inverse(*self.pool(x))
+
+
+def _layers():
+    """How each layer is made, and the shapes of what it takes."""
+    table = {}
+    plain = (
+        "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh Identity LeakyReLU LogSigmoid "
+        "Mish PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softplus Softshrink Softsign Tanh "
+        "Tanhshrink AlphaDropout Dropout FeatureAlphaDropout Flatten"
+    )
+    for name in plain.split():
+        table[name] = getattr(nn, name), [(4, 6)]
+    for name in ("Softmin", "Softmax", "LogSoftmax"):
+        table[name] = functools.partial(getattr(nn, name), dim=1), [(4, 6)]
+    for d in (1, 2, 3):
+        shape = (2, 4, *[6] * d)
+        given = {
+            f"Conv{d}d": {"in_channels": 4, "out_channels": 5, "kernel_size": 3, "padding": 1},
+            f"ConvTranspose{d}d": {"in_channels": 4, "out_channels": 5, "kernel_size": 3},
+            f"MaxPool{d}d": {"kernel_size": 2},
+            f"AvgPool{d}d": {"kernel_size": 2},
+            f"LPPool{d}d": {"norm_type": 2, "kernel_size": 2},
+            f"AdaptiveAvgPool{d}d": {"output_size": 3},
+            f"AdaptiveMaxPool{d}d": {"output_size": 3},
+            f"BatchNorm{d}d": {"num_features": 4},
+            f"InstanceNorm{d}d": {"num_features": 4, "affine": True, "track_running_stats": True},
+            f"Dropout{d}d": {"p": 0.5},
+        }
+        for name, options in given.items():
+            table[name] = functools.partial(getattr(nn, name), **options), [shape]
+    rows, images = (4, 6), (2, 4, 4, 4)
+    steps = (3, 4, 6)
+    table |= {
+        "Threshold": (lambda: nn.Threshold(0.1, 0.2), [rows]),
+        "Linear": (lambda: nn.Linear(6, 3), [rows]),
+        "Bilinear": (lambda: nn.Bilinear(6, 5, 3), [rows, (4, 5)]),
+        "LayerNorm": (lambda: nn.LayerNorm(6), [rows]),
+        "RMSNorm": (lambda: nn.RMSNorm(6), [rows]),
+        "GroupNorm": (lambda: nn.GroupNorm(2, 4), [(2, 4, 5)]),
+        "LocalResponseNorm": (lambda: nn.LocalResponseNorm(2), [images]),
+        "BatchNorm of all": (lambda: nn.BatchNorm1d(6, momentum=None), [rows]),
+        "Embedding": (lambda: Indexed(nn.Embedding(5, 3)), [rows]),
+        "EmbeddingBag": (lambda: Indexed(nn.EmbeddingBag(5, 3)), [rows]),
+        "RNN": (lambda: First(nn.RNN(6, 5, 2)), [steps]),
+        "LSTM": (lambda: First(nn.LSTM(6, 5, 2, dropout=0.5, bidirectional=True)), [steps]),
+        "GRU": (lambda: First(nn.GRU(6, 5)), [steps]),
+        "RNNCell": (lambda: nn.RNNCell(6, 5), [rows]),
+        "LSTMCell": (lambda: First(nn.LSTMCell(6, 5)), [rows]),
+        "GRUCell": (lambda: nn.GRUCell(6, 5), [rows]),
+        "MultiheadAttention": (lambda: First(nn.MultiheadAttention(6, 2)), [steps] * 3),
+        "TransformerEncoderLayer": (lambda: nn.TransformerEncoderLayer(6, 2, 12), [steps]),
+        "TransformerDecoderLayer": (lambda: nn.TransformerDecoderLayer(6, 2, 12), [steps] * 2),
+        "Transformer": (lambda: nn.Transformer(6, 2, 1, 1, 12), [steps] * 2),
+        "Upsample": (lambda: nn.Upsample(scale_factor=2, mode="bilinear"), [images]),
+        "PixelShuffle": (lambda: nn.PixelShuffle(2), [images]),
+        "PixelUnshuffle": (lambda: nn.PixelUnshuffle(2), [images]),
+        "ChannelShuffle": (lambda: nn.ChannelShuffle(2), [images]),
+        "Fold": (lambda: nn.Fold((4, 4), 2), [(2, 8, 9)]),
+        "Unfold": (lambda: nn.Unfold(2), [images]),
+        "ReflectionPad1d": (lambda: nn.ReflectionPad1d(1), [(2, 3, 4)]),
+        "ReplicationPad2d": (lambda: nn.ReplicationPad2d(1), [images]),
+        "ZeroPad2d": (lambda: nn.ZeroPad2d(1), [images]),
+        "ConstantPad1d": (lambda: nn.ConstantPad1d(1, 2.0), [(2, 3, 4)]),
+        "CircularPad2d": (lambda: nn.CircularPad2d(1), [images]),
+        "CosineSimilarity": (nn.CosineSimilarity, [rows] * 2),
+        "PairwiseDistance": (nn.PairwiseDistance, [rows] * 2),
+        "Unflatten": (lambda: nn.Unflatten(1, (2, 3)), [rows]),
+        "MaxUnpool2d": (Unpooled, [images]),
+        "FractionalMaxPool2d": (lambda: nn.FractionalMaxPool2d(2, output_size=2), [images]),
+        "spectral_norm": (lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(6, 3)), [rows]),
+        "weight_norm": (lambda: nn.utils.parametrizations.weight_norm(nn.Linear(6, 3)), [rows]),
+        "orthogonal": (lambda: nn.utils.parametrizations.orthogonal(nn.Linear(6, 3)), [rows]),
+    }
+    return table
+
+
+LAYERS = _layers()
+
+
+def _trained(make, shapes):
+    """A step that trains a layer, and what it is given."""
+    layer = make()
+    inputs = [adjoint.randn(*shape, requires_grad=True) for shape in shapes]
+    params = [*layer.parameters(), *inputs]
+    optimizer = optim.SGD(params, lr=0.05)
+
+    def step():
+        optimizer.zero_grad()
+        loss = (layer(*inputs).float() ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return [loss, *params, *layer.buffers()]
+
+    return step
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name):
+    assert_alike(lambda: _trained(*LAYERS[name]), 10, tolerance=1e-4)
+
+
+def test_some_layers_together():
+    names = ["Conv2d", "BatchNorm2d", "Dropout2d", "MaxPool2d", "LayerNorm", "GELU", "Embedding"]
+
+    def make():
+        steps = [_trained(*LAYERS[name]) for name in names]
+        return lambda: [value for step in steps for value in step()]
+
+    assert_alike(make, tolerance=1e-4)
+
+
+# ---- losses ----
+
+
+def _losses():
+    """Each loss as a function of scores, and what they are compared with."""
+    adjoint.manual_seed(0)
+    others, shares, classes = adjoint.randn(6, 5), adjoint.rand(6, 5), tensor([0, 1, 2, 3, 4, 0])
+    signs, weight = adjoint.sign(adjoint.randn(6)), adjoint.rand(5)
+    weighted = nn.CrossEntropyLoss(weight=weight, ignore_index=2)
+    return {
+        "L1": lambda x: nn.L1Loss()(x, others),
+        "MSE": lambda x: nn.MSELoss()(x, others),
+        "SmoothL1": lambda x: nn.SmoothL1Loss()(x, others),
+        "Huber": lambda x: nn.HuberLoss()(x, others),
+        "CrossEntropy": lambda x: nn.CrossEntropyLoss(label_smoothing=0.1)(x, classes),
+        "CrossEntropy, weighted": lambda x: weighted(x, classes),
+        "NLL": lambda x: nn.NLLLoss()(F.log_softmax(x, 1), classes),
+        "BCEWithLogits": lambda x: nn.BCEWithLogitsLoss()(x, shares),
+        "BCE": lambda x: nn.BCELoss()(x.sigmoid(), shares),
+        "KLDiv": lambda x: nn.KLDivLoss(reduction="batchmean")(F.log_softmax(x, 1), shares),
+        "PoissonNLL": lambda x: nn.PoissonNLLLoss()(x, shares),
+        "GaussianNLL": lambda x: nn.GaussianNLLLoss()(x, others, shares),
+        "HingeEmbedding": lambda x: nn.HingeEmbeddingLoss()(x[:, 0], signs),
+        "SoftMargin": lambda x: nn.SoftMarginLoss()(x[:, 0], signs),
+        "CosineEmbedding": lambda x: nn.CosineEmbeddingLoss()(x, others, signs),
+        "MarginRanking": lambda x: nn.MarginRankingLoss()(x[:, 0], x[:, 1], signs),
+        "MultiMargin": lambda x: nn.MultiMarginLoss()(x, classes),
+        "MultiLabelMargin": lambda x: nn.MultiLabelMarginLoss()(x, classes.expand(5, 6).T),
+        "MultiLabelSoftMargin": lambda x: nn.MultiLabelSoftMarginLoss()(x, (shares > 0.5).float()),
+        "TripletMargin": lambda x: nn.TripletMarginLoss()(x, others, x * 2),
+    }
+
+
+def test_losses():
+    def make():
+        losses = _losses()
+        inputs = [adjoint.randn(6, 5, requires_grad=True) for _ in losses]
+
+        def step():
+            found = [loss(x) for loss, x in zip(losses.values(), inputs, strict=True)]
+            grads = adjoint.autograd.grad(sum(found), inputs)
+            with adjoint.no_grad():
+                for x, grad in zip(inputs, grads, strict=True):
+                    x.sub_(grad * 0.1)
+            return [*found, *inputs]
+
+        return step
+
+    assert_alike(make)
+
+
+# ---- optimizers ----
+
+OPTIMIZERS = {
+    "SGD": lambda p: optim.SGD(p, lr=0.05),
+    "SGD, nesterov": lambda p: optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.1),
+    "SGD, maximize": lambda p: optim.SGD(p, lr=0.05, momentum=0.9, dampening=0.5, maximize=True),
+    "Adam": lambda p: optim.Adam(p, lr=0.01),
+    "Adam, capturable": lambda p: optim.Adam(p, lr=tensor(0.01), foreach=False, capturable=True),
+    "AdamW": lambda p: optim.AdamW(p, lr=0.01, amsgrad=True),
+    "Adamax": optim.Adamax,
+    "NAdam": optim.NAdam,
+    "Adagrad": optim.Adagrad,
+    "Adadelta": optim.Adadelta,
+    "RMSprop": lambda p: optim.RMSprop(p, momentum=0.9, centered=True),
+    "Rprop": optim.Rprop,
+    "ASGD": optim.ASGD,
+    "groups": lambda p: optim.Adam([{"params": p[:2]}, {"params": p[2:], "lr": 0.1}], lr=0.01),
+}
+
+
+def _optimized(make, schedule=None, kind=adjoint.float32):
+    """A step of an optimizer, and of a scheduler."""
+    model = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3)).to(kind)
+    x, params = adjoint.randn(6, 5, dtype=kind), list(model.parameters())
+    optimizer = make(params)
+    scheduler = None if schedule is None else schedule(optimizer)
+
+    def step():
+        optimizer.zero_grad()
+        loss = (model(x) ** 2).mean()
+        loss.backward()
+        nn.utils.clip_grad_norm_(params, 0.5)
+        optimizer.step()
+        if scheduler is not None:
+            scheduler.step(*([loss] if schedule is schedules.ReduceLROnPlateau else []))
+        return [loss, *params]
+
+    return step
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizers(name):
+    assert_alike(lambda: _optimized(OPTIMIZERS[name]))
+
+
+def test_some_optimizers_together():
+    def make():
+        chosen = ("SGD, nesterov", "Adam", "Adam, capturable", "RMSprop", "Rprop")
+        steps = [_optimized(OPTIMIZERS[name]) for name in chosen]
+        return lambda: [value for step in steps for value in step()]
+
+    assert_alike(make)
+
+
+def test_an_optimizer_whose_rule_changes_has_two_programs():
+    assert_alike(lambda: _optimized(optim.RAdam), programs=2)
+
+
+def test_float64():
+    assert_alike(lambda: _optimized(OPTIMIZERS["Adam"], kind=adjoint.float64), tolerance=1e-12)
+
+
+def test_an_optimizer_that_decides_by_values_is_refused():
+    step = adjoint.compile(lambda: optimizer.step(lambda: (weight**2).sum()))
+    weight = adjoint.ones(3, requires_grad=True)
+    optimizer = optim.LBFGS([weight])
+    (weight**2).sum().backward()
+    step()
+    with pytest.raises(CompileError, match="value of a tensor is read"):
+        step()
+
+
+# ---- schedulers ----
+
+SCHEDULERS = {
+    "StepLR": lambda o: schedules.StepLR(o, 2),
+    "MultiStepLR": lambda o: schedules.MultiStepLR(o, [2, 4]),
+    "ExponentialLR": lambda o: schedules.ExponentialLR(o, 0.9),
+    "LambdaLR": lambda o: schedules.LambdaLR(o, lambda epoch: 0.9**epoch),
+    "MultiplicativeLR": lambda o: schedules.MultiplicativeLR(o, lambda epoch: 0.9),
+    "ConstantLR": schedules.ConstantLR,
+    "LinearLR": schedules.LinearLR,
+    "WarmRestarts": lambda o: schedules.CosineAnnealingWarmRestarts(o, 3),
+    "CyclicLR": lambda o: schedules.CyclicLR(o, 0.01, 0.1, step_size_up=3),
+    "OneCycleLR": lambda o: schedules.OneCycleLR(o, 0.1, total_steps=20),
+    "CosineAnnealingLR": lambda o: schedules.CosineAnnealingLR(o, 50),
+    "PolynomialLR": lambda o: schedules.PolynomialLR(o, 50),
+    "SequentialLR": lambda o: schedules.SequentialLR(
+        o, [schedules.ConstantLR(o), schedules.ExponentialLR(o, 0.9)], [3]
+    ),
+    "ChainedScheduler": lambda o: schedules.ChainedScheduler(
+        [schedules.ConstantLR(o), schedules.ExponentialLR(o, 0.9)], o
+    ),
+    "ReduceLROnPlateau": schedules.ReduceLROnPlateau,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_schedulers(name):
+    assert_alike(lambda: _optimized(OPTIMIZERS["SGD, nesterov"], SCHEDULERS[name]))
+
+
+def test_a_scheduler_inside_makes_its_steps():
+    weight = adjoint.ones(3, requires_grad=True)
+    optimizer = optim.SGD([weight], lr=1.0, momentum=0.9)
+    scheduler = schedules.ExponentialLR(optimizer, 0.5)
+    rates = []
+
+    @adjoint.compile
+    def step():
+        optimizer.zero_grad()
+        weight.sum().backward()
+        optimizer.step()
+        scheduler.step()
+
+    for _ in range(5):
+        rates.append(optimizer.param_groups[0]["lr"])
+        step()
+    assert rates == [1.0, 0.5, 0.25, 0.125, 0.0625]
+    assert scheduler.last_epoch == 5
+    assert step.count == 1
+
+
+# ---- other parts ----
+
+
+def test_checkpoints_recompute_with_the_same_chance():
+    def make():
+        net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Dropout(0.5), nn.Linear(4, 4))
+        x = adjoint.randn(3, 4)
+
+        def step():
+            net.zero_grad()
+            out = checkpoint(net, x, use_reentrant=False)
+            out.sum().backward()
+            return out, *[p.grad for p in net.parameters()]
+
+        return step
+
+    assert_alike(make, 4)
+
+
+class Cube(adjoint.autograd.Function):
+    """x³, with a derivative of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad
+
+
+def test_functions_and_transforms():
+    def make():
+        x = adjoint.randn(4, requires_grad=True)
+        func = adjoint.func
+
+        def step():
+            (first,) = adjoint.autograd.grad(Cube.apply(x).sum(), x, create_graph=True)
+            (second,) = adjoint.autograd.grad(first.sum(), x)
+            flat = x.detach()
+            return (
+                second,
+                func.grad(lambda v: (v**3).sum())(flat),
+                func.vmap(lambda v: v * 2 + flat[0])(flat),
+                func.hessian(lambda v: (v**3).sum())(flat),
+                func.jvp(lambda v: v.sin(), (flat,), (flat,))[1],
+            )
+
+        return step
+
+    assert_alike(make, 4)

@@ -1,0 +1,309 @@
+"""What a mode below autograd sees of a program: PyTorch's operations, overloads and arguments."""
+
+import numpy as np
+import pytest
+
+import adjoint.compat.torch as compat
+from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
+from tools import aten_forms
+
+
+def shown(library, value):
+    """An argument as text: of a tensor its shape."""
+    if isinstance(value, library.Tensor):
+        return f"T{list(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(shown(library, each) for each in value)}]"
+    return str(value).replace("adjoint.", "torch.")
+
+
+def logged(library, mode, program):
+    """The calls that a mode sees of a program, but for the detach of what PyTorch saves."""
+    log = []
+
+    class Log(mode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            given = [shown(library, value) for value in args]
+            given += [f"{name}={shown(library, value)}" for name, value in (kwargs or {}).items()]
+            if "detach" not in str(func):
+                log.append(f"{func}({', '.join(given)})")
+            return func(*args, **(kwargs or {}))
+
+    x = library.tensor([[0.1, 0.2, 0.3], [0.5, 0.7, 0.9]], requires_grad=True)
+    y = library.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    library.manual_seed(0)
+    with Log():
+        program(library, x, y)
+    return log
+
+
+def arithmetic(torch, x, y):
+    return [
+        x + y,
+        x * 2,
+        2 * x,
+        x - 1.5,
+        2 - x,
+        x / y,
+        1 / x,
+        x**2,
+        x**y,
+        2**x,
+        -x,
+        torch.add(x, y, alpha=2),
+        x // 1,
+        x % 2,
+        x > y,
+        x == 1,
+        torch.maximum(x, y),
+        torch.div(x, y, rounding_mode="floor"),
+        torch.where(x > 0.3, x, 0.0),
+        x.clamp(0, 1),
+        x.clamp(min=0.2),
+        x.square(),
+        torch.atan2(x, y),
+        torch.lerp(x, y, 0.5),
+        torch.addcmul(x, x, y, value=2),
+    ]
+
+
+def unary(torch, x, y):
+    names = "sin cos exp log tanh sigmoid relu abs sqrt rsqrt reciprocal round floor sign erf"
+    functional = torch.nn.functional
+    extra = [functional.gelu(x), functional.silu(x), functional.softplus(x)]
+    return [getattr(x, name)() for name in names.split()] + extra
+
+
+def reductions(torch, x, y):
+    return [
+        x.sum(),
+        x.sum(1),
+        x.sum((0, 1), keepdim=True),
+        x.sum(dtype=torch.float64),
+        x.mean(),
+        x.mean(0),
+        x.max(),
+        x.max(1),
+        x.min(0),
+        x.amax(1),
+        x.argmax(),
+        x.argmax(1),
+        x.var(),
+        x.std(0),
+        x.var(1, correction=0),
+        x.prod(),
+        x.prod(1),
+        x.norm(),
+        x.norm(dim=1),
+        x.cumsum(0),
+        x.logsumexp(1),
+        (x > 0).all(),
+        (x > 0).any(1),
+        x.median(),
+        x.sort(1),
+        x.topk(2),
+        x.softmax(1),
+        x.log_softmax(0),
+    ]
+
+
+def views(torch, x, y):
+    return [
+        x.view(3, 2),
+        x.reshape(6),
+        x.reshape(-1, 2),
+        x.t().reshape(6),
+        x.t(),
+        x.transpose(0, 1),
+        x.permute(1, 0),
+        x[0],
+        x[-1],
+        x[:, 1],
+        x[:, :2],
+        x[:, 1:],
+        x[0:1, ::2],
+        x[..., None],
+        x[None],
+        x.unsqueeze(0).squeeze(0),
+        x.expand(2, 2, 3),
+        x.flatten(),
+        x.T,
+        x.mT,
+        x.select(0, 1),
+        x.narrow(1, 0, 2),
+        x.chunk(2),
+        x.split(1),
+        x.split([1, 2], 1),
+        x.unbind(0),
+        x.diagonal(),
+        x.squeeze(),
+        x.as_strided((2,), (1,)),
+    ]
+
+
+def indices(torch, x, y):
+    with torch.no_grad():
+        places = torch.tensor([0, 1])
+    mask = x > 0.3
+    return [
+        x[places],
+        x[places, places],
+        x[mask],
+        x[:, places],
+        x[0, places],
+        x.gather(1, places.view(2, 1)),
+        x.index_select(1, places),
+        x.masked_fill(mask, 0.0),
+        x.scatter(1, places.view(2, 1), 1.0),
+        x.scatter_add(1, places.view(2, 1), x),
+        x.index_add(0, places, x),
+        torch.nn.functional.embedding(places, x),
+    ]
+
+
+def changes(torch, x, y):
+    a, b = x.detach().clone(), y.detach()
+    a.add_(1)
+    a.mul_(b)
+    a.zero_()
+    a.copy_(b)
+    a[0] = 1
+    a[:, 1] += 2
+    a[0] = b[1]
+    a.fill_(3.0)
+    a.clamp_(min=0)
+    a[b > 0.3] = 0.0
+    a.t_()
+    a.sub_(b.t(), alpha=2)
+    a.div_(2)
+    a.exp_()
+    a += 1
+    a *= b.t()
+    a.masked_fill_(a > 1, 0)
+    a.unsqueeze_(0)
+    a.normal_()
+
+
+def creation(torch, x, y):
+    torch.tensor([1.0, 2.0])
+    torch.tensor(3)
+    torch.as_tensor([1, 2])
+    torch.from_numpy(np.ones(2))
+    torch.tensor([1.0], requires_grad=True)
+    x.new_tensor([1.0])
+    torch.zeros(2)
+    torch.ones(2, 3, dtype=torch.int64)
+    torch.full((2,), 3.0)
+    torch.arange(3)
+    torch.arange(1, 5, 2)
+    torch.linspace(0, 1, 3)
+    torch.eye(2)
+    torch.empty(2)
+    torch.randn(2)
+    torch.rand(2, 2)
+    torch.randint(0, 5, (2,))
+    torch.randperm(3)
+    torch.zeros_like(x)
+    torch.full_like(x, 2.0)
+    torch.randn_like(x)
+    x.new_zeros(2)
+    x.new_full((2,), 1.0)
+    torch.normal(0.0, 1.0, (2,))
+    torch.bernoulli(x)
+
+
+def conversions(torch, x, y):
+    x.double()
+    x.to(torch.float64)
+    x.to(torch.float32)
+    x.clone()
+    x.contiguous()
+    x.t().contiguous()
+    x.long()
+    x.half()
+    x.sum().item()
+    float(x.sum())
+    bool(x.sum() > 0)
+
+
+def products(torch, x, y):
+    row, batch = torch.ones(3), torch.ones(2, 2, 3)
+    return [
+        x @ y.t(),
+        x.mm(y.t()),
+        row @ row,
+        x @ row,
+        row @ y.t(),
+        batch @ y.t(),
+        batch @ batch.mT,
+        batch @ row,
+        torch.addmm(torch.ones(2), x, y.t()),
+        torch.mv(x, row),
+        torch.nn.functional.linear(x, y),
+        torch.nn.functional.linear(x, y, torch.ones(2)),
+        torch.nn.functional.linear(batch, y, torch.ones(2)),
+    ]
+
+
+def joined(torch, x, y):
+    return [torch.cat([x, y]), torch.stack([x, y], 1), x.repeat(2, 1), x.roll(1), x.flip(0)]
+
+
+def network(torch, x, y):
+    functional = torch.nn.functional
+    hidden = functional.layer_norm(functional.relu(x), (3,))
+    images = hidden.view(1, 1, 2, 3)
+    weight = torch.ones(1, 1, 2, 2)
+    out = functional.conv2d(images, weight, padding=1)
+    out = functional.max_pool2d(out, 2, 2)
+    return functional.mse_loss(out.flatten(1), torch.ones(1, 2))
+
+
+def backward_of_products(torch, x, y):
+    (x.sin() * y).sum().backward()
+
+
+def backward_of_views(torch, x, y):
+    (x.view(3, 2)[0].exp() * y[1, 1:]).sum().backward()
+
+
+def backward_of_activations(torch, x, y):
+    (x.relu() * y.tanh()).sum().backward()
+
+
+def backward_of_an_index(torch, x, y):
+    (x[torch.tensor([0, 1])] * y).sum().backward()
+
+
+PROGRAMS = [
+    arithmetic,
+    unary,
+    reductions,
+    views,
+    indices,
+    changes,
+    creation,
+    conversions,
+    products,
+    joined,
+    network,
+    backward_of_products,
+    backward_of_views,
+    backward_of_activations,
+    backward_of_an_index,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_a_mode_sees_what_it_sees_in_pytorch(torch, program):
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    ours = logged(compat, TorchDispatchMode, program)
+    theirs = logged(torch, Theirs, program)
+    assert ours == theirs
+    assert ours
+
+
+def test_the_list_of_overloads_is_pytorchs(torch):
+    """A newer PyTorch, or another operation, asks for `python -m tools.aten_forms`."""
+    assert aten_forms.FILE.read_text(encoding="utf-8") == aten_forms.text()
