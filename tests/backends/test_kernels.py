@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjoint.backends import numpy as numpy_module, standardizing
+from adjoint.backends import row_kernels, standardizing
 from adjoint.backends.convolution import Convolutions, Layout
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.numpy import numpy_backend
@@ -24,7 +24,7 @@ def close(found, expected, kind):
 @pytest.fixture
 def without_scipy(monkeypatch):
     for name in ("_sparse_library", "_lapack"):
-        monkeypatch.setattr(numpy_module, name, lambda: None)
+        monkeypatch.setattr(row_kernels, name, lambda: None)
 
 
 # ---- distances ----

@@ -91,7 +91,8 @@ def standard_slopes(
     if weight is not None or not needs[2]:
         found = xp.standardized_back(slopes, input, weight, mean, variance, axes, eps)
         if found is not None:
-            return found
+            by_input, by_weight, by_bias = found
+            return by_input, by_weight, by_bias
     by_input, by_weight = _gradients(*slopes, input - mean, variance, weight, axes, eps, needs)
     nothing = xp.zeros((), grad.dtype)
     shape = grad.shape if weight is None else weight.shape
