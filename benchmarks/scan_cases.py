@@ -259,6 +259,8 @@ CALLS: dict[str, Callable[[Generator], Any]] = {
     "pdist": lambda rng: (floats(rng, 400, 64),),
     "matmul": lambda rng: (floats(rng, 316, 316), floats(rng, 316, 316)),
     "outer": lambda rng: (floats(rng, 316), floats(rng, 316)),
+    "combinations": lambda rng: (floats(rng, 316),),
+    "cartesian_prod": lambda rng: (floats(rng, 316), floats(rng, 316)),
     "kron": lambda rng: (floats(rng, 16, 16), floats(rng, 20, 20)),
     "block_diag": lambda rng: tuple(floats(rng, 80, 80) for _ in range(4)),
     "einsum": lambda rng: ("bij,bjk->bik", floats(rng, 24, 64, 64), floats(rng, 24, 64, 64)),

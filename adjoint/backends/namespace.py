@@ -299,6 +299,10 @@ class Namespace(ABC):
         out = self.matmul(input, weight.T)
         return out if bias is None else self.into(self.add, out, out, bias)
 
+    def lu(self, array: Array) -> tuple[Array, Array] | None:
+        """LAPACK's LU factorization, packed, and its pivots from 1; None where there is none."""
+        return None
+
     @abstractmethod
     def convolve(self, images: Array, weight: Array, layout: "Layout") -> Array:
         """Each filter's product with each window of the images."""

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from adjoint import dtypes
-from adjoint.backends import Backend, Namespace, register, standardizing
+from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.apart import FlatImages, is_apart
 from adjoint.backends.convolution import Convolutions, Layout, turned
 from adjoint.backends.error_state import quiet, quietly
 from adjoint.backends.namespace import Memory, ordered_strides
+from adjoint.backends.row_kernels import RowKernels
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
 _MANY = 8192  # elements from which bits are chosen faster than numbers
-_NEAR = 0.01  # of two squared lengths, below which that of the difference is not their difference
 KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
 _rooms = threading.local()
 
@@ -149,28 +149,7 @@ def _linalg() -> Any:
     )
 
 
-@functools.cache
-def _sparse_library() -> Any:
-    """SciPy's sparse matrices, whose products take a tenth of the time; None without SciPy."""
-    try:
-        import scipy.sparse
-    except ImportError:
-        return None
-    return scipy.sparse
-
-
-def _weights_of_rows(numbers: Any, weights: Any, count: int) -> Any:
-    """A sparse matrix that takes sums of some of `count` rows; None where there can be none."""
-    library = _sparse_library() if weights.dtype.char in "fdFD" else None
-    if library is None:
-        return None
-    each = numbers.shape[1]
-    starts = np.arange(0, numbers.size + 1, each)
-    parts = (weights.reshape(-1), numbers.reshape(-1), starts)
-    return library.csr_array(parts, shape=(len(numbers), count))
-
-
-class NumpyNamespace(Convolutions, Namespace):
+class NumpyNamespace(RowKernels, Convolutions, Namespace):
     """NumPy's functions, and the few that every backend must add."""
 
     def __init__(self, library: Any) -> None:
@@ -362,43 +341,6 @@ class NumpyNamespace(Convolutions, Namespace):
             return other.dot(array.T.copy()).T.copy()
         return array.dot(other.T)
 
-    def standardized(
-        self, array: Any, weight: Any, bias: Any, axes: Any, eps: float
-    ) -> tuple[Any, Any, Any]:
-        rows = standardizing.rows_of(array, axes, weight, bias)
-        if rows is None:
-            return super().standardized(array, weight, bias, axes, eps)
-        return standardizing.standardized(rows, array, eps)
-
-    def standardized_back(
-        self, grads: Any, array: Any, weight: Any, mean: Any, variance: Any, axes: Any, eps: float
-    ) -> Any:
-        rows = standardizing.rows_of(array, axes, weight, None)
-        if rows is None:
-            return None
-        return standardizing.slopes(rows, grads, array, mean, variance, eps)
-
-    def distances(self, array: Any, other: Any) -> Any:
-        """By squared lengths and products; rows too near for that by their differences."""
-        if other.shape[-2]:
-            middle = other.mean(axis=-2, keepdims=True)  # what is far from 0 is lost to rounding
-            middle = np.where(np.isfinite(middle), middle, ZEROS[other.dtype.char])
-            array, other = array - middle, other - middle
-        lengths = np.einsum("...ij,...ij->...i", array, array)[..., :, None]
-        sums = lengths + np.einsum("...ij,...ij->...i", other, other)[..., None, :]
-        with quiet():
-            squares = np.matmul(array * -2, other.swapaxes(-2, -1))
-            np.add(squares, sums, out=squares)
-            near = np.nonzero(~(squares >= sums * _NEAR))  # or infinite, which has no difference
-        pairs = [np.broadcast_to(a, (*squares.shape[:-2], *a.shape[-2:])) for a in (array, other)]
-        step = max(1, BLOCK // max(1, array.shape[-1]))
-        for start in range(0, len(near[0]), step):
-            *batch, rows, columns = [index[start : start + step] for index in near]
-            with quiet():
-                apart = pairs[0][(*batch, rows)] - pairs[1][(*batch, columns)]
-            squares[(*batch, rows, columns)] = np.einsum("ij,ij->i", apart, apart)
-        return np.sqrt(squares, out=squares)
-
     def row_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[1]
         if array.ndim == 2 and 0 < length <= 1024 and kind in ZEROS:
@@ -460,60 +402,6 @@ class NumpyNamespace(Convolutions, Namespace):
         part = array[index]
         np.add(part, by, out=part)
         return array
-
-    def place_of_rank(self, array: Any, axis: int, rank: Any) -> Any:
-        """By partition, which takes a fifth of the time of a sort, if there are few ranks."""
-        ranks = np.unique(rank)
-        if not array.size or ranks.size > 16:
-            return super().place_of_rank(array, axis, rank)
-        shape = (*array.shape[:axis], 1, *array.shape[axis + 1 :])
-        parted = np.partition(array, ranks, axis=axis)
-        value = np.take_along_axis(parted, np.broadcast_to(rank, shape), axis)
-        equal, less = array == value, array < value
-        unknown = np.isnan(value)
-        if unknown.any():  # the greatest of all
-            missing = np.isnan(array)
-            equal |= missing & unknown
-            less |= unknown & ~missing
-        later = rank - np.count_nonzero(less, axis=axis, keepdims=True)
-        if later.any():
-            equal &= np.cumsum(equal, axis=axis) == later + 1
-        return equal.argmax(axis=axis, keepdims=True)
-
-    def summed_rows(self, rows: Any, index: Any, count: int) -> Any:
-        kind, width = rows.dtype, rows.shape[1]
-        if kind.char in _HALVES:  # too short to gather sums in
-            return self.summed_rows(rows.astype(np.float32), index, count).astype(kind)
-        library = _sparse_library() if kind.char in "fdFD" and width > 1 else None
-        if library is None:
-            out = np.zeros(count * width, kind)
-            places = index[:, None] * width + np.arange(width)
-            np.add.at(out, places.reshape(-1), rows.reshape(-1))  # in one dimension it is fast
-            return out.reshape(count, width)
-        # A matrix with a single 1 in each column adds rows in one pass, unsorted.
-        ones, starts = np.ones(len(index), kind), np.arange(len(index) + 1)
-        return library.csc_array((ones, index, starts), shape=(count, len(index))) @ rows
-
-    def mixed_rows(self, table: Any, numbers: Any, weights: Any) -> Any:
-        matrix = _weights_of_rows(numbers, weights, len(table))
-        if matrix is None:
-            return super().mixed_rows(table, numbers, weights)
-        return matrix @ table
-
-    def dealt_rows(self, rows: Any, numbers: Any, weights: Any, count: int) -> Any:
-        matrix = _weights_of_rows(numbers, weights, count)
-        if matrix is None:
-            return super().dealt_rows(rows, numbers, weights, count)
-        return matrix.T @ rows
-
-    def sparse_product(
-        self, rows: Any, columns: Any, elements: Any, matrix: Any, count: int
-    ) -> Any:
-        library = _sparse_library() if elements.dtype.char in "fdFD" else None
-        if library is None:
-            return super().sparse_product(rows, columns, elements, matrix, count)
-        kept = library.coo_array((elements, (rows, columns)), shape=(count, matrix.shape[0]))
-        return kept.tocsr() @ matrix
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         new = np.array(array)

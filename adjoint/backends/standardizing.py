@@ -31,10 +31,13 @@ class Rows:
 
     def keep(self, weight: Any, bias: Any) -> None:
         """Arrange weight and bias, and make room for their gradients."""
-        self.whole = self.sizes
         self.factors = self.ones((self.width, 1)) if weight is None else weight.reshape(-1, 1)
         self.shifts = None if bias is None else bias.reshape(-1)
         self.by_weight, self.by_bias = np.zeros((2, self.width), self.kind)
+
+    def as_weight(self, total: Any) -> Any:
+        """A gradient in the shape of weight and bias."""
+        return total.reshape(self.sizes)
 
     def ones(self, shape: Any) -> Any:
         """Ones of the array's type."""
@@ -76,6 +79,9 @@ class Parts(Rows):
         self.factors = self.of(np.broadcast_to(weight, whole))
         self.shifts = None if bias is None else self.of(np.broadcast_to(bias, whole))
         self.by_weight, self.by_bias = np.zeros((2, *self.factors.shape), self.kind)
+
+    def as_weight(self, total: Any) -> Any:
+        return total.reshape(self.whole).sum(axis=0, keepdims=True)
 
     def scale(self, rows: Any, scale: Any, part: slice, out: Any) -> None:
         factors = (scale * self.factors[part]).reshape(-1, 1)
@@ -152,4 +158,4 @@ def slopes(
         written = rows.of(out)[part]
         rows.scale(slope[part], scale, part, written)
         np.subtract(written, rest, out=written)
-    return out, *[total.reshape(rows.whole) for total in (rows.by_weight, rows.by_bias)]
+    return out, *map(rows.as_weight, (rows.by_weight, rows.by_bias))

@@ -19,6 +19,7 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x, (4,), weight, bias, 1e-3))
     yield Sample((x, (4,)), {"bias": bias})
     yield Sample((x, (3, 4), rng.normal(size=(3, 4)), rng.normal(size=(3, 4))))
+    yield Sample((rng.normal(size=(3, 9)), (9,), rng.normal(size=9), rng.normal(size=9)))
 
 
 @samples("rms_norm")
@@ -36,6 +37,7 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x, 4, weight, bias, 1e-3))
     yield Sample((x, 1, weight))
     yield Sample((rng.normal(size=(2, 4)), 2, weight, bias))
+    yield Sample((rng.normal(size=(2, 4, 5)), 2, weight, bias))
 
 
 PATH = "nn.functional."
@@ -92,6 +94,27 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x, weight, bias, (0, 2), 1e-3), torch=_standard)
     yield Sample((x, None, None, (1, 2), 1e-3), torch=_standard)
     yield Sample((x, None, bias, (2,), 1e-1), torch=_standard)
+    long = rng.normal(size=(2, 2, 8))
+    yield Sample((long, rng.normal(size=8), rng.normal(size=8), (2,), 1e-3), torch=_standard)
+    parts = rng.normal(size=(1, 2, 3, 1)), rng.normal(size=(1, 2, 3, 1))
+    yield Sample((rng.normal(size=(2, 2, 3, 4)), *parts, (2, 3), 1e-3), torch=_standard)
+
+
+@samples("standard_slopes")
+def _(rng: Generator) -> Iterator[Sample]:
+    def slopes(*given: Any) -> Any:
+        import torch
+
+        *grads, x, weight, _, _, axes, eps, _ = given
+        leaves = [each.detach().requires_grad_() for each in (x, weight, torch.zeros_like(weight))]
+        outputs = _standard(*leaves, axes, eps)
+        return torch.autograd.grad(outputs, leaves, grads)
+
+    x, weight, slope = rng.normal(size=(3, 9)), rng.normal(size=9), rng.normal(size=(3, 9))
+    moments = x.mean(1, keepdims=True), x.var(1, keepdims=True)
+    grads = slope, rng.normal(size=(3, 1)), rng.normal(size=(3, 1))
+    given = (*grads, x, weight, *moments, (1,), 1e-3, (True, True, True))
+    yield Sample(given, torch=slopes, differentiate=False)
 
 
 @samples("root_scaled")

@@ -65,6 +65,20 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((np.array([math.nan, math.nan]),))
 
 
+@samples("divided_product")
+def _(rng: Generator) -> Iterator[Sample]:
+    def others(x: Any, whole: Any, dim: int) -> Any:
+        import torch
+
+        leaf = x.detach().requires_grad_()
+        return torch.autograd.grad(leaf.prod(dim).sum(), leaf)[0]
+
+    x = rng.normal(size=(3, 4))
+    for factors in (x, np.where(x < -0.5, 0.0, x)):
+        whole = factors.prod(1, keepdims=True)
+        yield Sample((factors, whole, 1), torch=others, differentiate=False)
+
+
 @samples("prod")
 def _(rng: Generator) -> Iterator[Sample]:
     x = rng.normal(size=(3, 4))

@@ -104,6 +104,12 @@ def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, A
     check_matrices(A, square=False)
     if not pivot:
         raise RuntimeError("LU without pivoting is not implemented; leave pivot=True")
+    found = xp.lu(A)
+    return _eliminated(xp, A) if found is None else found
+
+
+def _eliminated(xp: Any, A: Any) -> tuple[Any, Any]:
+    """The same by array functions, all matrices of a batch at once."""
     rows, columns = A.shape[-2:]
     places, later = xp.arange(rows), xp.arange(columns)
     pivots = []

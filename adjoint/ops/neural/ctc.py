@@ -32,28 +32,32 @@ def _states(xp: Any, targets: Any, blank: int) -> tuple[Any, Any]:
     return labels, (labels != blank) & (labels != earlier)
 
 
-def _moved(xp: Any, sums: Any, by: int) -> Any:
-    """Sums of states as seen from states further on; nothing comes from before the first."""
-    if sums.shape[1] <= by:
-        return xp.full_like(sums, _NEVER)
-    head = xp.full((sums.shape[0], by), _NEVER, dtype=sums.dtype)
-    return xp.concatenate([head, sums[:, :-by]], axis=1)
+def _step(xp: Any, sums: Any, jumps: Any) -> Any:
+    """Where paths may be one frame later: in the same state, the next, or the one after.
 
-
-def _step(xp: Any, sums: Any, skips: Any) -> Any:
-    """Where paths may be one frame later: in the same state, the next, or the one after."""
-    over = xp.where(skips, _moved(xp, sums, 2), _NEVER)
-    return xp.logaddexp(xp.logaddexp(sums, _moved(xp, sums, 1)), over)
+    The sums have two states before the first that are never reached; jumps are 0 where the one
+    after may be come to, else -inf.
+    """
+    ways = (sums[:, 2:], sums[:, 1:-1], sums[:, :-2] + jumps)
+    peak = xp.maximum(xp.maximum(ways[0], ways[1]), ways[2])
+    peak = xp.where(peak == _NEVER, xp.zeros((), peak.dtype), peak)
+    # One logarithm of a sum of powers: NumPy takes ten times as long for logaddexp.
+    powers = [xp.exp(way - peak) for way in ways]
+    return xp.log(powers[0] + powers[1] + powers[2]) + peak
 
 
 def _paths(xp: Any, emitted: Any, skips: Any, lengths: Any) -> Any:
     """The log sum over all paths up to each state and frame: (frames, batch, states)."""
-    batch, count = emitted.shape[1:]
+    frames, batch, count = emitted.shape
     start = xp.where(xp.arange(count) < 2, emitted[0], _NEVER)
+    before = xp.full((batch, 2), _NEVER, dtype=start.dtype)
+    jumps = xp.where(skips, 0.0, _NEVER).astype(start.dtype)
+    under_way = (xp.arange(frames)[:, None] < lengths)[..., None]
     sums = [start]
-    for frame in range(1, emitted.shape[0]):
-        following = _step(xp, sums[-1], skips) + emitted[frame]
-        sums.append(xp.where((frame < lengths)[:, None], following, sums[-1]))
+    for frame in range(1, frames):
+        seen = xp.concatenate([before, sums[-1]], axis=1)
+        following = _step(xp, seen, jumps) + emitted[frame]
+        sums.append(xp.where(under_way[frame], following, sums[-1]))
     return xp.stack(sums)
 
 
@@ -177,12 +181,10 @@ def path_slopes(
         later = xp.take_along_axis(later, xp.broadcast_to(turned, later.shape), 2)
         passed = xp.where(known, sums + later - emitted - total[:, None], _NEVER)
         shares = xp.where(xp.isnan(passed), 0.0, xp.exp(passed))
-    where = (
-        xp.arange(frames)[:, None, None],
-        xp.arange(batch)[:, None],
-        xp.broadcast_to(labels, shares.shape),
-    )
-    used = xp.added_at(xp.zeros((frames, batch, classes), shares.dtype), where, shares)
+    rows = xp.arange(frames * batch).reshape(frames, batch, 1) * classes
+    used = xp.zeros(frames * batch * classes, shares.dtype)
+    used = xp.added_at(used, (rows + labels).reshape(-1), shares.reshape(-1))  # fast if flat
+    used = used.reshape(log_probs.shape)
     slopes = xp.where(inside[:, :, None], xp.exp(log_probs) - used, 0.0)
     possible = total > _NEVER
     if zero_infinity:

@@ -5,7 +5,6 @@ import math
 import warnings
 from typing import Any
 
-from adjoint.backends import backend_of
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT
@@ -133,25 +132,29 @@ def mean(
     return narrowed(total / reduced_count(input.shape, dim), kind)
 
 
-def _can_divide(product: Any) -> bool:
-    """Whether products are known to have neither zeros nor infinities as factors."""
-    if isinstance(product, TensorCore):
-        return False
-    xp = backend_of(product).xp
-    return xp.readable() and bool(xp.all(xp.isfinite(product) & (product != 0)))
-
-
 def _prod_rule(grad: Value, input: Value, result: Value, dim: Any, keepdim: bool) -> Value:
     """Exact at zeros: the product of all others, where there may be any without dividing."""
-    if _can_divide(result):
-        scaled = grad * conj(result)
-        if dim is not None and input.ndim:
-            scaled = kept(scaled, input.shape, dim, keepdim)
-        return scaled / conj(input)
     if dim is None or input.ndim == 0:
-        others = reshape(product_of_others(reshape(input, -1), 0), tuple(input.shape))
-        return grad * conj(others)
-    return kept(grad, input.shape, dim, keepdim) * conj(product_of_others(input, dim))
+        factors, whole = reshape(input, -1), reshape(result, (1,))
+        return grad * conj(reshape(_others(factors, whole, 0), tuple(input.shape)))
+    others = _others(input, kept(result, input.shape, dim, keepdim), dim)
+    return kept(grad, input.shape, dim, keepdim) * conj(others)
+
+
+def _others(input: Any, whole: Any, dim: int) -> Any:
+    """The product of all others along dim; on Tensors always by their factors."""
+    if isinstance(input, TensorCore):
+        return product_of_others(input, dim)
+    return divided_product(input, whole, dim)
+
+
+@general(home=None, batching=FRONT)
+def divided_product(xp: Any, input: Array, whole: Array, dim: int) -> Array:
+    """The product of all others along dim, given that of all; without zeros by division."""
+    if xp.readable() and bool(xp.all(xp.isfinite(whole) & (whole != 0))):
+        return xp.divide(whole, input)
+    others: Any = product_of_others(input, dim)
+    return others
 
 
 def _prod_tangent(input: Value, input_tangent: Value, dim: Any, keepdim: bool) -> Value:
