@@ -4,9 +4,9 @@ import math
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from adjoint.backends import backend_of, is_array
+from adjoint.backends import backend_of, is_array, quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.dispatch import write_out
 from adjoint.call.layers import Below, open_levels
@@ -21,6 +21,8 @@ from adjoint.dtypes import (
     as_dtype,
     default_complex,
     dtype,
+    float32,
+    float64,
     get_default_dtype,
     int64,
     of_python_scalar,
@@ -379,7 +381,23 @@ def linspace(start: Any, end: Any, steps: int, **options: Any) -> Tensor:
     """`steps` numbers from start to end, both included, equally far apart."""
     asked = Options("linspace", options)
     values, kind = _spaced(start, end, steps, asked)
+    wide = _WIDER.get(kind)
+    if wide is not None and steps > 1 and asked.xp.valued():
+        values = _fused(number(start), number(end), len(values), kind.numpy_dtype.type, wide)
     return asked.listed(values.astype(kind.numpy_dtype))
+
+
+_WIDER: Final = {float32: np.float64, float64: np.longdouble}
+
+
+def _fused(start: Any, end: Any, steps: int, narrow: Any, wide: Any) -> Any:
+    """Spaced numbers, rounded as PyTorch's: once for the step, and once for each of them."""
+    with quiet():
+        first, last = narrow(start), narrow(end)
+        step = wide((last - first) / narrow(steps - 1))
+        places = np.arange(steps)
+        rising, falling = first + step * places, last - step * (steps - 1 - places)
+        return np.where(places < steps // 2, rising, falling).astype(narrow)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
