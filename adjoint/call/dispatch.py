@@ -457,6 +457,8 @@ def asked_below(settings: Settings, change: bool, op: Any, values: list[Any]) ->
 def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
     """A call that a mode answers on the tensors as they are; it is recorded here."""
     out = asked_below(settings, False, op, values)
+    if out is None:
+        return None
     several = isinstance(out, tuple)
     results: list[Tensor] = list(out) if several else [out]
     if op.dims:
@@ -576,6 +578,8 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
     if op.dims:
         values = op.counted_from_end(values)
     out = top.call(op, given if top.wraps else values)
+    if out is None:
+        return None
     several = isinstance(out, tuple)
     results: list[Tensor] = list(out) if several else [out]
     if not has_layer(results) and not top.wraps:  # it is a call of the level below
