@@ -156,6 +156,16 @@ class Path(Calls):
             return offered(read, (tensor, index), {})
         return read(tensor, index)
 
+    def assign(self, tensor: Any, index: Any, value: Any) -> None:
+        """tensor[index] = value."""
+        if answered_elsewhere((tensor, index, value), {}):
+            offered(WRITE, (tensor, index, value), {})
+        else:
+            upper.operators.setitem_(tensor, index, value)
+
+
+WRITE: Final[Any] = Tensor.__setitem__  # as those who answer it know it
+
 
 def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
     """A call of two arguments, one of them no tensor and no number: its class may answer."""
