@@ -16,7 +16,8 @@ from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import Below, Ground, Layer, lies_in, newest
 from adjoint.call.overriding import created_by, creating_mode
 from adjoint.compat.aten_forms import bound
-from adjoint.compat.aten_steps import Steps, call_in_steps, change_in_steps
+from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.shown import call_in_steps, change_in_steps
 from adjoint.compat.torch_tree.ops import named, operation_of
 from adjoint.creation.factories import empty, empty_strided, full
 from adjoint.device import device as as_device, get_default_device
