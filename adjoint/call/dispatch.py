@@ -157,6 +157,16 @@ class Path(Calls):
             return offered(read, (tensor, index), {})
         return read(tensor, index)
 
+    def assign(self, tensor: Any, index: Any, value: Any) -> None:
+        """tensor[index] = value."""
+        if answered_elsewhere((tensor, index, value), {}):
+            offered(WRITE, (tensor, index, value), {})
+        else:
+            upper.operators.setitem_(tensor, index, value)
+
+
+WRITE: Final[Any] = Tensor.__setitem__  # as those who answer it know it
+
 
 def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
     """A call of two arguments, one of them no tensor and no number: its class may answer."""
@@ -460,6 +470,8 @@ def asked_below(settings: Settings, change: bool, op: Any, values: list[Any]) ->
 def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
     """A call that a mode answers on the tensors as they are; it is recorded here."""
     out = asked_below(settings, False, op, values)
+    if out is None:
+        return None
     several = isinstance(out, tuple)
     results: list[Tensor] = list(out) if several else [out]
     if op.dims:
@@ -579,6 +591,8 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
     if op.dims:
         values = op.counted_from_end(values)
     out = top.call(op, given if top.wraps else values)
+    if out is None:
+        return None
     several = isinstance(out, tuple)
     results: list[Tensor] = list(out) if several else [out]
     if not has_layer(results) and not top.wraps:  # it is a call of the level below

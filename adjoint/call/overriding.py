@@ -137,6 +137,14 @@ def first_answer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     kinds = tuple([type(value) for value in found])
     if settings.functions:
         return by_mode(settings, function, kinds, args, kwargs)
+    return by_classes(function, found, args, kwargs)
+
+
+def by_classes(
+    function: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What the first class that answers a call says; NotImplemented if none does."""
+    kinds = tuple([type(value) for value in found])
     for value in found:
         handler: Any = type(value).__torch_function__
         answer = handler(function, kinds, args, kwargs)
@@ -148,12 +156,19 @@ def first_answer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def by_mode(
     settings: Settings, function: Any, kinds: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """The answer of the innermost function mode, inside which the others are left."""
+    """The answer of the innermost function mode, inside which the others are left.
+
+    What it leaves to others, the classes among the arguments answer.
+    """
+    if not settings.overrides:
+        kinds = ()
     try:
         set_current(replaced(settings, {"functions": settings.functions[:-1]}))
         answer = settings.functions[-1].__torch_function__(function, kinds, args, kwargs)
     finally:
         set_current(settings)
+    if answer is NotImplemented and settings.overrides:
+        answer = by_classes(function, taking_part((*args, *kwargs.values())), args, kwargs)
     if answer is NotImplemented:
         raise refusal(function, kinds)
     return answer

@@ -1,6 +1,6 @@
 """What PyTorch's functions are made of below autograd, and adjoint's have in one or otherwise.
 
-torch.ops.aten has them by name, and modes and classes below autograd see them (aten_steps.py).
+torch.ops.aten has them by name, and modes and classes below autograd see them (aten_steps).
 """
 
 from typing import Any

@@ -4,9 +4,9 @@ import math
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from adjoint.backends import backend_of, is_array
+from adjoint.backends import backend_of, is_array, quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.dispatch import write_out
 from adjoint.call.layers import Below, open_levels
@@ -21,6 +21,8 @@ from adjoint.dtypes import (
     as_dtype,
     default_complex,
     dtype,
+    float32,
+    float64,
     get_default_dtype,
     int64,
     of_python_scalar,
@@ -357,8 +359,8 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
     return asked.listed(values.astype(kind.numpy_dtype))
 
 
-def _spaced(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, dtype]:
-    """Equally spaced numbers, and the data type they shall have."""
+def _ends(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, Any, int, dtype]:
+    """The first and the last of equally spaced numbers, how many they are, and their data type."""
     steps = operator.index(steps)
     if steps < 0:
         raise RuntimeError(f"{asked.name}(): number of steps must be non-negative, got {steps}")
@@ -371,26 +373,48 @@ def _spaced(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, dtyp
         )
     if kind.category == INTEGER:
         start, end = int(start), int(end)
+    return start, end, steps, kind
+
+
+def _spaced(start: Any, end: Any, steps: int, xp: Any) -> Any:
+    """Equally spaced numbers."""
     if steps == 1:
-        return asked.xp.full(1, start), kind
+        return xp.full(1, start)
     step = (end - start) / (steps - 1) if steps else 0.0
-    places = asked.xp.arange(steps)
+    places = xp.arange(steps)
     # Counted from both ends, so that the last number is exactly `end`.
     rising, falling = start + step * places, end - step * (steps - 1 - places)
-    return asked.xp.where(places < steps // 2, rising, falling), kind
+    return xp.where(places < steps // 2, rising, falling)
 
 
 def linspace(start: Any, end: Any, steps: int, **options: Any) -> Tensor:
     """`steps` numbers from start to end, both included, equally far apart."""
     asked = Options("linspace", options)
-    values, kind = _spaced(start, end, steps, asked)
-    return asked.listed(values.astype(kind.numpy_dtype))
+    start, end, steps, kind = _ends(start, end, steps, asked)
+    wide = _WIDER.get(kind)
+    if wide is not None and steps > 1 and asked.xp.valued():
+        return asked.listed(_fused(start, end, steps, kind.numpy_dtype.type, wide))
+    return asked.listed(_spaced(start, end, steps, asked.xp).astype(kind.numpy_dtype))
+
+
+_WIDER: Final = {float32: np.float64, float64: np.longdouble}
+
+
+def _fused(start: Any, end: Any, steps: int, narrow: Any, wide: Any) -> Any:
+    """Spaced numbers, rounded as PyTorch's: once for the step, and once for each of them."""
+    with quiet():
+        first, last = narrow(start), narrow(end)
+        step = wide((last - first) / narrow(steps - 1))
+        places = np.arange(steps)
+        rising, falling = first + step * places, last - step * (steps - 1 - places)
+        return np.where(places < steps // 2, rising, falling).astype(narrow)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
     """base to the power of `steps` equally spaced exponents from start to end."""
     asked = Options("logspace", options)
-    exponents, kind = _spaced(start, end, steps, asked)
+    start, end, steps, kind = _ends(start, end, steps, asked)
+    exponents = _spaced(start, end, steps, asked.xp)
     return asked.listed(asked.xp.power(float(base), exponents).astype(kind.numpy_dtype))
 
 

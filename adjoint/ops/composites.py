@@ -109,7 +109,7 @@ def with_extras(
 ) -> Any:
     """A function that others may answer; it takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
-    if code is None or name == "getitem":  # a method in a way of its own; see Path.item
+    if code is None or name in ("getitem", "setitem_"):  # asked elsewhere: see Path.item, assign
         return function
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     writes = "out" not in names and not name.endswith("_")

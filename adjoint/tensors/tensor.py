@@ -578,7 +578,7 @@ class Tensor(TensorCore):
         return upper.calls.item(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        upper.operators.setitem_(self, index, value)
+        upper.calls.assign(self, index, value)
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("elements of a Tensor can't be deleted; pick those to keep by indexing")

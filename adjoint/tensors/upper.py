@@ -29,6 +29,10 @@ class Calls:
         """tensor[index]."""
         raise NotImplementedError
 
+    def assign(self, tensor: Any, index: Any, value: Any) -> None:
+        """tensor[index] = value."""
+        raise NotImplementedError
+
 
 class Sharing:
     """Views of a tensor's memory as Tensor's methods need them; see `tensors.views`."""

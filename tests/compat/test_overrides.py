@@ -211,3 +211,46 @@ def test_what_may_be_overridden_is_listed():
     ignored = overrides.get_ignored_functions()
     assert compat.zeros in ignored
     assert not any(function in ignored for functions in listed.values() for function in functions)
+
+
+def test_a_function_mode_may_leave_calls_to_classes():
+    class Leaves(compat.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(len(types))
+            return NotImplemented if types else func(*args, **(kwargs or {}))
+
+    class Answers:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "answered"
+
+    seen = []
+    with Leaves():
+        assert compat.neg(Answers()) == "answered"
+        assert compat.neg(compat.ones(1)).tolist() == [-1.0]
+    assert seen[0] == 1
+
+
+def test_a_function_mode_that_is_a_classmethod_is_refused():
+    class Wrong(compat.overrides.TorchFunctionMode):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    with pytest.raises(RuntimeError, match="classmethod is not supported"), Wrong():
+        pass
+
+
+def test_writing_elements_is_answered_as_setitem():
+    class Place:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(func)
+
+    asked = []
+    x = compat.tensor([5])
+    x[Place()] = 1
+    x[0, Place()] = 1
+    x[0] = Place()
+    assert asked == [compat.Tensor.__setitem__] * 3
+    assert x.tolist() == [5]

@@ -365,3 +365,14 @@ def test_a_view_on_another_base():
             view._view_func(wrong)
     with pytest.raises(RuntimeError, match="no view"):
         compat.ones(2)._view_func(other)
+
+
+def test_modes_and_trees_of_arguments():
+    from adjoint.compat.torch.utils._mode_utils import all_same_mode
+    from adjoint.compat.torch.utils._pytree import arg_tree_leaves
+
+    first, second = object(), object()
+    assert all_same_mode([first, first])
+    assert not all_same_mode([first, second])
+    assert arg_tree_leaves([1, (2,)], a=3) == [1, 2, 3]
+    assert not compat._C._dispatch_isTensorSubclassLike(compat.ones(2))

@@ -158,6 +158,16 @@ def test_affine_grids_to_the_last_bit(torch: Any, size: Any, align: bool, kind: 
     np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
 
 
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="no wider numbers to round once")
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("steps", [2, 3, 7, 10, 24, 101, 1000])
+def test_spaced_numbers_to_the_last_bit(torch: Any, steps: int, kind: str) -> None:
+    for start, end in ((0, 1), (0.1, 10), (-4.7, 0.3), (3, -3.3), (1e-3, 1e3)):
+        ours = adjoint.linspace(start, end, steps, dtype=getattr(adjoint, kind)).numpy()
+        theirs = torch.linspace(start, end, steps, dtype=getattr(torch, kind)).numpy()
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_saving_into_a_folder_that_is_not_there(torch: Any, tmp_path: Any) -> None:
     """PyTorch raises a RuntimeError that names the folder."""
     for library in (torch, compat):

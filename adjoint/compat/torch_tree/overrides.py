@@ -5,6 +5,7 @@
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
@@ -103,6 +104,11 @@ class TorchFunctionMode(Scope):
 
     def _inside(self, outer: Settings) -> Settings:
         """See Scope."""
+        if isinstance(inspect.getattr_static(type(self), "__torch_function__"), classmethod):
+            raise RuntimeError(
+                f"{type(self).__name__}.__torch_function__: a classmethod is not supported, please "
+                "make it a plain method"
+            )
         return replaced(outer, {"functions": (*outer.functions, self)})
 
     @classmethod

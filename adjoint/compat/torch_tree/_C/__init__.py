@@ -63,6 +63,11 @@ _disabled_torch_function_impl = unhandled
 _DisableTorchDispatch, _disabled_torch_dispatch_impl = dispatch_disabled, undispatched
 
 
+def _dispatch_isTensorSubclassLike(tensor: Tensor) -> bool:  # noqa: N802  # PyTorch's name
+    """Whether a tensor answers calls by itself, or lies inside a transform."""
+    return tensor.layer is not None
+
+
 def _jit_resolve_packet(name: str, *args: Any, **kwargs: Any) -> str:
     """Which overload of an operation of aten's a call with these arguments is."""
     found = bound(name.removeprefix("aten::"), args, kwargs)

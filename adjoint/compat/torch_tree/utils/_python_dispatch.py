@@ -6,6 +6,7 @@ is a layer of its instances (`call.layers`), below those of transforms, and aske
 see PyTorch's operations and overloads (`compat.aten_steps`).
 """
 
+import inspect
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Self
@@ -15,7 +16,8 @@ from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import Below, Ground, Layer, lies_in, newest
 from adjoint.call.overriding import created_by, creating_mode
 from adjoint.compat.aten_forms import bound
-from adjoint.compat.aten_steps import Steps, call_in_steps, change_in_steps
+from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.shown import call_in_steps, change_in_steps
 from adjoint.compat.torch_tree.ops import named, operation_of
 from adjoint.creation.factories import empty, empty_strided, full
 from adjoint.device import device as as_device, get_default_device
@@ -72,8 +74,15 @@ class TorchDispatchMode(Scope):
         kinds = tuple(dict.fromkeys(type(t) for t in tensors if lies_in(t, GROUND)))
         rule = rule_of(function, type(self))
         if rule is None:
-            return self.__torch_dispatch__(function, kinds, args, kwargs)
-        return rule(self, function, kinds, args, kwargs)
+            answer = self.__torch_dispatch__(function, kinds, args, kwargs)
+        else:
+            answer = rule(self, function, kinds, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
+        if not kinds:
+            raise refused(function, [f"mode {type(self).__name__}"])
+        with self:  # which sees what the classes call
+            return answered(function, args, kwargs)
 
     def created(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """See call.overriding.created_by: a new tensor, without what autograd is to know of it."""
@@ -103,7 +112,7 @@ class TorchDispatchMode(Scope):
             form, given = found
             answer = self.answered(named(name, form.overload), *form.spelled(given))
         if not isinstance(answer, Tensor):
-            raise TypeError(
+            raise RuntimeError(
                 f"{type(self).__name__}.__torch_dispatch__ returned a {type(answer).__name__} for "
                 f"{name}, not a Tensor"
             )
@@ -115,8 +124,18 @@ class TorchDispatchMode(Scope):
 
     def _inside(self, outer: Settings) -> Settings:
         """See Scope."""
+        if isinstance(inspect.getattr_static(type(self), "__torch_dispatch__"), classmethod):
+            raise RuntimeError(
+                f"{type(self).__name__}.__torch_dispatch__: a classmethod is not supported, please "
+                "make it a plain method"
+            )
         upper.seen_below = _seen_below
         return replaced(outer, {"modes": (*outer.modes, self)})
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Whether it belongs to a tool, and not to the program."""
+        return False
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Self:
@@ -133,6 +152,12 @@ def _get_current_dispatch_mode() -> TorchDispatchMode | None:
     """The innermost mode of the calling context."""
     modes = _get_current_dispatch_mode_stack()
     return modes[-1] if modes else None
+
+
+def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
+    """Whether a mode is asked here; those that say so of themselves need not count."""
+    modes = _get_current_dispatch_mode_stack()
+    return any(include_infra_modes or not mode.is_infra_mode() for mode in modes)
 
 
 def _len_torch_dispatch_stack() -> int:
@@ -272,17 +297,21 @@ def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
                 answer = rule(kind, function, tuple(kinds), args, kwargs)
             if answer is not NotImplemented:
                 return answer
-    names = ", ".join(kind.__name__ for kind in kinds)
-    raise TypeError(
-        f"Multiple dispatch failed for {function}: __torch_dispatch__ of {names} returned "
-        "NotImplemented"
+    raise refused(function, [kind.__name__ for kind in kinds])
+
+
+def refused(function: Any, names: list[str]) -> TypeError:
+    """The error about a call that nobody answers."""
+    return TypeError(
+        f"Multiple dispatch failed for {function}: __torch_dispatch__ of {', '.join(names)} "
+        "returned NotImplemented"
     )
 
 
 def results(op: Any, answer: Any, given: list[Tensor]) -> Any:
     """What `__torch_dispatch__` has answered, if it is what the op gives; none is an argument."""
-    if isinstance(op, CustomOpDef):
-        return answer  # it is checked by the schema
+    if isinstance(op, CustomOpDef) or (answer is None and op.outputs is None):
+        return answer  # that of a custom op is checked by the schema
     if isinstance(answer, (tuple, list)):
         found = [_distinct(op, each, given) for each in answer]
         if op.outputs is None:
@@ -290,17 +319,17 @@ def results(op: Any, answer: Any, given: list[Tensor]) -> Any:
         if len(found) == len(op.outputs._fields):
             return op.outputs(*found)
         what = f"{len(found)} results, not {len(op.outputs._fields)}"
-        raise TypeError(f"{op.name}(): __torch_dispatch__ returned {what}")
+        raise RuntimeError(f"{op.name}(): __torch_dispatch__ returned {what}")
     if op.outputs is not None:
         what = f"a {type(answer).__name__}, not {len(op.outputs._fields)} results"
-        raise TypeError(f"{op.name}(): __torch_dispatch__ returned {what}")
+        raise RuntimeError(f"{op.name}(): __torch_dispatch__ returned {what}")
     return _distinct(op, answer, given)
 
 
 def _distinct(op: Any, answer: Any, given: list[Tensor]) -> Tensor:
     """An answer that is none of the arguments, so that it can have a history of its own."""
     if not isinstance(answer, Tensor):
-        raise TypeError(
+        raise RuntimeError(
             f"{op.name}(): __torch_dispatch__ returned a {type(answer).__name__}, not a Tensor"
         )
     return answer.shared() if any(answer is tensor for tensor in given) else answer
@@ -383,13 +412,16 @@ def make_wrapper_subclass(
 
 
 class dispatch_disabled:
-    """As a context: instances of classes with `__torch_dispatch__` are plain tensors."""
+    """As a context: no modes are asked, and instances of classes are plain tensors."""
 
     def __enter__(self) -> None:
+        self.unseen = Changed({"modes": ()})
+        self.unseen.__enter__()
         self.token = _disabled.set(True)
 
     def __exit__(self, *exc: object) -> None:
         _disabled.reset(self.token)
+        self.unseen.__exit__(*exc)
 
 
 def unhandled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -416,9 +448,14 @@ def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
     """Whether a tensor is made of others, and can be taken apart and put together."""
+    return is_traceable_wrapper_subclass_type(type(t))
+
+
+def is_traceable_wrapper_subclass_type(t: type) -> bool:
+    """The same of a class of tensors."""
     return (
-        isinstance(t, Tensor)
-        and type(t) is not Tensor
+        issubclass(t, Tensor)
+        and t is not Tensor
         and hasattr(t, "__tensor_flatten__")
         and hasattr(t, "__tensor_unflatten__")
     )

@@ -248,3 +248,8 @@ def is_structseq_instance(obj: object) -> bool:
 
 _SEQUENCE_FIELDS = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
 _DERIVABLE = 1 << 10  # the flag of classes that can be derived from, in CPython's type objects
+
+
+def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
+    """The leaves of the arguments of a call."""
+    return tree_leaves((args, kwargs))

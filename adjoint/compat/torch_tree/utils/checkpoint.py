@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.compat.aten_steps import overload_for
+from adjoint.compat.aten_steps.shown import overload_for
 from adjoint.compat.torch_tree.ops import Packet, operation_of
 from adjoint.utils import checkpoint
 from adjoint.utils.checkpoint import SelectiveCheckpointContext

@@ -196,6 +196,8 @@ class FlopCounterMode:
             cost = self.flop_registry[packet](*args, **kwargs, out_val=out)
         elif func.namespace == "aten" and name in _OWN:
             formula, shown = _OWN[name]
+            if name == "convolution" and self.mod_tracker.is_bw:
+                shown = "convolution_backward"  # the gradient of the images is one as well
             cost = shape_wrapper(formula)(*args, **kwargs, out_val=out)
             packet = getattr(aten, shown)
         else:

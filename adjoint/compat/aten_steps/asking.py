@@ -1,0 +1,39 @@
+"""Who is asked for the steps of an op, and how."""
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.call.context import Changed
+from adjoint.compat.aten_forms import bound
+from adjoint.compat.torch_tree import ops
+
+# Who is asked: an overload, its arguments, and those by name.
+Answerer = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class Steps:
+    """Asks for PyTorch's operations by name; the arguments say which overload is meant."""
+
+    def __init__(self, answerer: Answerer) -> None:
+        self.answerer = answerer
+
+    def __call__(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        found = bound(name, args, kwargs)
+        if found is None:
+            return self.answerer(ops.named(name), args, kwargs)
+        form, given = found
+        return self.answerer(ops.named(name, form.overload), *form.spelled(given))
+
+
+def unseen() -> Changed:
+    """As a context: nobody is told of calls, which PyTorch does not make."""
+    return Changed({"modes": ()})
+
+
+def renamed(name: str) -> Any:
+    """The one step of an op whose arguments are PyTorch's in the same order."""
+
+    def steps(ask: Steps, *values: Any) -> Any:
+        return ask(name, *values)
+
+    return steps

@@ -1,0 +1,164 @@
+"""The steps of arithmetic and reductions."""
+
+from typing import Any, Final
+
+from adjoint.compat.aten_steps.asking import Steps, renamed
+from adjoint.ops.arranging.conversion import strided
+from adjoint.tensors.tensor import Tensor
+
+
+def _add(ask: Steps, input: Any, other: Any, alpha: Any = 1) -> Any:
+    if not isinstance(input, Tensor) and alpha == 1:
+        input, other = other, input
+    return ask("add", input, other, alpha=alpha)
+
+
+def _mul(ask: Steps, input: Any, other: Any) -> Any:
+    return ask("mul", input, other) if isinstance(input, Tensor) else ask("mul", other, input)
+
+
+def _sub(ask: Steps, input: Any, other: Any, alpha: Any = 1) -> Any:
+    if isinstance(input, Tensor):
+        return ask("sub", input, other, alpha=alpha)
+    return ask("rsub", other, input, alpha)
+
+
+def _true_divide(ask: Steps, input: Any, other: Any) -> Any:
+    if isinstance(input, Tensor):
+        return ask("div", input, other)
+    return ask("mul", ask("reciprocal", other), input)
+
+
+def _square(ask: Steps, input: Any) -> Any:
+    return ask("pow", input, 2)
+
+
+def _rounded_divide(ask: Steps, input: Any, other: Any, rounding_mode: str) -> Any:
+    return ask("div", input, other, rounding_mode=rounding_mode)
+
+
+def _choose(ask: Steps, condition: Any, input: Any, other: Any) -> Any:
+    like = input if isinstance(input, Tensor) else other
+    found = []
+    for value in (input, other):
+        if not isinstance(value, Tensor) and isinstance(like, Tensor):
+            place = {"dtype": like.dtype, "layout": strided, "device": like.device}
+            value = ask("scalar_tensor", value, **place)
+        found.append(value)
+    return ask("where", condition, *found)
+
+
+# ---- reductions ----
+
+
+def _spread_of(name: str) -> Any:
+    """Steps of var and std, of which PyTorch has a single form."""
+
+    def steps(
+        ask: Steps, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+    ) -> Any:
+        if isinstance(dim, bool):  # as the second argument, it says whether to correct
+            dim, unbiased = None, dim
+        if unbiased is not None:
+            correction = int(unbiased)
+        elif correction is None and dim is not None:
+            correction = 1
+        dims = [dim] if isinstance(dim, int) else dim
+        return ask(name, input, dims, correction=correction, keepdim=keepdim)
+
+    return steps
+
+
+def _mean(ask: Steps, input: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if dim is None and not keepdim:
+        return ask("mean", input, dtype=dtype)
+    return ask("mean", input, [dim] if isinstance(dim, int) else dim, keepdim, dtype=dtype)
+
+
+def _sum(ask: Steps, input: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if dim is None and not keepdim:
+        return ask("sum", input, dtype=dtype)
+    return ask("sum", input, [dim] if isinstance(dim, int) else dim, keepdim, dtype=dtype)
+
+
+def _along(name: str) -> Any:
+    """Steps of a reduction of one dimension, or of all."""
+
+    def steps(ask: Steps, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        return ask(name, input) if dim is None else ask(name, input, dim, keepdim)
+
+    return steps
+
+
+def _p_norm(ask: Steps, input: Any, p: Any, dim: Any, keepdim: bool) -> Any:
+    dims = [dim] if isinstance(dim, int) else dim
+    return ask("linalg_vector_norm", input, p, dims, keepdim)
+
+
+def _softmax(name: str) -> Any:
+    def steps(ask: Steps, input: Any, dim: int, dtype: Any) -> Any:
+        if dtype is not None and dtype is not input.dtype:
+            input = ask("_to_copy", input, dtype=dtype)
+        return ask(name, input, dim, False)
+
+    return steps
+
+
+def _spread_sum(ask: Steps, input: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    if dim is not None and not keepdim and input.ndim:
+        dims = [dim] if isinstance(dim, int) else list(dim)
+        for each in sorted(d % len(shape) for d in dims):
+            input = ask("unsqueeze", input, each)
+    return ask("expand", input, shape)
+
+
+def _relu_back(ask: Steps, slope: Any, output: Any) -> Any:
+    return ask("threshold_backward", slope, output, 0)
+
+
+def _column_sums(ask: Steps, input: Any) -> Any:
+    return ask("sum", input, [0])
+
+
+SINGLE: Final[dict[str, Any]] = {
+    "max_all": renamed("max"),
+    "min_all": renamed("min"),
+    "median_all": renamed("median"),
+    "nanmedian_all": renamed("nanmedian"),
+    "max_dim": renamed("max"),
+    "min_dim": renamed("min"),
+    "median_dim": renamed("median"),
+    "nanmedian_dim": renamed("nanmedian"),
+    "bernoulli_input": lambda ask, input, generator: ask("bernoulli", input, generator=generator),
+    "tanh_back": renamed("tanh_backward"),
+    "silu_back": renamed("silu_backward"),
+    "any": _along("any"),
+    "all": _along("all"),
+    "sum": _sum,
+    "mean": _mean,
+    "var": _spread_of("var"),
+    "std": _spread_of("std"),
+    "p_norm": _p_norm,
+    "rounded_divide": _rounded_divide,
+    "square": _square,
+}
+STEPS: Final[dict[str, Any]] = {
+    "add": _add,
+    "mul": _mul,
+    "sub": _sub,
+    "true_divide": _true_divide,
+    "choose": _choose,
+    "softmax": _softmax("_softmax"),
+    "log_softmax": _softmax("_log_softmax"),
+    "spread_sum": _spread_sum,
+    "relu_back": _relu_back,
+    "column_sums": _column_sums,
+}
+CHANGES: Final[dict[str, Any]] = {
+    "true_divide": renamed("div_"),
+    "square": lambda ask, input: ask("pow_", input, 2),
+    "rounded_divide": lambda ask, input, other, mode: ask("div_", input, other, rounding_mode=mode),
+    "normal_fill": lambda ask, input, a, b, generator: ask(
+        "normal_", input, a, b, generator=generator
+    ),
+}

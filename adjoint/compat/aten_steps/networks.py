@@ -1,0 +1,221 @@
+"""The steps of convolutions, pools, normalisations and losses."""
+
+from typing import Any, Final
+
+from adjoint.compat.aten_steps.asking import Steps, unseen
+from adjoint.ops.neural.pooling import max_pool_places
+
+
+def _lengths(pairs: Any) -> list[int] | None:
+    """The padding of each dimension; None if it is not the same on both sides."""
+    if any(before != after for before, after in pairs):
+        return None
+    return [before for before, _ in pairs]
+
+
+def _convolve(
+    ask: Steps,
+    images: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    lengths = _lengths(padding)
+    if lengths is None:
+        sides = [side for pair in reversed(padding) for side in pair]
+        images = ask("constant_pad_nd", images, sides, 0.0)
+        lengths = [0] * len(padding)
+    rest = (stride, lengths, dilation, False, [0] * len(lengths), groups)
+    return ask("convolution", images, weight, bias, *rest)
+
+
+def _convolve_back(
+    ask: Steps,
+    images: Any,
+    weight: Any,
+    bias: Any,
+    sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    before = _lengths(padding)
+    if before is None:
+        rest = (sizes, stride, padding, dilation, groups)
+        return ask("convolve_back", images, weight, bias, *rest)
+    kernel = weight.shape[2:]
+    more = [
+        size - ((n - 1) * step - 2 * pad + wide * (k - 1) + 1)
+        for size, n, step, pad, wide, k in zip(
+            sizes, images.shape[2:], stride, before, dilation, kernel
+        )
+    ]
+    return ask("convolution", images, weight, bias, stride, before, dilation, True, more, groups)
+
+
+def _layer_standardized(
+    ask: Steps, input: Any, weight: Any, bias: Any, axes: Any, eps: float
+) -> Any:
+    last = tuple(range(input.ndim - len(axes), input.ndim))
+    shape = list(input.shape[-len(axes) :])
+    usual = tuple(sorted(axis % input.ndim for axis in axes)) == last
+    if not usual or any(each is not None and list(each.shape) != shape for each in (weight, bias)):
+        return ask("layer_standardized", input, weight, bias, axes, eps)
+    out, mean, inverse = ask("native_layer_norm", input, shape, weight, bias, eps)
+    return out, mean, _variance(inverse, eps, mean.shape)
+
+
+def _batch_standardized(
+    ask: Steps, input: Any, weight: Any, bias: Any, axes: Any, eps: float
+) -> Any:
+    if 0 not in [axis % input.ndim for axis in axes]:
+        return ask("batch_standardized", input, weight, bias, axes, eps)
+    with unseen():
+        factor, shift = (None if each is None else each.reshape(-1) for each in (weight, bias))
+    statistics = (None, None, True, 0.0, eps)
+    out, mean, inverse = ask("native_batch_norm", input, factor, shift, *statistics)
+    shape = (1, -1, *[1] * (input.ndim - 2))
+    with unseen():
+        centre = mean.reshape(shape)
+    return out, centre, _variance(inverse, eps, centre.shape)
+
+
+def _group_standardized(
+    ask: Steps, input: Any, weight: Any, bias: Any, axes: Any, eps: float
+) -> Any:
+    if input.ndim != 4:
+        return ask("group_standardized", input, weight, bias, axes, eps)
+    samples, groups, width, size = input.shape
+    with unseen():
+        factor, shift = (None if each is None else each.reshape(-1) for each in (weight, bias))
+        images = input.reshape(samples, groups * width, size)
+    facts = (samples, groups * width, size, groups, eps)
+    out, mean, inverse = ask("native_group_norm", images, factor, shift, *facts)
+    shape = (samples, groups, 1, 1)
+    with unseen():
+        return out.reshape(input.shape), mean.reshape(shape), _variance(inverse, eps, shape)
+
+
+def _variance(inverse: Any, eps: float, shape: Any) -> Any:
+    """The variance, of which one over the deviation is known; in the shape that rules expect."""
+    with unseen():
+        return (inverse**-2 - eps).clamp(min=0).reshape(tuple(shape))
+
+
+def _pool_name(rank: int) -> str:
+    return f"max_pool{rank - 2}d_with_indices"
+
+
+def _max_pool_values(
+    ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Any:
+    return _pooled(ask, images, kernel, stride, padding, dilation, 0)
+
+
+def _max_pool_places(
+    ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Any:
+    return _pooled(ask, images, kernel, stride, padding, dilation, 1)
+
+
+def _pooled(
+    ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, which: int
+) -> Any:
+    own = ("max_pool_values", "max_pool_places")[which]
+    lengths = _lengths(padding)
+    if lengths is None or images.ndim not in (4, 5):
+        return ask(own, images, kernel, stride, padding, dilation)
+    rest = (kernel, stride, lengths, dilation)
+    return ask(_pool_name(images.ndim), images, *rest)[which]
+
+
+def _max_pool_back(
+    ask: Steps, pooled: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Any:
+    lengths = _lengths(padding)
+    if lengths is None or images.ndim != 4:
+        return ask("max_pool_back", pooled, images, kernel, stride, padding, dilation)
+    with unseen():
+        places = max_pool_places(images, kernel, stride, padding, dilation)
+    rest = (kernel, stride, lengths, dilation, False, places)
+    return ask("max_pool2d_with_indices_backward", pooled, images, *rest)
+
+
+def _average_windows(
+    ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, counting: Any
+) -> Any:
+    lengths = _lengths(padding)
+    if lengths is None or images.ndim not in (4, 5):
+        return ask("average_windows", images, kernel, stride, padding, counting)
+    rest = (kernel, stride, lengths, False, *counting)
+    return ask(f"avg_pool{images.ndim - 2}d", images, *rest)
+
+
+def _embedded(
+    ask: Steps, weight: Any, indices: Any, padding_idx: Any, by_frequency: bool, sparse: bool
+) -> Any:
+    number = padding_idx if isinstance(padding_idx, int) else -1
+    return ask("embedding", weight, indices, number, by_frequency, sparse)
+
+
+# ---- losses ----
+
+
+def _mean_cross_entropy(ask: Steps, input: Any, target: Any, ignore_index: int) -> Any:
+    logarithms = ask("_log_softmax", input, 1 if input.ndim > 1 else 0, False)
+    return ask("nll_loss_forward", logarithms, target, None, 1, ignore_index)[0]
+
+
+def _picked_losses(ask: Steps, input: Any, target: Any, ignore_index: int) -> Any:
+    return ask("nll_loss_forward", input, target, None, 0, ignore_index)[0]
+
+
+def _reduced_loss(name: str) -> Any:
+    """Steps of a loss of each element, of which adjoint takes the mean or sum in another op."""
+
+    def steps(ask: Steps, input: Any, target: Any, *rest: Any) -> Any:
+        return ask(name, input, target, *_BEFORE_REDUCTION[name], 0, *rest)
+
+    return steps
+
+
+_BEFORE_REDUCTION: Final[dict[str, tuple[Any, ...]]] = {
+    "binary_cross_entropy": (None,),
+    "binary_cross_entropy_with_logits": (None, None),
+    "huber_loss": (),
+}
+
+
+def _mean_squared_error(ask: Steps, input: Any, target: Any) -> Any:
+    return ask("mse_loss", input, target)
+
+
+def _squared_error(ask: Steps, input: Any, target: Any) -> Any:
+    return ask("mse_loss", input, target, 0)
+
+
+SINGLE: Final[dict[str, Any]] = {
+    "embedded": _embedded,
+    "mean_squared_error": _mean_squared_error,
+    "squared_error": _squared_error,
+}
+STEPS: Final[dict[str, Any]] = {
+    "convolve": _convolve,
+    "convolve_back": _convolve_back,
+    "layer_standardized": _layer_standardized,
+    "batch_standardized": _batch_standardized,
+    "group_standardized": _group_standardized,
+    "max_pool_values": _max_pool_values,
+    "max_pool_places": _max_pool_places,
+    "max_pool_back": _max_pool_back,
+    "average_windows": _average_windows,
+    "mean_cross_entropy": _mean_cross_entropy,
+    "picked_losses": _picked_losses,
+    "chance_error": _reduced_loss("binary_cross_entropy"),
+    "logit_error": _reduced_loss("binary_cross_entropy_with_logits"),
+    "huber_error": _reduced_loss("huber_loss"),
+}

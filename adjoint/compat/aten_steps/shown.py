@@ -1,0 +1,82 @@
+"""An op of adjoint's as modes and classes below autograd see it: the operations of torch.ops.aten.
+
+Most ops are one of PyTorch's, and its name and arguments say which overload. What adjoint has under
+another name, or PyTorch makes in several steps, is said in tables of functions: each is given the
+arguments of the op, asks for the steps one by one, and returns what the op does.
+"""
+
+from typing import Any, Final
+
+from adjoint.compat.aten_forms import better, bound, by_names
+from adjoint.compat.aten_steps import calculation, networks, places, products
+from adjoint.compat.aten_steps.asking import Answerer, Steps
+from adjoint.compat.torch_tree import ops
+from adjoint.library.custom_op import CustomOpDef
+from adjoint.ops.inplace import InplaceOp
+from adjoint.ops.op import Op
+
+_SINGLE: Final = {**calculation.SINGLE, **places.SINGLE, **networks.SINGLE}
+_STEPS: Final = {
+    **_SINGLE,
+    **calculation.STEPS,
+    **places.STEPS,
+    **products.STEPS,
+    **networks.STEPS,
+}
+_CHANGES: Final = {**calculation.CHANGES, **places.CHANGES}
+
+
+def call_in_steps(op: Any, values: list[Any], answerer: Answerer) -> Any:
+    """What is answered to a call of an op of adjoint's."""
+    steps = _STEPS.get(op.name)
+    if steps is not None:
+        return steps(Steps(answerer), *values)
+    return answerer(*_written(op.name, op, values, op))
+
+
+def change_in_steps(op: Op, values: list[Any], answerer: Answerer) -> Any:
+    """What is answered to a change of the first argument by an op's in-place form."""
+    steps = _CHANGES.get(op.name)
+    if steps is not None:
+        return steps(Steps(answerer), *values)
+    return answerer(*_written(f"{op.name}_", op, values, op.changer))
+
+
+def overload_for(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The overload that a call is shown as; of several steps, that which does the work."""
+    if isinstance(op, CustomOpDef):
+        return ops.overload_of(op)
+    changed = op.op if isinstance(op, InplaceOp) else None
+    values = (changed or op).bind(args, kwargs)
+    if changed is not None:
+        return _written(op.name, changed, values, op)[0]
+    if op.name == "linear":
+        return ops.named("mm" if values[2] is None else "addmm")
+    if op.name == "matmul":
+        ranks = (values[0].ndim, values[1].ndim)
+        known = {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm", (1, 2): "mm"}
+        return ops.named(known.get(ranks, "bmm"))
+    if op.name not in _SINGLE:
+        return _written(op.name, op, values, op)[0]
+    seen: list[Any] = []
+
+    def note(function: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        seen.append(function)
+        return given[0]
+
+    _SINGLE[op.name](Steps(note), *values)
+    return seen[0]
+
+
+def _written(name: str, op: Any, values: list[Any], function: Any) -> Any:
+    """An overload of torch.ops, and the arguments as PyTorch writes them."""
+    args, kwargs = op.spelled(values)
+    if isinstance(op, CustomOpDef):
+        return ops.overload_of(op), args, kwargs
+    kept = [i for i, value in enumerate(values) if value is not op.defaults[i]]
+    named = by_names(name, [op.parameters[i] for i in kept], [values[i] for i in kept])
+    found = better(named, bound(name, args, kwargs))
+    if found is None:
+        return ops.overload_of(function), args, kwargs
+    form, given = found
+    return ops.named(name, form.overload), *form.spelled(given)
