@@ -54,18 +54,20 @@ class Numbers:
         values = self._asked()
         group = self.optimizer.param_groups[self.number]
         if likeness(values) != self.alike or group["maximize"] is not self.maximize:
-            raise OutdatedError(f"the settings of {type(self.optimizer).__name__} are of another kind")
+            raise OutdatedError(
+                f"the settings of {type(self.optimizer).__name__} are of another kind"
+            )
         return _np.array([values[name] for name in self.names])
 
     def _check_state(self) -> None:
         """Refuse a state that was replaced, or whose parameters count their steps apart."""
         state = self.optimizer.state
         for param, home, kept in zip(self.params, self.homes, self.kept):
-            if state.get(param) is not home:
+            now = state.get(param)
+            if now is not home or not all(
+                now[name] is tensor for name, tensor in zip(self.arrays, kept)
+            ):
                 raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
-            for name, tensor in zip(self.arrays, kept):
-                if home[name] is not tensor:
-                    raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
         for name in self.counts:
             first = self.homes[0][name].array.item(0)
             for home in self.homes:

@@ -52,6 +52,7 @@ class Program:
         self.answers = outcome.answers
         self.tree = outcome.tree
         self.rest = outcome.rest
+        self.packing = outcome.packing
         self.guards: list[Any] = []
         # Nothing but XLA runs, on memory that it knows: then nothing can be left half done.
         self.simple = not self.events and not self.moving and self.xla.only is not None
@@ -65,7 +66,7 @@ class Program:
         for place, needs_grad, without in self.states:
             tensor = place.tensor
             if tensor.needs_grad is not needs_grad:
-                raise OutdatedError(f"requires_grad of a tensor of shape {list(tensor.shape)} was set")
+                raise OutdatedError(f"requires_grad of a tensor of {list(tensor.shape)} was set")
             if (tensor.gradient is None) is not without:
                 gone = "is gone" if not without else "is there"
                 raise OutdatedError(f"the grad of a tensor of shape {list(tensor.shape)} {gone}")
@@ -150,6 +151,7 @@ class Program:
         self, arguments: list[Any], outputs: list[Any], events: list[Any], run: Any = None
     ) -> Any:
         """Write what has changed; the answer."""
+        outputs = self.packing.unpacked(outputs)
         if self.on_xla:
             made = [Tensor(outputs[output], AS_IS) for output in self.made]
         else:
