@@ -1,7 +1,7 @@
 """A compiled function for one signature: arrays go in, the program runs, arrays come back."""
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 from adjoint.backends import xla
 from adjoint.compiling.errors import OutdatedError
@@ -11,6 +11,8 @@ from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.compiling.resuming import Resumed
 from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import AS_IS, Tensor
+
+write: Final[Any] = xla.write
 
 
 class Program:
@@ -42,7 +44,7 @@ class Program:
                 self.moving.append((position, source.place))
         # What the program was made for: whether tensors need a gradient, and have one.
         self.states = [
-            (record.place, record.needs_grad, record.gradient is None)
+            (record.tensor, record.needs_grad, record.gradient is None)
             for record in tracing.lifted.values()
             if not isinstance(record.place, (Argument, GradientOf))
         ]
@@ -51,6 +53,8 @@ class Program:
         self.gradients = outcome.gradients
         self.answers = outcome.answers
         self.tree = outcome.tree
+        flat = self.tree.num_nodes == self.tree.num_leaves + 1
+        self.kind = self.tree.type if flat or self.tree.is_leaf() else object  # how it is put up
         self.rest = outcome.rest
         self.packing = outcome.packing
         self.guards: list[Any] = []
@@ -63,8 +67,7 @@ class Program:
         """Raise OutdatedError if anything is not as it was when the program was made."""
         for guard in self.guards:
             guard.check()
-        for place, needs_grad, without in self.states:
-            tensor = place.tensor
+        for tensor, needs_grad, without in self.states:
             if tensor.needs_grad is not needs_grad:
                 raise OutdatedError(f"requires_grad of a tensor of {list(tensor.shape)} was set")
             if (tensor.gradient is None) is not without:
@@ -162,7 +165,7 @@ class Program:
             tensor = place.found(arguments)
             array = tensor.array
             if type(array) is NDARRAY:
-                xla.write(array, outputs[output])
+                write(array, outputs[output])
             else:
                 tensor.replace_array(outputs[output])
             if bumps:
@@ -172,11 +175,17 @@ class Program:
             place.found(arguments).gradient = made[slot] if slot >= 0 else gradient
         for event in events:
             event.commit()
+        return self.answer(made, arguments)
+
+    def answer(self, made: list[Any], arguments: list[Any]) -> Any:
+        """What the function answers, of new tensors and those from outside."""
         leaves = [
             made[slot] if slot >= 0 else what.found(arguments) if isinstance(what, Place) else what
             for slot, what in self.answers
         ]
-        return leaves[0] if self.tree.is_leaf() else self.tree.unflatten(leaves)
+        if self.kind is tuple:
+            return tuple(leaves)
+        return leaves[0] if self.kind is None else self.tree.unflatten(leaves)
 
     def _join(self, made: list[Any], arguments: list[Any], run: Any) -> None:
         """Let results that need a gradient have a history: it leads on into this program."""
