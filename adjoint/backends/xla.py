@@ -368,14 +368,19 @@ def received(array: Any) -> Any:
 
 
 class Packing:
-    """Small outputs of a program joined into one of each data type: fewer are fetched."""
+    """Small outputs of a program joined into one of each data type: fewer are fetched.
 
-    def __init__(self, arrays: list[Any]) -> None:
+    Those `copied` are written to memory that there is; the others become arrays of their own.
+    """
+
+    def __init__(self, arrays: list[Any], copied: set[int]) -> None:
         kinds: dict[Any, list[int]] = {}
         for number, array in enumerate(arrays):
             if array.size and array.size * array.dtype.itemsize < LARGE:
-                kinds.setdefault(array.dtype, []).append(number)
+                kinds.setdefault((number in copied, array.dtype), []).append(number)
         self.joined = [numbers for numbers in kinds.values() if len(numbers) > 1]
+        # What is copied somewhere else need not be copied before.
+        self.fetch = [np.asarray if numbers[0] in copied else np.array for numbers in self.joined]
         inside = {number for numbers in self.joined for number in numbers}
         self.apart = [number for number in range(len(arrays)) if number not in inside]
         self.pieces: list[list[tuple[int, slice, Any]]] = []
@@ -399,11 +404,13 @@ class Packing:
 
     def unpacked(self, outputs: list[Any]) -> list[Any]:
         """What the outputs of a run stand for: arrays of NumPy, if they were joined."""
+        if outputs:
+            outputs[-1].block_until_ready()  # a program makes all at once, and this waits quickly
         if not self.joined:
             return outputs
         found: list[Any] = [None] * (len(self.apart) + sum(map(len, self.joined)))
-        for pieces, output in zip(self.pieces, outputs):
-            flat = np.array(output)
+        for pieces, output, fetch in zip(self.pieces, outputs, self.fetch):
+            flat = fetch(output)
             for number, part, shape in pieces:
                 found[number] = flat[part].reshape(shape)
         for number, output in zip(self.apart, outputs[len(self.joined) :]):

@@ -60,8 +60,9 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
             outcome.answers.append((outcome.slot(leaf), None))
         else:
             outcome.answers.append((-1, Place(leaf)))
-    outcome.packing = xla.Packing([] if tracing.device.type == "xla" else outcome.arrays)
     if tracing.device.type != "xla":
+        copied = {output for _, output, _ in outcome.changed}
+        outcome.packing = xla.Packing(outcome.arrays, copied)
         outcome.arrays = outcome.packing.packed(outcome.arrays)
     return outcome
 

@@ -154,7 +154,8 @@ class Program:
         self, arguments: list[Any], outputs: list[Any], events: list[Any], run: Any = None
     ) -> Any:
         """Write what has changed; the answer."""
-        outputs = self.packing.unpacked(outputs)
+        if self.packing is not None:
+            outputs = self.packing.unpacked(outputs)
         if self.on_xla:
             made = [Tensor(outputs[output], AS_IS) for output in self.made]
         else:
