@@ -205,6 +205,9 @@ class Tracing:
 
     def share(self, source: Tensor, other: Tensor) -> None:
         """Another tensor is made on the memory of one: a change of either is one of both."""
+        if source.layer is None and not xla.is_traced(source.array):
+            self.lift(source)
+            other.replace_array(source.array)
         group = self.sharing.setdefault(id(source), [source])
         group.append(other)
         self.sharing[id(other)] = group
