@@ -404,7 +404,7 @@ class Packing:
 
     def unpacked(self, outputs: list[Any]) -> list[Any]:
         """What the outputs of a run stand for: arrays of NumPy, if they were joined."""
-        if outputs:
+        if outputs and isinstance(outputs[-1], jax.Array):  # a hook's answer is one of NumPy
             outputs[-1].block_until_ready()  # a program makes all at once, and this waits quickly
         if not self.joined:
             return outputs

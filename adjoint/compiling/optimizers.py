@@ -30,6 +30,7 @@ class Numbers:
         self.arrays = list(optimizer.arrays(group))
         self.homes = [optimizer.state.get(param) for param in params]
         self.kept = [[home[name] for name in self.arrays] if home else [] for home in self.homes]
+        self.hooks = _hooks_of(optimizer)
         self.new: dict[str, Any] = {}
         self.values = self._asked()
         self.names = [name for name, value in self.values.items() if type(value) in (int, float)]
@@ -62,6 +63,8 @@ class Numbers:
     def _check_state(self) -> None:
         """Refuse a state that was replaced, or whose parameters count their steps apart."""
         state = self.optimizer.state
+        if _hooks_of(self.optimizer) != self.hooks:
+            raise OutdatedError(f"the hooks of {type(self.optimizer).__name__} have changed")
         for param, home, kept in zip(self.params, self.homes, self.kept):
             now = state.get(param)
             if now is not home or not all(
@@ -82,6 +85,11 @@ class Numbers:
 
     def undo(self) -> None:
         """The call has failed: nothing was changed."""
+
+
+def _hooks_of(optimizer: Any) -> tuple[Any, ...]:
+    """The ids of the hooks that are called before and after its steps."""
+    return tuple(optimizer._step_pre_hooks), tuple(optimizer._step_post_hooks)  # noqa: SLF001
 
 
 def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:

@@ -58,6 +58,7 @@ class Program:
         self.rest = outcome.rest
         self.packing = outcome.packing
         self.guards: list[Any] = []
+        self.spent = False  # it is good for one call
         # Nothing but XLA runs, on memory that it knows: then nothing can be left half done.
         self.simple = not self.events and not self.moving and self.xla.only is not None
 

@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import threading
 import warnings
 from typing import Any
 
@@ -93,6 +94,7 @@ class Compiled:
         self.count = 0  # programs made
         self.signatures: dict[Any, _Signature] = {}
         self.warned = False
+        self.lock = threading.RLock()
         self.last: Any = (None, None, None)  # settings, default type and program without arguments
         self.answers = Answers()
         functools.update_wrapper(self, function, updated=())
@@ -105,10 +107,18 @@ class Compiled:
     def __get__(self, instance: Any, owner: Any) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    def __reduce__(self) -> Any:
+        return Compiled, (self.function, self.fallback, self.limit, self.warm_up)
+
     def __repr__(self) -> str:
         return f"<compiled {self.name}, {self.count} programs>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with self.lock:
+            return self._called(args, kwargs)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call, of one thread at a time."""
         settings = current()
         if not settings.plain:  # it is traced as a part, or a context wants to see its calls
             if settings.tracing is None:
@@ -177,5 +187,6 @@ class Compiled:
                 warnings.warn(f"compile: {self.name} runs eagerly: {error}", stacklevel=4)
             return self.function(*args, **kwargs)
         self.count += 1
-        signature.programs.insert(0, program)
+        if not program.spent:
+            signature.programs.insert(0, program)
         return program(call.tensors)

@@ -131,6 +131,7 @@ class Tracing:
         self.undoing: list[Callable[[], None]] = []  # what puts back what the trace changed
         self.chance: dict[int, Kept] = {}  # states of generators, by the ids of what shows them
         self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
+        self.spent = False  # a once-only hook was called: the program is good for one call
         self.calls: Any = None  # the innermost of these, as provenance knows it
 
     # ---- tensors from outside ----

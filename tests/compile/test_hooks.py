@@ -264,3 +264,17 @@ def test_values_that_hooks_see_are_arrays_of_numpy():
     for _ in range(3):
         step()
     assert kinds == {np.ndarray}
+
+
+def test_a_once_only_hook_is_called_once():
+    calls = []
+    weight = adjoint.ones(3, requires_grad=True)
+    layer = nn.Linear(3, 3)
+    step = adjoint.compile(lambda: adjoint.autograd.grad(layer(weight).sum(), weight)[0])
+    for _ in range(3):
+        step()
+    weight.register_hook(lambda grad: calls.append("leaf"), once=True)
+    layer.register_forward_hook(lambda *args: calls.append("module"), once=True)
+    for _ in range(3):
+        step()
+    assert calls == ["module", "leaf"]
