@@ -444,7 +444,7 @@ class CustomOpDef(Op):
         return self.called(kernel, values)
 
     def on_host(self, tracing: Any, kernel: Any, values: list[Any]) -> Any:
-        """While a program is traced: the host runs the kernel; the fake function says what comes."""
+        """Have the host run the kernel in a program; the fake function says what comes of it."""
         arguments, keywords = self.parted(values)
         named = WithKeywords(kernel, list(keywords))
         given = (*arguments, *keywords.values())
