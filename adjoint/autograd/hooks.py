@@ -320,8 +320,12 @@ def _call(
     answers: Any = None,
 ) -> Any:
     """A hook that was registered with options."""
-    if hook.once and table.pop(hook.id, None) is None:
-        return None  # another pass has called it meanwhile
+    if hook.once:
+        if table.pop(hook.id, None) is None:
+            return None  # another pass has called it meanwhile
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.spent = True
     if hook.extra == CONTEXT_LAST:
         args = (*args, HookContext(node, kind, number))
     elif hook.extra == NODE_FIRST:

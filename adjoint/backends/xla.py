@@ -359,10 +359,63 @@ class _Memory:
 
 def received(array: Any) -> Any:
     """A result of XLA as an array of NumPy that may be changed; a large one is not copied."""
+    if type(array) is np.ndarray:
+        return array  # of a packing, which nobody else has
     if array.nbytes < LARGE or array.dtype.isbuiltin != 1:
         return np.array(array)
     array.block_until_ready()
     return np.asarray(_Memory(array))
+
+
+class Packing:
+    """Small outputs of a program joined into one of each data type: fewer are fetched.
+
+    Those `copied` are written to memory that there is; the others become arrays of their own.
+    """
+
+    def __init__(self, arrays: list[Any], copied: set[int]) -> None:
+        kinds: dict[Any, list[int]] = {}
+        for number, array in enumerate(arrays):
+            if array.size and array.size * array.dtype.itemsize < LARGE:
+                kinds.setdefault((number in copied, array.dtype), []).append(number)
+        self.joined = [numbers for numbers in kinds.values() if len(numbers) > 1]
+        # What is copied somewhere else need not be copied before.
+        self.fetch = [np.asarray if numbers[0] in copied else np.array for numbers in self.joined]
+        inside = {number for numbers in self.joined for number in numbers}
+        self.apart = [number for number in range(len(arrays)) if number not in inside]
+        self.pieces: list[list[tuple[int, slice, Any]]] = []
+        for numbers in self.joined:
+            ends = np.cumsum([arrays[number].size for number in numbers]).tolist()
+            starts = [0, *ends[:-1]]
+            self.pieces.append(
+                [
+                    (number, slice(start, end), tuple(arrays[number].shape))
+                    for number, start, end in zip(numbers, starts, ends)
+                ]
+            )
+
+    def packed(self, arrays: list[Any]) -> list[Any]:
+        """The outputs of the program for these, in a trace."""
+        joined = [
+            _jax.numpy.concatenate([_jax.numpy.reshape(arrays[n], -1) for n in numbers])
+            for numbers in self.joined
+        ]
+        return [*joined, *[arrays[number] for number in self.apart]]
+
+    def unpacked(self, outputs: list[Any]) -> list[Any]:
+        """What the outputs of a run stand for: arrays of NumPy, if they were joined."""
+        if outputs and isinstance(outputs[-1], jax.Array):  # a hook's answer is one of NumPy
+            outputs[-1].block_until_ready()  # a program makes all at once, and this waits quickly
+        if not self.joined:
+            return outputs
+        found: list[Any] = [None] * (len(self.apart) + sum(map(len, self.joined)))
+        for pieces, output, fetch in zip(self.pieces, outputs, self.fetch):
+            flat = fetch(output)
+            for number, part, shape in pieces:
+                found[number] = flat[part].reshape(shape)
+        for number, output in zip(self.apart, outputs[len(self.joined) :]):
+            found[number] = output
+        return found
 
 
 def ready(arrays: list[Any]) -> list[Any]:
@@ -371,9 +424,7 @@ def ready(arrays: list[Any]) -> list[Any]:
     return found
 
 
-def write(target: Any, result: Any) -> None:
-    """Put a result of XLA into an array of NumPy."""
-    np.copyto(target, result)
+write: Final[Any] = np.copyto  # puts a result of XLA into an array of NumPy
 
 
 backend = jax_backend

@@ -1,5 +1,6 @@
 """What can't be compiled, said with the line of the user's program."""
 
+import os
 import traceback
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from adjoint import backends
 
 _OWN = str(Path(backends.__file__).parent.parent)
+_COMPILED = f"adjoint{os.sep}"  # how the frames of compiled modules name their files
 
 
 class CompileError(RuntimeError):
@@ -27,7 +29,7 @@ def line_of(error: BaseException) -> str:
     found = ""
     for frame in traceback.extract_tb(error.__traceback__):
         name = frame.filename
-        if name.startswith(_OWN) or any(part in name for part in libraries):
+        if name.startswith((_OWN, _COMPILED)) or any(part in name for part in libraries):
             continue
         if name.startswith("<frozen") or "/contextlib.py" in name:
             continue

@@ -57,7 +57,7 @@ class Visit:
 
     def versions(self) -> list[Any]:
         """By which a change in place of a tensor from outside is noticed."""
-        tensors = [place.tensor for place, *_ in self.program.states]
+        tensors = [tensor for tensor, *_ in self.program.states]
         return [(t.version(), id(t.gradient), id(t.array)) for t in tensors]
 
 

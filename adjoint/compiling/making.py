@@ -53,6 +53,7 @@ def program_of(
     program = Program(tracing, traced, outcomes[0])
     leaves = [r.tensor for r in tracing.lifted.values() if type(r.place) is Place and r.needs_grad]
     program.guards = guards_of(function, list(tracing.modules.values()), leaves)
+    program.spent = tracing.spent
     for call in tracing.host_calls:
         call.forget()
     outcomes.clear()

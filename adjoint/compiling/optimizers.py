@@ -30,6 +30,7 @@ class Numbers:
         self.arrays = list(optimizer.arrays(group))
         self.homes = [optimizer.state.get(param) for param in params]
         self.kept = [[home[name] for name in self.arrays] if home else [] for home in self.homes]
+        self.hooks = _hooks_of(optimizer)
         self.new: dict[str, Any] = {}
         self.values = self._asked()
         self.names = [name for name, value in self.values.items() if type(value) in (int, float)]
@@ -54,17 +55,22 @@ class Numbers:
         values = self._asked()
         group = self.optimizer.param_groups[self.number]
         if likeness(values) != self.alike or group["maximize"] is not self.maximize:
-            kind = type(self.optimizer).__name__
-            raise OutdatedError(f"the settings of {kind} are of another kind")
+            raise OutdatedError(
+                f"the settings of {type(self.optimizer).__name__} are of another kind"
+            )
         return _np.array([values[name] for name in self.names])
 
     def _check_state(self) -> None:
         """Refuse a state that was replaced, or whose parameters count their steps apart."""
-        state, owner = self.optimizer.state, type(self.optimizer).__name__
+        state = self.optimizer.state
+        if _hooks_of(self.optimizer) != self.hooks:
+            raise OutdatedError(f"the hooks of {type(self.optimizer).__name__} have changed")
         for param, home, kept in zip(self.params, self.homes, self.kept):
-            same = state.get(param) is home
-            if not same or any(home[n] is not tensor for n, tensor in zip(self.arrays, kept)):
-                raise OutdatedError(f"the state of {owner} was replaced")
+            now = state.get(param)
+            if now is not home or not all(
+                now[name] is tensor for name, tensor in zip(self.arrays, kept)
+            ):
+                raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
         for name in self.counts:
             first = self.homes[0][name].array.item(0)
             for home in self.homes:
@@ -79,6 +85,11 @@ class Numbers:
 
     def undo(self) -> None:
         """The call has failed: nothing was changed."""
+
+
+def _hooks_of(optimizer: Any) -> tuple[Any, ...]:
+    """The ids of the hooks that are called before and after its steps."""
+    return tuple(optimizer._step_pre_hooks), tuple(optimizer._step_post_hooks)  # noqa: SLF001
 
 
 def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:

@@ -24,6 +24,7 @@ class Outcome:
         self.answers: list[tuple[int, Any]] = []  # leaves of the answer: which is made, or what is
         self.tree: Any = None
         self.tensors: list[Any] = []  # the new tensors, as the trace has made them
+        self.packing: Any = None
         self.rest: Any = None  # where the program rests, if gradients are asked for later
         self._slots: dict[int, int] = {}
 
@@ -59,6 +60,10 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
             outcome.answers.append((outcome.slot(leaf), None))
         else:
             outcome.answers.append((-1, Place(leaf)))
+    if tracing.device.type != "xla":
+        copied = {output for _, output, _ in outcome.changed}
+        outcome.packing = xla.Packing(outcome.arrays, copied)
+        outcome.arrays = outcome.packing.packed(outcome.arrays)
     return outcome
 
 

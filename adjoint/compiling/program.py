@@ -1,7 +1,7 @@
 """A compiled function for one signature: arrays go in, the program runs, arrays come back."""
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 from adjoint.backends import xla
 from adjoint.compiling.errors import OutdatedError
@@ -11,6 +11,8 @@ from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.compiling.resuming import Resumed
 from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import AS_IS, Tensor
+
+write: Final[Any] = xla.write
 
 
 class Program:
@@ -42,7 +44,7 @@ class Program:
                 self.moving.append((position, source.place))
         # What the program was made for: whether tensors need a gradient, and have one.
         self.states = [
-            (record.place, record.needs_grad, record.gradient is None)
+            (record.tensor, record.needs_grad, record.gradient is None)
             for record in tracing.lifted.values()
             if not isinstance(record.place, (Argument, GradientOf))
         ]
@@ -51,8 +53,12 @@ class Program:
         self.gradients = outcome.gradients
         self.answers = outcome.answers
         self.tree = outcome.tree
+        flat = self.tree.num_nodes == self.tree.num_leaves + 1
+        self.kind = self.tree.type if flat or self.tree.is_leaf() else object  # how it is put up
         self.rest = outcome.rest
+        self.packing = outcome.packing
         self.guards: list[Any] = []
+        self.spent = False  # it is good for one call
         # Nothing but XLA runs, on memory that it knows: then nothing can be left half done.
         self.simple = not self.events and not self.moving and self.xla.only is not None
 
@@ -62,11 +68,9 @@ class Program:
         """Raise OutdatedError if anything is not as it was when the program was made."""
         for guard in self.guards:
             guard.check()
-        for place, needs_grad, without in self.states:
-            tensor = place.tensor
+        for tensor, needs_grad, without in self.states:
             if tensor.needs_grad is not needs_grad:
-                shape = list(tensor.shape)
-                raise OutdatedError(f"requires_grad of a tensor of shape {shape} was set")
+                raise OutdatedError(f"requires_grad of a tensor of {list(tensor.shape)} was set")
             if (tensor.gradient is None) is not without:
                 gone = "is gone" if not without else "is there"
                 raise OutdatedError(f"the grad of a tensor of shape {list(tensor.shape)} {gone}")
@@ -151,6 +155,8 @@ class Program:
         self, arguments: list[Any], outputs: list[Any], events: list[Any], run: Any = None
     ) -> Any:
         """Write what has changed; the answer."""
+        if self.packing is not None:
+            outputs = self.packing.unpacked(outputs)
         if self.on_xla:
             made = [Tensor(outputs[output], AS_IS) for output in self.made]
         else:
@@ -161,7 +167,7 @@ class Program:
             tensor = place.found(arguments)
             array = tensor.array
             if type(array) is NDARRAY:
-                xla.write(array, outputs[output])
+                write(array, outputs[output])
             else:
                 tensor.replace_array(outputs[output])
             if bumps:
@@ -171,11 +177,17 @@ class Program:
             place.found(arguments).gradient = made[slot] if slot >= 0 else gradient
         for event in events:
             event.commit()
+        return self.answer(made, arguments)
+
+    def answer(self, made: list[Any], arguments: list[Any]) -> Any:
+        """What the function answers, of new tensors and those from outside."""
         leaves = [
             made[slot] if slot >= 0 else what.found(arguments) if isinstance(what, Place) else what
             for slot, what in self.answers
         ]
-        return leaves[0] if self.tree.is_leaf() else self.tree.unflatten(leaves)
+        if self.kind is tuple:
+            return tuple(leaves)
+        return leaves[0] if self.kind is None else self.tree.unflatten(leaves)
 
     def _join(self, made: list[Any], arguments: list[Any], run: Any) -> None:
         """Let results that need a gradient have a history: it leads on into this program."""

@@ -131,6 +131,7 @@ class Tracing:
         self.undoing: list[Callable[[], None]] = []  # what puts back what the trace changed
         self.chance: dict[int, Kept] = {}  # states of generators, by the ids of what shows them
         self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
+        self.spent = False  # a once-only hook was called: the program is good for one call
         self.calls: Any = None  # the innermost of these, as provenance knows it
 
     # ---- tensors from outside ----
@@ -205,6 +206,9 @@ class Tracing:
 
     def share(self, source: Tensor, other: Tensor) -> None:
         """Another tensor is made on the memory of one: a change of either is one of both."""
+        if source.layer is None and not xla.is_traced(source.array):
+            self.lift(source)
+            other.replace_array(source.array)
         group = self.sharing.setdefault(id(source), [source])
         group.append(other)
         self.sharing[id(other)] = group

@@ -10,6 +10,7 @@ from typing import Any
 from adjoint.autograd.forward_rules import through_vjp
 from adjoint.autograd.function_batches import by_rule
 from adjoint.autograd.function_node import DelayedError
+from adjoint.autograd.hooks import name_of
 from adjoint.autograd.node import edge_node
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.call import dispatch
@@ -74,6 +75,19 @@ class Registrations:
             autocast=dict(self.autocast),
             dispatch=dict(self.dispatch),
         )
+
+
+class WithKeywords:
+    """A function whose last arguments are given by keyword."""
+
+    def __init__(self, function: Any, names: list[str]) -> None:
+        self.function = function
+        self.names = names
+        self.__qualname__ = name_of(function)
+
+    def __call__(self, *args: Any) -> Any:
+        count = len(args) - len(self.names)
+        return self.function(*args[:count], **dict(zip(self.names, args[count:])))
 
 
 class CustomOpDef(Op):
@@ -426,7 +440,17 @@ class CustomOpDef(Op):
                 f"Could not run on {kind}: {self.name} does not have a kernel registered for "
                 f"{kind}, only for {known}; add one with register_kernel"
             )
+        tracing = current().tracing
+        if tracing is not None and self.registered.fake is not None and not self.schema.mutated:
+            return self.on_host(tracing, kernel, values)
         return self.called(kernel, values)
+
+    def on_host(self, tracing: Any, kernel: Any, values: list[Any]) -> Any:
+        """Have the host run the kernel in a program; the fake function says what comes of it."""
+        arguments, keywords = self.parted(values)
+        named = WithKeywords(kernel, list(keywords))
+        given = (*arguments, *keywords.values())
+        return self.checked(tracing.ask(named, given, self.faked(values)))
 
     def faked(self, values: list[Any]) -> Any:
         """What the op answers where nothing has values: what its fake function says."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint._base import HookTable
 from adjoint.autograd.hooks import RemovableHandle, insert, name_of
+from adjoint.call.context import current
 
 # The kinds of hook, in the words of lists and messages.
 KIND_FORWARD_PRE = "forward pre-hook"
@@ -90,6 +91,9 @@ def taken(hook: Any, *tables: HookTable) -> bool:
     """Whether a hook from these tables may be called; one that is once-only is used up by it."""
     if not isinstance(hook, ModuleHook) or not hook.once:
         return True
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.spent = True
     found = [(table, key) for table in tables for key, entry in table.items() if entry is hook]
     return any(table.pop(key, None) is not None for table, key in found)
 

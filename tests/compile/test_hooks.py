@@ -40,9 +40,7 @@ def test_all_kinds_in_one_step():
         net[0].register_forward_hook(lambda _, args, out: note(("out", shown(args[0]), shown(out))))
         net[0].register_forward_pre_hook(lambda _, args: (args[0] * 1.5,))
         net[1].register_forward_hook(lambda _, args, out: out * 2 + args[0])
-        net[2].register_full_backward_hook(
-            lambda _, ins, outs: note((shown(ins[0]), shown(outs[0])))
-        )
+        net[2].register_full_backward_hook(lambda _, ins, outs: note((shown(*ins), shown(*outs))))
         net[2].register_full_backward_pre_hook(lambda _, outs: (outs[0] * 0.5,))
         first.register_hook(lambda grad: note(("leaf", shown(grad))) or grad * 0.3)
         first.register_post_accumulate_grad_hook(lambda leaf: note((shown(leaf), shown(leaf.grad))))
@@ -266,3 +264,17 @@ def test_values_that_hooks_see_are_arrays_of_numpy():
     for _ in range(3):
         step()
     assert kinds == {np.ndarray}
+
+
+def test_a_once_only_hook_is_called_once():
+    calls = []
+    weight = adjoint.ones(3, requires_grad=True)
+    layer = nn.Linear(3, 3)
+    step = adjoint.compile(lambda: adjoint.autograd.grad(layer(weight).sum(), weight)[0])
+    for _ in range(3):
+        step()
+    weight.register_hook(lambda grad: calls.append("leaf"), once=True)
+    layer.register_forward_hook(lambda *args: calls.append("module"), once=True)
+    for _ in range(3):
+        step()
+    assert calls == ["module", "leaf"]

@@ -13,6 +13,7 @@ import adjoint
 from adjoint import nn, optim
 from adjoint.compiling import CompileError
 from tests.compile import assert_alike
+from tests.interpreter import fresh_python
 
 F = nn.functional
 
@@ -334,3 +335,31 @@ def test_memory_that_is_shared_unseen_is_refused():
     with pytest.raises(CompileError, match=r"shares its memory.*no view"):
         step()
     assert weight.tolist() == [2.0] * 3
+
+
+def test_without_jax_the_extra_is_named(tmp_path):
+    program = (
+        "import sys; sys.modules['jax'] = None\n"
+        "import adjoint\n"
+        "try:\n    adjoint.compile(abs)\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+    assert "pip install 'adjoint[xla]'" in fresh_python("-c", program, cwd=tmp_path)
+
+
+def test_importing_adjoint_does_not_import_jax(tmp_path):
+    program = "import sys, adjoint; adjoint.compile; print('jax' in sys.modules)"
+    assert fresh_python("-c", program, cwd=tmp_path).strip() == "False"
+
+
+def test_a_compiled_module_can_be_copied():
+    layer = nn.Linear(3, 2)
+    layer.compile()
+    x = adjoint.randn(4, 3)
+    for _ in range(2):
+        layer(x)
+    other = copy.deepcopy(layer)
+    with adjoint.no_grad():
+        other.bias.add_(1)
+    for _ in range(3):
+        np.testing.assert_allclose((other(x) - layer(x)).detach().numpy(), 1.0, 1e-5)

@@ -2,6 +2,7 @@
 
 import functools
 
+import numpy as np
 import pytest
 
 pytest.importorskip("jax")
@@ -390,3 +391,31 @@ def test_functions_and_transforms():
         return step
 
     assert_alike(make, 4)
+
+
+def test_kernels_of_custom_operators_run_on_the_host():
+    calls = []
+
+    @adjoint.library.custom_op("tests_compile::doubled", mutates_args=())
+    def doubled(x: adjoint.Tensor, factor: float = 2.0) -> adjoint.Tensor:
+        calls.append(x.numpy().sum())
+        return adjoint.tensor(x.numpy() * factor)
+
+    doubled.register_fake(lambda x, factor=2.0: adjoint.empty_like(x))
+    doubled.register_autograd(lambda ctx, grad: (grad * 2, None))
+
+    def make():
+        x = adjoint.randn(4, requires_grad=True)
+
+        def step():
+            loss = doubled(x * 3).sin().sum()
+            (grad,) = adjoint.autograd.grad(loss, x)
+            with adjoint.no_grad():
+                x.sub_(grad * 0.01)
+            return loss, x
+
+        return step
+
+    assert_alike(make, 4)
+    assert len(calls) == 8
+    np.testing.assert_allclose(calls[4:], calls[:4], 1e-4)
