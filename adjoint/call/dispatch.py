@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adjoint.autograd.node import ALIGNED, SHORT_DEPTH
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.threads import spread
 from adjoint.call.context import (
     Settings,
     current,
@@ -92,7 +93,11 @@ class Path(Calls):
                     spec = a.spec()
                 if spec.short:
                     if not a.special:
-                        return finished(op, settings, op.direct(a.array), a, None, spec, None)
+                        if spec.large and op.diagonal:
+                            out = spread(op.direct, a.array)
+                        else:
+                            out = op.direct(a.array)
+                        return finished(op, settings, out, a, None, spec, None)
                     found = briefly(op, settings, a, None)
                     if found is not None:
                         return found
@@ -133,8 +138,12 @@ class Path(Calls):
             elif type(b) is not float and type(b) is not int:
                 short = False
             if short and (first is not None or second is not None):
+                known = first if first is not None else second
                 try:
-                    out = op.direct(x, y)
+                    if known is not None and known.large and op.diagonal:
+                        out = spread(op.direct, x, y)
+                    else:
+                        out = op.direct(x, y)
                 except Exception as error:
                     raise complaint(op, [x, y], error)
                 return finished(op, settings, out, a, b, first, second)

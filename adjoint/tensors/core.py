@@ -11,6 +11,7 @@ from adjoint import backends
 from adjoint._base import HookTable, WeakBase, advance, exchange, mypyc_attr
 from adjoint.autograd.provenance import INTERPRETED, Source, locate, user_frame
 from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.threads import LEAST as LEAST_FOR_THREADS
 from adjoint.dtypes import FLOAT, category_of, float32, float64
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ NDARRAY: Final[Any] = backends.NDARRAY
 F32: Final[Any] = float32.numpy_dtype
 F64: Final[Any] = float64.numpy_dtype
 NUMPY_BACKEND: Final[Any] = numpy_backend
+LEAST: Final[int] = LEAST_FOR_THREADS
 set_attribute: Final[Any] = object.__setattr__
 
 
@@ -49,6 +51,7 @@ class Spec:
         self.array_type: Any = type(array)
         numpy = self.array_type is NDARRAY
         self.short: bool = numpy and (self.dtype is F32 or self.dtype is F64)  # may be cut short
+        self.large: bool = self.short and array.size >= LEAST  # threads may share its elements
         self.single: bool = not self.shape  # NumPy answers scalars for 0-d arrays
         self.worker: Any = None if numpy else backend_of(array).worker(array)
 
