@@ -14,7 +14,6 @@ from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
 from adjoint.backends.error_state import quiet, quietly
 from adjoint.backends.namespace import Memory, ordered_strides
-from adjoint.backends.threads import in_parts
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
@@ -210,13 +209,9 @@ class NumpyNamespace(Convolutions, Namespace):
         flat = [array.reshape(-1) for array in arrays]
         out = np.empty(first.shape, first.dtype)  # the only large array: the others stay in caches
         written = out.reshape(-1)
-
-        def compute(share: slice) -> None:
-            for start in range(share.start, share.stop, BLOCK):
-                part = slice(start, min(start + BLOCK, share.stop))
-                written[part] = function(*[array[part] for array in flat])
-
-        in_parts(compute, first.size)
+        for start in range(0, first.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            written[part] = function(*[array[part] for array in flat])
         return out
 
     def running(self, combine: Any, array: Any, axis: int) -> Any:
@@ -375,16 +370,11 @@ class NumpyNamespace(Convolutions, Namespace):
             return
         # Block by block: the products stay in the cache, and no large array is made for them.
         sums, terms = array.reshape(-1), other.reshape(-1)
-
-        def compute(share: slice) -> None:
-            products = np.empty(BLOCK, array.dtype)
-            for start in range(share.start, share.stop, BLOCK):
-                part = sums[start : min(start + BLOCK, share.stop)]
-                product = products[: part.size]
-                np.multiply(terms[start : start + part.size], factor, out=product)
-                np.add(part, product, out=part)
-
-        in_parts(compute, array.size)
+        products = np.empty(BLOCK, array.dtype)
+        for start in range(0, array.size, BLOCK):
+            part = sums[start : start + BLOCK]
+            product = np.multiply(terms[start : start + BLOCK], factor, out=products[: part.size])
+            np.add(part, product, out=part)
 
     def lowered(self, array: Any, index: Any, by: Any) -> Any:
         array[index] -= number_as_array(by, array.dtype)

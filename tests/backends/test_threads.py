@@ -13,6 +13,7 @@ import pytest
 import adjoint
 from adjoint.backends import threads
 from adjoint.ops.op import TABLE
+from adjoint.utils.data import DataLoader, Dataset
 
 SIZE = threads.LEAST + 12_345
 ELEMENTWISE = sorted(
@@ -207,3 +208,20 @@ def test_without_threads_to_start_the_caller_does_it_all(monkeypatch):
     watch = Watch()
     threads.spread(watch, np.ones(SIZE))
     assert set(watch.callers) == {threading.get_ident()}
+
+
+class Allowed(Dataset):
+    """How many threads a call may have where a sample is fetched."""
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        return threads.helpers.allowed
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork.*:RuntimeWarning")
+@pytest.mark.parametrize(("workers", "wanted"), [(0, 3), (1, 1)])
+def test_a_loaders_worker_has_one_thread(workers, wanted):
+    assert list(DataLoader(Allowed(), None, num_workers=workers)) == [wanted]
