@@ -93,7 +93,7 @@ class Path(Calls):
                     spec = a.spec()
                 if spec.short:
                     if not a.special:
-                        if spec.large and op.diagonal:
+                        if op.diagonal and spec.is_large(a.array):
                             out = spread(op.direct, a.array)
                         else:
                             out = op.direct(a.array)
@@ -138,12 +138,15 @@ class Path(Calls):
             elif type(b) is not float and type(b) is not int:
                 short = False
             if short and (first is not None or second is not None):
-                known = first if first is not None else second
+                large = False
+                if not op.diagonal:
+                    pass
+                elif first is not None:
+                    large = first.is_large(x)
+                elif second is not None:
+                    large = second.is_large(y)
                 try:
-                    if known is not None and known.large and op.diagonal:
-                        out = spread(op.direct, x, y)
-                    else:
-                        out = op.direct(x, y)
+                    out = spread(op.direct, x, y) if large else op.direct(x, y)
                 except Exception as error:
                     raise complaint(op, [x, y], error)
                 return finished(op, settings, out, a, b, first, second)

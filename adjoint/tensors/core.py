@@ -51,9 +51,15 @@ class Spec:
         self.array_type: Any = type(array)
         numpy = self.array_type is NDARRAY
         self.short: bool = numpy and (self.dtype is F32 or self.dtype is F64)  # may be cut short
-        self.large: bool = self.short and array.size >= LEAST  # threads may share its elements
+        self.count: int = -1  # of elements, once asked for
         self.single: bool = not self.shape  # NumPy answers scalars for 0-d arrays
         self.worker: Any = None if numpy else backend_of(array).worker(array)
+
+    def is_large(self, array: Any) -> bool:
+        """Whether threads may share the elements of an array that looks like this."""
+        if self.count < 0:
+            self.count = array.size
+        return self.count >= LEAST
 
 
 class VersionCounter:
