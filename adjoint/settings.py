@@ -34,7 +34,7 @@ class _Settings:
     """What was set."""
 
     def __init__(self) -> None:
-        self.threads = threads.helpers.allowed
+        self.threads = os.cpu_count() or 1
         self.interop_threads = os.cpu_count() or 1
         self.deterministic = False
         self.warn_only = False

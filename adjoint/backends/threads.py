@@ -111,13 +111,12 @@ def attend(waiting: "SimpleQueue[Work]") -> None:
 
 
 def _allowed_at_start() -> int:
-    """What OMP_NUM_THREADS says, as for PyTorch and BLAS; else the processors of this process."""
+    """What OMP_NUM_THREADS says, as for PyTorch and BLAS; else one.
+
+    More are for who asks: where others use the processors too, a call waits for its slowest part.
+    """
     told = os.environ.get("OMP_NUM_THREADS", "")
-    if told.isdecimal() and int(told) > 0:
-        return int(told)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return int(told) if told.isdecimal() and int(told) > 0 else 1
 
 
 helpers = Helpers()
