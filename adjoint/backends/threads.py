@@ -124,9 +124,21 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=helpers.forget)
 
 
+_told: list[Callable[[int], object]] = []
+
+
 def allow(count: int) -> None:
     """Let a call have so many threads."""
     helpers.allowed = count
+    for function in _told:
+        function(count)
+
+
+def tell(function: Callable[[int], object]) -> None:
+    """Tell a function how many threads are allowed, now and whenever that changes."""
+    if function not in _told:
+        _told.append(function)
+        function(helpers.allowed)
 
 
 def in_parts(function: Callable[[slice], object], size: int) -> None:
@@ -157,11 +169,13 @@ def spread(function: Any, first: Any, second: Any = None) -> Any:
     """
     arrays = (first,) if second is None else (first, second)
     large = first if type(first) is np.ndarray and first.ndim else second
+    if type(large) is not np.ndarray or large.size < LEAST or helpers.allowed < 2:
+        return function(*arrays)
     for array in arrays:
         if type(array) is np.ndarray and array.ndim:
             if array.shape != large.shape or not array.flags.c_contiguous:
                 return function(*arrays)
-    if helpers.allowed < 2 or large.size < LEAST or not _can_write(function, len(arrays)):
+    if not _can_write(function, len(arrays)):
         return function(*arrays)
     flat = [a.reshape(-1) if type(a) is np.ndarray and a.ndim else a for a in arrays]
     kind = function(*[a[:0] if type(a) is np.ndarray and a.ndim else a for a in flat]).dtype

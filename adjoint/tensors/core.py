@@ -11,7 +11,6 @@ from adjoint import backends
 from adjoint._base import HookTable, WeakBase, advance, exchange, mypyc_attr
 from adjoint.autograd.provenance import INTERPRETED, Source, locate, user_frame
 from adjoint.backends.numpy import numpy_backend
-from adjoint.backends.threads import LEAST as LEAST_FOR_THREADS
 from adjoint.dtypes import FLOAT, category_of, float32, float64
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ NDARRAY: Final[Any] = backends.NDARRAY
 F32: Final[Any] = float32.numpy_dtype
 F64: Final[Any] = float64.numpy_dtype
 NUMPY_BACKEND: Final[Any] = numpy_backend
-LEAST: Final[int] = LEAST_FOR_THREADS
 set_attribute: Final[Any] = object.__setattr__
 
 
@@ -51,15 +49,8 @@ class Spec:
         self.array_type: Any = type(array)
         numpy = self.array_type is NDARRAY
         self.short: bool = numpy and (self.dtype is F32 or self.dtype is F64)  # may be cut short
-        self.count: int = -1  # of elements, once asked for
         self.single: bool = not self.shape  # NumPy answers scalars for 0-d arrays
         self.worker: Any = None if numpy else backend_of(array).worker(array)
-
-    def is_large(self, array: Any) -> bool:
-        """Whether threads may share the elements of an array that looks like this."""
-        if self.count < 0:
-            self.count = array.size
-        return self.count >= LEAST
 
 
 class VersionCounter:
