@@ -9,6 +9,8 @@ import os
 import warnings
 from typing import Any
 
+from adjoint.backends import threads
+
 __all__ = [
     "are_deterministic_algorithms_enabled",
     "get_deterministic_debug_mode",
@@ -61,12 +63,13 @@ def _check_count(name: str, count: Any) -> None:
 
 
 def set_num_threads(num: int) -> None:
-    """How many threads BLAS uses for a product, where threadpoolctl is installed.
+    """How many threads share the elements of a large array, and a product of matrices.
 
-    Without it the number is only remembered: BLAS keeps the threads it was started with, which an
+    Products are BLAS's. Without threadpoolctl it keeps the threads it was started with, which an
     environment variable such as OPENBLAS_NUM_THREADS decides.
     """
     _check_count("set_num_threads", num)
+    threads.allow(num)
     pools = _thread_pools()
     if pools is not None:
         pools.threadpool_limits(num, user_api="blas")

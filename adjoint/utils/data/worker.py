@@ -16,6 +16,7 @@ from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, NamedTuple
 
+from adjoint.backends import threads
 from adjoint.backends.numpy import numpy_backend
 from adjoint.random import manual_seed
 
@@ -154,6 +155,7 @@ def work(source: Source, setup: Setup, tasks: Any, results: Any) -> None:
 
 def _prepare(source: Source, setup: Setup) -> Failure | None:
     """Seed this process's generators and run the user's function; what fails is told later."""
+    threads.allow(1)  # workers have the other processors
     seed = setup.base_seed + setup.id
     random.seed(seed)
     manual_seed(seed)
