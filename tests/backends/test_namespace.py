@@ -138,6 +138,7 @@ IMPORTS = {
     "host": ("adjoint/ops/", "NumPy, for chance and the limits of data types"),
     "is_array": ("adjoint/ops/arranging/index", "what may be an index, or be written"),
     "backend_for": (("adjoint/ops/arranging/conversion.py", SPARSE), "moves between devices"),
+    "compiled": ("adjoint/ops/attaching.py", "the loops of the wheel stand for NumPy's steps"),
     "backend_of": (("adjoint/ops/arranging/conversion.py", SPARSE), "the same, memory and types"),
     "lookup": (SPARSE, "what of a call's arguments is an array"),
     "numpy_backend": ("adjoint/ops/op.py", "NumPy's own functions are the short path"),
