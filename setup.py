@@ -35,6 +35,7 @@ COMPILED = [
     "adjoint/autograd/entry_points.py",
     "adjoint/tensors/tensor.py",
     "adjoint/call/op_node.py",
+    "adjoint/call/fused.py",
     "adjoint/call/rule.py",
     "adjoint/tensors/upper.py",
     "adjoint/call/promotion.py",

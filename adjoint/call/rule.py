@@ -4,9 +4,12 @@ A rule's parameters say what it wants by their names; `ops/op.py` reads the name
 is declared. What a node must keep follows: what the rules that will run have named.
 """
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.tensors.core import F32, F64, NDARRAY
+
+if TYPE_CHECKING:
+    from adjoint.call.fused import Fused
 
 # Where an argument of a rule comes from.
 GRAD: Final = 0
@@ -48,199 +51,6 @@ _FORMS: Final[dict[tuple[Any, ...], int]] = {
 }
 
 
-# What an argument must be for a loop of the wheel to take it.
-ARRAY: Final = 0
-COLUMN: Final = 1  # an array with one number for each row
-NUMBER: Final = 2
-EITHER: Final = 3  # an array or a number
-TEXT: Final = 4  # any text: loops that ask for one come first
-EXACTLY: Final = 5  # the value that the loop was made for
-
-# Where a result of a loop over rows comes from, if it is no argument; MADE and up: computed.
-NONE: Final = -1
-MADE: Final = 100
-
-
-def _compared(name: str, one: float, other: float) -> bool:
-    if name == "equal":
-        return one == other
-    if name == "not_equal":
-        return one != other
-    if name == "less":
-        return one < other
-    if name == "less_equal":
-        return one <= other
-    return one > other if name == "greater" else one >= other
-
-
-class Loop:
-    """A loop of the wheel: the arguments that it takes, and what they must be.
-
-    A condition is a comparison of the number at a place with another, or (an int) with the one at
-    another place, and whether it holds.
-    """
-
-    def __init__(
-        self,
-        function: Any,
-        kinds: list[int],
-        values: list[Any],
-        order: list[int],
-        conditions: list[tuple[str, int, Any, bool]],
-    ) -> None:
-        self.function = function  # a ufunc of NumPy's
-        self.kinds = kinds
-        self.values = values  # where an argument must be exactly one
-        self.order = order
-        self.conditions = conditions
-
-    def fits(self, args: list[Any]) -> bool:
-        """Whether it computes what is asked for with these arguments."""
-        for i, kind in enumerate(self.kinds):
-            value = args[i]
-            array = type(value) is NDARRAY
-            if kind == ARRAY:
-                if not array:
-                    return False
-            elif kind < TEXT:
-                if type(value) is not float and type(value) is not int:
-                    if kind == NUMBER or not array:
-                        return False
-            elif kind == TEXT:
-                if type(value) is not str:
-                    return False
-            elif array or value is not self.values[i]:
-                if type(value) is not str or value != self.values[i]:
-                    return False
-        for name, place, other, holds in self.conditions:
-            compared = args[other] if type(other) is int else other
-            if _compared(name, args[place], compared) != holds:
-                return False
-        return True
-
-
-class Fused:
-    """The loops of a forward or a rule, for arrays of one type, float32 or float64."""
-
-    def __init__(self) -> None:
-        self.loops: list[Loop] = []
-
-    def add(self, loop: Loop) -> None:
-        """Make a loop known; those for any text come last."""
-        if TEXT in loop.kinds:
-            self.loops.append(loop)
-        else:
-            self.loops.insert(0, loop)
-
-    def answer(self, args: list[Any]) -> Any:
-        """What a loop makes of the arguments; None if there is none for them."""
-        kind: Any = None
-        for value in args:
-            if type(value) is NDARRAY:
-                if kind is None:
-                    kind = value.dtype
-                    if kind is not F32 and kind is not F64:
-                        return None
-                elif value.dtype is not kind:
-                    return None
-        if kind is None:
-            return None
-        for loop in self.loops:
-            if loop.fits(args):
-                return loop.function(*[args[i] for i in loop.order])
-        return None
-
-    def whole(self) -> Any:
-        """The function of the loop that takes arrays only, all in their order; or None."""
-        for loop in self.loops:
-            if loop.order == list(range(len(loop.kinds))) and not loop.conditions:
-                if not any(kind != ARRAY for kind in loop.kinds):
-                    return loop.function
-        return None
-
-
-class RowLoop:
-    """A loop of the wheel over rows: the arguments that it takes, and what they must be."""
-
-    def __init__(
-        self,
-        function: Any,
-        kinds: list[int],
-        values: list[Any],
-        order: list[int],
-        answers: list[int],
-        several: bool,
-    ) -> None:
-        self.function = function  # a ufunc of NumPy's, with a core dimension
-        self.kinds = kinds
-        self.values = values
-        self.order = order
-        self.answers = answers  # for each result its number after MADE, NONE, or an argument
-        self.several = several  # results come as a tuple, even if it is but one
-
-    def fits(self, args: list[Any], length: int) -> bool:
-        """Whether it computes what is asked for with these arguments."""
-        for i, kind in enumerate(self.kinds):
-            value = args[i]
-            if kind <= COLUMN:
-                if type(value) is not NDARRAY or not value.shape:
-                    return False
-                if value.shape[-1] != (length if kind == ARRAY else 1):
-                    return False
-            elif kind == NUMBER:
-                if type(value) is not float and type(value) is not int:
-                    return False
-            elif type(value) is NDARRAY or value != self.values[i]:
-                return False
-        return True
-
-    def run(self, args: list[Any]) -> Any:
-        """What it makes of the arguments, in the order of the results."""
-        made = self.function(*[args[i] for i in self.order])
-        if not self.several:
-            return made
-        found: list[Any] = []
-        for answer in self.answers:
-            if answer == NONE:
-                found.append(None)
-            elif answer < MADE:
-                found.append(args[answer])
-            else:
-                found.append(made[answer - MADE] if type(made) is tuple else made)
-        return tuple(found)
-
-
-class Rows(Fused):
-    """The loops of a forward or a rule that works on rows, the last dimension."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.over_rows: list[RowLoop] = []
-
-    def answer(self, args: list[Any]) -> Any:
-        """See Fused; the gradients of several outputs come as one argument."""
-        flat: list[Any] = []
-        for value in args:
-            if type(value) is tuple and value and type(value[0]) is NDARRAY:
-                flat.extend(value)
-            else:
-                flat.append(value)
-        first = flat[0]
-        if type(first) is not NDARRAY or not first.size or not first.shape:
-            return None
-        kind = first.dtype
-        if kind is not F32 and kind is not F64:
-            return None
-        for value in flat:
-            if type(value) is NDARRAY and value.dtype is not kind:
-                return None
-        length = first.shape[-1]
-        for loop in self.over_rows:
-            if len(loop.kinds) == len(flat) and loop.fits(flat, length):
-                return loop.run(flat)
-        return None
-
-
 class Rule:
     """One derivative: its function, and where each of its arguments comes from."""
 
@@ -258,7 +68,7 @@ class Rule:
         values = [i for i, (kind, _) in enumerate(sources) if kind in (RESULT, VALUE)]
         first = grads[:1] if TANGENT not in [kind for kind, _ in sources] else values[:1]
         self.wide = first[0] if wide and first and len(sources) > 1 else -1
-        self.fused: Fused | None = None  # the loops of the wheel that do the same
+        self.fused: "Fused | None" = None  # the loops of the wheel that do the same
         self.whole: Any = None  # one of them, of arrays alone
 
     def of_two(self, grad: Any, value: Any) -> Any:

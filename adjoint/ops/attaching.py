@@ -5,7 +5,7 @@ import marshal
 from typing import Any
 
 from adjoint.backends.loops import compiled
-from adjoint.call.rule import (
+from adjoint.call.fused import (
     ARRAY,
     COLUMN,
     EITHER,

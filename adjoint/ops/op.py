@@ -7,7 +7,7 @@ the derivatives (docs/adding_an_op.md). All signatures are resolved here, once, 
 from collections import namedtuple
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import adjoint.call.dispatch as dispatch
 from adjoint._base import mypyc_attr
@@ -33,7 +33,6 @@ from adjoint.call.rule import (
     SIZE,
     TANGENT,
     VALUE,
-    Fused,
     Plan,
     Rule,
 )
@@ -42,6 +41,9 @@ from adjoint.ops.composites import NUMPY_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Described, of_op
 from adjoint.tensors.core import TensorCore
+
+if TYPE_CHECKING:
+    from adjoint.call.fused import Fused
 
 DIMS: Final = {"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axes"}
 
@@ -93,7 +95,7 @@ class Op(Described):
         self.node_lane = EDGEWISE  # of nodes that the short form makes
         self.direct: Any = None  # NumPy's own function, where forward is just that; or a loop
         self.looped = False  # direct is a loop of the wheel, for float32 and float64 alone
-        self.fused: Fused | None = None  # the loops of the wheel that do what forward does
+        self.fused: "Fused | None" = None  # the loops of the wheel that do what forward does
         self.public = True  # users call it, with what may be of other classes
         self.transparent = False  # what it calls is watched and overridden, not the op itself
         self.diagonal = family == "elementwise"  # its gradients have the shape of its result
