@@ -1171,11 +1171,23 @@ class Tensor(TensorCore):
     def refresh(self, asked: _bool = False) -> None:
         """If this is a view whose memory was changed elsewhere, find its node anew."""
     def register_hook(
-        self, hook: Any, *, name: str | None = None, once: _bool = False, context: _bool = False
+        self,
+        hook: Any,
+        *,
+        name: str | None = None,
+        once: _bool = False,
+        context: _bool = False,
+        traceable: _bool = False,
     ) -> RemovableHandle:
         """Call hook with the gradient each time it is computed; what it returns replaces it."""
     def register_post_accumulate_grad_hook(
-        self, hook: Any, *, name: str | None = None, once: _bool = False, context: _bool = False
+        self,
+        hook: Any,
+        *,
+        name: str | None = None,
+        once: _bool = False,
+        context: _bool = False,
+        traceable: _bool = False,
     ) -> RemovableHandle:
         """Call hook with the leaf once its grad has been updated."""
     def relu(self) -> Tensor:
