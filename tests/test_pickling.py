@@ -106,3 +106,15 @@ def test_numpy_arrays_inside():
     x = adjoint.ones(2)
     x.note = np.arange(3)
     assert round_trip(x).note.tolist() == [0, 1, 2]
+
+
+def test_an_array_that_was_unpickled_is_like_any_other():
+    """NumPy gives it a data type object of its own, by which calls would not be cut short."""
+    array = pickle.loads(pickle.dumps(np.linspace(0.5, 3.0, 7)))
+    assert array.dtype is not np.dtype(float)
+    usual = adjoint.linspace(0.5, 3.0, 7, dtype=adjoint.float64)
+    for make in (adjoint.tensor, adjoint.as_tensor, adjoint.from_numpy):
+        assert make(array).array.dtype is np.dtype(float)
+    again = pickle.loads(pickle.dumps(usual))
+    assert again.array.dtype is np.dtype(float)
+    assert adjoint.equal(again.lgamma(), usual.lgamma())  # by the same loop

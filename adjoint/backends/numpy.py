@@ -47,6 +47,7 @@ def keeps_pages() -> bool:
 
 # By the data type's letter: to hash a data type itself takes longer than most of what follows.
 ZEROS = {kind: np.zeros((), kind) for kind in "fd"}
+_USUAL = {kind: np.dtype(kind) for kind in "?bBhHiIlLqQefdFD"}  # the one object of each
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -510,7 +511,11 @@ class NumpyBackend(Backend):
         return array
 
     def from_numpy(self, array: Any, where: device) -> Any:
-        return array
+        usual = _USUAL.get(array.dtype.char)
+        if usual is None or array.dtype is usual or array.dtype != usual:
+            return array
+        # An unpickled array has a data type object of its own, by which no call would know it.
+        return np.asarray(array, usual)
 
     def device(self, array: Any) -> device:
         return CPU

@@ -47,7 +47,8 @@ def array_of(data: Any, kind: dtype | None, default: device) -> tuple[Any, devic
         data = backend.to_numpy(data)
     if isinstance(data, (np.ndarray, np.generic)):
         check_array(np.asarray(data))
-        return np.array(data, dtype=None if kind is None else kind.numpy_dtype, order="C"), where
+        copied = np.array(data, dtype=None if kind is None else kind.numpy_dtype, order="C")
+        return numpy_backend.from_numpy(copied, where), where
     if hasattr(data, "__array__") and not isinstance(data, Sequence):
         return array_of(np.asarray(data), kind, default)
     return _of_sequence(data, kind), where

@@ -50,7 +50,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     check_array(ndarray)
-    return finished(np.asarray(ndarray), CPU, False)
+    return finished(numpy_backend.from_numpy(np.asarray(ndarray), CPU), CPU, False)
 
 
 @lifting
