@@ -90,7 +90,11 @@ class Graph:
     """One graph of the sweep: its name, how it is made, and what it needs."""
 
     def __init__(
-        self, make: Callable[[Kit], Callable[[], None]], needs: str, whole: bool, threads: bool
+        self,
+        make: Callable[[Kit], Callable[[], None]],
+        needs: str,
+        whole: bool,
+        threads: bool = False,
     ) -> None:
         self.name = make.__name__
         self.make = make
