@@ -103,6 +103,11 @@ class unique_runs(NamedTuple):
     inverse: Tensor
     counts: Tensor
 
+class standard_slopes(NamedTuple):
+    input: Tensor
+    weight: Tensor
+    bias: Tensor
+
 class layer_standardized(NamedTuple):
     output: Tensor
     mean: Tensor

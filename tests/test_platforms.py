@@ -60,6 +60,7 @@ EVERYWHERE = {
 GUARDED = {
     ("os", "confstr", "backends/numpy.py"),
     ("os", "register_at_fork", "_base.py"),
+    ("os", "register_at_fork", "backends/threads.py"),
 }
 UNIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios"}
 

@@ -196,7 +196,7 @@ def _variant(op: Op, place: int, options: tuple[Any, ...], heard: Heard) -> Trac
         graph = Graph(kind)
         values = [_value(graph, op, i, option, heard) for i, option in enumerate(options[:count])]
         for name, option in zip(op.parameters, options[count:]):
-            values.append(graph.array(f"{name}_tangent") if option is ARRAY else None)
+            values.append(graph.element(f"{name}_tangent") if option is ARRAY else None)
         try:
             if rule is None:
                 out = run_forward(op, symbols_backend.xp, values[:count])
@@ -218,7 +218,7 @@ def _variant(op: Op, place: int, options: tuple[Any, ...], heard: Heard) -> Trac
 
 def _value(graph: Graph, op: Op, i: int, option: Any, heard: Heard) -> Any:
     if option is ARRAY:
-        return graph.array(op.parameters[i])
+        return graph.element(op.parameters[i])
     if type(option) is Sample:
         return graph.number(op.parameters[i], option.value)
     if type(option) is str:
@@ -236,9 +236,9 @@ def _argument(graph: Graph, source: tuple[int, int], values: list[Any]) -> Any:
     if kind == TANGENT:
         return values[len(values) // 2 + index]
     if kind == GRAD and index == 0:
-        return graph.array("grad")
+        return graph.element("grad")
     if kind == RESULT and index == 0:
-        return graph.array("result")
+        return graph.element("result")
     raise RefusedError("its rule asks for shapes, or for more than one gradient")
 
 

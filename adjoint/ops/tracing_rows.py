@@ -103,7 +103,7 @@ def _variant(op: Op, place: int, rule: Rule | None, options: tuple[Any, ...]) ->
             run_forward(op, symbols_backend.xp, values) if rule is None else rule.function(*values)
         )
         outs = out if isinstance(out, tuple) else (out,)
-        places = {id(graph.array(name)): i for i, name in enumerate(names)}
+        places = {id(graph.element(name)): i for i, name in enumerate(names)}
         answers = [None if o is None else places.get(id(o), COMPUTED) for o in outs]
         made = [o for o, answer in zip(outs, answers) if answer == COMPUTED]
         if not made or any(type(o) is not Symbol or o.dtype != kind for o in made):
@@ -132,7 +132,7 @@ def _value(graph: Graph, option: Any, names: list[str]) -> Any:
     name = f"argument {len(names)}"
     names.append(name)
     if option == ARRAY:
-        return graph.array(name)
+        return graph.element(name)
     if option == COLUMN:
         return graph.column(name)
     return graph.number(name, 0.75) if option == NUMBER else option

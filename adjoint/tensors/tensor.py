@@ -259,7 +259,7 @@ class Tensor(TensorCore):
 
     def detach(self) -> "Tensor":
         """The same values without history; in-place changes to either are seen by both."""
-        if upper.seen_below is not None:
+        if current().modes:
             seen = upper.seen_below("detach", self)
             if seen is not None:
                 return seen  # type: ignore[no-any-return]  # a mode's
@@ -600,7 +600,7 @@ class Tensor(TensorCore):
 
     def one_number(self) -> Any:
         """The one element as a Python number, whatever the backend."""
-        if upper.seen_below is not None:
+        if current().modes:
             seen = upper.seen_below("_local_scalar_dense", self)
             if seen is not None:
                 return seen

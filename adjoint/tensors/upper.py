@@ -110,7 +110,7 @@ class Upper:
         self.operators = Operators()
         # A function of tensors, called once inside a vmap over the first dimension of each.
         self.over_batch: Callable[[Any, list[Any]], list[Any]] = _no_batches
-        # Answers detach and item where a mode sees them, else None; there once a mode was entered.
+        # Answers detach and item where a mode sees them, else None; there once modes are known.
         self.seen_below: Any = None
 
 

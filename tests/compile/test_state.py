@@ -248,7 +248,7 @@ def test_too_many_programs_warn_once_and_run_eagerly():
     with pytest.warns(UserWarning, match="2 programs, which is the limit") as caught:
         for number in range(10):
             assert double(adjoint.tensor(1.0), number // 2).tolist() == number // 2
-    assert len(caught) == 1
+    assert len([each for each in caught if "the limit" in str(each.message)]) == 1
     assert double.count == 2
 
 

@@ -309,7 +309,7 @@ def test_sizes_beyond_memory() -> None:
 
 def test_products_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     """SciPy is faster, and not needed."""
-    from adjoint.backends import numpy as backend
+    from adjoint.backends import row_kernels as backend
 
     matrix = compat.randn(30, 20).relu().to_sparse()
     other = compat.randn(20, 7)

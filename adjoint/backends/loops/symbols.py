@@ -73,8 +73,8 @@ class Graph:
             found = self.known[key] = Symbol(self, function, operands, dtype, value)
         return found
 
-    def array(self, name: str) -> "Symbol":
-        """An array that the trace begins with."""
+    def element(self, name: str) -> "Symbol":
+        """One element of an array that the trace begins with."""
         return self.symbol("array", (), self.kind, name)  # type: ignore[no-any-return]  # it is one
 
     def column(self, name: str) -> "Symbol":

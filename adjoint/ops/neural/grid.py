@@ -10,7 +10,7 @@ from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import float32
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import to
+from adjoint.ops.arranging.conversion import contiguous, to
 from adjoint.ops.arranging.shape import (
     cat,
     flatten,
@@ -231,7 +231,7 @@ def grid_sample(
     else:
         rows = [_bordered(row, size, padding_mode, align) for row, size in zip(rows, sizes)]
         out = (_linear if mode == "bilinear" else _nearest)(table, rows, sizes)
-    return reshape(transpose(out, 1, 2), (*input.shape[:2], *grid.shape[1:-1]))
+    return reshape(contiguous(transpose(out, 1, 2)), (*input.shape[:2], *grid.shape[1:-1]))
 
 
 # ---- grids ----
