@@ -159,4 +159,8 @@ def loops() -> list[Extension]:
 
 
 if __name__ == "__main__":
-    setup(ext_modules=extensions(), setup_requires=MYPYC if can_compile() else [])
+    setup(
+        ext_modules=extensions(),
+        setup_requires=MYPYC if can_compile() else [],
+        options={"build_ext": {"parallel": os.cpu_count()}},  # the loops beside the core
+    )
