@@ -59,7 +59,7 @@ class Program:
         self.packing = outcome.packing
         self.guards: list[Any] = []
         self.spent = False  # it is good for one call
-        # Nothing but XLA runs, on memory that it knows: then nothing can be left half done.
+        # Nothing but XLA runs, on memory that it knows: no event has to be undone.
         self.simple = not self.events and not self.moving and self.xla.only is not None
 
     # ---- before ----
