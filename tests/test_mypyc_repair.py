@@ -119,6 +119,11 @@ def test_what_the_collector_does_not_see_is_not_visited(repaired):
     assert "Py_DECREF(type);" in text
 
 
+def test_the_collector_is_not_shown_what_is_none(repaired):
+    text = repaired(code().replace("int rv = 0;", "Py_VISIT(self->_next0);\nint rv = 0;"))
+    assert "\nif (self->_next0 != Py_None) Py_VISIT(self->_next0);\n" in text
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

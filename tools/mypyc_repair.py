@@ -22,6 +22,9 @@ FRAME_READERS = {
 }
 LOOK_UP = re.compile(r"(/\* '(f_code|f_lasti)' \*/\n\w+ = )(CPyObject_GetAttr\((\w+), \w+\));")
 
+# Most of what a node may hold is None most of the time. The collector would be called for each.
+VISIT = re.compile(r"^(Py_VISIT\((self->_\w+)\);)$", re.MULTILINE)
+
 # Every op reads the settings of its context: `current()`, a method of a context variable. C can ask
 # the variable itself, without a call through Python's protocol.
 SETTINGS_READER = """static inline PyObject *adjoint_settings(PyObject *get) {
@@ -95,6 +98,7 @@ def repair(source: Path, modules: Iterable[Path]) -> list[CompiledClass]:
     text.expect("all classes", r"^CPy_TRASHCAN_BEGIN\(", len(classes))
     text.expect("all classes", r"^\w+_traverse\(.*\)$", sum(c.collected for c in classes))
     text.expect("all classes", r"self \+ sizeof\(PyObject \*\) \+ sizeof", 0)
+    text.text = VISIT.sub(r"if (\2 != Py_None) \1", text.text)
     modules = list(modules)
     repair_frames(text, modules)
     repair_settings(text, modules)
