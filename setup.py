@@ -67,8 +67,8 @@ LENIENT = ["--config-file=", "--follow-imports=silent", "--ignore-missing-import
 # product is fused with a sum: then the bits of a result do not depend on where it is computed.
 LOOPS = {
     "plain": [],
-    "avx2": ["-mavx2", "-mfma"],
-    "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma"],
+    "avx2": ["-mavx2", "-mfma", "-mf16c"],
+    "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma", "-mf16c"],
 }
 LOOP_FLAGS = ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 if sys.platform == "linux":  # GCC would end each loop by narrower ones, a quarter of the code

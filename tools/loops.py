@@ -46,6 +46,8 @@ RENAMED = {
     "gammaln": "lgamma",
     "power": "pow",
 }
+# The headers of loops that no declaration says, and the table of them.
+WRITTEN = ("along", "triangles", "degrees", "bits", "written")
 # What is quick where quotients are small; a block in which they are not takes the long way.
 DIVISIONS = frozenset(("floor_divide", "fmod", "remainder"))
 
@@ -280,6 +282,7 @@ def printed(loops: list[Loop], rows: list[Any], steps: list[Any], tables: Any) -
             '#include "standard_math.h"',
             '#include "ufuncs.h"',
             '#include "rows.h"',
+            *[f'#include "{name}.h"' for name in WRITTEN],
             *functions,
             *records,
             f"static const Entry entries[] = {{\n{chr(10).join(entries)}\n}};",

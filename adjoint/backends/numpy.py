@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register
+from adjoint.backends.along import AlongKernels
 from adjoint.backends.apart import FlatImages, is_apart
 from adjoint.backends.convolution import Convolutions, Layout, turned
 from adjoint.backends.error_state import quiet, quietly
@@ -142,6 +143,16 @@ _WITH_STATES = ("isclose",)
 
 
 @functools.cache
+def _transforms() -> Any:
+    """SciPy's transforms, which take half the time; NumPy's where it is not installed."""
+    try:
+        import scipy.fft
+    except ImportError:
+        return np.fft
+    return scipy.fft
+
+
+@functools.cache
 def _linalg() -> Any:
     """NumPy's linear algebra, all of which changes the error state; see above."""
     found = {name: getattr(np.linalg, name) for name in np.linalg.__all__}
@@ -150,7 +161,7 @@ def _linalg() -> Any:
     )
 
 
-class NumpyNamespace(RowKernels, Convolutions, Namespace):
+class NumpyNamespace(AlongKernels, RowKernels, Convolutions, Namespace):
     """NumPy's functions, and the few that every backend must add."""
 
     def __init__(self, library: Any) -> None:
@@ -163,17 +174,17 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
 
     @property
     def fft(self) -> Any:
-        """NumPy imports it when it is first used, and so its copy can't be had before."""
-        return np.fft
+        """Imported when it is first used."""
+        return _transforms()
 
     @property
     def linalg(self) -> Any:
-        """See fft."""
+        """NumPy imports it when it is first used, and so its copy can't be had before."""
         return _linalg()
 
     @property
     def random(self) -> Any:
-        """See fft."""
+        """See linalg."""
         return np.random
 
     def into(self, function: Any, target: Any, *args: Any) -> Any:
@@ -222,11 +233,6 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
             part = slice(start, start + BLOCK)
             written[part] = function(*[array[part] for array in flat])
         return out
-
-    def running(self, combine: Any, array: Any, axis: int) -> Any:
-        if isinstance(combine, np.ufunc):
-            return combine.accumulate(array, axis=axis)
-        return super().running(combine, array, axis)
 
     def total(self, array: Any) -> Any:
         kind = array.dtype
@@ -407,16 +413,6 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         new = np.array(array)
         new[index] = values
-        return new
-
-    def added_at(self, array: Any, index: Any, values: Any) -> Any:
-        new = np.array(array)
-        np.add.at(new, index, values)
-        return new
-
-    def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
-        new = np.array(array)
-        getattr(np, name).at(new, index, values)
         return new
 
     def readable(self, waiting: bool = False) -> bool:

@@ -96,7 +96,7 @@ def rows_added(xp: Any, array: Any, count: int, places: Any, values: Any) -> Any
     if not array.size:
         return xp.array(array)
     rows = values.reshape(len(places), array.size // count)
-    return array + xp.summed_rows(rows, places, count).reshape(array.shape)
+    return xp.rows_added(array.reshape(count, -1), places, rows).reshape(array.shape)
 
 
 def _placed_each(
@@ -346,20 +346,6 @@ def lifted(array: Any) -> Any:
     return array.reshape(1) if array.ndim == 0 else array
 
 
-def positions_along(xp: Any, shape: Any, dim: int, index: Any) -> Any:
-    """Where what an index tensor names along dim lies in a flattened array of `shape`."""
-    check_positions(xp, index, shape[dim])
-    total: Any = index if xp.are_indices(index) else index.astype("int64")
-    step = product(shape[dim + 1 :])
-    if step != 1:  # along the last dimension numbers are places already
-        total = total * step
-    for d in range(len(shape)):
-        if d != dim:
-            across = (1,) * d + (-1,) + (1,) * (len(shape) - d - 1)
-            total = total + xp.arange(index.shape[d]).reshape(across) * product(shape[d + 1 :])
-    return total
-
-
 def check_index(whole: Any, dim: int, index: Any, source: Any = None) -> None:
     """Refuse an index tensor that does not fit the tensor, or the source of what is written."""
     if index.dtype.kind not in "iu":
@@ -416,9 +402,8 @@ def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool =
         return xp.zeros(index.shape, input.dtype)
     whole, chosen = lifted(input), lifted(index)
     check_index(whole, axis, chosen)
-    return xp.take(whole.reshape(-1), positions_along(xp, whole.shape, axis, chosen)).reshape(
-        index.shape
-    )
+    check_positions(xp, chosen, whole.shape[axis])
+    return xp.picked_along(whole, chosen, axis).reshape(index.shape)
 
 
 def _spread_each(input_each: Any, shape: Any, dim: int, index_each: Any, batch_size: int) -> Any:
@@ -444,9 +429,9 @@ def _scatter_added(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
         return xp.array(input)
     whole, chosen, values = lifted(input), lifted(index), lifted(src)
     check_index(whole, axis, chosen, values)
-    places = positions_along(xp, whole.shape, axis, chosen).reshape(-1)
-    part = values[tuple(slice(n) for n in chosen.shape)].reshape(-1)
-    return xp.added_at(whole.reshape(-1), places, part).reshape(input.shape)
+    check_positions(xp, chosen, whole.shape[axis])
+    part = values[tuple(slice(n) for n in chosen.shape)]
+    return xp.combined_along("add", whole, chosen, part, axis).reshape(input.shape)
 
 
 def scattered_each(op: Any, shape: Any, input: Any, dim: int, *others: Any) -> Any:

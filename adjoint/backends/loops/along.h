@@ -1,0 +1,193 @@
+/* Loops along the last dimension: what depends on the elements before, or on a place by number.
+ *
+ * The sums of a row wait for one another, those of different rows don't: so many go side by side.
+ */
+#define SIDE 8
+
+#define ROW(k, row) (args[k] + (row) * steps[k])
+#define ELEMENT(T, place, step, i) (*(T *)((place) + (i) * (step)))
+
+/* All prefixes of some rows, their elements joined from the first on. */
+#define RUNNING(T, S, name, joined)                                                                \
+    static inline void name##_rows_##S(const char *from, char *to, const npy_intp *steps,          \
+                                       npy_intp n, const int rows) {                               \
+        T last[SIDE], next[SIDE];                                                                  \
+        for (int r = 0; r < rows; r++) {                                                           \
+            last[r] = ELEMENT(const T, from, steps[0], r);                                         \
+            ELEMENT(T, to, steps[1], r) = last[r];                                                 \
+        }                                                                                          \
+        for (npy_intp i = 1; i < n; i++) {                                                         \
+            const char *read = from + i * steps[2];                                                \
+            char *written = to + i * steps[3];                                                     \
+            for (int r = 0; r < rows; r++) next[r] = ELEMENT(const T, read, steps[0], r);          \
+            for (int r = 0; r < rows; r++) last[r] = joined(last[r], next[r]);                     \
+            for (int r = 0; r < rows; r++) ELEMENT(T, written, steps[1], r) = last[r];             \
+        }                                                                                          \
+    }                                                                                              \
+    WHOLE static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,   \
+                                 void *data) {                                                     \
+        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
+        npy_intp row = 0;                                                                          \
+        if (n == 0) return;                                                                        \
+        for (; row + SIDE <= count; row += SIDE) {                                                 \
+            name##_rows_##S(ROW(0, row), ROW(1, row), steps, n, SIDE);                             \
+        }                                                                                          \
+        for (; row < count; row++) name##_rows_##S(ROW(0, row), ROW(1, row), steps, n, 1);         \
+        forget_exceptions();                                                                       \
+    }
+
+/* The best element so far and its place: the last of equals, and any NaN. */
+#define EXTREMES(T, S, name, better)                                                               \
+    static inline void name##_rows_##S(char **places, const npy_intp *steps, npy_intp n,           \
+                                       const int rows) {                                           \
+        T best[SIDE];                                                                              \
+        npy_int64 at[SIDE];                                                                        \
+        for (int r = 0; r < rows; r++) {                                                           \
+            best[r] = ELEMENT(const T, places[0], steps[0], r);                                    \
+            at[r] = 0;                                                                             \
+        }                                                                                          \
+        for (npy_intp i = 0; i < n; i++) {                                                         \
+            for (int r = 0; r < rows; r++) {                                                       \
+                const T x = ELEMENT(const T, places[0] + i * steps[3], steps[0], r);               \
+                const int wins = (x better best[r]) | (x != x);                                    \
+                best[r] = wins ? x : best[r];                                                      \
+                at[r] = wins ? i : at[r];                                                          \
+                ELEMENT(T, places[1] + i * steps[4], steps[1], r) = best[r];                       \
+                ELEMENT(npy_int64, places[2] + i * steps[5], steps[2], r) = at[r];                 \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
+                           void *data) {                                                           \
+        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
+        npy_intp row = 0;                                                                          \
+        if (n == 0) return;                                                                        \
+        while (row < count) {                                                                      \
+            char *places[] = {ROW(0, row), ROW(1, row), ROW(2, row)};                              \
+            const int all = row + SIDE <= count;                                                   \
+            if (all) name##_rows_##S(places, steps, n, SIDE);                                      \
+            else name##_rows_##S(places, steps, n, 1);                                             \
+            row += all ? SIDE : 1;                                                                 \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+/* y[i] = x[i] + factor[i] * y[i - 1]. */
+#define RECURRENCE(T, S)                                                                           \
+    static inline void recurrence_rows_##S(char **places, const npy_intp *steps, npy_intp n,       \
+                                           const int rows) {                                       \
+        T last[SIDE];                                                                              \
+        for (int r = 0; r < rows; r++) {                                                           \
+            last[r] = ELEMENT(const T, places[0], steps[0], r);                                    \
+            ELEMENT(T, places[2], steps[2], r) = last[r];                                          \
+        }                                                                                          \
+        for (npy_intp i = 1; i < n; i++) {                                                         \
+            for (int r = 0; r < rows; r++) {                                                       \
+                const T x = ELEMENT(const T, places[0] + i * steps[3], steps[0], r);               \
+                const T factor = ELEMENT(const T, places[1] + i * steps[4], steps[1], r);          \
+                last[r] = x + factor * last[r];                                                    \
+                ELEMENT(T, places[2] + i * steps[5], steps[2], r) = last[r];                       \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void recurrence_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,     \
+                               void *data) {                                                       \
+        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
+        npy_intp row = 0;                                                                          \
+        if (n == 0) return;                                                                        \
+        while (row < count) {                                                                      \
+            char *places[] = {ROW(0, row), ROW(1, row), ROW(2, row)};                              \
+            const int all = row + SIDE <= count;                                                   \
+            if (all) recurrence_rows_##S(places, steps, n, SIDE);                                  \
+            else recurrence_rows_##S(places, steps, n, 1);                                         \
+            row += all ? SIDE : 1;                                                                 \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+/* The elements of a row at places by number, all of which there are. */
+#define PICKED(T, S)                                                                               \
+    static void picked_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
+                           void *data) {                                                           \
+        const npy_intp count = dimensions[0], k = dimensions[2];                                   \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const char *from = ROW(0, row), *index = ROW(1, row);                                  \
+            char *to = ROW(2, row);                                                                \
+            for (npy_intp i = 0; i < k; i++) {                                                     \
+                const npy_int64 place = ELEMENT(const npy_int64, index, steps[4], i);              \
+                ELEMENT(T, to, steps[5], i) = ELEMENT(const T, from, steps[3], place);             \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+/* A copy of a row into which values are taken at places by number. */
+#define PLACED(T, S, name, joined)                                                                 \
+    static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
+                           void *data) {                                                           \
+        const npy_intp count = dimensions[0], n = dimensions[1], k = dimensions[2];                \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const char *start = ROW(0, row), *index = ROW(1, row), *values = ROW(2, row);          \
+            char *to = ROW(3, row);                                                                \
+            for (npy_intp i = 0; i < n; i++) {                                                     \
+                ELEMENT(T, to, steps[7], i) = ELEMENT(const T, start, steps[4], i);                \
+            }                                                                                      \
+            for (npy_intp i = 0; i < k; i++) {                                                     \
+                const npy_int64 place = ELEMENT(const npy_int64, index, steps[5], i);              \
+                T *sum = &ELEMENT(T, to, steps[7], place);                                         \
+                *sum = joined(*sum, ELEMENT(const T, values, steps[6], i));                        \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+/* A copy of a matrix to whose rows, by number, other rows are added. */
+#define ROWS_ADDED(T, S)                                                                           \
+    static void rows_added_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,     \
+                               void *data) {                                                       \
+        const npy_intp count = dimensions[0], m = dimensions[1], w = dimensions[2];                \
+        const npy_intp k = dimensions[3], *core = steps + 4;                                       \
+        for (npy_intp turn = 0; turn < count; turn++) {                                            \
+            char *to = ROW(3, turn);                                                               \
+            for (npy_intp i = 0; i < m; i++) {                                                     \
+                const char *start = ROW(0, turn) + i * core[0];                                    \
+                for (npy_intp j = 0; j < w; j++) {                                                 \
+                    ELEMENT(T, to + i * core[5], core[6], j) =                                     \
+                        ELEMENT(const T, start, core[1], j);                                       \
+                }                                                                                  \
+            }                                                                                      \
+            for (npy_intp i = 0; i < k; i++) {                                                     \
+                const npy_int64 place = ELEMENT(const npy_int64, ROW(1, turn), core[2], i);        \
+                const char *row = ROW(2, turn) + i * core[3];                                      \
+                char *sum = to + place * core[5];                                                  \
+                if (core[4] == sizeof(T) && core[6] == sizeof(T)) {                                \
+                    const T *terms = (const T *)row;                                               \
+                    T *sums = (T *)sum;                                                            \
+                    IN_ANY_ORDER                                                                   \
+                    for (npy_intp j = 0; j < w; j++) sums[j] += terms[j];                          \
+                } else {                                                                           \
+                    for (npy_intp j = 0; j < w; j++) {                                             \
+                        ELEMENT(T, sum, core[6], j) += ELEMENT(const T, row, core[4], j);          \
+                    }                                                                              \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+#define PRODUCT(x, y) ((x) * (y))
+#define ALONG(T, S)                                                                                \
+    RUNNING(T, S, running_sum, SUM)                                                                \
+    RUNNING(T, S, running_product, PRODUCT)                                                        \
+    RUNNING(T, S, running_logaddexp, v_logaddexp_##S)                                              \
+    EXTREMES(T, S, running_greatest, >=)                                                           \
+    EXTREMES(T, S, running_least, <=)                                                              \
+    RECURRENCE(T, S)                                                                               \
+    PICKED(T, S)                                                                                   \
+    PLACED(T, S, placed_add, SUM)                                                                  \
+    PLACED(T, S, placed_multiply, PRODUCT)                                                         \
+    PLACED(T, S, placed_maximum, v_maximum_##S)                                                    \
+    PLACED(T, S, placed_minimum, v_minimum_##S)                                                    \
+    ROWS_ADDED(T, S)
+
+ALONG(float, f32)
+ALONG(double, f64)

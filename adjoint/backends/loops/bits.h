@@ -1,0 +1,119 @@
+/* Loops over bits: whole numbers moved by places, and floats of 16 bits. */
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+/* As NumPy's: what is moved by more places than there are bits leaves 0, or the sign. */
+#define SHIFTED_LEFT(T, U, x, places, bits)                                                        \
+    ((U)(places) < bits ? (T)((U)(x) << ((U)(places) & (bits - 1))) : 0)
+#define SHIFTED_RIGHT(T, U, x, places, bits) ((x) >> ((U)(places) < bits ? (places) : bits - 1))
+
+#define SHIFT(T, U, S, bits, name, shifted)                                                        \
+    static inline void name##_pass_##S(char **args, npy_intp count, npy_intp first,                \
+                                       npy_intp second, npy_intp result) {                         \
+        IN_ANY_ORDER                                                                               \
+        for (npy_intp i = 0; i < count; i++) {                                                     \
+            const T x = ELEMENT(const T, args[0], first, i);                                       \
+            const T places = ELEMENT(const T, args[1], second, i);                                 \
+            ELEMENT(T, args[2], result, i) = shifted(T, U, x, places, bits);                       \
+        }                                                                                          \
+    }                                                                                              \
+    WHOLE static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,   \
+                                 void *data) {                                                     \
+        const npy_intp size = sizeof(T), count = dimensions[0];                                    \
+        const int ordered = steps[0] == size && steps[2] == size;                                  \
+        if (ordered && steps[1] == size) name##_pass_##S(args, count, size, size, size);           \
+        else if (ordered && steps[1] == 0) name##_pass_##S(args, count, size, 0, size);            \
+        else name##_pass_##S(args, count, steps[0], steps[1], steps[2]);                           \
+    }
+
+#define SHIFTS(T, U, S, bits)                                                                      \
+    SHIFT(T, U, S, bits, left_shift, SHIFTED_LEFT)                                                 \
+    SHIFT(T, U, S, bits, right_shift, SHIFTED_RIGHT)
+
+SHIFTS(npy_int32, npy_uint32, i32, 32)
+SHIFTS(npy_int64, npy_uint64, i64, 64)
+
+#if defined(__F16C__)
+
+static void load_halves(float *to, const char *from, npy_intp step, npy_intp count) {
+    npy_intp i = 0;
+    npy_uint16 rest[8] = {0};
+    if (step == 2) {
+        for (; i + 8 <= count; i += 8) {
+            const __m128i bits = _mm_loadu_si128((const __m128i *)(from + 2 * i));
+            _mm256_storeu_ps(to + i, _mm256_cvtph_ps(bits));
+        }
+    }
+    while (i < count) {
+        const npy_intp n = count - i < 8 ? count - i : 8;
+        float wide[8];
+        for (npy_intp k = 0; k < n; k++) rest[k] = ELEMENT(const npy_uint16, from, step, i + k);
+        _mm256_storeu_ps(wide, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)rest)));
+        memcpy(to + i, wide, (size_t)n * sizeof(float));
+        i += n;
+    }
+}
+
+static void store_halves(char *to, npy_intp step, const float *from, npy_intp count) {
+    npy_intp i = 0;
+    if (step == 2) {
+        for (; i + 8 <= count; i += 8) {
+            const __m256 wide = _mm256_loadu_ps(from + i);
+            _mm_storeu_si128((__m128i *)(to + 2 * i), _mm256_cvtps_ph(wide, 0));
+        }
+    }
+    while (i < count) {
+        const npy_intp n = count - i < 8 ? count - i : 8;
+        float wide[8] = {0};
+        npy_uint16 rest[8];
+        memcpy(wide, from + i, (size_t)n * sizeof(float));
+        _mm_storeu_si128((__m128i *)rest, _mm256_cvtps_ph(_mm256_loadu_ps(wide), 0));
+        for (npy_intp k = 0; k < n; k++) ELEMENT(npy_uint16, to, step, i + k) = rest[k];
+        i += n;
+    }
+}
+
+static void widened(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    float block[BLOCK];
+    for (npy_intp start = 0; start < dimensions[0]; start += BLOCK) {
+        const npy_intp left = dimensions[0] - start, n = left < BLOCK ? left : BLOCK;
+        load_halves(block, args[0] + start * steps[0], steps[0], n);
+        scatter(args[1] + start * steps[1], steps[1], (const char *)block, n, 4);
+    }
+    forget_exceptions();
+}
+
+static void narrowed(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    float block[BLOCK];
+    for (npy_intp start = 0; start < dimensions[0]; start += BLOCK) {
+        const npy_intp left = dimensions[0] - start, n = left < BLOCK ? left : BLOCK;
+        gather((char *)block, args[0] + start * steps[0], steps[0], n, 4);
+        store_halves(args[1] + start * steps[1], steps[1], block, n);
+    }
+    forget_exceptions();
+}
+
+/* Computed in float and rounded, as NumPy does it one by one. */
+#define OF_HALVES(name, joined)                                                                    \
+    static void name##_halves(char **args, const npy_intp *dimensions, const npy_intp *steps,      \
+                              void *data) {                                                        \
+        float x[BLOCK], y[BLOCK];                                                                  \
+        for (npy_intp start = 0; start < dimensions[0]; start += BLOCK) {                          \
+            const npy_intp left = dimensions[0] - start, n = left < BLOCK ? left : BLOCK;          \
+            load_halves(x, args[0] + start * steps[0], steps[0], n);                               \
+            load_halves(y, args[1] + start * steps[1], steps[1], n);                               \
+            for (npy_intp i = 0; i < n; i++) x[i] = joined(x[i], y[i]);                            \
+            store_halves(args[2] + start * steps[2], steps[2], x, n);                              \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+#define DIFFERENCE(x, y) ((x) - (y))
+#define QUOTIENT(x, y) ((x) / (y))
+OF_HALVES(add, SUM)
+OF_HALVES(subtract, DIFFERENCE)
+OF_HALVES(multiply, PRODUCT)
+OF_HALVES(divide, QUOTIENT)
+
+#endif
