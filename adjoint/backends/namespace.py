@@ -139,6 +139,10 @@ class Namespace(ABC):
         """array, a fresh one, with `by` subtracted at an index that names no place twice."""
         return self.added_at(array, index, -by)
 
+    def placed(self, array: Array, index: Any, values: Any) -> Array:
+        """array, a fresh one, with values at an index."""
+        return self.updated(array, index, values)
+
     def raised(self, array: Array, index: Any, by: Array) -> Array:
         """array, a fresh one, with `by` added at an index of slices."""
         return self.added_at(array, index, by)
@@ -251,6 +255,14 @@ class Namespace(ABC):
                 across = (1,) * d + (-1,) + (1,) * (len(shape) - d - 1)
                 total = total + self.arange(index.shape[d]).reshape(across) * step
         return total
+
+    def exclusive_or(self, numbers: Array) -> Array:
+        """The exclusive or of whole numbers along the last axis, of which there are some."""
+        while numbers.shape[-1] > 1:  # by halves
+            half = numbers.shape[-1] // 2
+            joined = numbers[..., :half] ^ numbers[..., half : 2 * half]
+            numbers = self.concatenate([joined, numbers[..., 2 * half :]], axis=-1)
+        return numbers[..., 0]
 
     def place_of_rank(self, array: Array, axis: int, rank: Array) -> Array:
         """Where along an axis, which is kept, elements of a rank lie; equals in their order."""

@@ -49,6 +49,7 @@ def keeps_pages() -> bool:
 # By the data type's letter: to hash a data type itself takes longer than most of what follows.
 ZEROS = {kind: np.zeros((), kind) for kind in "fd"}
 _USUAL = {kind: np.dtype(kind) for kind in "?bBhHiIlLqQefdFD"}  # the one object of each
+_BITS = {"f": np.int32, "d": np.int64}  # whole numbers of the same size
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -113,6 +114,21 @@ def _mixed(condition: Any, first: Any, second: Any) -> Any:
     np.bitwise_and(bits, first.view(whole) ^ second.view(whole), out=bits)
     np.bitwise_xor(bits, second.view(whole), out=bits)
     return out
+
+
+@functools.lru_cache(maxsize=8)
+def _triangle_bits(function: Any, shape: tuple[int, int], k: int, whole: Any) -> Any:
+    """All bits in one triangle and none elsewhere; shared, so never written to."""
+    return function(np.full(shape, -1, whole), k)
+
+
+def _triangle(array: Any, k: int, function: Any) -> Any:
+    """One triangle of matrices, by NumPy's tril or triu."""
+    whole = _BITS.get(array.dtype.char)
+    if array.ndim < 2 or whole is None or math.prod(array.shape[-2:]) > BLOCK * 2:
+        return function(array, k)
+    bits = _triangle_bits(function, array.shape[-2:], k, whole)
+    return np.bitwise_and(array.view(whole), bits).view(array.dtype)
 
 
 def _same_order(array: Any, other: Any) -> bool:
@@ -404,6 +420,29 @@ class NumpyNamespace(AlongKernels, RowKernels, Convolutions, Namespace):
     def written(self, array: Any, index: Any, function: Any, *args: Any) -> Any:
         function(*args, out=array[index])
         return array
+
+    def placed(self, array: Any, index: Any, values: Any) -> Any:
+        array[index] = values
+        return array
+
+    def exclusive_or(self, numbers: Any) -> Any:
+        return np.bitwise_xor.reduce(numbers, axis=-1)
+
+    def pad(self, array: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+        """array with a number around it; NumPy's own finds out about each side by itself."""
+        sizes = [n + sum(extra) for n, extra in zip(array.shape, pad_width, strict=True)]
+        out = np.full(sizes, constant_values, array.dtype)
+        starts = [before for before, _ in pad_width]
+        out[tuple(slice(s, s + n) for s, n in zip(starts, array.shape))] = array
+        return out
+
+    def tril(self, array: Any, k: int = 0) -> Any:
+        """NumPy's own, by bits where it can be."""
+        return _triangle(array, k, np.tril)
+
+    def triu(self, array: Any, k: int = 0) -> Any:
+        """See tril."""
+        return _triangle(array, k, np.triu)
 
     def raised(self, array: Any, index: Any, by: Any) -> Any:
         part = array[index]

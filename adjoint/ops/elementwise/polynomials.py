@@ -33,7 +33,7 @@ def _by_name(xp: Any, name: str, family: str, input: Any, n: Any, *more: float) 
     found, input, n = _by_loop(xp, family, input, n, *more)
     if found is not None:
         return found
-    whole = xp.trunc(xp.broadcast_to(n, xp.broadcast_shapes(n.shape, input.shape)))
+    whole = xp.trunc(n)
     degree = xp.where(whole < 0, 0, whole).astype("int64")
     values = kernel(xp, name, degree, *more, input)
     return xp.where(whole < 0, 0, values).astype(input.dtype)

@@ -10,7 +10,7 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import is_index
 from adjoint.ops.arranging.indexing import gather, getitem
 from adjoint.ops.arranging.positions import one_hot
-from adjoint.ops.arranging.shape import reshape, unsqueeze
+from adjoint.ops.arranging.shape import narrow, reshape, unsqueeze
 from adjoint.ops.elementwise.activation import logsigmoid, relu
 from adjoint.ops.elementwise.arithmetic import div, mul
 from adjoint.ops.elementwise.comparison import isnan
@@ -23,6 +23,7 @@ from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -84,7 +85,7 @@ def spread_losses(
     safe, counted = _pick(xp, xp.zeros((1, shape[1]), "bool"), target, ignore_index)
     zeros = xp.zeros(shape, input.dtype)
     values = xp.where(counted, -input, xp.zeros((), input.dtype))
-    return xp.updated(zeros, _open_index(xp, target, safe), values)
+    return xp.placed(zeros, _open_index(xp, target, safe), values)
 
 
 def _check_classes(input: Any, target: Any, weight: Any) -> None:
@@ -459,6 +460,9 @@ def multilabel_margin_loss(
     check_reduction(reduction)
     rows, classes = _batched_rows("multilabel_margin_loss", input, target, 1)
     given = cumsum(classes < 0, 1) == 0
+    if has_values(classes) and classes.layer is None and classes.shape[0]:
+        longest = max(1, int(sum(given, 1).max()))  # most rows name few classes
+        classes, given = narrow(classes, 1, 0, longest), narrow(given, 1, 0, longest)
     known = where(given, classes, 0)
     hot = one_hot(known, rows.shape[1]) * unsqueeze(given, 2)
     others = unsqueeze(sum(hot, 1) == 0, 1)
