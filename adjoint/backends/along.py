@@ -105,6 +105,16 @@ class AlongKernels(Namespace):
         getattr(np, name).at(new, index, values)
         return new
 
+    def has_loop(self, name: str, array: Any) -> bool:
+        return _loop(name, array) is not None
+
+    def window_maxima(self, images: Any, table: Any) -> tuple[Any, Any]:
+        loop = _loop("windows", images)
+        if loop is None:
+            return super().window_maxima(images, table)
+        found: tuple[Any, Any] = loop(images, table)
+        return found
+
     def rows_added(self, array: Any, index: Any, rows: Any) -> Any:
         loop = _loop("rows_added", array, rows) if index.dtype == np.int64 else None
         if loop is None or not self.all_below(index, len(array)):

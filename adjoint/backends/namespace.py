@@ -264,6 +264,25 @@ class Namespace(ABC):
             numbers = self.concatenate([joined, numbers[..., 2 * half :]], axis=-1)
         return numbers[..., 0]
 
+    def has_loop(self, name: str, array: Array) -> bool:
+        """Whether the library has one loop for what else takes several calls."""
+        return False
+
+    def window_maxima(self, images: Array, table: Any) -> tuple[Array, Array]:
+        """The greatest of the places that each row of a table lists, and which place it is.
+
+        Negative numbers end a list. It is the first of equals, and any NaN wins.
+        """
+        places = self.asarray(table[:, 0])
+        best = self.take(images, places, axis=-1)
+        places = self.broadcast_to(places, best.shape)
+        for number in range(1, table.shape[1]):
+            here = self.asarray(table[:, number])
+            part = self.take(images, self.where(here < 0, 0, here), axis=-1)
+            better = ((part > best) | self.isnan(part)) & (here >= 0)
+            places, best = self.where(better, here, places), self.where(better, part, best)
+        return best, self.array(places, dtype="int64")
+
     def place_of_rank(self, array: Array, axis: int, rank: Array) -> Array:
         """Where along an axis, which is kept, elements of a rank lie; equals in their order."""
         order = self.argsort(array, axis=axis, stable=True)

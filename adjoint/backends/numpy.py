@@ -15,6 +15,7 @@ from adjoint.backends.along import AlongKernels
 from adjoint.backends.apart import FlatImages, is_apart
 from adjoint.backends.convolution import Convolutions, Layout, turned
 from adjoint.backends.error_state import quiet, quietly
+from adjoint.backends.loops import written
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.row_kernels import RowKernels
 from adjoint.device import CPU, device
@@ -50,6 +51,13 @@ def keeps_pages() -> bool:
 ZEROS = {kind: np.zeros((), kind) for kind in "fd"}
 _USUAL = {kind: np.dtype(kind) for kind in "?bBhHiIlLqQefdFD"}  # the one object of each
 _BITS = {"f": np.int32, "d": np.int64}  # whole numbers of the same size
+# By the letters of both types: loops that take a fifth of NumPy's time.
+_CASTS = {
+    pair: loop
+    for pair, loop in ((("e", "f"), written("widened")), (("f", "e"), written("narrowed")))
+    if loop is not None
+}
+MOST_POWER = 32  # that is taken by products
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -323,6 +331,9 @@ class NumpyNamespace(AlongKernels, RowKernels, Convolutions, Namespace):
     def matmul(self, array: Any, other: Any) -> Any:
         """NumPy's product, in the type of its factors: it would widen bfloat16."""
         depth = array.ndim
+        if array.dtype.char == "e" == other.dtype.char:  # BLAS has no such numbers
+            wide = self.matmul(self.copied(array, np.float32), self.copied(other, np.float32))
+            return self.copied(wide, np.float16)
         if other.ndim == 2:
             if depth == 2:
                 return array.dot(other)  # the method: faster to call than matmul, or than np.dot
@@ -496,9 +507,11 @@ class NumpyNamespace(AlongKernels, RowKernels, Convolutions, Namespace):
 
     def copied(self, array: Any, dtype: Any = None, ordered: bool = False) -> Any:
         # A repeated dimension (of stride 0) has no place of its own in memory to preserve.
-        if ordered or 0 in array.strides:
-            return np.array(array, dtype=dtype, order="C")
-        return np.array(array, dtype=dtype)
+        order: Any = "C" if ordered or 0 in array.strides else "K"
+        loop = None if dtype is None else _CASTS.get((array.dtype.char, np.dtype(dtype).char))
+        if loop is not None and array.size >= _MANY:
+            return loop(array, order=order)
+        return np.array(array, dtype=dtype, order=order)
 
     def writable(self, shown: Any, source: Any) -> Any:
         if not shown.flags.writeable and source.flags.writeable:
@@ -521,13 +534,26 @@ class NumpyNamespace(AlongKernels, RowKernels, Convolutions, Namespace):
         )
 
     def special(self, name: str) -> Any:
-        try:
-            import scipy.special
-        except ImportError as error:
-            raise ImportError(
-                f"{name} needs SciPy's kernels: pip install 'adjoint[scipy]'"
-            ) from error
-        return getattr(scipy.special, name)
+        loop = written(name) if name == "zeta" else None
+        return _special(name) if loop is None else functools.partial(_by_loop, loop, name)
+
+
+def _by_loop(loop: Any, name: str, order: Any, place: Any) -> Any:
+    """zeta by a loop, where the order is one whole number and all places are positive."""
+    usual = np.ndim(order) == 0 and 1 < order <= MOST_POWER and order == int(order)
+    floats = type(place) is np.ndarray and place.dtype.char in "fd"
+    if not usual or not floats or not np.all(place > 0):
+        return _special(name)(order, place)
+    return loop(place.dtype.type(order), place)
+
+
+def _special(name: str) -> Any:
+    """A function of SciPy's."""
+    try:
+        import scipy.special
+    except ImportError as error:
+        raise ImportError(f"{name} needs SciPy's kernels: pip install 'adjoint[scipy]'") from error
+    return getattr(scipy.special, name)
 
 
 class NumpyBackend(Backend):

@@ -118,6 +118,25 @@ class Fused:
         return None
 
 
+class Halves(Fused):
+    """The loop of a forward of two arrays for float16, which NumPy computes one by one."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
+
+    def answer(self, args: list[Any]) -> Any:
+        """See Fused; what is asked for besides two arrays must be as usual."""
+        first, second = args[0], args[1]
+        if type(first) is not NDARRAY or type(second) is not NDARRAY:
+            return None
+        if first.dtype.char != "e" or second.dtype is not first.dtype or len(args) > 3:
+            return None
+        if len(args) == 3 and args[2] is not None and args[2] != 1:  # alpha, or a rounding
+            return None
+        return self.function(first, second)
+
+
 class RowLoop:
     """A loop of the wheel over rows: the arguments that it takes, and what they must be."""
 

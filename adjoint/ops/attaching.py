@@ -15,12 +15,16 @@ from adjoint.call.fused import (
     NUMBER,
     TEXT,
     Fused,
+    Halves,
     Loop,
     RowLoop,
     Rows,
 )
 from adjoint.ops.op import TABLE, Op, take_loop
 from adjoint.ops.pushing import FORWARD, JOINT, PUSH, pushing
+
+# The ops that have a loop for float16, and NumPy's name of each.
+HALVES = {"add": "add", "sub": "subtract", "mul": "multiply", "true_divide": "divide"}
 
 
 def attach_loops() -> None:
@@ -47,6 +51,10 @@ def attach_loops() -> None:
     for op in TABLE.values():
         if op.fused is not None:
             _shorten(op)
+    for name, own in HALVES.items():
+        function = module.loops.get(f"{own}_halves")
+        if function is not None and TABLE[name].fused is None:
+            TABLE[name].fused = Halves(function)
     for name, place, key, order, answers, loop in of_rows:
         _attach_rows(TABLE[name], place, key, order, answers, module.loops[loop])
 

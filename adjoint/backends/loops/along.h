@@ -51,7 +51,7 @@
                 const T x = ELEMENT(const T, places[0] + i * steps[3], steps[0], r);               \
                 const int wins = (x better best[r]) | (x != x);                                    \
                 best[r] = wins ? x : best[r];                                                      \
-                at[r] = wins ? i : at[r];                                                          \
+                at[r] ^= (at[r] ^ i) & -(npy_int64)wins;                                           \
                 ELEMENT(T, places[1] + i * steps[4], steps[1], r) = best[r];                       \
                 ELEMENT(npy_int64, places[2] + i * steps[5], steps[2], r) = at[r];                 \
             }                                                                                      \
@@ -105,36 +105,49 @@
         forget_exceptions();                                                                       \
     }
 
-/* The elements of a row at places by number, all of which there are. */
+/* The elements of rows at places by number, all of which there are. */
 #define PICKED(T, S)                                                                               \
     static void picked_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
                            void *data) {                                                           \
         const npy_intp count = dimensions[0], k = dimensions[2];                                   \
-        for (npy_intp row = 0; row < count; row++) {                                               \
-            const char *from = ROW(0, row), *index = ROW(1, row);                                  \
-            char *to = ROW(2, row);                                                                \
-            for (npy_intp i = 0; i < k; i++) {                                                     \
-                const npy_int64 place = ELEMENT(const npy_int64, index, steps[4], i);              \
-                ELEMENT(T, to, steps[5], i) = ELEMENT(const T, from, steps[3], place);             \
+        const int across = steps[2] < steps[5]; /* in the order of the results */                  \
+        const npy_intp outer = across ? k : count, inner = across ? count : k;                     \
+        const npy_intp *far = across ? steps + 3 : steps, *near = across ? steps : steps + 3;      \
+        for (npy_intp i = 0; i < outer; i++) {                                                     \
+            const char *from = args[0] + (across ? 0 : i * steps[0]);                              \
+            const char *index = args[1] + i * far[1];                                              \
+            char *to = args[2] + i * far[2];                                                       \
+            for (npy_intp j = 0; j < inner; j++) {                                                 \
+                const npy_int64 place = ELEMENT(const npy_int64, index, near[1], j);               \
+                const char *row = from + (across ? j * steps[0] : 0);                              \
+                ELEMENT(T, to, near[2], j) = ELEMENT(const T, row, steps[3], place);               \
             }                                                                                      \
         }                                                                                          \
     }
 
-/* A copy of a row into which values are taken at places by number. */
+/* A copy of rows into which values are taken at places by number. */
 #define PLACED(T, S, name, joined)                                                                 \
     static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
                            void *data) {                                                           \
         const npy_intp count = dimensions[0], n = dimensions[1], k = dimensions[2];                \
-        for (npy_intp row = 0; row < count; row++) {                                               \
-            const char *start = ROW(0, row), *index = ROW(1, row), *values = ROW(2, row);          \
-            char *to = ROW(3, row);                                                                \
-            for (npy_intp i = 0; i < n; i++) {                                                     \
-                ELEMENT(T, to, steps[7], i) = ELEMENT(const T, start, steps[4], i);                \
+        const int across = steps[3] < steps[7];                                                    \
+        const npy_intp outer = across ? n : count, inner = across ? count : n;                     \
+        const npy_intp *far = across ? steps + 4 : steps, *near = across ? steps : steps + 4;      \
+        for (npy_intp i = 0; i < outer; i++) {                                                     \
+            const char *start = args[0] + i * far[0];                                              \
+            char *to = args[3] + i * far[3];                                                       \
+            for (npy_intp j = 0; j < inner; j++) {                                                 \
+                ELEMENT(T, to, near[3], j) = ELEMENT(const T, start, near[0], j);                  \
             }                                                                                      \
-            for (npy_intp i = 0; i < k; i++) {                                                     \
-                const npy_int64 place = ELEMENT(const npy_int64, index, steps[5], i);              \
-                T *sum = &ELEMENT(T, to, steps[7], place);                                         \
-                *sum = joined(*sum, ELEMENT(const T, values, steps[6], i));                        \
+        }                                                                                          \
+        const npy_intp turns = across ? k : count, each = across ? count : k;                      \
+        for (npy_intp i = 0; i < turns; i++) {                                                     \
+            const char *index = args[1] + i * far[1], *values = args[2] + i * far[2];              \
+            for (npy_intp j = 0; j < each; j++) {                                                  \
+                const npy_int64 place = ELEMENT(const npy_int64, index, near[1], j);               \
+                char *row = args[3] + (across ? j : i) * steps[3];                                 \
+                T *sum = &ELEMENT(T, row, steps[7], place);                                        \
+                *sum = joined(*sum, ELEMENT(const T, values, near[2], j));                         \
             }                                                                                      \
         }                                                                                          \
         forget_exceptions();                                                                       \
@@ -174,6 +187,43 @@
         forget_exceptions();                                                                       \
     }
 
+/* The greatest element of each window and its place: the first of equals, and any NaN. A window is
+ * a list of places, which ends where a negative number is. */
+#define WINDOWS(T, S)                                                                              \
+    static void windows_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,        \
+                            void *data) {                                                          \
+        const npy_intp count = dimensions[0], w = dimensions[2], k = dimensions[3];                \
+        const npy_intp *core = steps + 4;                                                          \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const char *image = ROW(0, row), *table = ROW(1, row);                                 \
+            for (npy_intp i = 0; i < w; i++) {                                                     \
+                const char *list = table + i * core[1];                                            \
+                npy_int64 at = ELEMENT(const npy_int64, list, core[2], 0);                         \
+                T best = ELEMENT(const T, image, core[0], at);                                     \
+                int unknown = best != best; /* no choice by branches: they are guessed wrong */    \
+                for (npy_intp j = 1; j < k; j++) {                                                 \
+                    const npy_int64 place = ELEMENT(const npy_int64, list, core[2], j);            \
+                    if (place < 0) break;                                                          \
+                    const T x = ELEMENT(const T, image, core[0], place);                           \
+                    at ^= (at ^ place) & -(npy_int64)(x > best);                                   \
+                    best = x > best ? x : best;                                                    \
+                    unknown |= x != x;                                                             \
+                }                                                                                  \
+                for (npy_intp j = 0; unknown && j < k; j++) {                                      \
+                    const npy_int64 place = ELEMENT(const npy_int64, list, core[2], j);            \
+                    if (place < 0) break;                                                          \
+                    const T x = ELEMENT(const T, image, core[0], place);                           \
+                    if (x == x) continue;                                                          \
+                    best = x;                                                                      \
+                    at = place;                                                                    \
+                }                                                                                  \
+                ELEMENT(T, ROW(2, row), core[3], i) = best;                                        \
+                ELEMENT(npy_int64, ROW(3, row), core[4], i) = at;                                  \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
 #define PRODUCT(x, y) ((x) * (y))
 #define ALONG(T, S)                                                                                \
     RUNNING(T, S, running_sum, SUM)                                                                \
@@ -187,7 +237,8 @@
     PLACED(T, S, placed_multiply, PRODUCT)                                                         \
     PLACED(T, S, placed_maximum, v_maximum_##S)                                                    \
     PLACED(T, S, placed_minimum, v_minimum_##S)                                                    \
-    ROWS_ADDED(T, S)
+    ROWS_ADDED(T, S)                                                                               \
+    WINDOWS(T, S)
 
 ALONG(float, f32)
 ALONG(double, f64)

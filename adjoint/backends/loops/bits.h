@@ -94,26 +94,26 @@ static void narrowed(char **args, const npy_intp *dimensions, const npy_intp *st
     forget_exceptions();
 }
 
+#define DIFFERENCE(x, y) ((x) - (y))
+#define QUOTIENT(x, y) ((x) / (y))
+
 /* Computed in float and rounded, as NumPy does it one by one. */
-#define OF_HALVES(name, joined)                                                                    \
-    static void name##_halves(char **args, const npy_intp *dimensions, const npy_intp *steps,      \
-                              void *data) {                                                        \
+#define OF_HALVES(name, load, store, joined)                                                       \
+    static void name(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) { \
         float x[BLOCK], y[BLOCK];                                                                  \
         for (npy_intp start = 0; start < dimensions[0]; start += BLOCK) {                          \
             const npy_intp left = dimensions[0] - start, n = left < BLOCK ? left : BLOCK;          \
-            load_halves(x, args[0] + start * steps[0], steps[0], n);                               \
-            load_halves(y, args[1] + start * steps[1], steps[1], n);                               \
+            load(x, args[0] + start * steps[0], steps[0], n);                                      \
+            load(y, args[1] + start * steps[1], steps[1], n);                                      \
             for (npy_intp i = 0; i < n; i++) x[i] = joined(x[i], y[i]);                            \
-            store_halves(args[2] + start * steps[2], steps[2], x, n);                              \
+            store(args[2] + start * steps[2], steps[2], x, n);                                     \
         }                                                                                          \
         forget_exceptions();                                                                       \
     }
 
-#define DIFFERENCE(x, y) ((x) - (y))
-#define QUOTIENT(x, y) ((x) / (y))
-OF_HALVES(add, SUM)
-OF_HALVES(subtract, DIFFERENCE)
-OF_HALVES(multiply, PRODUCT)
-OF_HALVES(divide, QUOTIENT)
+OF_HALVES(add_halves, load_halves, store_halves, SUM)
+OF_HALVES(subtract_halves, load_halves, store_halves, DIFFERENCE)
+OF_HALVES(multiply_halves, load_halves, store_halves, PRODUCT)
+OF_HALVES(divide_halves, load_halves, store_halves, QUOTIENT)
 
 #endif

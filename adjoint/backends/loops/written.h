@@ -7,7 +7,7 @@ typedef struct {
     int kinds;
     PyUFuncGenericFunction functions[2];
     void *data[2];
-    char types[16];
+    char types[24];
 } Written;
 
 #define OF_BOTH(name) {name##_f32, name##_f64}
@@ -17,6 +17,9 @@ typedef struct {
 #define OF_TWO(T) T, T, T
 #define AT_PLACES(T) T, NPY_INT64, T
 #define INTO_PLACES(T) T, NPY_INT64, T, T
+#define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
+#define SEVEN(T) T, T, T, T, T, T, T
+#define ELEVEN(T) SEVEN(T), T, T, T, T
 #define OF_DEGREE(T) T, T, NPY_DOUBLE, T
 #define RUNS(name) {#name, "(n)->(n)", 1, 1, 2, OF_BOTH(name), {NULL}, TYPES2(TO_ITSELF)}
 #define FINDS(name) {#name, "(n)->(n),(n)", 1, 2, 2, OF_BOTH(name), {NULL}, TYPES2(TO_PLACE)}
@@ -48,6 +51,12 @@ static Written written[] = {
     {"triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {NULL}, TYPES2(OF_TWO)},
     {"unit_triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {&unit, &unit},
      TYPES2(OF_TWO)},
+    {"windows", "(p),(w,k)->(w),(w)", 2, 2, 2, OF_BOTH(windows), {NULL}, TYPES2(OF_WINDOWS)},
+    {"standard", "(n),(n),(n),()->(n),(),()", 4, 3, 2, OF_BOTH(standard), {NULL},
+     TYPES2(SEVEN)},
+    {"standard_back", "(r,n),(r,n),(n),(r),(r),(r),(r),()->(r,n),(n),(n)", 8, 3, 2,
+     OF_BOTH(standard_back), {NULL}, TYPES2(ELEVEN)},
+    {"zeta", NULL, 2, 1, 2, OF_BOTH(zeta), {NULL}, TYPES2(OF_TWO)},
     DEGREE(chebyshev_t),
     DEGREE(chebyshev_u),
     DEGREE(chebyshev_v),
