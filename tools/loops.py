@@ -47,7 +47,7 @@ RENAMED = {
     "power": "pow",
 }
 # The headers of loops that no declaration says, and the table of them.
-WRITTEN = ("along", "norms", "triangles", "degrees", "sums_of_powers", "bits", "written")
+WRITTEN = ("along", "norms", "triangles", "degrees", "sums_of_powers", "halves", "written")
 # What is quick where quotients are small; a block in which they are not takes the long way.
 DIVISIONS = frozenset(("floor_divide", "fmod", "remainder"))
 

@@ -67,6 +67,8 @@ class AlongKernels(Namespace):
         if loop is None:
             return super().picked_along(array, index, axis)
         part = array[_corner(index.shape, axis)]
+        if axis == 0 and _is_of_rows(index):
+            return np.take(part, index[(slice(None), *[0] * (index.ndim - 1))], axis=0)
         out = np.empty(index.shape, array.dtype)
         return loop(part, index, axes=[axis] * 3, out=out)
 
@@ -82,6 +84,12 @@ class AlongKernels(Namespace):
 
     def combined_along(self, name: str, array: Any, index: Any, values: Any, axis: int) -> Any:
         loop = _loop(f"placed_{name}", array, values) if index.dtype == np.int64 else None
+        if loop is not None and axis == 0 and _is_of_rows(index):
+            rows = written(f"rows_{name}")
+            numbers = index[(slice(None), *[0] * (index.ndim - 1))]
+            wide = (array.reshape(len(array), -1), numbers, values.reshape(len(values), -1))
+            if wide[0].shape[1] == wide[2].shape[1]:
+                return rows(*wide).reshape(array.shape)
         part = _corner(index.shape, axis)
         if loop is None or array[part].shape != array.shape:
             return super().combined_along(name, array, index, values, axis)
@@ -105,6 +113,15 @@ class AlongKernels(Namespace):
         getattr(np, name).at(new, index, values)
         return new
 
+    def paths(self, emitted: Any, jumps: Any, lengths: Any) -> Any:
+        loop = _loop("paths", emitted) if lengths.dtype == np.int64 else None
+        if loop is None:
+            return None
+        out = np.empty(emitted.shape, emitted.dtype)
+        turned = emitted.swapaxes(0, 1), jumps.astype(emitted.dtype), lengths
+        loop(*turned, out=out.swapaxes(0, 1))
+        return out
+
     def has_loop(self, name: str, array: Any) -> bool:
         return _loop(name, array) is not None
 
@@ -116,7 +133,7 @@ class AlongKernels(Namespace):
         return found
 
     def rows_added(self, array: Any, index: Any, rows: Any) -> Any:
-        loop = _loop("rows_added", array, rows) if index.dtype == np.int64 else None
+        loop = _loop("rows_add", array, rows) if index.dtype == np.int64 else None
         if loop is None or not self.all_below(index, len(array)):
             return super().rows_added(array, index, rows)
         return loop(array, index, rows)
@@ -152,6 +169,11 @@ def _running(name: str, function: Any, array: Any, axis: Any, dtype: Any) -> Any
 def _corner(sizes: Any, axis: int) -> tuple[slice, ...]:
     """The part of an array that an index of these sizes along an axis reads or writes."""
     return tuple([slice(None if d == axis else n) for d, n in enumerate(sizes)])
+
+
+def _is_of_rows(index: Any) -> bool:
+    """Whether an index along the first axis is the same for all elements of a row."""
+    return index.ndim > 1 and index.size > 0 and not any(index.strides[1:])
 
 
 def _solve_lower(loop: Any, matrix: Any, side: Any, out: Any) -> None:

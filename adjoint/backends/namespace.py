@@ -264,6 +264,10 @@ class Namespace(ABC):
             numbers = self.concatenate([joined, numbers[..., 2 * half :]], axis=-1)
         return numbers[..., 0]
 
+    def paths(self, emitted: Array, jumps: Array, lengths: Array) -> Array | None:
+        """The log sums over paths through states, see ctc.py; None where there is no loop."""
+        return None
+
     def has_loop(self, name: str, array: Array) -> bool:
         """Whether the library has one loop for what else takes several calls."""
         return False

@@ -364,12 +364,12 @@ class NumpyNamespace(AlongKernels, RowKernels, Convolutions, Namespace):
         return out if bias is None else np.add(out, bias, out)
 
     def turned_product(self, array: Any, other: Any) -> Any:
-        if array.ndim != 2 or other.ndim != 2:
+        if array.ndim != 2 or other.ndim != 2 or array.dtype.char == "e":
             return self.matmul(array.swapaxes(-2, -1), other)
         return array.T.dot(other)  # see matmul
 
     def rows_product(self, array: Any, other: Any) -> Any:
-        if array.ndim != 2 or other.ndim != 2:
+        if array.ndim != 2 or other.ndim != 2 or array.dtype.char == "e":
             return self.matmul(array, other.swapaxes(-2, -1))
         if len(array) <= 64:  # see linear
             return other.dot(array.T.copy()).T.copy()

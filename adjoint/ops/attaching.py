@@ -15,7 +15,6 @@ from adjoint.call.fused import (
     NUMBER,
     TEXT,
     Fused,
-    Halves,
     Loop,
     RowLoop,
     Rows,
@@ -53,8 +52,9 @@ def attach_loops() -> None:
             _shorten(op)
     for name, own in HALVES.items():
         function = module.loops.get(f"{own}_halves")
-        if function is not None and TABLE[name].fused is None:
-            TABLE[name].fused = Halves(function)
+        if function is not None:
+            fused = TABLE[name].fused = TABLE[name].fused or Fused()
+            fused.halves = function
     for name, place, key, order, answers, loop in of_rows:
         _attach_rows(TABLE[name], place, key, order, answers, module.loops[loop])
 

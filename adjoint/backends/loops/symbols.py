@@ -24,7 +24,7 @@ ONE: Final = """
 """
 TWO: Final = """
     add arctan2 copysign divide floor_divide fmax fmin fmod hypot logaddexp logaddexp2 maximum
-    minimum multiply power remainder subtract
+    minimum multiply nextafter power remainder subtract
 """
 FUNCTIONS: Final = frozenset(f"{ONE} {TWO}".split())
 COMPARISONS: Final = frozenset(

@@ -18,6 +18,7 @@ typedef struct {
 #define AT_PLACES(T) T, NPY_INT64, T
 #define INTO_PLACES(T) T, NPY_INT64, T, T
 #define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
+#define OF_PATHS(T) T, T, NPY_INT64, T
 #define SEVEN(T) T, T, T, T, T, T, T
 #define ELEVEN(T) SEVEN(T), T, T, T, T
 #define OF_DEGREE(T) T, T, NPY_DOUBLE, T
@@ -25,11 +26,10 @@ typedef struct {
 #define FINDS(name) {#name, "(n)->(n),(n)", 1, 2, 2, OF_BOTH(name), {NULL}, TYPES2(TO_PLACE)}
 #define PLACES(name)                                                                               \
     {#name, "(n),(k),(k)->(n)", 3, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
+#define TAKES(name)                                                                                \
+    {#name, "(m,w),(k),(k,w)->(m,w)", 3, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
 #define DEGREE(name) {#name, NULL, 2, 1, 2, OF_BOTH(name), {NULL}, TYPES2(OF_TWO)}
 #define DEGREE_WITH(name) {#name, NULL, 3, 1, 2, OF_BOTH(name), {&unit, &unit}, TYPES2(OF_DEGREE)}
-#define SHIFTING(name)                                                                             \
-    {#name, NULL, 2, 1, 2, {name##_i32, name##_i64}, {NULL},                                       \
-     {OF_TWO(NPY_INT32), OF_TWO(NPY_INT64)}}
 #define HALVES(name) {#name "_halves", NULL, 2, 1, 1, {name##_halves}, {NULL}, {OF_TWO(NPY_HALF)}}
 
 static char unit; /* its address says that a loop has the further property */
@@ -46,8 +46,10 @@ static Written written[] = {
     PLACES(placed_multiply),
     PLACES(placed_maximum),
     PLACES(placed_minimum),
-    {"rows_added", "(m,w),(k),(k,w)->(m,w)", 3, 1, 2, OF_BOTH(rows_added), {NULL},
-     TYPES2(INTO_PLACES)},
+    TAKES(rows_add),
+    TAKES(rows_multiply),
+    TAKES(rows_maximum),
+    TAKES(rows_minimum),
     {"triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {NULL}, TYPES2(OF_TWO)},
     {"unit_triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {&unit, &unit},
      TYPES2(OF_TWO)},
@@ -56,6 +58,7 @@ static Written written[] = {
      TYPES2(SEVEN)},
     {"standard_back", "(r,n),(r,n),(n),(r),(r),(r),(r),()->(r,n),(n),(n)", 8, 3, 2,
      OF_BOTH(standard_back), {NULL}, TYPES2(ELEVEN)},
+    {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
     {"zeta", NULL, 2, 1, 2, OF_BOTH(zeta), {NULL}, TYPES2(OF_TWO)},
     DEGREE(chebyshev_t),
     DEGREE(chebyshev_u),
@@ -66,8 +69,6 @@ static Written written[] = {
     DEGREE(legendre),
     DEGREE_WITH(gegenbauer),
     DEGREE_WITH(laguerre),
-    SHIFTING(left_shift),
-    SHIFTING(right_shift),
 #if defined(__F16C__)
     {"widened", NULL, 1, 1, 1, {widened}, {NULL}, {NPY_HALF, NPY_FLOAT}},
     {"narrowed", NULL, 1, 1, 1, {narrowed}, {NULL}, {NPY_FLOAT, NPY_HALF}},

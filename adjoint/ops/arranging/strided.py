@@ -332,17 +332,18 @@ def _window_positions(xp: Any, count: int, size: int, step: int) -> Any:
 )
 def folded(xp: Any, input: Array, shape: Any, dimension: int, size: int, step: int) -> Array:
     """Windows added up at their places in zeros of `shape`: the gradient of unfold."""
-    zeros = xp.zeros(tuple(shape), input.dtype)
     if not shape:
-        return xp.sum(input).reshape(()) if size else zeros
+        return xp.sum(input).reshape(()) if size else xp.zeros((), input.dtype)
     place = normal_dim(dimension, len(shape))
     count, lead = input.shape[place], (slice(None),) * place
-    if count < size:  # a pass for each window, or for each place in all of them
-        for n in range(count):
-            window = xp.moveaxis(input[(*lead, n)], -1, place)
-            zeros = xp.raised(zeros, (*lead, slice(n * step, n * step + size)), window)
-        return zeros
-    for n in range(size if count else 0):
-        part = slice(n, n + (count - 1) * step + 1, step)
-        zeros = xp.raised(zeros, (*lead, part), input[..., n])
-    return zeros
+    passes = -(-size // step)  # in each, what every window has of one stretch as long as a step
+    stretches = max(-(-shape[place] // step), count + passes - 1)
+    before, after = tuple(shape[:place]), tuple(shape[place + 1 :])
+    whole = xp.zeros((*before, stretches, step, *after), input.dtype)
+    windows = xp.moveaxis(input, -1, place + 1)
+    for n in range(passes if count else 0):
+        width = min(step, size - n * step)
+        part = windows[(*lead, slice(None), slice(n * step, n * step + width))]
+        whole = xp.raised(whole, (*lead, slice(n, n + count), slice(0, width)), part)
+    flat = whole.reshape(*before, stretches * step, *after)
+    return flat[(*lead, slice(0, shape[place]))]

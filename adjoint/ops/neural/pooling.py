@@ -176,7 +176,7 @@ def max_pool_back(
             whole = xp.written(whole, index, xp.multiply, pooled, hit)
         else:
             whole = xp.raised(whole, index, pooled * hit)
-    return _cropped(whole, images.shape[2:], padding)
+    return xp.ascontiguousarray(_cropped(whole, images.shape[2:], padding))
 
 
 @general(

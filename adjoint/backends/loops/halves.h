@@ -1,40 +1,6 @@
-/* Loops over bits: whole numbers moved by places, and floats of 16 bits. */
+/* Floats of 16 bits, where the machine converts them itself. */
 #if defined(__F16C__)
 #include <immintrin.h>
-#endif
-
-/* As NumPy's: what is moved by more places than there are bits leaves 0, or the sign. */
-#define SHIFTED_LEFT(T, U, x, places, bits)                                                        \
-    ((U)(places) < bits ? (T)((U)(x) << ((U)(places) & (bits - 1))) : 0)
-#define SHIFTED_RIGHT(T, U, x, places, bits) ((x) >> ((U)(places) < bits ? (places) : bits - 1))
-
-#define SHIFT(T, U, S, bits, name, shifted)                                                        \
-    static inline void name##_pass_##S(char **args, npy_intp count, npy_intp first,                \
-                                       npy_intp second, npy_intp result) {                         \
-        IN_ANY_ORDER                                                                               \
-        for (npy_intp i = 0; i < count; i++) {                                                     \
-            const T x = ELEMENT(const T, args[0], first, i);                                       \
-            const T places = ELEMENT(const T, args[1], second, i);                                 \
-            ELEMENT(T, args[2], result, i) = shifted(T, U, x, places, bits);                       \
-        }                                                                                          \
-    }                                                                                              \
-    WHOLE static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,   \
-                                 void *data) {                                                     \
-        const npy_intp size = sizeof(T), count = dimensions[0];                                    \
-        const int ordered = steps[0] == size && steps[2] == size;                                  \
-        if (ordered && steps[1] == size) name##_pass_##S(args, count, size, size, size);           \
-        else if (ordered && steps[1] == 0) name##_pass_##S(args, count, size, 0, size);            \
-        else name##_pass_##S(args, count, steps[0], steps[1], steps[2]);                           \
-    }
-
-#define SHIFTS(T, U, S, bits)                                                                      \
-    SHIFT(T, U, S, bits, left_shift, SHIFTED_LEFT)                                                 \
-    SHIFT(T, U, S, bits, right_shift, SHIFTED_RIGHT)
-
-SHIFTS(npy_int32, npy_uint32, i32, 32)
-SHIFTS(npy_int64, npy_uint64, i64, 64)
-
-#if defined(__F16C__)
 
 static void load_halves(float *to, const char *from, npy_intp step, npy_intp count) {
     npy_intp i = 0;
