@@ -234,6 +234,25 @@ def double_fits() -> list[Fit]:
             7,
             weight=lambda z: z,
         ),
+        *bessel_fits(0),
+        *bessel_fits(1),
+    ]
+
+
+def bessel_fits(order: int) -> list[Fit]:
+    """A modified Bessel function in squares up to 8, and times what grows by inverses from 8 on."""
+
+    def small(z: mpf) -> mpf:
+        x = mpmath.sqrt(z)
+        return mpmath.besseli(order, x) / x**order
+
+    def large(t: mpf) -> mpf:
+        x = 16 / (t + 1)
+        return mpmath.besseli(order, x) * mpmath.exp(-x) * mpmath.sqrt(x)
+
+    return [
+        Fit(f"bessel_i{order}", small, (mpf(0), mpf(64)), 18, weight=lambda z: 1 / small(z)),
+        Fit(f"bessel_i{order}_large", large, (mpf(-1), mpf(1)), 26),
     ]
 
 
@@ -327,6 +346,7 @@ def constants(precision: Precision) -> dict[str, mpf]:
         named["TWO_THIRDS"] = rounded(mpf(2) / 3, precision.bits)
         named["TWO_THIRDS_LOW"] = mpf(2) / 3 - named["TWO_THIRDS"]
         named["STIRLING"] = (mpmath.log(2 * mp.pi) - 1) / 2
+        named["POWER_16"] = mpmath.exp(16)
     return named
 
 

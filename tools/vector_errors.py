@@ -25,12 +25,20 @@ WIDE = ("-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mprefer-vector-
 UNARY = [
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "tanh", "sinh", "cosh",
     "asinh", "acosh", "atanh", "sin", "cos", "tan", "asin", "acos", "atan", "erf", "erfc",
-    "erfinv", "lgamma", "digamma",
+    "erfinv", "lgamma", "digamma", "i0", "i0e", "i1", "i1e",
 ]  # fmt: skip
 WHOLE = ["floor", "ceil", "trunc", "rint"]
 BINARY = ["pow", "atan2"]
 REMAINDERS = ["fmod_near", "quotient_is_far"]  # exact, where they may be asked
-BY_MPMATH = ("erfinv", "digamma")
+# What neither C nor mpmath has by that name.
+BESSEL: dict[str, Callable[[Any], Any]] = {
+    "i0": lambda x: bessel(0, x),
+    "i0e": lambda x: bessel(0, x, True),
+    "i1": lambda x: bessel(1, x),
+    "i1e": lambda x: bessel(1, x, True),
+}
+ODD = ("erfinv", "i1", "i1e")
+BY_MPMATH = ("erfinv", "digamma", *BESSEL)
 FROM_ZERO = (
     "lgamma",
     "digamma",
@@ -167,8 +175,30 @@ def exact(library: ctypes.CDLL, name: str, arguments: Sequence[Array]) -> Array:
     import mpmath
 
     with mpmath.mp.workdps(40):
-        values = [mpmath_value(getattr(mpmath, name), float(x)) for x in arguments[0]]
-    return np.array([np.longdouble(value) for value in values])
+        function = BESSEL[name] if name in BESSEL else getattr(mpmath, name)
+        values = [mpmath_value(function, float(x)) for x in arguments[0]]
+    found = np.array([np.longdouble(value) for value in values])
+    return np.copysign(found, wide[0]) if name in ODD else found  # mpmath has one zero
+
+
+def bessel(order: int, x: Any, scaled: bool = False) -> Any:
+    """A modified Bessel function of the first kind, times exp(-|x|) if it is scaled."""
+    import mpmath
+
+    if mpmath.isnan(x) or x == 0:
+        return x if order or mpmath.isnan(x) else mpmath.mpf(1)
+    sign = -1 if order and x < 0 else 1
+    if abs(x) > 2000 and not scaled:
+        return sign * mpmath.inf
+    if abs(x) > 1e5:  # where mpmath takes its time, and some terms of a series are exact enough
+        square, step = 4 * order**2, 8 * abs(x)
+        term = total = mpmath.mpf(1)
+        for k in range(1, 5):
+            term *= -(square - (2 * k - 1) ** 2) / (k * step)
+            total += term
+        return sign * total / mpmath.sqrt(2 * mpmath.pi * abs(x))
+    found = mpmath.besseli(order, x)
+    return found * mpmath.exp(-abs(x)) if scaled else found
 
 
 def mpmath_value(function: Callable[[Any], Any], x: float) -> str:

@@ -26,8 +26,8 @@ _MOST: Final = 64  # combinations of options
 
 # Functions that are worth a loop of ours by themselves: NumPy computes them one by one.
 _SLOW: Final = """
-    digamma erf erfc erfinv floor_divide fmod gammaln hypot logaddexp logaddexp2 nextafter
-    remainder sign
+    digamma erf erfc erfinv floor_divide fmod gammaln hypot i0 i0e i1 i1e logaddexp logaddexp2
+    nextafter remainder sign
 """
 SLOW: Final = frozenset(_SLOW.split())
 # Functions that NumPy's own vectors compute in less time than all of such a loop takes.

@@ -32,7 +32,9 @@ COMPARISONS: Final = frozenset(
 )
 TESTS: Final = frozenset(("isfinite", "isinf", "isnan", "signbit"))
 LOGIC: Final = frozenset(("logical_and", "logical_not", "logical_or", "logical_xor"))
-SPECIAL: Final = frozenset(("digamma", "erf", "erfc", "erfinv", "gammaln"))  # by SciPy's names
+SPECIAL: Final = frozenset(
+    "digamma erf erfc erfinv gammaln i0 i0e i1 i1e".split()  # noqa: SIM905  by SciPy's names
+)
 
 REDUCTIONS: Final = frozenset(("row_max", "row_sum"))
 LENGTH: Final = "length of a row"

@@ -206,6 +206,7 @@ static inline float v_poly_asin_f32(float x) {
 #define V_TWO_THIRDS_f64 0x1.5555555555555p-1
 #define V_TWO_THIRDS_LOW_f64 0x1.5555555555555p-55
 #define V_STIRLING_f64 0x1.acfe390c97d69p-2
+#define V_POWER_16_f64 0x1.0f2ebd0a8002p+23
 
 static inline double v_poly_exp_f64(double x) {
     double y = 0x1.af6ee5873015fp-26;
@@ -509,6 +510,110 @@ static inline double v_poly_digamma_large_f64(double x) {
     y = v_fma_f64(y, x, 0x1.0410404c29f46p-8);
     y = v_fma_f64(y, x, -0x1.11111110e6a89p-7);
     y = v_fma_f64(y, x, 0x1.5555555555548p-4);
+    return y;
+}
+
+static inline double v_poly_bessel_i0_f64(double x) {
+    double y = 0x1.dddcd199cd7cap-131;
+    y = v_fma_f64(y, x, 0x1.436596f79d29dp-121);
+    y = v_fma_f64(y, x, 0x1.6f7ae4bfc1b29p-111);
+    y = v_fma_f64(y, x, 0x1.3d9d48da31c1ap-101);
+    y = v_fma_f64(y, x, 0x1.e73724a8d6012p-92);
+    y = v_fma_f64(y, x, 0x1.4196cb81f3a13p-82);
+    y = v_fma_f64(y, x, 0x1.69caacb0d5a72p-73);
+    y = v_fma_f64(y, x, 0x1.5601878956b17p-64);
+    y = v_fma_f64(y, x, 0x1.0b3132920ad8cp-55);
+    y = v_fma_f64(y, x, 0x1.522a43f5dc56dp-47);
+    y = v_fma_f64(y, x, 0x1.522a43f659556p-39);
+    y = v_fma_f64(y, x, 0x1.02e85c089895bp-31);
+    y = v_fma_f64(y, x, 0x1.23456789abcf1p-24);
+    y = v_fma_f64(y, x, 0x1.c71c71c71c71cp-18);
+    y = v_fma_f64(y, x, 0x1.c71c71c71c71cp-12);
+    y = v_fma_f64(y, x, 0x1p-6);
+    y = v_fma_f64(y, x, 0x1p-2);
+    y = v_fma_f64(y, x, 0x1p+0);
+    return y;
+}
+
+static inline double v_poly_bessel_i0_large_f64(double x) {
+    double y = 0x1.254d10b80b8f6p-36;
+    y = v_fma_f64(y, x, -0x1.87bff0b2c761ap-35);
+    y = v_fma_f64(y, x, -0x1.11b560dc7765ap-33);
+    y = v_fma_f64(y, x, 0x1.88589d1b56fa6p-32);
+    y = v_fma_f64(y, x, 0x1.e31b462ccd9a4p-32);
+    y = v_fma_f64(y, x, -0x1.70c57c22e8305p-30);
+    y = v_fma_f64(y, x, -0x1.1a743e5ce68cdp-30);
+    y = v_fma_f64(y, x, 0x1.b757c1751ae4p-29);
+    y = v_fma_f64(y, x, 0x1.10b685cd31c25p-29);
+    y = v_fma_f64(y, x, -0x1.7a41f78cc6f0cp-28);
+    y = v_fma_f64(y, x, -0x1.069efa428e089p-28);
+    y = v_fma_f64(y, x, 0x1.e9a08788549ap-28);
+    y = v_fma_f64(y, x, 0x1.0880285fe5c79p-27);
+    y = v_fma_f64(y, x, -0x1.69bf119a6ac7p-28);
+    y = v_fma_f64(y, x, -0x1.ce46071037fa9p-27);
+    y = v_fma_f64(y, x, -0x1.d2b006a211235p-28);
+    y = v_fma_f64(y, x, 0x1.03e3db47b1ddp-27);
+    y = v_fma_f64(y, x, 0x1.72597d546e30ep-26);
+    y = v_fma_f64(y, x, 0x1.51cbf0bfed1fbp-25);
+    y = v_fma_f64(y, x, 0x1.7d0de0ac4bcb2p-24);
+    y = v_fma_f64(y, x, 0x1.3f49ad72c243fp-22);
+    y = v_fma_f64(y, x, 0x1.8e513bcb7a316p-20);
+    y = v_fma_f64(y, x, 0x1.75e5ee701e393p-17);
+    y = v_fma_f64(y, x, 0x1.1daa72b5cc362p-13);
+    y = v_fma_f64(y, x, 0x1.b87969bb93bcp-9);
+    y = v_fma_f64(y, x, 0x1.9bd428ad249a5p-2);
+    return y;
+}
+
+static inline double v_poly_bessel_i1_f64(double x) {
+    double y = 0x1.04efcd26a3a42p-132;
+    y = v_fma_f64(y, x, -0x1.8c58b80cf0a7ep-124);
+    y = v_fma_f64(y, x, 0x1.8ff375b69fdc1p-115);
+    y = v_fma_f64(y, x, 0x1.1755115d535d9p-106);
+    y = v_fma_f64(y, x, 0x1.1be30493d7e5fp-96);
+    y = v_fma_f64(y, x, 0x1.8b1676b4463dp-87);
+    y = v_fma_f64(y, x, 0x1.e274eb836d14dp-78);
+    y = v_fma_f64(y, x, 0x1.f1755f50d499ep-69);
+    y = v_fma_f64(y, x, 0x1.ab81faa93dae8p-60);
+    y = v_fma_f64(y, x, 0x1.2c97583cbe076p-51);
+    y = v_fma_f64(y, x, 0x1.522a43ff13645p-43);
+    y = v_fma_f64(y, x, 0x1.27e4fb7732b7p-35);
+    y = v_fma_f64(y, x, 0x1.845c8a0ce9a92p-28);
+    y = v_fma_f64(y, x, 0x1.6c16c16c169aap-21);
+    y = v_fma_f64(y, x, 0x1.c71c71c71c733p-15);
+    y = v_fma_f64(y, x, 0x1.5555555555555p-9);
+    y = v_fma_f64(y, x, 0x1p-4);
+    y = v_fma_f64(y, x, 0x1p-1);
+    return y;
+}
+
+static inline double v_poly_bessel_i1_large_f64(double x) {
+    double y = -0x1.1323c43a84db4p-36;
+    y = v_fma_f64(y, x, 0x1.26c1a147f2ed6p-34);
+    y = v_fma_f64(y, x, 0x1.ff597ed552f4p-34);
+    y = v_fma_f64(y, x, -0x1.1339d6680c725p-31);
+    y = v_fma_f64(y, x, -0x1.c1a3c7d6dd2a3p-32);
+    y = v_fma_f64(y, x, 0x1.e1d9e274120c5p-30);
+    y = v_fma_f64(y, x, 0x1.07216a977bab8p-30);
+    y = v_fma_f64(y, x, -0x1.0c358c8ac3139p-28);
+    y = v_fma_f64(y, x, -0x1.01928d1485519p-29);
+    y = v_fma_f64(y, x, 0x1.b492798c2449fp-28);
+    y = v_fma_f64(y, x, 0x1.ff96c23002d71p-29);
+    y = v_fma_f64(y, x, -0x1.119defd120752p-27);
+    y = v_fma_f64(y, x, -0x1.0b469e5d87795p-27);
+    y = v_fma_f64(y, x, 0x1.9ceea23a74d96p-28);
+    y = v_fma_f64(y, x, 0x1.e3a9c16e07e69p-27);
+    y = v_fma_f64(y, x, 0x1.ce0e02a2b254dp-28);
+    y = v_fma_f64(y, x, -0x1.21de8073c08f4p-27);
+    y = v_fma_f64(y, x, -0x1.91861f5489123p-26);
+    y = v_fma_f64(y, x, -0x1.7277b7858d22bp-25);
+    y = v_fma_f64(y, x, -0x1.ad8d9fe826b0dp-24);
+    y = v_fma_f64(y, x, -0x1.761384bd33698p-22);
+    y = v_fma_f64(y, x, -0x1.ec8e1018bfa1p-20);
+    y = v_fma_f64(y, x, -0x1.f89c2304b77b4p-17);
+    y = v_fma_f64(y, x, -0x1.cbc54df1eeb52p-13);
+    y = v_fma_f64(y, x, -0x1.3f796198ee63ap-7);
+    y = v_fma_f64(y, x, 0x1.8ebe783a8403p-2);
     return y;
 }
 

@@ -28,3 +28,11 @@ static inline REAL F(pow)(REAL x, REAL y) {
 static inline REAL F(lgamma)(REAL x) { return (REAL)v_log_gamma(x); }
 
 static inline REAL F(digamma)(REAL x) { return (REAL)v_log_gamma_derivative(x); }
+
+static inline REAL F(i0)(REAL x) { return (REAL)v_bessel_i0_of(x, 0); }
+
+static inline REAL F(i0e)(REAL x) { return (REAL)v_bessel_i0_of(x, 1); }
+
+static inline REAL F(i1)(REAL x) { return (REAL)v_bessel_i1_of(x, 0); }
+
+static inline REAL F(i1e)(REAL x) { return (REAL)v_bessel_i1_of(x, 1); }
