@@ -461,7 +461,7 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
     if grad.dtype != dtype:
         if category_of(grad.dtype) == COMPLEX and category_of(dtype) <= FLOAT:
             grad = grad.real
-        grad = grad.astype(dtype)
+        grad = backend_of(grad).xp.copied(grad, dtype)
     return grad
 
 

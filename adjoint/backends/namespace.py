@@ -179,6 +179,10 @@ class Namespace(ABC):
     def special(self, name: str) -> Callable[..., Array]:
         """An elementwise function by scipy.special's name; an ImportError if there is none."""
 
+    def airy(self, place: Array, slope: bool) -> Array | None:
+        """Airy's function Ai, or its derivative; None where it is found by Bessel functions."""
+        return None
+
     # ---- sums and products ----
 
     def tanh_back(self, slope: Array, output: Array) -> Array:
@@ -275,17 +279,24 @@ class Namespace(ABC):
     def window_maxima(self, images: Array, table: Any) -> tuple[Array, Array]:
         """The greatest of the places that each row of a table lists, and which place it is.
 
-        Negative numbers end a list. It is the first of equals, and any NaN wins.
+        There is one table for all rows of images, or one for each. Negative numbers end a list.
+        It is the first of equals, and any NaN wins.
         """
-        places = self.asarray(table[:, 0])
-        best = self.take(images, places, axis=-1)
+        places = self.asarray(table[..., 0])
+        best = self._at(images, places)
         places = self.broadcast_to(places, best.shape)
-        for number in range(1, table.shape[1]):
-            here = self.asarray(table[:, number])
-            part = self.take(images, self.where(here < 0, 0, here), axis=-1)
+        for number in range(1, table.shape[-1]):
+            here = self.asarray(table[..., number])
+            part = self._at(images, self.where(here < 0, 0, here))
             better = ((part > best) | self.isnan(part)) & (here >= 0)
             places, best = self.where(better, here, places), self.where(better, part, best)
         return best, self.array(places, dtype="int64")
+
+    def _at(self, images: Array, places: Array) -> Array:
+        """The elements at places, the same for all rows or others for each."""
+        if places.ndim == 1:
+            return self.take(images, places, axis=-1)
+        return self.take_along_axis(images, places, axis=-1)
 
     def place_of_rank(self, array: Array, axis: int, rank: Array) -> Array:
         """Where along an axis, which is kept, elements of a rank lie; equals in their order."""

@@ -469,6 +469,8 @@ class NumpyNamespace(AlongKernels, RowKernels, Convolutions, Namespace):
         return True
 
     def all_below(self, numbers: Any, size: int) -> bool:
+        if 0 in numbers.strides and numbers.size:  # repeated ones need not be asked again
+            numbers = numbers[tuple([slice(None if s else 1) for s in numbers.strides])]
         # As unsigned numbers, the negative are very large.
         below = numbers.view(np.uint64) < size
         return bool(0 < numbers.size == np.count_nonzero(below))  # sooner found than a maximum
@@ -532,6 +534,11 @@ class NumpyNamespace(AlongKernels, RowKernels, Convolutions, Namespace):
             buffer=owner.reshape(-1, order="A").view(np.uint8)[start:] if start else owner,
             strides=tuple(s * array.itemsize for s in strides),
         )
+
+    def airy(self, place: Any, slope: bool) -> Any:
+        if place.dtype.char not in ZEROS:
+            return None
+        return _special("airy")(place)[slope]
 
     def special(self, name: str) -> Any:
         loop = written(name) if name == "zeta" else None

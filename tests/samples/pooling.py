@@ -247,6 +247,16 @@ for _count, _kind in itertools.product(TARGETS, ("avg", "max")):
         yield from _adaptive(name, x, targets)
 
 
+@samples("greatest_at")
+def _(rng: Generator) -> Iterator[Sample]:
+    def greatest(input: Any, places: Any) -> Any:
+        found = input.unsqueeze(-2).expand(*places.shape[:-1], -1).gather(-1, places).max(-1)
+        return found.values, places.gather(-1, found.indices.unsqueeze(-1)).squeeze(-1)
+
+    places = np.argsort(rng.random((2, 2, 5, 8)), axis=-1)[..., :3]
+    yield Sample((distinct(rng, 2, 2, 8), places), torch=greatest)
+
+
 @samples("greatest_in")
 def _(rng: Generator) -> Iterator[Sample]:
     def greatest(input: Any, own: Any, sizes: Any) -> Any:

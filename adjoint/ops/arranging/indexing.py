@@ -83,12 +83,22 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
     # One flat index over the leading dimensions is the fastest way to add where places repeat.
     depth = sum(consumed(part) for part in picks)
     lead, rest = array.shape[:depth], array.shape[depth:]
-    places = xp.asarray(xp.arange(product(lead)).reshape(lead)[picks])
+    places = _known_places(xp, picks, lead)
+    if places is None:
+        places = xp.asarray(xp.arange(product(lead)).reshape(lead)[picks])
     values = xp.broadcast_to(values, (*places.shape, *rest)).reshape(-1)
     if rest:
         return rows_added(xp, array, product(lead), places.reshape(-1), values)
     flat = xp.added_at(array.reshape(-1), places.reshape(-1), values)
     return flat.reshape(array.shape)
+
+
+def _known_places(xp: Any, picks: tuple[Any, ...], lead: Any) -> Any:
+    """The index itself where it is one array of places from the front; None otherwise."""
+    if len(picks) != 1 or len(lead) != 1 or not hasattr(picks[0], "dtype"):
+        return None
+    known = xp.are_indices(picks[0]) and xp.all_below(picks[0], lead[0])
+    return picks[0] if known else None
 
 
 def rows_added(xp: Any, array: Any, count: int, places: Any, values: Any) -> Any:

@@ -8,12 +8,11 @@ from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import to
-from adjoint.ops.arranging.shape import cat, flatten, narrow, reshape
+from adjoint.ops.arranging.shape import cat, narrow, reshape
 from adjoint.ops.neural.convolution import batched, each
 from adjoint.ops.neural.pooling import average_windows, table_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import pick_along, place_along
-from adjoint.ops.reducing.extremes import max_dim
 from adjoint.ops.reducing.reduction import mean
 from adjoint.ops.sampling.random import uniform
 from adjoint.tensors.tensor import Tensor
@@ -152,6 +151,20 @@ adaptive_max_pool3d = _adaptive_max(3)
 # ---- windows by chance ----
 
 
+@general(
+    input=_greatest_back,
+    jvp=lambda input_tangent, result1: (pick_along(input_tangent, result1, -1), None),
+    returns="values indices",
+    node_name="FractionalMaxPool2DBackward0",
+    batching=FRONT,
+    home=None,
+)
+def greatest_at(xp: Any, input: Array, places: Array) -> tuple[Array, Array]:
+    """The greatest elements at the places of each window over flattened images, and which."""
+    found: tuple[Any, Any] = xp.window_maxima(input, places)
+    return found
+
+
 @general(batching=FOLD, home=None)
 def random_windows(xp: Any, samples: Array, sizes: Any, wanted: Any, kernel: Any) -> Array:
     """The places in a flattened image of windows whose distances samples decide.
@@ -232,11 +245,9 @@ def _fractional(count: int) -> Any:
         samples = narrow(samples, 0, 0, lead[0])
         places = random_windows(samples, tuple(input.shape[-count:]), wanted, kernel)
         flat = reshape(input, (*lead, math.prod(input.shape[-count:])))
-        parts = pick_along(flat, flatten(places, 2), 2)
-        values, index = max_dim(reshape(parts, tuple(places.shape)), -1, True)
         shape = (*input.shape[:-count], *wanted)
-        values = reshape(values, shape)
-        return (values, reshape(pick_along(places, index, 3), shape)) if return_indices else values
+        values, index = (reshape(part, shape) for part in greatest_at(flat, places))
+        return (values, index) if return_indices else values
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Maxima of windows at distances drawn by chance."

@@ -31,6 +31,9 @@ from adjoint.tensors.tensor import AS_IS, Tensor
 def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
     """The indices of the target classes, classes in dimension 1, and which targets count."""
     classes = input.shape[1]
+    if not 0 <= ignore_index < classes and xp.are_indices(target):
+        if xp.all_below(target, classes):
+            return target, xp.broadcast_to(xp.asarray(True), target.shape)
     counted = target != ignore_index
     outside = counted & ((target < 0) | (target >= classes))
     if xp.readable(waiting=True) and bool(xp.any(outside)):
@@ -42,6 +45,8 @@ def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any
 
 def _open_index(xp: Any, target: Any, safe: Any) -> tuple[Any, ...]:
     """An index that takes for each target the element of its class."""
+    if target.ndim == 1:
+        return (xp.arange(target.shape[0]), safe)
     grid = xp.meshgrid(*(xp.arange(n) for n in target.shape), indexing="ij", sparse=True)
     return (grid[0], safe, *grid[1:])
 

@@ -66,7 +66,8 @@ def place_along(
     shape[dim] = size
     zeros = xp.zeros(shape, input.dtype)
     if distinct:
-        return xp.updated(zeros, open_index(xp, index, dim), input)
+        places = xp.flat_places(index, shape, dim).reshape(-1)
+        return xp.placed(zeros.reshape(-1), places, input.reshape(-1)).reshape(shape)
     return xp.combined_along("add", zeros, index, input, dim)
 
 
