@@ -65,8 +65,9 @@ LENIENT = ["--config-file=", "--follow-imports=silent", "--ignore-missing-import
 
 # The loops are compiled for each set of instructions, and a machine takes the best it has. No
 # product is fused with a sum: then the bits of a result do not depend on where it is computed.
+# Few machines that have other sets take the plain one: it may be slow, but shall be small.
 LOOPS = {
-    "plain": [],
+    "plain": ["-O2"],
     "avx2": ["-mavx2", "-mfma", "-mf16c"],
     "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma", "-mf16c"],
 }
