@@ -97,13 +97,9 @@ class AlongKernels(Namespace):
         return loop(array, index, values, axes=[axis] * 4, out=out)
 
     def added_at(self, array: Any, index: Any, values: Any) -> Any:
-        return self._combined("add", array, index, values)
+        return self._combined_at("add", array, index, values)
 
-    def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
-        return self._combined(name, array, index, values)
-
-    def _combined(self, name: str, array: Any, index: Any, values: Any) -> Any:
-        """A copy of array into which a function takes values; see combined_at."""
+    def _combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
         plain = type(index) is np.ndarray and index.dtype == np.int64 and index.ndim == 1
         if plain and array.ndim == 1 and type(values) is np.ndarray:
             loop = _loop(f"placed_{name}", array, values)

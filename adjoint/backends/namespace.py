@@ -132,7 +132,7 @@ class Namespace(ABC):
         """A copy of array with values added at index, repeated places counted."""
 
     @abstractmethod
-    def combined_at(self, name: str, array: Array, index: Any, values: Array) -> Array:
+    def _combined_at(self, name: str, array: Array, index: Any, values: Array) -> Array:
         """A copy of array into which add, multiply, maximum or minimum takes values at index."""
 
     def lowered(self, array: Array, index: Any, by: Array) -> Array:
@@ -252,7 +252,7 @@ class Namespace(ABC):
     ) -> Array:
         """A copy of array into which add or its like takes values at an index along an axis."""
         places = self.flat_places(index, array.shape, axis).reshape(-1)
-        flat = self.combined_at(name, array.reshape(-1), places, values.reshape(-1))
+        flat = self._combined_at(name, array.reshape(-1), places, values.reshape(-1))
         return flat.reshape(array.shape)
 
     def flat_places(self, index: Array, shape: Shape, axis: int) -> Array:

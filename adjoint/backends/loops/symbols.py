@@ -441,7 +441,7 @@ class SymbolNamespace(Namespace):
     def _refused(self, *args: Any, **options: Any) -> NoReturn:
         raise RefusedError("it does not work on each element by itself")
 
-    _on_host = updated = added_at = combined_at = _refused
+    _on_host = updated = added_at = _combined_at = _refused
     convolve = convolve_filters = convolve_back = _refused
     memory = address = reshaped_view = strided = _refused
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from adjoint.backends.namespace import ordered_strides
 from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone
@@ -104,6 +103,16 @@ def _extent(sizes: Any, strides: Any) -> int:
     return 1 + sum((int(n) - 1) * int(s) for n, s in zip(sizes, strides))
 
 
+def _is_ordered(sizes: Any, strides: Any) -> bool:
+    """Whether the elements of a pattern lie side by side, in the order of their indices."""
+    step = 1
+    for n, stride in zip(reversed(sizes), reversed(strides)):
+        if n != 1 and stride != step:
+            return False
+        step *= n
+    return True
+
+
 def _is_distinct(sizes: Any, strides: Any) -> bool:
     """Whether it is plain that no two elements of a pattern lie in one place."""
     reach = 0
@@ -138,7 +147,7 @@ def _through(xp: Any, input: Any, source: Any, target: Any, mean: str) -> Any:
     if mean == "source" and count is not None:
         values = (values / count[put]).astype(input.dtype)
     memory = xp.added_at(xp.zeros(span, input.dtype), put, values)
-    if tuple(target[1]) == ordered_strides(tuple(target[0])):
+    if _is_ordered(target[0], target[1]):
         start = target[2] - low
         part: Any = slice(start, start + _extent(target[0], target[1]))
         found, met = (None if m is None else m[part].reshape(target[0]) for m in (memory, count))
