@@ -18,6 +18,7 @@ from adjoint.backends.error_state import quiet, quietly
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.row_kernels import RowKernels
+from adjoint.backends.special_kernels import SpecialKernels
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
@@ -57,7 +58,6 @@ _CASTS = {
     for pair, loop in ((("e", "f"), written("widened")), (("f", "e"), written("narrowed")))
     if loop is not None
 }
-MOST_POWER = 32  # that is taken by products
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -185,7 +185,7 @@ def _linalg() -> Any:
     )
 
 
-class NumpyNamespace(AlongKernels, RowKernels, Convolutions, Namespace):
+class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Namespace):
     """NumPy's functions, and the few that every backend must add."""
 
     def __init__(self, library: Any) -> None:
@@ -534,33 +534,6 @@ class NumpyNamespace(AlongKernels, RowKernels, Convolutions, Namespace):
             buffer=owner.reshape(-1, order="A").view(np.uint8)[start:] if start else owner,
             strides=tuple(s * array.itemsize for s in strides),
         )
-
-    def airy(self, place: Any, slope: bool) -> Any:
-        if place.dtype.char not in ZEROS:
-            return None
-        return _special("airy")(place)[slope]
-
-    def special(self, name: str) -> Any:
-        loop = written(name) if name == "zeta" else None
-        return _special(name) if loop is None else functools.partial(_by_loop, loop, name)
-
-
-def _by_loop(loop: Any, name: str, order: Any, place: Any) -> Any:
-    """zeta by a loop, where the order is one whole number and all places are positive."""
-    usual = np.ndim(order) == 0 and 1 < order <= MOST_POWER and order == int(order)
-    floats = type(place) is np.ndarray and place.dtype.char in "fd"
-    if not usual or not floats or not np.all(place > 0):
-        return _special(name)(order, place)
-    return loop(place.dtype.type(order), place)
-
-
-def _special(name: str) -> Any:
-    """A function of SciPy's."""
-    try:
-        import scipy.special
-    except ImportError as error:
-        raise ImportError(f"{name} needs SciPy's kernels: pip install 'adjoint[scipy]'") from error
-    return getattr(scipy.special, name)
 
 
 class NumpyBackend(Backend):
