@@ -68,8 +68,8 @@ LENIENT = ["--config-file=", "--follow-imports=silent", "--ignore-missing-import
 # Few machines that have other sets take the plain one: it may be slow, but shall be small.
 LOOPS = {
     "plain": ["-O2"],
-    "avx2": ["-mavx2", "-mfma"],
-    "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma"],
+    "avx2": ["-mavx2", "-mfma", "-mf16c"],
+    "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma", "-mf16c"],
 }
 LOOP_FLAGS = ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 if sys.platform == "linux":  # GCC would end each loop by narrower ones, a quarter of the code

@@ -37,8 +37,27 @@ PLACES = ("", "special.", "nn.functional.", "linalg.", "fft.", "Tensor.")
 
 ABSENT = "PyTorch has none"
 
-# Why more than 1.5 times PyTorch's time is what it takes.
-REASONS: dict[str, str] = {}
+# Why more than 1.5 times PyTorch's time is what it takes, and of which ops.
+WHY: dict[str, str] = {
+    "windows are copied before they are multiplied": """
+        conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
+    """,
+    "OpenBLAS's LAPACK beside MKL's": """
+        geqrf linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_ldl_factor
+        linalg_ldl_factor_ex linalg_solve linalg_svdvals linalg_tensorsolve pinverse
+    """,
+    "drawn by NumPy's generator": "binomial multinomial normal_from poisson successes",
+    "SciPy computes it one by one": """
+        airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 erfcx igamma igammac log_ndtr ndtri
+    """,
+    "PyTorch answers with the tensor itself": "conj_physical positive",
+    "a call of few microseconds": """
+        abs_ as_strided_ bitwise_not div_ is_complex is_floating_point is_same_size numel rrelu_
+        view_dtype
+    """,
+    "the whole spectrum is computed": "lobpcg",
+}
+REASONS = {name: reason for reason, names in WHY.items() for name in names.split()}
 
 ABOUT = """# What each op costs beside PyTorch
 

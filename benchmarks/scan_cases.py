@@ -375,6 +375,35 @@ CALLS: dict[str, Callable[[Generator], Any]] = {
     "getitem": lambda rng: call(
         "getitem", floats(rng, *WIDE), (ints(rng, 256, 200),), path="Tensor.__getitem__"
     ),
+    "index_reduce_": lambda rng: call(
+        "index_reduce_", floats(rng, *WIDE), 0, ints(rng, 256, 256), floats(rng, *WIDE), "amax",
+        path="Tensor.index_reduce_",
+    ),
+    "nonzero_static": lambda rng: call("nonzero_static", ints(rng, 2, *WIDE), size=50_000),
+    "embedding_renorm_": lambda rng: (floats(rng, 1000, 64), ints(rng, 1000, 1600), 2.0, 2.0),
+    "adjoint_embedding_bag": lambda rng: call(
+        "adjoint_embedding_bag", floats(rng, 1000, 64), ints(rng, 1000, 1600),
+        np.arange(0, 1600, 50), False, 1, path="embedding_bag",
+    ),
+    **{
+        name: (lambda rng, name=name: call(name, floats(rng, *WIDE), (256, 99, 8), (400, 4, 1)))
+        for name in ("as_strided", "as_strided_copy")
+    },
+    # degrees as they are asked for, and tensors that have to be read to their ends
+    **{
+        name: (
+            lambda rng, name=name: call(
+                name, np.tanh(floats(rng, *WIDE)), ints(rng, 7, *WIDE).astype(np.float32),
+                path=f"special.{name}",
+            )
+        )
+        for name in (
+            *[f"{s}chebyshev_polynomial_{kind}" for s in ("", "shifted_") for kind in "tuvw"],
+            "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+            "legendre_polynomial_p",
+        )
+    },
+    "equal": lambda rng: 2 * (floats(rng, *WIDE),),
     # sorts and counts
     **{
         name: (lambda rng, name=name: call(name, floats(rng, *WIDE)))

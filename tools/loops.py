@@ -46,6 +46,8 @@ RENAMED = {
     "gammaln": "lgamma",
     "power": "pow",
 }
+# The headers of loops that no declaration says, and the table of them.
+WRITTEN = ("along", "norms", "triangles", "degrees", "sums_of_powers", "halves", "written")
 # What is quick but for some arguments, and the C function that tells these, by the first and the
 # last of them; a block in which they are takes the long way.
 DIVISIONS = {"floor_divide": "far", "fmod": "far", "remainder": "far", "power_before": "far_power"}
@@ -284,6 +286,7 @@ def printed(
             '#include "standard_math.h"',
             '#include "ufuncs.h"',
             '#include "rows.h"',
+            *[f'#include "{name}.h"' for name in WRITTEN],
             *functions,
             *records,
             f"static const Entry entries[] = {{\n{chr(10).join(entries)}\n}};",

@@ -461,7 +461,7 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
     if grad.dtype != dtype:
         if category_of(grad.dtype) == COMPLEX and category_of(dtype) <= FLOAT:
             grad = grad.real
-        grad = grad.astype(dtype)
+        grad = backend_of(grad).xp.copied(grad, dtype)
     return grad
 
 
@@ -495,6 +495,9 @@ def broadcasts_to(shape: Any, wider: Any) -> bool:
     return True
 
 
+FEW: Final = 8  # elements of a row
+
+
 def _sum_to(array: Any, shape: Any) -> Any:
     lead = array.ndim - len(shape)
     axes = tuple(range(lead)) + tuple(
@@ -503,6 +506,11 @@ def _sum_to(array: Any, shape: Any) -> Any:
     kind = array.dtype
     if kind.itemsize == 2 and category_of(kind) == FLOAT:  # too short to gather sums in
         kind = F32
+    elif axes == (array.ndim - 1,) and 1 < array.shape[-1] <= FEW:
+        total = array[..., 0] + array[..., 1]  # rows of a few are added faster than summed
+        for i in range(2, array.shape[-1]):
+            total = total + array[..., i]
+        return total.reshape(shape)
     return array.sum(axis=axes, dtype=kind).reshape(shape)
 
 

@@ -135,13 +135,14 @@ class CupyNamespace(Convolutions, Namespace):
         cupy.add.at(wide, index, values.astype(np.int64).view(np.uint64))
         return wide.view(np.int64).astype(dtype)
 
-    def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
+    def _combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
         if name == "add":
             return self.added_at(array, index, values)
         if name == "multiply":  # the GPU has no atomic product
             from adjoint.backends.numpy import numpy_backend
 
-            return _on_host(numpy_backend.xp.combined_at)(name, array, index, values)
+            own = numpy_backend.xp._combined_at  # noqa: SLF001  this very method, of NumPy's
+            return _on_host(own)(name, array, index, values)
         # Not on the numbers: CuPy's extremes of float64 round to float32, and all pass over NaN.
         last = 0 if name == "minimum" else (1 << 64) - 1
         new = _keys(array, last)

@@ -107,7 +107,7 @@ class JaxNamespace(Namespace):
     def added_at(self, array: Any, index: Any, values: Any) -> Any:
         return array.at[_readable(array, index)].add(_fitting(values, array))
 
-    def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
+    def _combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
         method = {"maximum": "max", "minimum": "min"}.get(name, name)
         return getattr(array.at[_readable(array, index)], method)(_fitting(values, array))
 

@@ -75,7 +75,7 @@ class MetaNamespace(Namespace):
     def added_at(self, array: Any, index: Any, values: Any) -> Any:
         return self.updated(array, index, values)
 
-    def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
+    def _combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
         return self.updated(array, index, values)
 
     def add_scaled(self, array: Any, other: Any, factor: Any) -> None:

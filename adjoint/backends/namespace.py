@@ -132,12 +132,16 @@ class Namespace(ABC):
         """A copy of array with values added at index, repeated places counted."""
 
     @abstractmethod
-    def combined_at(self, name: str, array: Array, index: Any, values: Array) -> Array:
+    def _combined_at(self, name: str, array: Array, index: Any, values: Array) -> Array:
         """A copy of array into which add, multiply, maximum or minimum takes values at index."""
 
     def lowered(self, array: Array, index: Any, by: Array) -> Array:
         """array, a fresh one, with `by` subtracted at an index that names no place twice."""
         return self.added_at(array, index, -by)
+
+    def placed(self, array: Array, index: Any, values: Any) -> Array:
+        """array, a fresh one, with values at an index."""
+        return self.updated(array, index, values)
 
     def raised(self, array: Array, index: Any, by: Array) -> Array:
         """array, a fresh one, with `by` added at an index of slices."""
@@ -182,6 +186,10 @@ class Namespace(ABC):
     def special(self, name: str) -> Callable[..., Array]:
         """An elementwise function by scipy.special's name; an ImportError if there is none."""
 
+    def airy(self, place: Array, slope: bool) -> Array | None:
+        """Airy's function Ai, or its derivative; None where it is found by Bessel functions."""
+        return None
+
     # ---- sums and products ----
 
     def tanh_back(self, slope: Array, output: Array) -> Array:
@@ -206,6 +214,97 @@ class Namespace(ABC):
             step *= 2
         return array if step > 1 else self.array(array)  # results are their own memory
 
+    def running_extreme(self, array: Array, axis: int, greatest: bool) -> tuple[Array, Array]:
+        """The extreme of each prefix, and its place: the last of equals, and any NaN wins."""
+        values = self.running(self.maximum if greatest else self.minimum, array, axis)
+        lengths = [1] * array.ndim
+        lengths[axis] = array.shape[axis]
+        places = self.arange(array.shape[axis]).reshape(lengths)
+        new = (array >= values if greatest else array <= values) | self.isnan(array)
+        found = self.broadcast_to(self.where(new, places, 0), array.shape)
+        return values, self.running(self.maximum, found, axis)
+
+    def recurrence(self, array: Array, factor: Array, axis: int, step: int) -> Array:
+        """y[i] = array[i] + factor[i] * y[i - step] along an axis, for a step of 1 or -1."""
+        while abs(step) < array.shape[axis]:
+            array = array + factor * self.moved(array, axis, step)
+            factor = factor * self.moved(factor, axis, step)
+            step *= 2
+        return array
+
+    def moved(self, array: Array, axis: int, step: int, fill: Any = 0) -> Array:
+        """The elements moved by `step` places along an axis; `fill` takes the places left free."""
+        length = array.shape[axis]
+        count = min(abs(step), length)
+        kept: list[Any] = [slice(None)] * array.ndim
+        kept[axis] = slice(0, length - count) if step > 0 else slice(count, length)
+        shape = list(array.shape)
+        shape[axis] = count
+        pieces = [self.full(shape, fill, array.dtype), array[tuple(kept)]]
+        return self.concatenate(pieces if step > 0 else pieces[::-1], axis=axis)
+
+    def picked_along(self, array: Array, index: Array, axis: int) -> Array:
+        """The elements at an index along an axis; there are no others, and none is negative."""
+        return self.take(array.reshape(-1), self.flat_places(index, array.shape, axis))
+
+    def combined_along(
+        self, name: str, array: Array, index: Array, values: Array, axis: int
+    ) -> Array:
+        """A copy of array into which add or its like takes values at an index along an axis."""
+        places = self.flat_places(index, array.shape, axis).reshape(-1)
+        flat = self._combined_at(name, array.reshape(-1), places, values.reshape(-1))
+        return flat.reshape(array.shape)
+
+    def flat_places(self, index: Array, shape: Shape, axis: int) -> Array:
+        """Where what an index names along an axis lies in a flattened array of `shape`."""
+        steps = ordered_strides(shape)
+        total = index if self.are_indices(index) else index.astype("int64")
+        if steps[axis] != 1:  # along the last one numbers are places already
+            total = total * steps[axis]
+        for d, step in enumerate(steps):
+            if d != axis:
+                across = (1,) * d + (-1,) + (1,) * (len(shape) - d - 1)
+                total = total + self.arange(index.shape[d]).reshape(across) * step
+        return total
+
+    def exclusive_or(self, numbers: Array) -> Array:
+        """The exclusive or of whole numbers along the last axis, of which there are some."""
+        while numbers.shape[-1] > 1:  # by halves
+            half = numbers.shape[-1] // 2
+            joined = numbers[..., :half] ^ numbers[..., half : 2 * half]
+            numbers = self.concatenate([joined, numbers[..., 2 * half :]], axis=-1)
+        return numbers[..., 0]
+
+    def paths(self, emitted: Array, jumps: Array, lengths: Array) -> Array | None:
+        """The log sums over paths through states, see ctc.py; None where there is no loop."""
+        return None
+
+    def has_loop(self, name: str, array: Array) -> bool:
+        """Whether the library has one loop for what else takes several calls."""
+        return False
+
+    def window_maxima(self, images: Array, table: Any) -> tuple[Array, Array]:
+        """The greatest of the places that each row of a table lists, and which place it is.
+
+        There is one table for all rows of images, or one for each. Negative numbers end a list.
+        It is the first of equals, and any NaN wins.
+        """
+        places = self.asarray(table[..., 0])
+        best = self._at(images, places)
+        places = self.broadcast_to(places, best.shape)
+        for number in range(1, table.shape[-1]):
+            here = self.asarray(table[..., number])
+            part = self._at(images, self.where(here < 0, 0, here))
+            better = ((part > best) | self.isnan(part)) & (here >= 0)
+            places, best = self.where(better, here, places), self.where(better, part, best)
+        return best, self.array(places, dtype="int64")
+
+    def _at(self, images: Array, places: Array) -> Array:
+        """The elements at places, the same for all rows or others for each."""
+        if places.ndim == 1:
+            return self.take(images, places, axis=-1)
+        return self.take_along_axis(images, places, axis=-1)
+
     def place_of_rank(self, array: Array, axis: int, rank: Array) -> Array:
         """Where along an axis, which is kept, elements of a rank lie; equals in their order."""
         order = self.argsort(array, axis=axis, stable=True)
@@ -215,6 +314,10 @@ class Namespace(ABC):
     def summed_rows(self, rows: Array, index: Array, count: int) -> Array:
         """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
         return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)
+
+    def rows_added(self, array: Array, index: Array, rows: Array) -> Array:
+        """A copy of a matrix to whose rows, by their index, others are added."""
+        return array + self.summed_rows(rows, index, array.shape[0])
 
     def mixed_rows(self, table: Array, numbers: Array, weights: Array) -> Array:
         """The weighted sums of the rows of a table that each row of numbers names."""
@@ -306,8 +409,45 @@ class Namespace(ABC):
         out = self.matmul(input, weight.T)
         return out if bias is None else self.into(self.add, out, out, bias)
 
+    def solved_triangle(self, matrix: Array, side: Array, upper: bool, unit: bool) -> Array:
+        """The solution of equations, reading one triangle; `unit`: its diagonal counts as ones."""
+        part = self.triu(matrix) if upper else self.tril(matrix)
+        if unit:
+            ones = self.eye(matrix.shape[-1], dtype=bool)
+            part = self.where(ones, self.asarray(1, matrix.dtype), part)
+        batch = self.broadcast_shapes(part.shape[:-2], side.shape[:-2])
+        part = self.broadcast_to(part, (*batch, *part.shape[-2:]))
+        return self.linalg.solve(part, self.broadcast_to(side, (*batch, *side.shape[-2:])))
+
+    def polynomial(self, name: str, place: Array, degree: Array, *more: float) -> Array | None:
+        """A polynomial by degree, 0 for negative ones; None where the library has no loop for it.
+
+        `name` and `more` are of a family: see loops/degrees.h.
+        """
+        return None
+
     def lu(self, array: Array) -> tuple[Array, Array] | None:
         """LAPACK's LU factorization, packed, and its pivots from 1; None where there is none."""
+        return None
+
+    def exchanged(self, pivots: Array, rows: int) -> Array:
+        """The order of rows after each has changed places with the one that its pivot names."""
+        places = self.arange(rows)
+        order = self.broadcast_to(places, (*pivots.shape[:-1], rows))
+        for k in range(pivots.shape[-1]):
+            other = pivots[..., k][..., None] - 1
+            moved = self.where(places == other, k, places)
+            order = self.take_along_axis(order, self.where(places == k, other, moved), axis=-1)
+        return order
+
+    def ldl(self, array: Array, hermitian: bool) -> tuple[Array, Array, Array] | None:
+        """LAPACK's LDL factorization of lower triangles, its pivots, and where D is zero, or 0."""
+        return None
+
+    def ldl_solution(
+        self, packed: Array, pivots: Array, side: Array, hermitian: bool
+    ) -> Array | None:
+        """The solution by what `ldl` has found; None where there is no LAPACK."""
         return None
 
     @abstractmethod

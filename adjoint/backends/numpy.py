@@ -12,11 +12,14 @@ import numpy as np
 
 from adjoint import dtypes
 from adjoint.backends import Backend, Namespace, register
+from adjoint.backends.along import AlongKernels
 from adjoint.backends.apart import FlatImages, is_apart
 from adjoint.backends.convolution import Convolutions, Layout, turned
 from adjoint.backends.error_state import quiet, quietly
+from adjoint.backends.loops import written
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.row_kernels import RowKernels
+from adjoint.backends.special_kernels import SpecialKernels
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
@@ -53,6 +56,13 @@ def keeps_pages() -> bool:
 # By the data type's letter: to hash a data type itself takes longer than most of what follows.
 ZEROS = {kind: np.zeros((), kind) for kind in "fd"}
 _USUAL = {kind: np.dtype(kind) for kind in "?bBhHiIlLqQefdFD"}  # the one object of each
+_BITS = {"f": np.int32, "d": np.int64}  # whole numbers of the same size
+# By the letters of both types: loops that take a fifth of NumPy's time.
+_CASTS = {
+    pair: loop
+    for pair, loop in ((("e", "f"), written("widened")), (("f", "e"), written("narrowed")))
+    if loop is not None
+}
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -119,6 +129,21 @@ def _mixed(condition: Any, first: Any, second: Any) -> Any:
     return out
 
 
+@functools.lru_cache(maxsize=8)
+def _triangle_bits(function: Any, shape: tuple[int, int], k: int, whole: Any) -> Any:
+    """All bits in one triangle and none elsewhere; shared, so never written to."""
+    return function(np.full(shape, -1, whole), k)
+
+
+def _triangle(array: Any, k: int, function: Any) -> Any:
+    """One triangle of matrices, by NumPy's tril or triu."""
+    whole = _BITS.get(array.dtype.char)
+    if array.ndim < 2 or whole is None or math.prod(array.shape[-2:]) > BLOCK * 2:
+        return function(array, k)
+    bits = _triangle_bits(function, array.shape[-2:], k, whole)
+    return np.bitwise_and(array.view(whole), bits).view(array.dtype)
+
+
 def _same_order(array: Any, other: Any) -> bool:
     """Whether two arrays lie in memory element by element alike."""
     return (
@@ -147,6 +172,16 @@ _WITH_STATES = ("isclose",)
 
 
 @functools.cache
+def _transforms() -> Any:
+    """SciPy's transforms, which take half the time; NumPy's where it is not installed."""
+    try:
+        import scipy.fft
+    except ImportError:
+        return np.fft
+    return scipy.fft
+
+
+@functools.cache
 def _linalg() -> Any:
     """NumPy's linear algebra, all of which changes the error state; see above."""
     found = {name: getattr(np.linalg, name) for name in np.linalg.__all__}
@@ -155,7 +190,7 @@ def _linalg() -> Any:
     )
 
 
-class NumpyNamespace(RowKernels, Convolutions, Namespace):
+class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Namespace):
     """NumPy's functions, and the few that every backend must add."""
 
     def __init__(self, library: Any) -> None:
@@ -168,17 +203,17 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
 
     @property
     def fft(self) -> Any:
-        """NumPy imports it when it is first used, and so its copy can't be had before."""
-        return np.fft
+        """Imported when it is first used."""
+        return _transforms()
 
     @property
     def linalg(self) -> Any:
-        """See fft."""
+        """NumPy imports it when it is first used, and so its copy can't be had before."""
         return _linalg()
 
     @property
     def random(self) -> Any:
-        """See fft."""
+        """See linalg."""
         return np.random
 
     def into(self, function: Any, target: Any, *args: Any) -> Any:
@@ -227,11 +262,6 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
             part = slice(start, start + BLOCK)
             written[part] = function(*[array[part] for array in flat])
         return out
-
-    def running(self, combine: Any, array: Any, axis: int) -> Any:
-        if isinstance(combine, np.ufunc):
-            return combine.accumulate(array, axis=axis)
-        return super().running(combine, array, axis)
 
     def total(self, array: Any) -> Any:
         kind = array.dtype
@@ -306,6 +336,9 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
     def matmul(self, array: Any, other: Any) -> Any:
         """NumPy's product, in the type of its factors: it would widen bfloat16."""
         depth = array.ndim
+        if array.dtype.char == "e" == other.dtype.char:  # BLAS has no such numbers
+            wide = self.matmul(self.copied(array, np.float32), self.copied(other, np.float32))
+            return self.copied(wide, np.float16)
         if other.ndim == 2:
             if depth == 2:
                 return array.dot(other)  # the method: faster to call than matmul, or than np.dot
@@ -336,12 +369,12 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
         return out if bias is None else np.add(out, bias, out)
 
     def turned_product(self, array: Any, other: Any) -> Any:
-        if array.ndim != 2 or other.ndim != 2:
+        if array.ndim != 2 or other.ndim != 2 or array.dtype.char == "e":
             return self.matmul(array.swapaxes(-2, -1), other)
         return array.T.dot(other)  # see matmul
 
     def rows_product(self, array: Any, other: Any) -> Any:
-        if array.ndim != 2 or other.ndim != 2:
+        if array.ndim != 2 or other.ndim != 2 or array.dtype.char == "e":
             return self.matmul(array, other.swapaxes(-2, -1))
         if len(array) <= 64:  # see linear
             return other.dot(array.T.copy()).T.copy()
@@ -404,6 +437,29 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
         function(*args, out=array[index])
         return array
 
+    def placed(self, array: Any, index: Any, values: Any) -> Any:
+        array[index] = values
+        return array
+
+    def exclusive_or(self, numbers: Any) -> Any:
+        return np.bitwise_xor.reduce(numbers, axis=-1)
+
+    def pad(self, array: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+        """array with a number around it; NumPy's own finds out about each side by itself."""
+        sizes = [n + sum(extra) for n, extra in zip(array.shape, pad_width, strict=True)]
+        out = np.full(sizes, constant_values, array.dtype)
+        starts = [before for before, _ in pad_width]
+        out[tuple(slice(s, s + n) for s, n in zip(starts, array.shape))] = array
+        return out
+
+    def tril(self, array: Any, k: int = 0) -> Any:
+        """NumPy's own, by bits where it can be."""
+        return _triangle(array, k, np.tril)
+
+    def triu(self, array: Any, k: int = 0) -> Any:
+        """See tril."""
+        return _triangle(array, k, np.triu)
+
     def raised(self, array: Any, index: Any, by: Any) -> Any:
         part = array[index]
         np.add(part, by, out=part)
@@ -414,20 +470,12 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
         new[index] = values
         return new
 
-    def added_at(self, array: Any, index: Any, values: Any) -> Any:
-        new = np.array(array)
-        np.add.at(new, index, values)
-        return new
-
-    def combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
-        new = np.array(array)
-        getattr(np, name).at(new, index, values)
-        return new
-
     def readable(self, waiting: bool = False) -> bool:
         return True
 
     def all_below(self, numbers: Any, size: int) -> bool:
+        if 0 in numbers.strides and numbers.size:  # repeated ones need not be asked again
+            numbers = numbers[tuple([slice(None if s else 1) for s in numbers.strides])]
         # As unsigned numbers, the negative are very large.
         below = numbers.view(np.uint64) < size
         return bool(0 < numbers.size == np.count_nonzero(below))  # sooner found than a maximum
@@ -466,9 +514,11 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
 
     def copied(self, array: Any, dtype: Any = None, ordered: bool = False) -> Any:
         # A repeated dimension (of stride 0) has no place of its own in memory to preserve.
-        if ordered or 0 in array.strides:
-            return np.array(array, dtype=dtype, order="C")
-        return np.array(array, dtype=dtype)
+        order: Any = "C" if ordered or 0 in array.strides else "K"
+        loop = None if dtype is None else _CASTS.get((array.dtype.char, np.dtype(dtype).char))
+        if loop is not None and array.size >= _MANY:
+            return loop(array, order=order)
+        return np.array(array, dtype=dtype, order=order)
 
     def writable(self, shown: Any, source: Any) -> Any:
         if not shown.flags.writeable and source.flags.writeable:
@@ -489,15 +539,6 @@ class NumpyNamespace(RowKernels, Convolutions, Namespace):
             buffer=owner.reshape(-1, order="A").view(np.uint8)[start:] if start else owner,
             strides=tuple(s * array.itemsize for s in strides),
         )
-
-    def special(self, name: str) -> Any:
-        try:
-            import scipy.special
-        except ImportError as error:
-            raise ImportError(
-                f"{name} needs SciPy's kernels: pip install 'adjoint[scipy]'"
-            ) from error
-        return getattr(scipy.special, name)
 
 
 class NumpyBackend(Backend):

@@ -38,6 +38,31 @@ def _lapack() -> Any:
     return scipy.linalg.lapack
 
 
+def _lapack_function(symmetric: str, hermitian: str, array: Any, conjugate: bool) -> Any:
+    """LAPACK's function for symmetric or Hermitian matrices of a type; None without SciPy."""
+    library = _lapack() if array.dtype.char in _LAPACK and array.size else None
+    if library is None:
+        return None
+    name = hermitian if conjugate and array.dtype.char in "FD" else symmetric
+    return getattr(library, _LAPACK[array.dtype.char] + name)
+
+
+def _are_blocks(pivots: Any) -> bool:
+    """Whether pivots are of rows that there are, and those of blocks of two come in pairs.
+
+    LAPACK does not ask, and would read beyond its memory.
+    """
+    size = pivots.shape[-1]
+    if not np.all((pivots != 0) & (np.abs(pivots) <= size)):
+        return False
+    paired = np.zeros((*pivots.shape[:-1], size + 2), np.int8)
+    paired[..., 1:-1] = pivots < 0
+    return all(
+        not np.any(np.diff(np.flatnonzero(np.diff(row)))[::2] % 2)
+        for row in paired.reshape(-1, size + 2)
+    )
+
+
 def _weights_of_rows(numbers: Any, weights: Any, count: int) -> Any:
     """A sparse matrix that takes sums of some of `count` rows; None where there can be none."""
     library = _sparse_library() if weights.dtype.char in "fdFD" else None
@@ -64,6 +89,36 @@ class RowKernels(Namespace):
             packed[place], order, _ = factor(array[place])
             pivots[place] = order + 1
         return packed, pivots
+
+    def exchanged(self, pivots: Any, rows: int) -> Any:
+        out = np.empty((*pivots.shape[:-1], rows), np.int64)
+        for place in np.ndindex(pivots.shape[:-1]):
+            order = list(range(rows))
+            for k, other in enumerate((pivots[place] - 1).tolist()):
+                if 0 <= other < rows:
+                    order[k], order[other] = order[other], order[k]
+            out[place] = order
+        return out
+
+    def ldl(self, array: Any, hermitian: bool) -> tuple[Any, Any, Any] | None:
+        factor = _lapack_function("sytrf", "hetrf", array, hermitian)
+        if factor is None:
+            return None
+        packed, pivots = np.empty(array.shape, array.dtype), np.empty(array.shape[:-1], np.int32)
+        info = np.empty(array.shape[:-2], np.int32)
+        for place in np.ndindex(info.shape):
+            found, order, info[place] = factor(array[place], lower=1)
+            packed[place], pivots[place] = np.tril(found), order
+        return packed, pivots, info
+
+    def ldl_solution(self, packed: Any, pivots: Any, side: Any, hermitian: bool) -> Any:
+        solve = _lapack_function("sytrs", "hetrs", packed, hermitian)
+        if solve is None or not side.size or not _are_blocks(pivots):
+            return None
+        out = np.empty(side.shape, side.dtype)
+        for place in np.ndindex(side.shape[:-2]):
+            out[place] = solve(packed[place], pivots[place], side[place], lower=1)[0]
+        return out
 
     def standardized(
         self, array: Any, weight: Any, bias: Any, axes: Any, eps: float

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.loops import written as written_loop
+
 BLOCK = 1 << 17  # elements of a block
 LONG = 8192  # elements of a row whose sum in one go is exact enough
 SHORT = 8  # elements of a row of which no product is the faster for its length
@@ -38,6 +40,19 @@ class Rows:
     def as_weight(self, total: Any) -> Any:
         """A gradient in the shape of weight and bias."""
         return total.reshape(self.sizes)
+
+    def for_loop(self, array: Any) -> Any:
+        """Rows whose elements lie in order, those of one weight under each other."""
+        return np.ascontiguousarray(self.of(array))
+
+    def columns(self) -> tuple[Any, Any]:
+        """Weight and bias for each column."""
+        shifts = np.zeros(self.width, self.kind) if self.shifts is None else self.shifts
+        return np.ascontiguousarray(self.factors[:, 0]), np.ascontiguousarray(shifts)
+
+    def of_columns(self, total: Any) -> Any:
+        """A gradient of each column in the shape of weight and bias."""
+        return self.as_weight(total)
 
     def ones(self, shape: Any) -> Any:
         """Ones of the array's type."""
@@ -82,6 +97,24 @@ class Parts(Rows):
 
     def as_weight(self, total: Any) -> Any:
         return total.reshape(self.whole).sum(axis=0, keepdims=True)
+
+    def for_loop(self, array: Any) -> Any:
+        ordered = np.ascontiguousarray(self.of(array))
+        return ordered.reshape(*self.stem[:2], -1).swapaxes(0, 1)
+
+    def columns(self) -> tuple[Any, Any]:
+        groups, parts = self.stem[1], self.sizes[0]
+        shape = (groups, 1, parts, self.length)
+        found = []
+        for value in (self.factors, self.shifts):
+            each = np.zeros((groups, parts), self.kind) if value is None else value[:groups]
+            wide = np.broadcast_to(each.reshape(groups, 1, parts, 1), shape)
+            found.append(np.ascontiguousarray(wide).reshape(groups, 1, self.width))
+        return found[0], found[1]
+
+    def of_columns(self, total: Any) -> Any:
+        found = total.reshape(self.stem[1], self.sizes[0], self.length).sum(axis=-1)
+        return found.reshape(1, self.stem[1], self.sizes[0], 1)
 
     def scale(self, rows: Any, scale: Any, part: slice, out: Any) -> None:
         factors = (scale * self.factors[part]).reshape(-1, 1)
@@ -128,6 +161,14 @@ def sums(rows: Any) -> Any:
 
 def standardized(rows: Rows, array: Any, eps: float) -> tuple[Any, Any, Any]:
     """The result, scaled and shifted, and the mean and variance of each row."""
+    loop = written_loop("standard")
+    if loop is not None:
+        out = np.empty(array.shape, rows.kind)
+        centre, spread = np.empty((2, *rows.stem), rows.kind)
+        parts = [rows.for_loop(part) for part in (out, centre, spread)]
+        made = (parts[0], parts[1][..., 0], parts[2][..., 0])
+        loop(rows.for_loop(array), *rows.columns(), rows.kind.type(eps), out=made)
+        return out, centre, spread
     given, out = rows.of(array), np.empty(array.shape, rows.kind)
     written = rows.of(out)
     centre, spread = np.empty((2, rows.count, 1), rows.kind)
@@ -145,6 +186,17 @@ def slopes(
     rows: Rows, grads: Any, array: Any, mean: Any, variance: Any, eps: float
 ) -> tuple[Any, Any, Any]:
     """The gradients by the array, by weight and by bias, from those of all three results."""
+    loop = written_loop("standard_back")
+    if loop is not None:
+        out = np.empty(array.shape, rows.kind)
+        given = [rows.for_loop(part) for part in (grads[0], array)]
+        numbers = [rows.for_loop(part)[..., 0] for part in (mean, variance, *grads[1:])]
+        factors = rows.columns()[0]
+        factors = factors.reshape(*factors.shape[:-2], rows.width)
+        _, by_weight, by_bias = loop(
+            *given, factors, *numbers, rows.kind.type(eps), out=(rows.for_loop(out), None, None)
+        )
+        return out, rows.of_columns(by_weight), rows.of_columns(by_bias)
     given, slope, on_mean, on_spread = map(rows.of, (array, *grads))
     centre, spread = rows.of(mean), rows.of(variance)
     out = np.empty(array.shape, rows.kind)

@@ -83,6 +83,7 @@ class Fused:
 
     def __init__(self) -> None:
         self.loops: list[Loop] = []
+        self.halves: Any = None  # the loop of a forward of two arrays for float16
 
     def add(self, loop: Loop) -> None:
         """Make a loop known; those for any text come last."""
@@ -111,7 +112,7 @@ class Fused:
                 if kind is None:
                     kind = value.dtype
                     if kind is not F32 and kind is not F64:
-                        return None
+                        return None if self.halves is None else self.of_halves(args)
                 elif value.dtype is not kind:
                     return None
         if kind is None:
@@ -120,6 +121,17 @@ class Fused:
             if loop.fits(args):
                 return loop
         return None
+
+    def of_halves(self, args: list[Any]) -> Any:
+        """The same of float16, which NumPy computes one by one; all options must be as usual."""
+        first, second = args[0], args[1]
+        if type(first) is not NDARRAY or type(second) is not NDARRAY:
+            return None
+        if first.dtype.char != "e" or second.dtype is not first.dtype:
+            return None
+        if len(args) > 2 and (len(args) > 3 or args[2] != 1):  # alpha
+            return None
+        return self.halves(first, second)
 
     def whole(self) -> Any:
         """The function of the loop that takes arrays only, all in their order; or None."""

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.backends import lookup
 from adjoint.dtypes import FLOAT, category_of, float32, from_numpy_dtype
 from adjoint.tensors.core import F32, F64, TensorCore
 
@@ -39,7 +40,8 @@ def cast(value: Any, kind: Any) -> Any:
     if isinstance(value, TensorCore):
         tensor: Any = value
         return tensor.to(float32 if kind is F32 else from_numpy_dtype(kind))
-    return value.astype(kind)
+    backend = lookup(type(value))  # which may know a faster way than the array
+    return value.astype(kind) if backend is None else backend.xp.copied(value, kind)
 
 
 def rounded(answer: Any, kind: Any) -> Any:

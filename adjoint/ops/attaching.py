@@ -22,6 +22,9 @@ from adjoint.call.fused import (
 from adjoint.ops.op import TABLE, Op, take_loop
 from adjoint.ops.pushing import FORWARD, JOINT, PUSH, pushing
 
+# The ops that have a loop for float16, and NumPy's name of each.
+HALVES = {"add": "add", "sub": "subtract", "mul": "multiply", "true_divide": "divide"}
+
 
 def attach_loops() -> None:
     """Attach the loops for this machine; in the pure package there are none."""
@@ -47,6 +50,11 @@ def attach_loops() -> None:
     for op in TABLE.values():
         if op.fused is not None:
             _shorten(op)
+    for name, own in HALVES.items():
+        function = module.loops.get(f"{own}_halves")
+        if function is not None:
+            fused = TABLE[name].fused = TABLE[name].fused or Fused()
+            fused.halves = function
     for name, place, key, order, answers, loop in of_rows:
         _attach_rows(TABLE[name], place, key, order, answers, module.loops[loop])
     for name, moved, loop in of_pairs:

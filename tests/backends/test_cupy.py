@@ -125,7 +125,7 @@ def test_extremes_at_repeated_places_are_exact(name: str, dtype: str) -> None:
         numbers = np.arange(10) * 37 - (0 if dtype.startswith("u") else 100)
     ours, values = np.zeros(5, dtype), numbers.astype(dtype)
     index = np.asarray([0, 1, 0, 1, 2, 0, 3, 4, 3, 2])
-    got = xp.combined_at(name, cupy.asarray(ours), cupy.asarray(index), cupy.asarray(values))
+    got = xp._combined_at(name, cupy.asarray(ours), cupy.asarray(index), cupy.asarray(values))
     getattr(np, name).at(ours, index, values)
     assert got.dtype == ours.dtype
     np.testing.assert_array_equal(cupy.asnumpy(got), ours)

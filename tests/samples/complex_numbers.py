@@ -1,6 +1,7 @@
 """Samples of complex numbers."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,17 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(3, 2)),))
     yield Sample((rng.normal(size=(2,)),))
+
+
+@samples("joined_pairs")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    def joined(input: Any) -> Any:
+        import torch
+
+        return torch.view_as_complex(input.contiguous())
+
+    yield Sample((rng.normal(size=(3, 2)),), torch=joined)
+    yield Sample((rng.normal(size=(2, 3)).T,), torch=joined)
 
 
 @samples("complex", "polar")

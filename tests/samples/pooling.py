@@ -247,18 +247,27 @@ for _count, _kind in itertools.product(TARGETS, ("avg", "max")):
         yield from _adaptive(name, x, targets)
 
 
-@samples("window_places")
+@samples("greatest_at")
 def _(rng: Generator) -> Iterator[Sample]:
-    def places(index: Any, starts: Any, widths: Any, sizes: Any) -> Any:
-        found = index.clone()
-        for at in np.ndindex(*index.shape):
-            inner = np.unravel_index(int(index[at]), widths)
-            outer = [begin[n] + m for begin, n, m in zip(starts, at[2:], inner)]
-            found[at] = int(np.ravel_multi_index(outer, sizes))
-        return found
+    def greatest(input: Any, places: Any) -> Any:
+        found = input.unsqueeze(-2).expand(*places.shape[:-1], -1).gather(-1, places).max(-1)
+        return found.values, places.gather(-1, found.indices.unsqueeze(-1)).squeeze(-1)
 
-    index = rng.integers(0, 4, size=(1, 2, 2, 2))
-    yield Sample((index, ((0, 2), (1, 3)), (2, 2), (4, 5)), torch=places)
+    places = np.argsort(rng.random((2, 2, 5, 8)), axis=-1)[..., :3]
+    yield Sample((distinct(rng, 2, 2, 8), places), torch=greatest)
+
+
+@samples("greatest_in")
+def _(rng: Generator) -> Iterator[Sample]:
+    def greatest(input: Any, own: Any, sizes: Any) -> Any:
+        import torch
+
+        pool = torch.nn.functional.adaptive_max_pool2d
+        found = pool(input.reshape(*input.shape[:-1], *own), sizes, return_indices=True)
+        return tuple(part.flatten(-2) for part in found)
+
+    yield Sample((distinct(rng, 2, 2, 20), (4, 5), (2, 3)), torch=greatest)
+    yield Sample((distinct(rng, 2, 12), (3, 4), (3, 2)), torch=greatest)
 
 
 # ---- windows by chance ----

@@ -129,6 +129,12 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((np.array(True),))
 
 
+@samples("exclusive_or")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((rng.integers(-99, 99, size=(3, 5)),))
+    yield Sample((np.array([7]),))
+
+
 @samples("hash_tensor")
 def _(rng: Generator) -> Iterator[Sample]:
     x = rng.normal(size=(3, 5))

@@ -4,6 +4,7 @@
 those, C or CUDA, is printed elsewhere (`tools/loops.py`). docs/notes/kernels.md tells the story.
 """
 
+import functools
 import importlib
 import os
 from typing import Any, Final
@@ -27,6 +28,13 @@ def compiled() -> Any:
             if found is not None:
                 return found
     return plain
+
+
+@functools.cache
+def written(name: str) -> Any:
+    """A loop that is written by hand, by its name (`written.h`); None where there is none."""
+    module = compiled()
+    return None if module is None else module.loops.get(name)
 
 
 def _module(name: str) -> Any:

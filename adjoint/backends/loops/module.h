@@ -51,6 +51,17 @@ static int fill(PyObject *module) {
         }
         Py_DECREF(ufunc);
     }
+    for (size_t i = 0; i < sizeof(written) / sizeof(*written); i++) {
+        Written *each = &written[i];
+        PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignature(
+            each->functions, each->data, each->types, each->kinds, each->operands, each->results,
+            PyUFunc_None, each->name, "A loop that is written by hand.", 0, each->signature);
+        if (ufunc == NULL || PyDict_SetItemString(found, each->name, ufunc) < 0) {
+            Py_XDECREF(ufunc);
+            return -1;
+        }
+        Py_DECREF(ufunc);
+    }
     PyObject *users = PyBytes_FromStringAndSize((const char *)table, sizeof(table));
     if (users == NULL || PyModule_AddObject(module, "table", users) < 0) {
         Py_XDECREF(users);

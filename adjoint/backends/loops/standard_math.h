@@ -34,6 +34,24 @@
         return x == y ? x + 1 : v_maximum_##S(x, y) + more;                                        \
     }
 
+/* The next number towards y: bits count on from 0, separately for each sign. */
+#define NEXT(T, S, I, f)                                                                           \
+    static inline T v_nextafter_##S(T x, T y) {                                                    \
+        I bits;                                                                                    \
+        memcpy(&bits, &x, sizeof(T));                                                              \
+        const I least = (I)1, away = (x < y) == (x > 0) ? 1 : -1;                                  \
+        const I moved = bits + away;                                                               \
+        T next, first;                                                                             \
+        memcpy(&next, &moved, sizeof(T));                                                          \
+        memcpy(&first, &least, sizeof(T));                                                         \
+        const T from_zero = copysign##f(first, y);                                                 \
+        const T found = x == y ? y : x == 0 ? from_zero : next;                                    \
+        return x != x || y != y ? x + y : found;                                                   \
+    }
+
+NEXT(float, f32, int32_t, f)
+NEXT(double, f64, int64_t, )
+
 STANDARD(float, f32, f)
 STANDARD(double, f64, )
 

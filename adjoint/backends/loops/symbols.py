@@ -24,7 +24,7 @@ ONE: Final = """
 """
 TWO: Final = """
     add arctan2 copysign divide floor_divide fmax fmin fmod hypot logaddexp logaddexp2 maximum
-    minimum multiply power remainder subtract
+    minimum multiply nextafter power remainder subtract
 """
 FUNCTIONS: Final = frozenset(f"{ONE} {TWO}".split())
 COMPARISONS: Final = frozenset(
@@ -441,7 +441,7 @@ class SymbolNamespace(Namespace):
     def _refused(self, *args: Any, **options: Any) -> NoReturn:
         raise RefusedError("it does not work on each element by itself")
 
-    _on_host = updated = added_at = combined_at = _refused
+    _on_host = updated = added_at = _combined_at = _refused
     convolve = convolve_filters = convolve_back = _refused
     memory = address = reshaped_view = strided = _refused
 

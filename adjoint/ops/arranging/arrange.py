@@ -1,10 +1,10 @@
 """Copies of the elements in another arrangement: joined, repeated, rolled, padded, on grids."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.backends.numpy import host
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import FLOAT, float32, int64
@@ -491,6 +491,19 @@ def _choices(size: int, r: int, with_replacement: bool) -> int:
     return math.comb(size, r)
 
 
+def _chosen(size: int, r: int, with_replacement: bool) -> Any:
+    """The places of all choices, a row each, in main memory: each choice goes on by all later."""
+    columns = [host.arange(size)]
+    for _ in range(r - 1):
+        first = columns[-1] if with_replacement else columns[-1] + 1
+        counts = size - first
+        before = host.repeat(host.cumsum(counts) - counts, counts)
+        owner = host.repeat(host.arange(first.size), counts)
+        columns = [column[owner] for column in columns]
+        columns.append(first[owner] + host.arange(owner.size) - before)
+    return host.stack(columns, axis=1)
+
+
 @composite(method=False)
 def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Value:
     """All choices of r elements of a vector, a row each, in the order of the vector."""
@@ -504,11 +517,9 @@ def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Va
         raise RuntimeError(
             f"combinations(): the choices of {r} of {input.shape[0]} elements are too many to list"
         )
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    chosen = choose(range(input.shape[0]), r) if r <= input.shape[0] or with_replacement else ()
-    rows = [place for row in chosen for place in row]
-    places = input.new_tensor(rows, dtype=int64)
-    return reshape(index_select(input, 0, places), (len(rows) // r, r))
+    rows = _chosen(input.shape[0], r, with_replacement)
+    places = input.new_tensor(rows.reshape(-1), dtype=int64)
+    return reshape(index_select(input, 0, places), rows.shape)
 
 
 @composite(method=False)

@@ -83,7 +83,9 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
     # One flat index over the leading dimensions is the fastest way to add where places repeat.
     depth = sum(consumed(part) for part in picks)
     lead, rest = array.shape[:depth], array.shape[depth:]
-    places = xp.asarray(xp.arange(product(lead)).reshape(lead)[picks])
+    places = _known_places(xp, picks, lead)
+    if places is None:
+        places = xp.asarray(xp.arange(product(lead)).reshape(lead)[picks])
     values = xp.broadcast_to(values, (*places.shape, *rest)).reshape(-1)
     if rest:
         return rows_added(xp, array, product(lead), places.reshape(-1), values)
@@ -91,12 +93,20 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
     return flat.reshape(array.shape)
 
 
+def _known_places(xp: Any, picks: tuple[Any, ...], lead: Any) -> Any:
+    """The index itself where it is one array of places from the front; None otherwise."""
+    if len(picks) != 1 or len(lead) != 1 or not hasattr(picks[0], "dtype"):
+        return None
+    known = xp.are_indices(picks[0]) and xp.all_below(picks[0], lead[0])
+    return picks[0] if known else None
+
+
 def rows_added(xp: Any, array: Any, count: int, places: Any, values: Any) -> Any:
     """An array seen as `count` rows, with the rows of values added at places that may repeat."""
     if not array.size:
         return xp.array(array)
     rows = values.reshape(len(places), array.size // count)
-    return array + xp.summed_rows(rows, places, count).reshape(array.shape)
+    return xp.rows_added(array.reshape(count, -1), places, rows).reshape(array.shape)
 
 
 def _placed_each(
@@ -346,20 +356,6 @@ def lifted(array: Any) -> Any:
     return array.reshape(1) if array.ndim == 0 else array
 
 
-def positions_along(xp: Any, shape: Any, dim: int, index: Any) -> Any:
-    """Where what an index tensor names along dim lies in a flattened array of `shape`."""
-    check_positions(xp, index, shape[dim])
-    total: Any = index if xp.are_indices(index) else index.astype("int64")
-    step = product(shape[dim + 1 :])
-    if step != 1:  # along the last dimension numbers are places already
-        total = total * step
-    for d in range(len(shape)):
-        if d != dim:
-            across = (1,) * d + (-1,) + (1,) * (len(shape) - d - 1)
-            total = total + xp.arange(index.shape[d]).reshape(across) * product(shape[d + 1 :])
-    return total
-
-
 def check_index(whole: Any, dim: int, index: Any, source: Any = None) -> None:
     """Refuse an index tensor that does not fit the tensor, or the source of what is written."""
     if index.dtype.kind not in "iu":
@@ -416,9 +412,8 @@ def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool =
         return xp.zeros(index.shape, input.dtype)
     whole, chosen = lifted(input), lifted(index)
     check_index(whole, axis, chosen)
-    return xp.take(whole.reshape(-1), positions_along(xp, whole.shape, axis, chosen)).reshape(
-        index.shape
-    )
+    check_positions(xp, chosen, whole.shape[axis])
+    return xp.picked_along(whole, chosen, axis).reshape(index.shape)
 
 
 def _spread_each(input_each: Any, shape: Any, dim: int, index_each: Any, batch_size: int) -> Any:
@@ -444,9 +439,9 @@ def _scatter_added(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
         return xp.array(input)
     whole, chosen, values = lifted(input), lifted(index), lifted(src)
     check_index(whole, axis, chosen, values)
-    places = positions_along(xp, whole.shape, axis, chosen).reshape(-1)
-    part = values[tuple(slice(n) for n in chosen.shape)].reshape(-1)
-    return xp.added_at(whole.reshape(-1), places, part).reshape(input.shape)
+    check_positions(xp, chosen, whole.shape[axis])
+    part = values[tuple(slice(n) for n in chosen.shape)]
+    return xp.combined_along("add", whole, chosen, part, axis).reshape(input.shape)
 
 
 def scattered_each(op: Any, shape: Any, input: Any, dim: int, *others: Any) -> Any:

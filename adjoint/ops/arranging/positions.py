@@ -98,4 +98,8 @@ def one_hot(xp: Any, tensor: Array, num_classes: int = -1) -> Array:
     if num_classes < 1:
         raise RuntimeError(f"the number of classes must be positive, got {num_classes}")
     check_positions(xp, tensor, num_classes)
-    return (xp.expand_dims(tensor, -1) == xp.arange(num_classes)).astype("int64")
+    count = product(tensor.shape)
+    rows = xp.placed(
+        xp.zeros((count, num_classes), "int64"), (xp.arange(count), tensor.reshape(-1)), 1
+    )
+    return rows.reshape(*tensor.shape, num_classes)

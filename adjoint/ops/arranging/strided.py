@@ -52,7 +52,7 @@ def diagonal_place(xp: Any, input: Array, shape: Any, offset: int, dim1: int, di
     rows, columns = count + max(-offset, 0), count + max(offset, 0)
     zeros = xp.zeros((*lead, shape[first], shape[second]), input.dtype)
     return xp.moveaxis(
-        xp.updated(zeros, (Ellipsis, rows, columns), input), (-2, -1), (first, second)
+        xp.placed(zeros, (Ellipsis, rows, columns), input), (-2, -1), (first, second)
     )
 
 
@@ -103,6 +103,26 @@ def _extent(sizes: Any, strides: Any) -> int:
     return 1 + sum((int(n) - 1) * int(s) for n, s in zip(sizes, strides))
 
 
+def _is_ordered(sizes: Any, strides: Any) -> bool:
+    """Whether the elements of a pattern lie side by side, in the order of their indices."""
+    step = 1
+    for n, stride in zip(reversed(sizes), reversed(strides)):
+        if n != 1 and stride != step:
+            return False
+        step *= n
+    return True
+
+
+def _is_distinct(sizes: Any, strides: Any) -> bool:
+    """Whether it is plain that no two elements of a pattern lie in one place."""
+    reach = 0
+    for stride, n in sorted((int(s), int(n)) for n, s in zip(sizes, strides) if n != 1):
+        if stride <= reach:
+            return False
+        reach += stride * (n - 1)
+    return True
+
+
 def _memory_positions(xp: Any, sizes: Any, strides: Any, offset: int) -> Any:
     """Where each element of a pattern lies in memory, counted in elements."""
     total: Any = offset
@@ -117,15 +137,24 @@ def _through(xp: Any, input: Any, source: Any, target: Any, mean: str) -> Any:
     low = min(source[2], target[2])
     span = max(p[2] + _extent(p[0], p[1]) for p in (source, target)) - low
     put = _memory_positions(xp, source[0], source[1], source[2] - low).reshape(-1)
-    take = _memory_positions(xp, target[0], target[1], target[2] - low)
     values = input.reshape(-1)
-    shared = put if mean == "source" else take.reshape(-1)
-    ones = xp.ones(shared.shape, input.dtype)
-    count = xp.added_at(xp.zeros(span, input.dtype), shared, ones)
-    if mean == "source":
+    shared = source if mean == "source" else target
+    count: Any = None
+    if not _is_distinct(shared[0], shared[1]):
+        places = _memory_positions(xp, shared[0], shared[1], shared[2] - low).reshape(-1)
+        ones = xp.ones(places.shape, input.dtype)
+        count = xp.added_at(xp.zeros(span, input.dtype), places, ones)
+    if mean == "source" and count is not None:
         values = (values / count[put]).astype(input.dtype)
     memory = xp.added_at(xp.zeros(span, input.dtype), put, values)
-    return memory[take] if mean == "source" else memory[take] / count[take]
+    if _is_ordered(target[0], target[1]):
+        start = target[2] - low
+        part: Any = slice(start, start + _extent(target[0], target[1]))
+        found, met = (None if m is None else m[part].reshape(target[0]) for m in (memory, count))
+    else:
+        part = _memory_positions(xp, target[0], target[1], target[2] - low)
+        found, met = (None if m is None else m[part] for m in (memory, count))
+    return found if met is None or mean == "source" else found / met
 
 
 def _through_each(input: Any, source: Any, target: Any, mean: str) -> Any:
@@ -312,13 +341,18 @@ def _window_positions(xp: Any, count: int, size: int, step: int) -> Any:
 )
 def folded(xp: Any, input: Array, shape: Any, dimension: int, size: int, step: int) -> Array:
     """Windows added up at their places in zeros of `shape`: the gradient of unfold."""
-    zeros = xp.zeros(tuple(shape), input.dtype)
     if not shape:
-        return xp.sum(input).reshape(()) if size else zeros
+        return xp.sum(input).reshape(()) if size else xp.zeros((), input.dtype)
     place = normal_dim(dimension, len(shape))
-    positions = _window_positions(xp, input.shape[place], size, step)
-    index = (slice(None),) * place + (positions,)
-    values = xp.moveaxis(input, -1, place + 1)
-    if step >= size:  # no two windows meet
-        return xp.updated(zeros, index, values)
-    return xp.added_at(zeros, index, values)
+    count, lead = input.shape[place], (slice(None),) * place
+    passes = -(-size // step)  # in each, what every window has of one stretch as long as a step
+    stretches = max(-(-shape[place] // step), count + passes - 1)
+    before, after = tuple(shape[:place]), tuple(shape[place + 1 :])
+    whole = xp.zeros((*before, stretches, step, *after), input.dtype)
+    windows = xp.moveaxis(input, -1, place + 1)
+    for n in range(passes if count else 0):
+        width = min(step, size - n * step)
+        part = windows[(*lead, slice(None), slice(n * step, n * step + width))]
+        whole = xp.raised(whole, (*lead, slice(n, n + count), slice(0, width)), part)
+    flat = whole.reshape(*before, stretches * step, *after)
+    return flat[(*lead, slice(0, shape[place]))]

@@ -16,7 +16,6 @@ from adjoint.ops.arranging.indexing import (
     masked_fill,
     of_source,
     pick,
-    positions_along,
     put_each,
     rows_added,
     same_dtype,
@@ -123,15 +122,15 @@ def scatter(
     whole, chosen, axis = lifted(input), lifted(index), normal_dim(dim, input.ndim)
     values = as_value(xp, source, input.dtype) if number else lifted(source)
     check_index(whole, axis, chosen, None if number else values)
-    places = positions_along(xp, whole.shape, axis, chosen).reshape(-1)
+    check_positions(xp, chosen, whole.shape[axis])
     if number:
-        values = xp.broadcast_to(values, places.shape)
+        values = xp.broadcast_to(values, chosen.shape)
     else:
-        values = values[tuple(slice(n) for n in chosen.shape)].reshape(-1)
-    flat = whole.reshape(-1)
-    if reduce is None:
-        return xp.updated(flat, places, values).reshape(input.shape)
-    return xp.combined_at(reduce, flat, places, values).reshape(input.shape)
+        values = values[tuple(slice(n) for n in chosen.shape)]
+    if reduce is not None:
+        return xp.combined_along(reduce, whole, chosen, values, axis).reshape(input.shape)
+    places = xp.flat_places(chosen, whole.shape, axis).reshape(-1)
+    return xp.updated(whole.reshape(-1), places, values.reshape(-1)).reshape(input.shape)
 
 
 _COMBINE = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
@@ -284,21 +283,21 @@ def scatter_reduce(
     whole, chosen, values = lifted(input), lifted(index), lifted(src)
     axis = normal_dim(dim, input.ndim)
     check_index(whole, axis, chosen, values)
-    places = positions_along(xp, whole.shape, axis, chosen).reshape(-1)
-    values = values[tuple(slice(n) for n in chosen.shape)].reshape(-1)
-    flat = whole.reshape(-1)
-    start = flat
+    check_positions(xp, chosen, whole.shape[axis])
+    values = values[tuple(slice(n) for n in chosen.shape)]
+    start = whole
     if not include_self:
-        start = xp.updated(flat, places, _neutral(xp, reduce, input.dtype))
-    out = xp.combined_at(_COMBINE[reduce], start, places, values)
+        places = xp.flat_places(chosen, whole.shape, axis).reshape(-1)
+        start = xp.updated(whole.reshape(-1), places, _neutral(xp, reduce, input.dtype))
+        start = start.reshape(whole.shape)
+    out = xp.combined_along(_COMBINE[reduce], start, chosen, values, axis)
     if reduce == "mean":
-        first = xp.ones(flat.shape, "int64")
-        if not include_self:
-            first = xp.updated(first, places, 0)
-        count = xp.maximum(xp.added_at(first, places, xp.ones(places.shape, "int64")), 1)
         exact = input.dtype.kind in "iu"
+        places = xp.flat_places(chosen, whole.shape, axis).reshape(-1)
+        met = xp.counted(places, whole.size).reshape(whole.shape)
+        count = xp.maximum(met + 1 if include_self else met, 1)
         out = out // count if exact else out / count.astype(input.dtype)
-    return out.astype(input.dtype).reshape(input.shape)
+    return (out if out.dtype == input.dtype else out.astype(input.dtype)).reshape(input.shape)
 
 
 def _neutral(xp: Any, reduce: str, kind: Any) -> Any:
@@ -446,10 +445,8 @@ def index_add(
     if axis == 0 < whole.ndim - 1:
         return rows_added(xp, whole, whole.shape[0], index.reshape(-1), values)
     wide = index.reshape((1,) * axis + (-1,) + (1,) * (whole.ndim - axis - 1))
-    places = positions_along(xp, whole.shape, axis, xp.broadcast_to(wide, values.shape))
-    return xp.added_at(whole.reshape(-1), places.reshape(-1), values.reshape(-1)).reshape(
-        input.shape
-    )
+    chosen = xp.broadcast_to(wide, values.shape)
+    return xp.combined_along("add", whole, chosen, values, axis).reshape(input.shape)
 
 
 @linear(

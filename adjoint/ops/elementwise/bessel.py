@@ -124,6 +124,9 @@ def _airy(xp: Any, x: Any, order: float, rising: Any, waving: Any, at_zero: floa
 )
 def airy_ai(xp: Any, x: Array) -> Array:
     """Airy's function Ai."""
+    found = xp.airy(x, False)
+    if found is not None:
+        return found
     return _airy(
         xp,
         x,
@@ -143,6 +146,9 @@ def airy_ai(xp: Any, x: Array) -> Array:
 )
 def airy_slope(xp: Any, x: Array) -> Array:
     """The derivative of Airy's function Ai."""
+    found = xp.airy(x, True)
+    if found is not None:
+        return found
     return _airy(
         xp,
         x,

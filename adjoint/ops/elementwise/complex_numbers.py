@@ -6,7 +6,6 @@ from typing import Any
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import select
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.elementwise.trigonometry import cos, sin
@@ -14,7 +13,7 @@ from adjoint.ops.op import composite, elementwise, linear
 from adjoint.ops.shared_rules import zero_of
 
 
-@elementwise(input=lambda grad: conj_physical(grad), exact_out=True, inplace="function")
+@elementwise(input=lambda grad: conj(grad), exact_out=True, inplace="function")
 def conj_physical(xp: Any, input: Array) -> Array:
     """Complex conjugate of each element."""
     return xp.array(input) if input.dtype.kind == "b" else xp.conjugate(input)
@@ -56,12 +55,18 @@ _PARTS_OF = {"complex64": "float32", "complex128": "float64"}
 _COMPLEX_OF = {parts: whole for whole, parts in _PARTS_OF.items()}
 
 
-def _joined(grad: Value) -> Value:
+@linear(
+    input=lambda grad: view_as_real(grad),
+    node_name="ComplexBackward0",
+    home=None,
+    batching=FRONT,
+)
+def joined_pairs(xp: Any, input: Array) -> Array:
     """Pairs as complex numbers, whatever their layout: a gradient may be expanded or transposed."""
-    return complex_(select(grad, -1, 0), select(grad, -1, 1))
+    return xp.ascontiguousarray(input).view(_COMPLEX_OF[input.dtype.name])[..., 0]
 
 
-@linear(input=_joined, view=True, method=False, batching=FRONT)
+@linear(input=lambda grad: joined_pairs(grad), view=True, method=False, batching=FRONT)
 def view_as_real(xp: Any, input: Array) -> Array:
     """A view of complex numbers as pairs of reals in a new last dimension."""
     if input.dtype.kind != "c":

@@ -20,10 +20,20 @@ def _degree(n: Any) -> Any:
     return math.trunc(n) if isinstance(n, (int, float)) else trunc(n)
 
 
-def _by_name(xp: Any, name: str, input: Any, n: Any, *more: float) -> Any:
+def _by_loop(xp: Any, family: str, input: Any, n: Any, *more: float) -> tuple[Any, Any, Any]:
+    """A polynomial if the library has a loop for it, or None; input and degree as arrays."""
+    if not isinstance(input, (int, float)):  # one may be a number, where a rule runs on arrays
+        n = xp.asarray(n, input.dtype) if isinstance(n, (int, float)) else n
+    input, n = xp.asarray(input), xp.asarray(n)
+    return xp.polynomial(family, input, n, *more), input, n
+
+
+def _by_name(xp: Any, name: str, family: str, input: Any, n: Any, *more: float) -> Any:
     """A polynomial that SciPy has, 0 where the degree is negative."""
-    input, n = xp.asarray(input), xp.asarray(n)  # one may be a number, where a rule runs on arrays
-    whole = xp.trunc(xp.broadcast_to(n, xp.broadcast_shapes(n.shape, input.shape)))
+    found, input, n = _by_loop(xp, family, input, n, *more)
+    if found is not None:
+        return found
+    whole = xp.trunc(n)
     degree = xp.where(whole < 0, 0, whole).astype("int64")
     values = kernel(xp, name, degree, *more, input)
     return xp.where(whole < 0, 0, values).astype(input.dtype)
@@ -32,13 +42,16 @@ def _by_name(xp: Any, name: str, input: Any, n: Any, *more: float) -> Any:
 # ---- Chebyshev's, by their angles ----
 
 
-def _chebyshev(xp: Any, x: Any, n: Any, sizes: Any) -> Any:
+def _chebyshev(xp: Any, family: str, x: Any, n: Any, sizes: Any) -> Any:
     """A polynomial from its form by angles inside [-1, 1] and by hyperbolic ones outside.
 
     `sizes` answers both, the second for |x|, from an angle, another, the degree and whether x is
     negative; the sign of an odd degree is put here.
     """
-    x, degree = xp.asarray(x), xp.trunc(xp.asarray(n))
+    found, x, n = _by_loop(xp, family, x, n)
+    if found is not None:
+        return found
+    degree = xp.trunc(n)
     size = xp.absolute(x)
     angle = xp.arccos(xp.clip(x, -1, 1))
     stretch = xp.arccosh(xp.maximum(size, 1))
@@ -56,7 +69,11 @@ def _quotient(xp: Any, above: Any, below: Any, limit: Any) -> Any:
 
 def _first_kind(xp: Any, x: Any, n: Any) -> Any:
     return _chebyshev(
-        xp, x, n, lambda angle, stretch, k, _: (xp.cos(k * angle), xp.cosh(k * stretch))
+        xp,
+        "chebyshev_t",
+        x,
+        n,
+        lambda angle, stretch, k, _: (xp.cos(k * angle), xp.cosh(k * stretch)),
     )
 
 
@@ -66,7 +83,7 @@ def _second_kind(xp: Any, x: Any, n: Any) -> Any:
         inside = _quotient(xp, xp.sin((k + 1) * angle), xp.sin(angle), ends)
         return inside, _quotient(xp, xp.sinh((k + 1) * stretch), xp.sinh(stretch), k + 1)
 
-    return _chebyshev(xp, x, n, sizes)
+    return _chebyshev(xp, "chebyshev_u", x, n, sizes)
 
 
 def _third_kind(xp: Any, x: Any, n: Any) -> Any:
@@ -78,7 +95,7 @@ def _third_kind(xp: Any, x: Any, n: Any) -> Any:
         mirrored = _quotient(xp, xp.sinh(half * stretch), xp.sinh(stretch / 2), 2 * k + 1)
         return inside, xp.where(negative, mirrored, even)
 
-    return _chebyshev(xp, x, n, sizes)
+    return _chebyshev(xp, "chebyshev_v", x, n, sizes)
 
 
 def _fourth_kind(xp: Any, x: Any, n: Any) -> Any:
@@ -88,7 +105,7 @@ def _fourth_kind(xp: Any, x: Any, n: Any) -> Any:
         even = _quotient(xp, xp.sinh(half * stretch), xp.sinh(stretch / 2), 2 * k + 1)
         return inside, xp.where(negative, xp.cosh(half * stretch) / xp.cosh(stretch / 2), even)
 
-    return _chebyshev(xp, x, n, sizes)
+    return _chebyshev(xp, "chebyshev_w", x, n, sizes)
 
 
 def _slope_of_second(x: Any, n: Any) -> Any:
@@ -194,7 +211,7 @@ def shifted_chebyshev_polynomial_w(input: Operand, n: Operand) -> Value:
 )
 def gegenbauer(xp: Any, input: Operand, n: Operand, alpha: float = 1.0) -> Array:
     """Gegenbauer's polynomial of degree n."""
-    return _by_name(xp, "eval_gegenbauer", input, n, alpha)
+    return _by_name(xp, "eval_gegenbauer", "gegenbauer", input, n, alpha)
 
 
 @elementwise(
@@ -208,7 +225,7 @@ def gegenbauer(xp: Any, input: Operand, n: Operand, alpha: float = 1.0) -> Array
 )
 def laguerre(xp: Any, input: Operand, n: Operand, alpha: float = 0.0) -> Array:
     """Laguerre's general polynomial of degree n."""
-    return _by_name(xp, "eval_genlaguerre", input, n, alpha)
+    return _by_name(xp, "eval_genlaguerre", "laguerre", input, n, alpha)
 
 
 @composite(home="special", method=False)
@@ -227,7 +244,7 @@ def laguerre_polynomial_l(input: Operand, n: Operand) -> Value:
 )
 def legendre_polynomial_p(xp: Any, input: Operand, n: Operand) -> Array:
     """Legendre's polynomial of degree n."""
-    return _by_name(xp, "eval_legendre", input, n)
+    return _by_name(xp, "eval_legendre", "legendre", input, n)
 
 
 @elementwise(
@@ -242,7 +259,7 @@ def legendre_polynomial_p(xp: Any, input: Operand, n: Operand) -> Array:
 )
 def hermite_polynomial_h(xp: Any, input: Operand, n: Operand) -> Array:
     """Hermite's polynomial of degree n, as physicists count it."""
-    return _by_name(xp, "eval_hermite", input, n)
+    return _by_name(xp, "eval_hermite", "hermite_h", input, n)
 
 
 @elementwise(
@@ -255,4 +272,4 @@ def hermite_polynomial_h(xp: Any, input: Operand, n: Operand) -> Array:
 )
 def hermite_polynomial_he(xp: Any, input: Operand, n: Operand) -> Array:
     """Hermite's polynomial of degree n, as probability counts it."""
-    return _by_name(xp, "eval_hermitenorm", input, n)
+    return _by_name(xp, "eval_hermitenorm", "hermite_he", input, n)

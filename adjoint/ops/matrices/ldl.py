@@ -115,6 +115,9 @@ def _step(xp: Any, A: Any, k: int, two: Any, skip: Any, hermitian: bool) -> Any:
 def ldl_factors(xp: Any, A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """L below the diagonal, D on and beside it; LAPACK's pivots; the first zero block, or 0."""
     check_matrices(A)
+    found = xp.ldl(A, hermitian)
+    if found is not None:
+        return found[0], found[1], found[2]
     size = A.shape[-1]
     batch = A.shape[:-2]
     places = xp.arange(size)
@@ -192,6 +195,9 @@ def ldl_solved(xp: Any, LD: Array, pivots: Array, B: Array, hermitian: bool) -> 
     B = xp.broadcast_to(B, (*batch, *B.shape[-2:]))
     pivots = xp.broadcast_to(pivots, (*batch, size))
     LD = xp.broadcast_to(LD, (*batch, size, size))
+    found = xp.ldl_solution(LD, pivots, B, hermitian)
+    if found is not None:
+        return found
     blocks = _blocks(xp, pivots)
     columns = []
     for k, (first, second) in enumerate(blocks):

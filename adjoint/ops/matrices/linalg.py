@@ -466,11 +466,9 @@ def linalg_solve_triangular(
     _check_equation(A, B, left)
     if not left:
         A, B, upper = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1), not upper
-    part = xp.triu(A) if upper else xp.tril(A)
-    if unitriangular:
-        part = xp.where(xp.eye(A.shape[-1], dtype=bool), xp.asarray(1, A.dtype), part)
-    part, B = _common_batch(xp, part, B)
-    X = attempt("linalg_solve_triangular", "the diagonal has a zero", xp.linalg.solve, part, B)
+    reason = "the diagonal has a zero"
+    solve = xp.solved_triangle
+    X = attempt("linalg_solve_triangular", reason, solve, A, B, upper, unitriangular)
     return X if left else xp.swapaxes(X, -2, -1)
 
 

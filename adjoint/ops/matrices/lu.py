@@ -78,11 +78,8 @@ def _lu_tangent(A_tangent: Any, packed: Any, pivots: Any) -> Any:
 def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
     """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
     rows = packed.shape[-2]
-    places = xp.arange(rows)
-    order = xp.broadcast_to(places, (*pivots.shape[:-1], rows))
-    for k in range(pivots.shape[-1]):
-        order = xp.take_along_axis(order, _exchange(xp, places, k, pivots[..., k] - 1), axis=-1)
-    return xp.asarray(places[:, None] == order[..., None, :], dtype=packed.dtype)
+    order = xp.exchanged(pivots, rows)
+    return xp.asarray(xp.arange(rows)[:, None] == order[..., None, :], dtype=packed.dtype)
 
 
 def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:

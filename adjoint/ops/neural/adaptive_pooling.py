@@ -1,6 +1,6 @@
 """Pooling whose windows follow from the sizes wanted, or from chance."""
 
-import itertools
+import functools
 import math
 from typing import Any
 
@@ -8,12 +8,11 @@ from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import to
-from adjoint.ops.arranging.shape import cat, flatten, narrow, permute, reshape, stack
+from adjoint.ops.arranging.shape import cat, narrow, reshape
 from adjoint.ops.neural.convolution import batched, each
-from adjoint.ops.neural.pooling import average_windows
+from adjoint.ops.neural.pooling import average_windows, table_of
 from adjoint.ops.op import composite, general
-from adjoint.ops.reducing.cumulative import pick_along
-from adjoint.ops.reducing.extremes import max_dim
+from adjoint.ops.reducing.cumulative import pick_along, place_along
 from adjoint.ops.reducing.reduction import mean
 from adjoint.ops.sampling.random import uniform
 from adjoint.tensors.tensor import Tensor
@@ -94,48 +93,32 @@ adaptive_avg_pool2d = _adaptive_average(2)
 adaptive_avg_pool3d = _adaptive_average(3)
 
 
-@general(batching=FRONT, home=None)
-def window_places(xp: Any, index: Array, starts: Any, widths: Any, sizes: Any) -> Array:
-    """The places in a flattened image that index names in windows over it.
-
-    The windows are of `widths`, and start along each dimension where `starts` says.
-    """
-    total: Any = 0
-    for axis, (begin, width) in enumerate(zip(starts, widths)):
-        inner = math.prod(widths[axis + 1 :])
-        along = xp.asarray(begin).reshape(-1, *[1] * (len(sizes) - axis - 1))
-        total = total + (along + index // inner % width) * math.prod(sizes[axis + 1 :])
-    return total.astype("int64")
+@functools.lru_cache(maxsize=64)
+def _table(own: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
+    """The windows that divide an image into `sizes`, as a table."""
+    lists = [
+        [range(start, start + width) for start, width in _spans(size, n)]
+        for size, n in zip(own, sizes)
+    ]
+    return table_of(own, lists)
 
 
-def _equal_windows(images: Any, sizes: tuple[int, ...]) -> tuple[Any, Any]:
-    """Maxima and their places where the windows divide the image."""
-    own = tuple(images.shape[2:])
-    widths = tuple(size // n for size, n in zip(own, sizes))
-    count = len(own)
-    parts = reshape(images, (*images.shape[:2], *itertools.chain(*zip(sizes, widths))))
-    order = [0, 1, *range(2, 2 + 2 * count, 2), *range(3, 3 + 2 * count, 2)]
-    values, index = max_dim(flatten(permute(parts, order), 2 + count), -1)
-    starts = tuple(tuple(range(0, size, width)) for size, width in zip(own, widths))
-    return values, window_places(index, starts, widths, own)
+def _greatest_back(grad0: Value, result1: Value, input_shape: Any) -> Value:
+    return place_along(grad0, result1, -1, input_shape[-1], False)
 
 
-def _unequal_windows(images: Any, sizes: tuple[int, ...]) -> tuple[Any, Any]:
-    """Maxima and their places, one window after the other."""
-    own = tuple(images.shape[2:])
-    values, places = [], []
-    for spans in itertools.product(*[_spans(size, n) for size, n in zip(own, sizes)]):
-        part = images
-        for dim, span in enumerate(spans, 2):
-            part = narrow(part, dim, *span)
-        value, index = max_dim(flatten(part, 2), -1, True)
-        starts = tuple((start,) for start, _ in spans)
-        shape = (*images.shape[:2], *[1] * len(own))
-        index = window_places(reshape(index, shape), starts, [n for _, n in spans], own)
-        values.append(reshape(value, tuple(images.shape[:2])))
-        places.append(reshape(index, tuple(images.shape[:2])))
-    shape = (*images.shape[:2], *sizes)
-    return reshape(stack(values, -1), shape), reshape(stack(places, -1), shape)
+@general(
+    input=_greatest_back,
+    jvp=lambda input_tangent, result1: (pick_along(input_tangent, result1, -1), None),
+    returns="values indices",
+    node_name="AdaptiveMaxPool2DBackward0",
+    batching=FRONT,
+    home=None,
+)
+def greatest_in(xp: Any, input: Array, own: Any, sizes: Any) -> tuple[Array, Array]:
+    """The greatest elements of windows over flattened images of sizes `own`, and their places."""
+    found: tuple[Any, Any] = xp.window_maxima(input, _table(own, sizes))
+    return found
 
 
 def _adaptive_max(count: int) -> Any:
@@ -146,11 +129,10 @@ def _adaptive_max(count: int) -> Any:
         sizes = _wanted(name, input, output_size)
         if min(sizes) < 1:
             raise RuntimeError(f"{name}(): output_size must be positive, got {output_size}")
-        equal = not any(size % n for size, n in zip(input.shape[-count:], sizes))
-        lead = (1,) if input.ndim == count + 1 else ()
-        images = reshape(input, (*lead, *input.shape))
-        found = (_equal_windows if equal else _unequal_windows)(images, sizes)
-        values, places = (reshape(part, tuple(part.shape[len(lead) :])) for part in found)
+        own = tuple(input.shape[-count:])
+        lead = tuple(input.shape[:-count])
+        found = greatest_in(reshape(input, (*lead, math.prod(own))), own, sizes)
+        values, places = (reshape(part, (*lead, *sizes)) for part in found)
         return (values, places) if return_indices else values
 
     function.__name__ = function.__qualname__ = name
@@ -167,6 +149,20 @@ adaptive_max_pool3d = _adaptive_max(3)
 
 
 # ---- windows by chance ----
+
+
+@general(
+    input=_greatest_back,
+    jvp=lambda input_tangent, result1: (pick_along(input_tangent, result1, -1), None),
+    returns="values indices",
+    node_name="FractionalMaxPool2DBackward0",
+    batching=FRONT,
+    home=None,
+)
+def greatest_at(xp: Any, input: Array, places: Array) -> tuple[Array, Array]:
+    """The greatest elements at the places of each window over flattened images, and which."""
+    found: tuple[Any, Any] = xp.window_maxima(input, places)
+    return found
 
 
 @general(batching=FOLD, home=None)
@@ -249,11 +245,9 @@ def _fractional(count: int) -> Any:
         samples = narrow(samples, 0, 0, lead[0])
         places = random_windows(samples, tuple(input.shape[-count:]), wanted, kernel)
         flat = reshape(input, (*lead, math.prod(input.shape[-count:])))
-        parts = pick_along(flat, flatten(places, 2), 2)
-        values, index = max_dim(reshape(parts, tuple(places.shape)), -1, True)
         shape = (*input.shape[:-count], *wanted)
-        values = reshape(values, shape)
-        return (values, reshape(pick_along(places, index, 3), shape)) if return_indices else values
+        values, index = (reshape(part, shape) for part in greatest_at(flat, places))
+        return (values, index) if return_indices else values
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Maxima of windows at distances drawn by chance."

@@ -10,7 +10,7 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import is_index
 from adjoint.ops.arranging.indexing import gather, getitem
 from adjoint.ops.arranging.positions import one_hot
-from adjoint.ops.arranging.shape import reshape, unsqueeze
+from adjoint.ops.arranging.shape import narrow, reshape, unsqueeze
 from adjoint.ops.elementwise.activation import logsigmoid, relu
 from adjoint.ops.elementwise.arithmetic import div, mul
 from adjoint.ops.elementwise.comparison import isnan
@@ -23,6 +23,7 @@ from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.reduction import log_softmax, softmax, sum
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.same_dtype import same_kind
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -30,6 +31,9 @@ from adjoint.tensors.tensor import AS_IS, Tensor
 def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
     """The indices of the target classes, classes in dimension 1, and which targets count."""
     classes = input.shape[1]
+    if not 0 <= ignore_index < classes and xp.are_indices(target):
+        if xp.all_below(target, classes):
+            return target, xp.broadcast_to(xp.asarray(True), target.shape)
     counted = target != ignore_index
     outside = counted & ((target < 0) | (target >= classes))
     if xp.readable(waiting=True) and bool(xp.any(outside)):
@@ -41,6 +45,8 @@ def _pick(xp: Any, input: Any, target: Any, ignore_index: int) -> tuple[Any, Any
 
 def _open_index(xp: Any, target: Any, safe: Any) -> tuple[Any, ...]:
     """An index that takes for each target the element of its class."""
+    if target.ndim == 1:
+        return (xp.arange(target.shape[0]), safe)
     grid = xp.meshgrid(*(xp.arange(n) for n in target.shape), indexing="ij", sparse=True)
     return (grid[0], safe, *grid[1:])
 
@@ -84,7 +90,7 @@ def spread_losses(
     safe, counted = _pick(xp, xp.zeros((1, shape[1]), "bool"), target, ignore_index)
     zeros = xp.zeros(shape, input.dtype)
     values = xp.where(counted, -input, xp.zeros((), input.dtype))
-    return xp.updated(zeros, _open_index(xp, target, safe), values)
+    return xp.placed(zeros, _open_index(xp, target, safe), values)
 
 
 def _check_classes(input: Any, target: Any, weight: Any) -> None:
@@ -459,6 +465,9 @@ def multilabel_margin_loss(
     check_reduction(reduction)
     rows, classes = _batched_rows("multilabel_margin_loss", input, target, 1)
     given = cumsum(classes < 0, 1) == 0
+    if has_values(classes) and classes.layer is None and classes.shape[0]:
+        longest = max(1, int(sum(given, 1).max()))  # most rows name few classes
+        classes, given = narrow(classes, 1, 0, longest), narrow(given, 1, 0, longest)
     known = where(given, classes, 0)
     hot = one_hot(known, rows.shape[1]) * unsqueeze(given, 2)
     others = unsqueeze(sum(hot, 1) == 0, 1)

@@ -49,6 +49,9 @@ def _step(xp: Any, sums: Any, jumps: Any) -> Any:
 def _paths(xp: Any, emitted: Any, skips: Any, lengths: Any) -> Any:
     """The log sum over all paths up to each state and frame: (frames, batch, states)."""
     frames, batch, count = emitted.shape
+    found = xp.paths(emitted, xp.where(skips, 0.0, _NEVER), lengths)
+    if found is not None:
+        return found
     start = xp.where(xp.arange(count) < 2, emitted[0], _NEVER)
     before = xp.full((batch, 2), _NEVER, dtype=start.dtype)
     jumps = xp.where(skips, 0.0, _NEVER).astype(start.dtype)

@@ -1,10 +1,12 @@
 """Windows over sequences, images and volumes, each reduced to its maximum or its mean."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.backends.convolution import Layout
+from adjoint.backends.numpy import host
 from adjoint.call.rule import FOLD
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import flatten, reshape
@@ -17,6 +19,8 @@ from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.cumulative import narrowed, pick_along, place_along, widened
 from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.tensor import Tensor
+
+MOST_PLACES = 1 << 19  # of a table of windows
 
 # ---- windows ----
 
@@ -67,6 +71,59 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 # ---- maxima ----
 
 
+def table_of(sizes: Any, lists: Any) -> Any:
+    """The places in a flattened image of all windows, a row each; -1 fills up short ones.
+
+    `lists` has for each dimension the places of each window along it.
+    """
+    table = host.zeros((1, 1), "int64")
+    for size, windows in zip(sizes, lists):
+        most = max(len(window) for window in windows)
+        along = host.full((len(windows), most), -1, "int64")
+        for row, window in enumerate(windows):
+            along[row, : len(window)] = window
+        place = table[:, None, :, None] * size + along[None, :, None, :]
+        kept = (table >= 0)[:, None, :, None] & (along >= 0)[None, :, None, :]
+        table = host.where(kept, place, -1).reshape(place.shape[0] * place.shape[1], -1)
+    order = host.argsort(table < 0, axis=1, stable=True)  # those that there are come first
+    return host.take_along_axis(table, order, 1)
+
+
+@functools.lru_cache(maxsize=64)
+def _table(sizes: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    """The windows of a pooling as a table; None if it is large, or a window is outside."""
+    counts = Layout(kernel, stride, padding, dilation, 1).counts(sizes)
+    if math.prod(counts) * math.prod(kernel) > MOST_PLACES:
+        return None
+    lists = []
+    for size, count, width, step, (before, _), reach in zip(
+        sizes, counts, kernel, stride, padding, dilation
+    ):
+        starts = [number * step - before for number in range(count)]
+        ends = [start + reach * width for start in starts]
+        windows = [range(start, end, reach) for start, end in zip(starts, ends)]
+        lists.append([[place for place in window if 0 <= place < size] for window in windows])
+    if not all(window for windows in lists for window in windows):
+        return None
+    return table_of(sizes, lists)
+
+
+def _looped(
+    xp: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> tuple[Any, Any] | None:
+    """The maxima of windows and their places by the library's loop; None if it has none."""
+    if not xp.has_loop("windows", images) or not images.size:
+        return None
+    sizes = tuple(images.shape[2:])
+    table = _table(sizes, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation))
+    if table is None:
+        return None
+    counts = Layout(kernel, stride, padding, dilation, 1).counts(sizes)
+    found = xp.window_maxima(images.reshape(*images.shape[:2], math.prod(sizes)), table)
+    values, places = (part.reshape(*images.shape[:2], *counts) for part in found)
+    return values, places
+
+
 def _picked(grad: Any, images: Any, *layout: Any) -> Any:
     """The elements of grad where the maxima of windows lie."""
     places = max_pool_places(images, *layout)
@@ -94,12 +151,18 @@ def max_pool_back(
 
     The maxima are taken again rather than kept: programs change them in place.
     """
+    apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))
+    found = None if apart else _looped(xp, images, kernel, stride, padding, dilation)
+    if found is not None and found[1].shape == pooled.shape:
+        flat = (*images.shape[:2], -1)
+        zeros = xp.zeros(images.shape, pooled.dtype).reshape(flat)
+        added = xp.combined_along("add", zeros, found[1].reshape(flat), pooled.reshape(flat), 2)
+        return added.reshape(images.shape)
     layout = Layout(kernel, stride, padding, dilation, 1)
     bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
     result = _reduced(xp, bordered, kernel, stride, dilation, xp.maximum)
     whole = xp.zeros(bordered.shape, pooled.dtype)
     left: Any = None  # the windows whose maximum has not been met yet
-    apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))
     final = tuple(width - 1 for width in kernel)
     for place, target in layout.targets(result.shape[2:]):
         index = (slice(None), slice(None), *target)
@@ -113,7 +176,7 @@ def max_pool_back(
             whole = xp.written(whole, index, xp.multiply, pooled, hit)
         else:
             whole = xp.raised(whole, index, pooled * hit)
-    return _cropped(whole, images.shape[2:], padding)
+    return xp.ascontiguousarray(_cropped(whole, images.shape[2:], padding))
 
 
 @general(
@@ -150,6 +213,9 @@ def max_pool_places(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Array:
     """Where in the flattened image the maximum of each window lies."""
+    found = _looped(xp, images, kernel, stride, padding, dilation)
+    if found is not None:
+        return found[1]
     layout = Layout(kernel, stride, padding, dilation, 1)
     sizes = images.shape[2:]
     counts = layout.counts(sizes)

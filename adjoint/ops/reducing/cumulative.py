@@ -66,27 +66,12 @@ def place_along(
     shape[dim] = size
     zeros = xp.zeros(shape, input.dtype)
     if distinct:
-        return xp.updated(zeros, open_index(xp, index, dim), input)
-    # One flat index is the fastest way to add where places repeat.
-    places: Any = 0
-    for part, length in zip(open_index(xp, index, dim), shape):
-        places = places * length + part
-    return xp.added_at(zeros.reshape(-1), places.reshape(-1), input.reshape(-1)).reshape(shape)
+        places = xp.flat_places(index, shape, dim).reshape(-1)
+        return xp.placed(zeros.reshape(-1), places, input.reshape(-1)).reshape(shape)
+    return xp.combined_along("add", zeros, index, input, dim)
 
 
 # ---- scans ----
-
-
-def moved_along(xp: Any, array: Any, dim: int, step: int, fill: Any = 0) -> Any:
-    """The elements moved by `step` places along dim; `fill` takes the places left free."""
-    length = array.shape[dim]
-    count = min(abs(step), length)
-    kept: list[Any] = [slice(None)] * array.ndim
-    kept[dim] = slice(0, length - count) if step > 0 else slice(count, length)
-    shape = list(array.shape)
-    shape[dim] = count
-    pieces = [xp.full(shape, fill, array.dtype), array[tuple(kept)]]
-    return xp.concatenate(pieces if step > 0 else pieces[::-1], axis=dim)
 
 
 @general(
@@ -97,7 +82,7 @@ def moved_along(xp: Any, array: Any, dim: int, step: int, fill: Any = 0) -> Any:
 )
 def moved(xp: Any, input: Array, dim: int, step: int, fill: Any = 0) -> Array:
     """The elements `step` places further along dim, and `fill` where none came."""
-    return moved_along(xp, input, normal_dim(dim, input.ndim), step, fill) if input.ndim else input
+    return xp.moved(input, normal_dim(dim, input.ndim), step, fill) if input.ndim else input
 
 
 def _recurrence_rule(grad: Value, factor: Any, result: Value, dim: int, step: int) -> Value:
@@ -124,12 +109,7 @@ def _recurrence_tangent(
 )
 def recurrence(xp: Any, input: Array, factor: Array, dim: int, step: int) -> Array:
     """y[i] = input[i] + factor[i] * y[i - step] along dim, for a step of 1 or -1."""
-    dim = normal_dim(dim, input.ndim)
-    while abs(step) < input.shape[dim]:
-        input = input + factor * moved_along(xp, input, dim, step)
-        factor = factor * moved_along(xp, factor, dim, step)
-        step *= 2
-    return input
+    return xp.recurrence(input, factor, normal_dim(dim, input.ndim), step)
 
 
 # ---- cumulative sums and products ----
@@ -262,20 +242,15 @@ def logcumsumexp(xp: Any, input: Array, dim: int) -> tuple[Array, Any]:
 # ---- cumulative extremes ----
 
 
-def _running_extreme(xp: Any, input: Any, dim: int, choose: Any, wins: Any) -> tuple[Any, Any]:
-    """Running extremes and where they are: the last place of equals, and any NaN wins."""
+def _running_extreme(xp: Any, input: Any, dim: int, greatest: bool) -> tuple[Any, Any]:
+    """Running extremes and where they are."""
     if category_of(input.dtype) == COMPLEX:
         raise NotImplementedError("not implemented for complex numbers, which have no order")
     axis = normal_dim(dim, input.ndim)
     if input.ndim == 0:
         return xp.array(input), xp.zeros((), "int64")
-    values = xp.running(choose, input, axis)
-    lengths = [1] * input.ndim
-    lengths[axis] = input.shape[axis]
-    places = xp.arange(input.shape[axis]).reshape(lengths)
-    new = wins(input, values) | xp.isnan(input)
-    found = xp.broadcast_to(xp.where(new, places, 0), input.shape)
-    return values, xp.running(xp.maximum, found, axis)
+    found: tuple[Any, Any] = xp.running_extreme(input, axis, greatest)
+    return found
 
 
 def _cumulative_rule(grad0: Value, result1: Value, input_shape: Any, dim: int) -> Value:
@@ -292,7 +267,7 @@ def _cumulative_rule(grad0: Value, result1: Value, input_shape: Any, dim: int) -
 )
 def cummax(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     """The largest element so far along dim, and its index."""
-    return _running_extreme(xp, input, dim, xp.maximum, lambda value, best: value >= best)
+    return _running_extreme(xp, input, dim, True)
 
 
 @general(
@@ -305,4 +280,4 @@ def cummax(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
 )
 def cummin(xp: Any, input: Array, dim: int) -> tuple[Array, Array]:
     """The smallest element so far along dim, and its index."""
-    return _running_extreme(xp, input, dim, xp.minimum, lambda value, best: value <= best)
+    return _running_extreme(xp, input, dim, False)

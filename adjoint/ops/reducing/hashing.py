@@ -2,22 +2,18 @@
 
 from typing import Any
 
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import FLOAT, category_of, float64, int64, uint64
-from adjoint.ops.annotations import Value
-from adjoint.ops.arranging.shape import cat, flatten, movedim, narrow, reshape, view_dtype
-from adjoint.ops.elementwise.comparison import bitwise_xor
-from adjoint.ops.op import composite
+from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.shape import flatten, movedim, reshape, view_dtype
+from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import axes_of
 
 
-def _exclusive_or(values: Any) -> Any:
-    """The exclusive or over the last dimension, by halves."""
-    while values.shape[-1] > 1:
-        count = values.shape[-1]
-        half = count // 2
-        joined = bitwise_xor(narrow(values, -1, 0, half), narrow(values, -1, half, half))
-        values = cat([joined, narrow(values, -1, 2 * half, count - 2 * half)], -1)
-    return values
+@general(home=None, batching=FRONT)
+def exclusive_or(xp: Any, input: Array) -> Array:
+    """The exclusive or of whole numbers over the last dimension."""
+    return xp.exclusive_or(input)
 
 
 @composite(exact_out=True)
@@ -33,7 +29,7 @@ def hash_tensor(input: Value, dim: Any = (), *, keepdim: bool = False, mode: int
     wide = input.detach().to(float64 if category_of(input.dtype) == FLOAT else int64)
     numbers = movedim(view_dtype(wide, int64), axes, tuple(range(-len(axes), 0)))
     numbers = flatten(numbers, len(kept)) if axes else reshape(numbers, (1,))
-    found = view_dtype(_exclusive_or(numbers), uint64)
+    found = view_dtype(exclusive_or(numbers), uint64)
     return reshape(found, shape if keepdim else kept)
 
 

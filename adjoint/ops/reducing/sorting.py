@@ -15,7 +15,6 @@ from adjoint.ops.elementwise.rounding import ceil, floor, round
 from adjoint.ops.elementwise.selection import clamp, where
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import (
-    moved_along,
     narrowed,
     pick_along,
     place_along,
@@ -293,7 +292,7 @@ def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[A
     lengths = [1] * input.ndim
     lengths[axis] = input.shape[axis]
     places = xp.broadcast_to(xp.arange(input.shape[axis]).reshape(lengths), input.shape)
-    begins = (values != moved_along(xp, values, axis, 1)) | (places == 0)
+    begins = (values != xp.moved(values, axis, 1)) | (places == 0)
     starts = xp.running(xp.maximum, xp.where(begins, places, 0), axis)
     longest = xp.argmax(places - starts, axis=axis, keepdims=True)
     return chosen_along(xp, input, xp.take_along_axis(order, longest, axis), axis, keepdim)

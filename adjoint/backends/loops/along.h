@@ -1,0 +1,294 @@
+/* Loops along the last dimension: what depends on the elements before, or on a place by number.
+ *
+ * The sums of a row wait for one another, those of different rows don't: so many go side by side.
+ */
+#define SIDE 8
+
+#define ROW(k, row) (args[k] + (row) * steps[k])
+#define ELEMENT(T, place, step, i) (*(T *)((place) + (i) * (step)))
+
+/* All prefixes of some rows, their elements joined from the first on. */
+#define RUNNING(T, S, name, joined)                                                                \
+    static inline void name##_rows_##S(const char *from, char *to, const npy_intp *steps,          \
+                                       npy_intp n, const int rows) {                               \
+        T last[SIDE], next[SIDE];                                                                  \
+        for (int r = 0; r < rows; r++) {                                                           \
+            last[r] = ELEMENT(const T, from, steps[0], r);                                         \
+            ELEMENT(T, to, steps[1], r) = last[r];                                                 \
+        }                                                                                          \
+        for (npy_intp i = 1; i < n; i++) {                                                         \
+            const char *read = from + i * steps[2];                                                \
+            char *written = to + i * steps[3];                                                     \
+            for (int r = 0; r < rows; r++) next[r] = ELEMENT(const T, read, steps[0], r);          \
+            for (int r = 0; r < rows; r++) last[r] = joined(last[r], next[r]);                     \
+            for (int r = 0; r < rows; r++) ELEMENT(T, written, steps[1], r) = last[r];             \
+        }                                                                                          \
+    }                                                                                              \
+    WHOLE static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,   \
+                                 void *data) {                                                     \
+        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
+        npy_intp row = 0;                                                                          \
+        if (n == 0) return;                                                                        \
+        for (; row + SIDE <= count; row += SIDE) {                                                 \
+            name##_rows_##S(ROW(0, row), ROW(1, row), steps, n, SIDE);                             \
+        }                                                                                          \
+        for (; row < count; row++) name##_rows_##S(ROW(0, row), ROW(1, row), steps, n, 1);         \
+        forget_exceptions();                                                                       \
+    }
+
+/* The best element so far and its place: the last of equals, and any NaN. */
+#define EXTREMES(T, S, name, better)                                                               \
+    static inline void name##_rows_##S(char **places, const npy_intp *steps, npy_intp n,           \
+                                       const int rows) {                                           \
+        T best[SIDE];                                                                              \
+        npy_int64 at[SIDE];                                                                        \
+        for (int r = 0; r < rows; r++) {                                                           \
+            best[r] = ELEMENT(const T, places[0], steps[0], r);                                    \
+            at[r] = 0;                                                                             \
+        }                                                                                          \
+        for (npy_intp i = 0; i < n; i++) {                                                         \
+            for (int r = 0; r < rows; r++) {                                                       \
+                const T x = ELEMENT(const T, places[0] + i * steps[3], steps[0], r);               \
+                const int wins = (x better best[r]) | (x != x);                                    \
+                best[r] = wins ? x : best[r];                                                      \
+                at[r] ^= (at[r] ^ i) & -(npy_int64)wins;                                           \
+                ELEMENT(T, places[1] + i * steps[4], steps[1], r) = best[r];                       \
+                ELEMENT(npy_int64, places[2] + i * steps[5], steps[2], r) = at[r];                 \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
+                           void *data) {                                                           \
+        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
+        npy_intp row = 0;                                                                          \
+        if (n == 0) return;                                                                        \
+        while (row < count) {                                                                      \
+            char *places[] = {ROW(0, row), ROW(1, row), ROW(2, row)};                              \
+            const int all = row + SIDE <= count;                                                   \
+            if (all) name##_rows_##S(places, steps, n, SIDE);                                      \
+            else name##_rows_##S(places, steps, n, 1);                                             \
+            row += all ? SIDE : 1;                                                                 \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+/* y[i] = x[i] + factor[i] * y[i - 1]. */
+#define RECURRENCE(T, S)                                                                           \
+    static inline void recurrence_rows_##S(char **places, const npy_intp *steps, npy_intp n,       \
+                                           const int rows) {                                       \
+        T last[SIDE];                                                                              \
+        for (int r = 0; r < rows; r++) {                                                           \
+            last[r] = ELEMENT(const T, places[0], steps[0], r);                                    \
+            ELEMENT(T, places[2], steps[2], r) = last[r];                                          \
+        }                                                                                          \
+        for (npy_intp i = 1; i < n; i++) {                                                         \
+            for (int r = 0; r < rows; r++) {                                                       \
+                const T x = ELEMENT(const T, places[0] + i * steps[3], steps[0], r);               \
+                const T factor = ELEMENT(const T, places[1] + i * steps[4], steps[1], r);          \
+                last[r] = x + factor * last[r];                                                    \
+                ELEMENT(T, places[2] + i * steps[5], steps[2], r) = last[r];                       \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void recurrence_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,     \
+                               void *data) {                                                       \
+        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
+        npy_intp row = 0;                                                                          \
+        if (n == 0) return;                                                                        \
+        while (row < count) {                                                                      \
+            char *places[] = {ROW(0, row), ROW(1, row), ROW(2, row)};                              \
+            const int all = row + SIDE <= count;                                                   \
+            if (all) recurrence_rows_##S(places, steps, n, SIDE);                                  \
+            else recurrence_rows_##S(places, steps, n, 1);                                         \
+            row += all ? SIDE : 1;                                                                 \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+/* The elements of rows at places by number, all of which there are. */
+#define PICKED(T, S)                                                                               \
+    static void picked_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
+                           void *data) {                                                           \
+        const npy_intp count = dimensions[0], k = dimensions[2];                                   \
+        const int across = steps[2] < steps[5]; /* in the order of the results */                  \
+        const npy_intp outer = across ? k : count, inner = across ? count : k;                     \
+        const npy_intp *far = across ? steps + 3 : steps, *near = across ? steps : steps + 3;      \
+        for (npy_intp i = 0; i < outer; i++) {                                                     \
+            const char *from = args[0] + (across ? 0 : i * steps[0]);                              \
+            const char *index = args[1] + i * far[1];                                              \
+            char *to = args[2] + i * far[2];                                                       \
+            for (npy_intp j = 0; j < inner; j++) {                                                 \
+                const npy_int64 place = ELEMENT(const npy_int64, index, near[1], j);               \
+                const char *row = from + (across ? j * steps[0] : 0);                              \
+                ELEMENT(T, to, near[2], j) = ELEMENT(const T, row, steps[3], place);               \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+/* A copy of rows into which values are taken at places by number. */
+#define PLACED(T, S, name, joined)                                                                 \
+    static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
+                           void *data) {                                                           \
+        const npy_intp count = dimensions[0], n = dimensions[1], k = dimensions[2];                \
+        const int across = steps[3] < steps[7];                                                    \
+        const npy_intp outer = across ? n : count, inner = across ? count : n;                     \
+        const npy_intp *far = across ? steps + 4 : steps, *near = across ? steps : steps + 4;      \
+        for (npy_intp i = 0; i < outer; i++) {                                                     \
+            const char *start = args[0] + i * far[0];                                              \
+            char *to = args[3] + i * far[3];                                                       \
+            for (npy_intp j = 0; j < inner; j++) {                                                 \
+                ELEMENT(T, to, near[3], j) = ELEMENT(const T, start, near[0], j);                  \
+            }                                                                                      \
+        }                                                                                          \
+        const npy_intp turns = across ? k : count, each = across ? count : k;                      \
+        for (npy_intp i = 0; i < turns; i++) {                                                     \
+            const char *index = args[1] + i * far[1], *values = args[2] + i * far[2];              \
+            for (npy_intp j = 0; j < each; j++) {                                                  \
+                const npy_int64 place = ELEMENT(const npy_int64, index, near[1], j);               \
+                char *row = args[3] + (across ? j : i) * steps[3];                                 \
+                T *sum = &ELEMENT(T, row, steps[7], place);                                        \
+                *sum = joined(*sum, ELEMENT(const T, values, near[2], j));                         \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+/* A copy of a matrix into whose rows, by number, other rows are taken. */
+#define ROWS_TAKEN(T, S, name, joined)                                                             \
+    static void rows_##name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,  \
+                               void *data) {                                                       \
+        const npy_intp count = dimensions[0], m = dimensions[1], w = dimensions[2];                \
+        const npy_intp k = dimensions[3], *core = steps + 4;                                       \
+        for (npy_intp turn = 0; turn < count; turn++) {                                            \
+            char *to = ROW(3, turn);                                                               \
+            for (npy_intp i = 0; i < m; i++) {                                                     \
+                const char *start = ROW(0, turn) + i * core[0];                                    \
+                for (npy_intp j = 0; j < w; j++) {                                                 \
+                    ELEMENT(T, to + i * core[5], core[6], j) =                                     \
+                        ELEMENT(const T, start, core[1], j);                                       \
+                }                                                                                  \
+            }                                                                                      \
+            for (npy_intp i = 0; i < k; i++) {                                                     \
+                const npy_int64 place = ELEMENT(const npy_int64, ROW(1, turn), core[2], i);        \
+                const char *row = ROW(2, turn) + i * core[3];                                      \
+                char *sum = to + place * core[5];                                                  \
+                if (core[4] == sizeof(T) && core[6] == sizeof(T)) {                                \
+                    const T *terms = (const T *)row;                                               \
+                    T *sums = (T *)sum;                                                            \
+                    IN_ANY_ORDER                                                                   \
+                    for (npy_intp j = 0; j < w; j++) sums[j] = joined(sums[j], terms[j]);          \
+                } else {                                                                           \
+                    for (npy_intp j = 0; j < w; j++) {                                             \
+                        T *own = &ELEMENT(T, sum, core[6], j);                                     \
+                        *own = joined(*own, ELEMENT(const T, row, core[4], j));                    \
+                    }                                                                              \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+/* The greatest element of each window and its place: the first of equals, and any NaN. A window is
+ * a list of places, which ends where a negative number is. */
+#define WINDOWS(T, S)                                                                              \
+    static void windows_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,        \
+                            void *data) {                                                          \
+        const npy_intp count = dimensions[0], w = dimensions[2], k = dimensions[3];                \
+        const npy_intp *core = steps + 4;                                                          \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const char *image = ROW(0, row), *table = ROW(1, row);                                 \
+            for (npy_intp i = 0; i < w; i++) {                                                     \
+                const char *list = table + i * core[1];                                            \
+                npy_int64 at = ELEMENT(const npy_int64, list, core[2], 0);                         \
+                T best = ELEMENT(const T, image, core[0], at);                                     \
+                int unknown = best != best; /* no choice by branches: they are guessed wrong */    \
+                for (npy_intp j = 1; j < k; j++) {                                                 \
+                    const npy_int64 place = ELEMENT(const npy_int64, list, core[2], j);            \
+                    if (place < 0) break;                                                          \
+                    const T x = ELEMENT(const T, image, core[0], place);                           \
+                    at ^= (at ^ place) & -(npy_int64)(x > best);                                   \
+                    best = x > best ? x : best;                                                    \
+                    unknown |= x != x;                                                             \
+                }                                                                                  \
+                for (npy_intp j = 0; unknown && j < k; j++) {                                      \
+                    const npy_int64 place = ELEMENT(const npy_int64, list, core[2], j);            \
+                    if (place < 0) break;                                                          \
+                    const T x = ELEMENT(const T, image, core[0], place);                           \
+                    if (x == x) continue;                                                          \
+                    best = x;                                                                      \
+                    at = place;                                                                    \
+                }                                                                                  \
+                ELEMENT(T, ROW(2, row), core[3], i) = best;                                        \
+                ELEMENT(npy_int64, ROW(3, row), core[4], i) = at;                                  \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+/* Logarithms of sums over paths: from each frame to the next a path stays in its state, goes on to
+ * the following one, or jumps over that where `jumps` is 0 and not -infinity. */
+#define PATHS(T, S)                                                                                \
+    WHOLE static void paths_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,    \
+                                void *data) {                                                      \
+        const npy_intp count = dimensions[0], frames = dimensions[1], n = dimensions[2];           \
+        const npy_intp *core = steps + 4;                                                          \
+        T *room = frames ? malloc((size_t)(4 * n + 2) * sizeof(T)) : NULL;                         \
+        if (frames && room == NULL) {                                                              \
+            NPY_ALLOW_C_API_DEF                                                                    \
+            NPY_ALLOW_C_API;                                                                       \
+            PyErr_NoMemory();                                                                      \
+            NPY_DISABLE_C_API;                                                                     \
+            return;                                                                                \
+        }                                                                                          \
+        T *seen = room, *next = room + n + 2, *jumps = next + n, *emitted = jumps + n;             \
+        const T never = -(T)INFINITY;                                                              \
+        for (npy_intp turn = 0; frames && turn < count; turn++) {                                  \
+            const npy_int64 length = *(const npy_int64 *)ROW(2, turn);                             \
+            gather((char *)jumps, ROW(1, turn), core[2], n, sizeof(T));                            \
+            for (npy_intp frame = 0; frame < frames; frame++) {                                    \
+                gather((char *)emitted, ROW(0, turn) + frame * core[0], core[1], n, sizeof(T));    \
+                if (frame == 0) {                                                                  \
+                    seen[0] = seen[1] = never;                                                     \
+                    for (npy_intp i = 0; i < n; i++) seen[i + 2] = i < 2 ? emitted[i] : never;     \
+                } else if (frame < length) {                                                       \
+                    IN_ANY_ORDER                                                                   \
+                    for (npy_intp i = 0; i < n; i++) {                                             \
+                        const T stays = seen[i + 2], goes = seen[i + 1], leaps = seen[i] + jumps[i];\
+                        const T peak = v_maximum_##S(v_maximum_##S(stays, goes), leaps);           \
+                        const T base = peak == never ? 0 : peak;                                   \
+                        const T sum = v_exp_##S(stays - base) + v_exp_##S(goes - base) +           \
+                                      v_exp_##S(leaps - base);                                     \
+                        next[i] = v_log_##S(sum) + base + emitted[i];                              \
+                    }                                                                              \
+                    memcpy(seen + 2, next, (size_t)n * sizeof(T));                                 \
+                }                                                                                  \
+                char *to = ROW(3, turn) + frame * core[3];                                         \
+                scatter(to, core[4], (const char *)(seen + 2), n, sizeof(T));                      \
+            }                                                                                      \
+        }                                                                                          \
+        free(room);                                                                                \
+        forget_exceptions();                                                                       \
+    }
+
+#define PRODUCT(x, y) ((x) * (y))
+#define ALONG(T, S)                                                                                \
+    RUNNING(T, S, running_sum, SUM)                                                                \
+    RUNNING(T, S, running_product, PRODUCT)                                                        \
+    RUNNING(T, S, running_logaddexp, v_logaddexp_##S)                                              \
+    EXTREMES(T, S, running_greatest, >=)                                                           \
+    EXTREMES(T, S, running_least, <=)                                                              \
+    RECURRENCE(T, S)                                                                               \
+    PICKED(T, S)                                                                                   \
+    PLACED(T, S, placed_add, SUM)                                                                  \
+    PLACED(T, S, placed_multiply, PRODUCT)                                                         \
+    PLACED(T, S, placed_maximum, v_maximum_##S)                                                    \
+    PLACED(T, S, placed_minimum, v_minimum_##S)                                                    \
+    ROWS_TAKEN(T, S, add, SUM)                                                                     \
+    ROWS_TAKEN(T, S, multiply, PRODUCT)                                                            \
+    ROWS_TAKEN(T, S, maximum, v_maximum_##S)                                                       \
+    ROWS_TAKEN(T, S, minimum, v_minimum_##S)                                                       \
+    WINDOWS(T, S)                                                                                  \
+    PATHS(T, S)
+
+ALONG(float, f32)
+ALONG(double, f64)

@@ -1,0 +1,80 @@
+/* Mean 0 and variance 1 over rows, scaled and shifted, and the gradients of that.
+ *
+ * Sums go in as many lanes as a block has, so that they are vector instructions, and exact.
+ */
+#define LANES 32
+
+#define SUMMED(T, S, name, term)                                                                   \
+    static inline T name##_##S(const T *x, const T *y, const T *z, T centre, npy_intp n) {         \
+        T lanes[LANES] = {0}, total = 0;                                                           \
+        npy_intp start = 0;                                                                        \
+        for (; start + LANES <= n; start += LANES) {                                               \
+            for (int k = 0; k < LANES; k++) {                                                      \
+                const npy_intp i = start + k;                                                      \
+                lanes[k] += term;                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        for (int half = LANES / 2; half > 0; half /= 2) {                                          \
+            for (int k = 0; k < half; k++) lanes[k] += lanes[k + half];                            \
+        }                                                                                          \
+        for (npy_intp i = start; i < n; i++) total += term;                                        \
+        return lanes[0] + total;                                                                   \
+    }
+
+#define STANDARD_ROWS(T, S, root)                                                                  \
+    SUMMED(T, S, row_sum, x[i])                                                                    \
+    SUMMED(T, S, row_spread, (x[i] - centre) * (x[i] - centre))                                    \
+    SUMMED(T, S, row_total, x[i] * y[i])                                                           \
+    SUMMED(T, S, row_along, x[i] * y[i] * (z[i] - centre))                                         \
+    WHOLE static void standard_##S(char **args, const npy_intp *dimensions, const npy_intp *steps, \
+                                   void *data) {                                                   \
+        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const T *x = (const T *)ROW(0, row), *weight = (const T *)ROW(1, row);                 \
+            const T *bias = (const T *)ROW(2, row), eps = *(const T *)ROW(3, row);                 \
+            T *out = (T *)ROW(4, row);                                                             \
+            const T mean = row_sum_##S(x, x, x, 0, n) / (T)n;                                      \
+            const T spread = row_spread_##S(x, x, x, mean, n) / (T)n, scale = 1 / root(spread + eps);\
+            IN_ANY_ORDER                                                                           \
+            for (npy_intp i = 0; i < n; i++) {                                                     \
+                out[i] = (x[i] - mean) * scale * weight[i] + bias[i];                              \
+            }                                                                                      \
+            *(T *)ROW(5, row) = mean;                                                              \
+            *(T *)ROW(6, row) = spread;                                                            \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }                                                                                              \
+    WHOLE static void standard_back_##S(char **args, const npy_intp *dimensions,                   \
+                                        const npy_intp *steps, void *data) {                       \
+        const npy_intp count = dimensions[0], rows = dimensions[1], n = dimensions[2];             \
+        const npy_intp *core = steps + 11;                                                         \
+        for (npy_intp turn = 0; turn < count; turn++) {                                            \
+            const T *weight = (const T *)ROW(2, turn), eps = *(const T *)ROW(7, turn);             \
+            T *by_weight = (T *)ROW(9, turn), *by_bias = (T *)ROW(10, turn);                       \
+            for (npy_intp i = 0; i < n; i++) by_weight[i] = by_bias[i] = 0;                        \
+            for (npy_intp row = 0; row < rows; row++) {                                            \
+                const T *slope = (const T *)(ROW(0, turn) + row * core[0]);                        \
+                const T *x = (const T *)(ROW(1, turn) + row * core[2]);                            \
+                const T mean = ELEMENT(const T, ROW(3, turn), core[5], row);                       \
+                const T scale = 1 / root(ELEMENT(const T, ROW(4, turn), core[6], row) + eps);      \
+                const T on_mean = ELEMENT(const T, ROW(5, turn), core[7], row);                    \
+                const T on_spread = ELEMENT(const T, ROW(6, turn), core[8], row);                  \
+                T *out = (T *)(ROW(8, turn) + row * core[9]);                                      \
+                const T total = row_total_##S(slope, weight, x, 0, n);                             \
+                const T along = row_along_##S(slope, weight, x, mean, n);                          \
+                const T tilt = (along * scale * scale * scale - 2 * on_spread) / (T)n;             \
+                const T shift = (total * scale - on_mean) / (T)n;                                  \
+                IN_ANY_ORDER                                                                       \
+                for (npy_intp i = 0; i < n; i++) {                                                 \
+                    const T rest = x[i] - mean;                                                    \
+                    out[i] = slope[i] * weight[i] * scale - (rest * tilt + shift);                 \
+                    by_weight[i] += slope[i] * rest * scale;                                       \
+                    by_bias[i] += slope[i];                                                        \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+STANDARD_ROWS(float, f32, sqrtf)
+STANDARD_ROWS(double, f64, sqrt)

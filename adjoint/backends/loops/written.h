@@ -1,0 +1,80 @@
+/* The loops that are written rather than printed, by the names that adjoint.backends asks for. */
+typedef struct {
+    const char *name;
+    const char *signature; /* NULL: element by element */
+    int operands;
+    int results;
+    int kinds;
+    PyUFuncGenericFunction functions[2];
+    void *data[2];
+    char types[24];
+} Written;
+
+#define OF_BOTH(name) {name##_f32, name##_f64}
+#define TYPES2(own) {own(NPY_FLOAT), own(NPY_DOUBLE)}
+#define TO_ITSELF(T) T, T
+#define TO_PLACE(T) T, T, NPY_INT64
+#define OF_TWO(T) T, T, T
+#define AT_PLACES(T) T, NPY_INT64, T
+#define INTO_PLACES(T) T, NPY_INT64, T, T
+#define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
+#define OF_PATHS(T) T, T, NPY_INT64, T
+#define SEVEN(T) T, T, T, T, T, T, T
+#define ELEVEN(T) SEVEN(T), T, T, T, T
+#define OF_DEGREE(T) T, T, NPY_DOUBLE, T
+#define RUNS(name) {#name, "(n)->(n)", 1, 1, 2, OF_BOTH(name), {NULL}, TYPES2(TO_ITSELF)}
+#define FINDS(name) {#name, "(n)->(n),(n)", 1, 2, 2, OF_BOTH(name), {NULL}, TYPES2(TO_PLACE)}
+#define PLACES(name)                                                                               \
+    {#name, "(n),(k),(k)->(n)", 3, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
+#define TAKES(name)                                                                                \
+    {#name, "(m,w),(k),(k,w)->(m,w)", 3, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
+#define DEGREE(name) {#name, NULL, 2, 1, 2, OF_BOTH(name), {NULL}, TYPES2(OF_TWO)}
+#define DEGREE_WITH(name) {#name, NULL, 3, 1, 2, OF_BOTH(name), {&unit, &unit}, TYPES2(OF_DEGREE)}
+#define HALVES(name) {#name "_halves", NULL, 2, 1, 1, {name##_halves}, {NULL}, {OF_TWO(NPY_HALF)}}
+
+static char unit; /* its address says that a loop has the further property */
+
+static Written written[] = {
+    RUNS(running_sum),
+    RUNS(running_product),
+    RUNS(running_logaddexp),
+    FINDS(running_greatest),
+    FINDS(running_least),
+    {"recurrence", "(n),(n)->(n)", 2, 1, 2, OF_BOTH(recurrence), {NULL}, TYPES2(OF_TWO)},
+    {"picked", "(n),(k)->(k)", 2, 1, 2, OF_BOTH(picked), {NULL}, TYPES2(AT_PLACES)},
+    PLACES(placed_add),
+    PLACES(placed_multiply),
+    PLACES(placed_maximum),
+    PLACES(placed_minimum),
+    TAKES(rows_add),
+    TAKES(rows_multiply),
+    TAKES(rows_maximum),
+    TAKES(rows_minimum),
+    {"triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {NULL}, TYPES2(OF_TWO)},
+    {"unit_triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {&unit, &unit},
+     TYPES2(OF_TWO)},
+    {"windows", "(p),(w,k)->(w),(w)", 2, 2, 2, OF_BOTH(windows), {NULL}, TYPES2(OF_WINDOWS)},
+    {"standard", "(n),(n),(n),()->(n),(),()", 4, 3, 2, OF_BOTH(standard), {NULL},
+     TYPES2(SEVEN)},
+    {"standard_back", "(r,n),(r,n),(n),(r),(r),(r),(r),()->(r,n),(n),(n)", 8, 3, 2,
+     OF_BOTH(standard_back), {NULL}, TYPES2(ELEVEN)},
+    {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
+    {"zeta", NULL, 2, 1, 2, OF_BOTH(zeta), {NULL}, TYPES2(OF_TWO)},
+    DEGREE(chebyshev_t),
+    DEGREE(chebyshev_u),
+    DEGREE(chebyshev_v),
+    DEGREE(chebyshev_w),
+    DEGREE(hermite_h),
+    DEGREE(hermite_he),
+    DEGREE(legendre),
+    DEGREE_WITH(gegenbauer),
+    DEGREE_WITH(laguerre),
+#if defined(__F16C__)
+    {"widened", NULL, 1, 1, 1, {widened}, {NULL}, {NPY_HALF, NPY_FLOAT}},
+    {"narrowed", NULL, 1, 1, 1, {narrowed}, {NULL}, {NPY_FLOAT, NPY_HALF}},
+    HALVES(add),
+    HALVES(subtract),
+    HALVES(multiply),
+    HALVES(divide),
+#endif
+};

@@ -1,0 +1,227 @@
+"""The loops that are written by hand, against NumPy: odd sizes, strides, NaN and infinities."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.backends.loops import written
+from adjoint.backends.namespace import Namespace
+from adjoint.backends.numpy import numpy_backend
+
+pytestmark = pytest.mark.skipif(written("running_sum") is None, reason="the package is pure")
+
+KINDS = [np.float32, np.float64]
+SHAPES = [(1,), (7,), (3, 1), (9, 33), (17, 300), (2, 5, 11)]
+PLAIN = numpy_backend.xp
+
+
+def loop(name: str) -> Any:
+    """A loop that must be there."""
+    found = written(name)
+    assert found is not None, name
+    return found
+
+
+def close(found: Any, expected: Any, kind: Any) -> None:
+    """Equal up to rounding, NaN and infinities included."""
+    assert found.dtype == expected.dtype
+    limit = 2e-5 if kind is np.float32 else 1e-12
+    np.testing.assert_allclose(found, expected, rtol=limit, atol=limit)
+
+
+def arrays(shape: Any, kind: Any, special: bool = True) -> list[Any]:
+    """An array in its order, every second element of a wider one, and one turned around."""
+    rng = np.random.default_rng(math.prod(shape))
+    wide = rng.normal(size=(*shape[:-1], 2 * shape[-1])).astype(kind)
+    if special and shape[-1] > 6:
+        wide[..., 2], wide[..., 4], wide[..., 6] = np.inf, -np.inf, np.nan
+    even = wide[..., ::2]
+    return [np.ascontiguousarray(even), even, even[..., ::-1], np.asfortranarray(even)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_running(shape: Any, kind: Any) -> None:
+    with np.errstate(all="ignore"):
+        for array in arrays(shape, kind):
+            for axis in range(array.ndim):
+                sums = loop("running_sum")(array, axis=axis)
+                np.testing.assert_array_equal(sums, np.cumsum(array, axis=axis))
+                products = loop("running_product")(array, axis=axis)
+                np.testing.assert_array_equal(products, np.cumprod(array, axis=axis))
+                logs = loop("running_logaddexp")(array, axis=axis)
+                close(logs, np.logaddexp.accumulate(array, axis=axis), kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_extremes(shape: Any, kind: Any) -> None:
+    for array in arrays(shape, kind):
+        rounded = np.round(array)  # so that some are equal
+        for axis in range(array.ndim):
+            for greatest in (True, False):
+                values, places = PLAIN.running_extreme(rounded, axis, greatest)
+                expected = Namespace.running_extreme(PLAIN, rounded, axis, greatest)
+                np.testing.assert_array_equal(values, expected[0])
+                np.testing.assert_array_equal(places, expected[1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_recurrence(shape: Any, kind: Any) -> None:
+    for array in arrays(shape, kind, special=False):
+        factor = np.cos(array)
+        for axis in range(array.ndim):
+            for step in (1, -1):
+                found = PLAIN.recurrence(array, factor, axis, step)
+                expected = Namespace.recurrence(PLAIN, array, factor, axis, step)
+                limit = 2e-5 if kind is np.float32 else 1e-12
+                np.testing.assert_allclose(found, expected, rtol=limit, atol=limit)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_places(shape: Any, kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    for array in arrays(shape, kind):
+        for axis in range(array.ndim):
+            index = rng.integers(0, array.shape[axis], size=shape)
+            found = PLAIN.picked_along(array, index, axis)
+            np.testing.assert_array_equal(found, np.take_along_axis(array, index, axis))
+            for name in ("add", "multiply", "maximum", "minimum"):
+                expected = Namespace.combined_along(PLAIN, name, array, index, array, axis)
+                taken = PLAIN.combined_along(name, array, index, array, axis)
+                close(taken, expected, kind)
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows(kind: Any, name: str) -> None:
+    rng = np.random.default_rng(0)
+    for array in arrays((9, 33), kind):
+        numbers = rng.integers(0, 9, size=14)
+        rows = rng.normal(size=(14, 66)).astype(kind)[:, ::2]
+        expected = np.array(array)
+        getattr(np, name).at(expected, numbers, rows)
+        close(loop(f"rows_{name}")(array, numbers, rows), expected, kind)
+        index = np.broadcast_to(numbers[:, None], rows.shape)
+        close(PLAIN.combined_along(name, array, index, rows, 0), expected, kind)
+
+
+def test_a_wrong_index_is_refused_or_left_to_numpy() -> None:
+    x = adjoint.zeros(3, 4)
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        x.gather(1, adjoint.full((3, 4), 4))
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        x.scatter_add(1, adjoint.full((3, 4), -1), x)
+    array = np.arange(4.0)
+    np.testing.assert_array_equal(
+        PLAIN.added_at(array, np.array([-1, -1]), np.ones(2)), [0, 1, 2, 5]
+    )
+    with pytest.raises(IndexError):
+        PLAIN.added_at(array, np.array([4]), np.ones(1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [1, 2, 5, 64, 65, 131])
+def test_triangles(size: int, kind: Any) -> None:
+    rng = np.random.default_rng(size)
+    whole = (rng.normal(size=(3, size, size)) / size + 2 * np.eye(size)).astype(kind)
+    for side in (rng.normal(size=(3, size, 4)), rng.normal(size=(size, 1))):
+        side = side.astype(kind)
+        for matrix in (whole, whole.swapaxes(1, 2)):
+            for upper in (False, True):
+                for unit in (False, True):
+                    found = PLAIN.solved_triangle(matrix, side, upper, unit)
+                    expected = Namespace.solved_triangle(PLAIN, matrix, side, upper, unit)
+                    close(found, expected, kind)
+
+
+def test_a_zero_on_the_diagonal_is_refused() -> None:
+    with pytest.raises(adjoint.linalg.LinAlgError):
+        adjoint.linalg.solve_triangular(adjoint.zeros(2, 2), adjoint.ones(2, 1), upper=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_degrees(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    place = np.concatenate([rng.uniform(-1.5, 1.5, 700), [1, -1, 0, np.nan]]).astype(kind)
+    degree = rng.uniform(-2, 9, 704).astype(kind)
+    pairs = {
+        "chebyshev_t": lambda x, n: np.polynomial.chebyshev.chebval(x, one(n)),
+        "legendre": lambda x, n: np.polynomial.legendre.legval(x, one(n)),
+        "hermite_h": lambda x, n: np.polynomial.hermite.hermval(x, one(n)),
+        "hermite_he": lambda x, n: np.polynomial.hermite_e.hermeval(x, one(n)),
+        "laguerre": lambda x, n: np.polynomial.laguerre.lagval(x, one(n)),
+    }
+    for name, function in pairs.items():
+        more = (0.0,) if name == "laguerre" else ()
+        found = loop(name)(place, degree, *more)
+        wide = place.astype(np.float64)
+        expected = [function(x, int(n)) if n > -1 else 0.0 for x, n in zip(wide, degree)]
+        close(found, np.array(expected).astype(kind), kind)
+
+
+def one(degree: int) -> Any:
+    """The coefficients of a single polynomial."""
+    return [0.0] * degree + [1.0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_of_powers(kind: Any) -> None:
+    special = pytest.importorskip("scipy.special")
+    places = np.array([0.01, 0.5, 1, 2.5, 9, 100, 1e6]).astype(kind)
+    limit = 1e-6 if kind is np.float32 else 1e-13
+    for order in (2, 3, 7, 13):
+        found = PLAIN.special("zeta")(float(order), places)
+        expected = special.zeta(order, places.astype(np.float64))
+        np.testing.assert_allclose(found, expected.astype(kind), rtol=limit)
+    below = np.array([-0.5, 2.0]).astype(kind)
+    np.testing.assert_array_equal(PLAIN.special("zeta")(2.0, below), special.zeta(2.0, below))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(8,), (3, 9), (40, 256), (5, 1030)])
+def test_standardized_rows(shape: Any, kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    for array in arrays(shape, kind, special=False):
+        weight, bias = rng.normal(size=(2, shape[-1])).astype(kind)
+        axes = (array.ndim - 1,)
+        found = PLAIN.standardized(array, weight, bias, axes, 1e-5)
+        expected = Namespace.standardized(PLAIN, array, weight, bias, axes, 1e-5)
+        for one_of, other in zip(found, expected, strict=True):
+            close(one_of, other, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_windows(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    images = np.round(rng.normal(size=(2, 3, 20))).astype(kind)
+    images[0, 0, 5] = np.nan
+    table = rng.integers(0, 20, size=(7, 4))
+    table[2, 2:], table[5, 1:] = -1, -1
+    for given in (images, images[:, ::-1], np.asfortranarray(images)):
+        found = PLAIN.window_maxima(given, table)
+        expected = Namespace.window_maxima(PLAIN, given, table)
+        for one_of, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one_of, other)
+
+
+def test_halves() -> None:
+    if written("widened") is None:
+        pytest.skip("this machine does not convert numbers of 16 bits")
+    bits = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    for given in (bits, bits[::3], bits[::-1], bits[:13]):
+        np.testing.assert_array_equal(loop("widened")(given), given.astype(np.float32))
+    wide = np.random.default_rng(0).normal(size=5001).astype(np.float32) * np.float32(3e4)
+    wide[:5] = np.inf, -np.inf, np.nan, 65520, 1e-8
+    with np.errstate(all="ignore"):
+        for given in (wide, wide[::3], wide[::-1], wide[:5]):
+            np.testing.assert_array_equal(loop("narrowed")(given), given.astype(np.float16))
+        for name in ("add", "subtract", "multiply", "divide"):
+            for x, y in ((bits, bits[::-1]), (bits[:9], bits[9:18]), (bits[::5], bits[7])):
+                expected = getattr(np, name)(x, y)
+                np.testing.assert_array_equal(loop(f"{name}_halves")(x, y), expected)
