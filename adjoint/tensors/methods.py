@@ -16,6 +16,7 @@ for _home in (factories, interop, pickling, printing, subclass):
 saved_attributes.attach_all()
 
 upper.operators.from_data = factories.from_data
+upper.operators.aliased = subclass.aliased
 upper.operators.as_subclass = subclass.as_subclass
 
 

@@ -28,12 +28,24 @@ class Tensor(TensorCore):
 
     prepared: bool = False
 
+    def __new__(cls, array: Any = None, size: Any = None, *sizes: Any) -> "Tensor":
+        """A tensor; of a subclass it is whole already, since its `__init__` need not call ours."""
+        made = super().__new__(cls)
+        if cls is not Tensor and array is not None:
+            Tensor.__init__(made, array, size, *sizes)
+        return made
+
     def __init__(self, array: Any = None, size: Any = None, *sizes: Any) -> None:
         if size is AS_IS and type(self) is Tensor and type(array) is NDARRAY:
             self.array = array  # the way of every result; defaults do the rest
             return
         if type(self) is not Tensor and self.prepared:
             return  # a subclass's __new__ has made it already
+        if size is None and isinstance(array, Tensor):
+            shown = upper.operators.aliased(array)
+            super().__init__(shown.array)
+            self.take_over(shown)
+            return
         if size is not AS_IS:  # a program's own call
             array = upper.operators.from_data(array, sizes if size is None else (size, *sizes))
         elif type(array) is not NDARRAY:
@@ -42,6 +54,17 @@ class Tensor(TensorCore):
         self.prepared = True
         if type(self) is not Tensor:
             self.special = wants_calls(type(self))
+
+    def take_over(self, shown: "Tensor") -> None:
+        """Have the history, and what lies below, of a tensor on the same array."""
+        self.prepared = True
+        own = type(self) is not Tensor and wants_calls(type(self))
+        self.special = own or shown.layer is not None
+        self.layer = shown.layer
+        self.node, self.output_number = shown.node, shown.output_number
+        self.needs_grad, self.extras = shown.needs_grad, shown.extras
+        if shown.inference:
+            self.mark_inference()
 
     # ---- what it is ----
 

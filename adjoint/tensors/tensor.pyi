@@ -96,6 +96,9 @@ class Tensor(TensorCore):
     def __mul__(self, other: Any) -> Tensor: ...
     def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor: ...
+    @staticmethod
+    def __new__(cls: Any, array: Any = None, size: Any = None, *sizes: Any) -> Tensor:
+        """A tensor; of a subclass it is whole already, since its `__init__` need not call ours."""
     def __or__(self, other: Any) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __pow__(self, other: Any) -> Tensor: ...
@@ -1430,6 +1433,8 @@ class Tensor(TensorCore):
         """The elements of the flattened tensor that index names."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
         """The elements that indices names along dim, the other dimensions broadcast."""
+    def take_over(self, shown: Tensor) -> None:
+        """Have the history, and what lies below, of a tensor on the same array."""
     def tan(self) -> Tensor:
         """Tangent."""
     def tan_(self) -> Self:

@@ -77,6 +77,7 @@ class Operators:
         self.unbind: Any = None
         self.stack: Any = None
         self.from_data: Any = None
+        self.aliased: Any = None
         self.conj_physical: Any = None
         self.as_subclass: Any = None
         self.beside_device: Any = None

@@ -424,10 +424,20 @@ class dispatch_disabled:
         self.unseen.__exit__(*exc)
 
 
-def unhandled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """A `__torch_function__` that makes the call as if all were plain tensors."""
-    with subclass.plain():
-        return func(*args, **(kwargs or {}))
+class _Unhandled:
+    """A `__torch_function__` that makes the call as if all were plain tensors.
+
+    It is no function, so that it is the same on a class and on its instances.
+    """
+
+    __name__ = "_disabled_torch_function_impl"
+
+    def __call__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with subclass.plain():
+            return func(*args, **(kwargs or {}))
+
+
+unhandled: Final = _Unhandled()
 
 
 def undispatched(
