@@ -162,6 +162,8 @@ class Library:
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("DEF", "FRAGMENT", "IMPL"):
             raise ValueError(f"Unsupported kind: {kind}; it is DEF, FRAGMENT or IMPL")
+        if ns == "prim" and kind != "IMPL":
+            raise ValueError("prim is a reserved namespace, to which nothing can be added")
         if kind == "DEF":
             if ns in DEFINERS:
                 raise RuntimeError(

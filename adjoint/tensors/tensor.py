@@ -54,6 +54,8 @@ class Tensor(TensorCore):
         self.prepared = True
         if type(self) is not Tensor:
             self.special = wants_calls(type(self))
+            if upper.born is not None:
+                upper.born(self)
 
     def take_over(self, shown: "Tensor") -> None:
         """Have the history, and what lies below, of a tensor on the same array."""
@@ -65,6 +67,8 @@ class Tensor(TensorCore):
         self.needs_grad, self.extras = shown.needs_grad, shown.extras
         if shown.inference:
             self.mark_inference()
+        if upper.born is not None and shown.layer is None and type(self) is not Tensor:
+            upper.born(self)
 
     # ---- what it is ----
 
@@ -325,7 +329,7 @@ class Tensor(TensorCore):
     def data(self, value: Any) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"data must be set to a Tensor, got {type(value).__name__}")
-        if self.layer is not None:
+        if self.layer is not None and not (self.layer.wraps and value_readable(self)):
             raise RuntimeError(
                 f"data can't be set inside {self.layer.level.opened_at()}: use copy_() to change "
                 "the values, or assign the new tensor to the name"
@@ -696,6 +700,11 @@ def asked_outside(tensor: Tensor) -> str:
         f" inside {tensor.layer.level.opened_at()}; what needs one is outside: differentiate "
         "inside with func.grad, or do this outside"
     )
+
+
+def value_readable(tensor: Tensor) -> bool:
+    """Whether the array of a tensor in a layer holds its values."""
+    return tensor.layer is None or tensor.layer.value_refused() is None
 
 
 def can_operate(other: Any) -> bool:

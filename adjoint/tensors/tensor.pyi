@@ -1579,5 +1579,8 @@ def can_operate(other: Any) -> _bool:
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""
 
+def value_readable(tensor: Tensor) -> _bool:
+    """Whether the array of a tensor in a layer holds its values."""
+
 def wants_calls(kind: Any) -> _bool:
     """Whether a subclass handles calls itself."""

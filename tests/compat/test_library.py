@@ -394,3 +394,18 @@ def test_schemas_of_atens_own():
     assert _is_tensor_constructor(aten.zeros.default)
     assert not _is_tensor_constructor(aten.zeros_like.default)
     assert aten.sub.complex is not aten.sub.Tensor
+
+
+def test_a_schema_may_say_that_nothing_comes_back():
+    calls = []
+    with compat.library._scoped_library("doors", "DEF") as lib:
+        lib.define("quiet() -> None")
+        lib.impl("quiet", lambda: calls.append(1), "CompositeImplicitAutograd")
+        assert compat.ops.doors.quiet() is None
+    assert calls == [1]
+
+
+@pytest.mark.parametrize("kind", ["DEF", "FRAGMENT"])
+def test_nothing_can_be_added_to_prim(kind):
+    with pytest.raises(ValueError, match="reserved namespace"):
+        compat.library.Library("prim", kind)

@@ -33,6 +33,7 @@ from adjoint.tensors.tensor import Tensor
 # Names whose modules are loaded when they are first used, so that importing torch stays quick.
 _AUTOCAST = "adjoint.amp.autocast_mode"
 _LATER = {
+    "DispatchKey": "adjoint.compat.dispatch_keys",
     "Future": f"{__name__}.futures",
     "Tag": f"{__name__}.library",
     "clear_autocast_cache": _AUTOCAST,
