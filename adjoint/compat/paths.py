@@ -133,6 +133,10 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "functorch": ("adjoint.functorch",),
     "functorch.experimental": ("adjoint.functorch.experimental",),
     "jit.annotations": ("typing",),
+    **dict.fromkeys(
+        ("masked.maskedtensor.core", "masked.maskedtensor.creation"),
+        (f"{_TREE}.masked.maskedtensor",),
+    ),
     "nn.functional.grad": ("adjoint.nn.grad",),
     "nn.modules": ("adjoint.nn",),
     "nn.modules.lazy": ("adjoint.nn.layers.lazy",),
