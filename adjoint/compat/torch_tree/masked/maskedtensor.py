@@ -188,6 +188,22 @@ def is_masked_tensor(obj: Any, /) -> bool:
     return isinstance(obj, MaskedTensor)
 
 
+def _tensors_match(
+    a: Any, b: Any, exact: bool = True, rtol: float = 1e-05, atol: float = 1e-08
+) -> bool:
+    """Whether two tensors have the same type, shape and elements, exactly or nearly."""
+    if a.dtype is not b.dtype or a.shape != b.shape:
+        return False
+    return bool(a.equal(b) if exact else a.allclose(b, rtol, atol, equal_nan=True))
+
+
+def _masks_match(a: Any, b: Any) -> bool:
+    """Whether the same elements of two masked tensors count; a plain one matches any."""
+    if not is_masked_tensor(a) or not is_masked_tensor(b):
+        return True
+    return _tensors_match(a.get_mask(), b.get_mask())
+
+
 # ---- what functions answer ----
 
 
@@ -241,9 +257,8 @@ def _is_elementwise(func: Any) -> bool:
 
 def _by_element(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool) -> Any:
     """Operands count where the masked ones do, and these must agree."""
-    operands = tensors_in([*args, *kwargs.values()])
-    masks = [each.get_mask() for each in operands if isinstance(each, MaskedTensor)]
-    if any(mask.shape != masks[0].shape or not mask.equal(masks[0]) for mask in masks):
+    operands = [each for each in tensors_in([*args, *kwargs.values()]) if is_masked_tensor(each)]
+    if not all(_masks_match(operands[0], each) for each in operands):
         raise ValueError(
             "Input masks must match: give both operands one mask, or fill one of them with "
             "to_tensor(value)"
@@ -251,7 +266,8 @@ def _by_element(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inplac
     if inplace:
         return _changed(func, args, kwargs)
     data = func(*_taken(args), **_taken(kwargs))
-    return _Enclosed.apply(data, masks[0].expand(data.shape))
+    mask: Any = _masks(operands[0])
+    return _Enclosed.apply(data, mask.expand(data.shape))
 
 
 def _changed(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
