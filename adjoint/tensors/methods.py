@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.autograd import entry_points, saved_attributes
+from adjoint.autograd.provenance import INTERPRETED
 from adjoint.call.overriding import offered, seen_by_mode
 from adjoint.creation import factories
 from adjoint.dtypes import FLOAT, category_of
@@ -14,6 +15,18 @@ from adjoint.tensors.upper import upper
 for _home in (factories, interop, pickling, printing, subclass):
     attach_all(_home)
 saved_attributes.attach_all()
+
+
+def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A tensor; of a subclass it is whole already, since its `__init__` need not call Tensor's."""
+    made = object.__new__(cls)
+    if cls is not Tensor and args:
+        Tensor.__init__(made, *args, **kwargs)
+    return made
+
+
+if INTERPRETED:  # a compiled class does it in C: tools/mypyc_repair.py
+    setattr(Tensor, "__new__", staticmethod(_new))  # noqa: B010  # mypy refuses the other form
 
 upper.operators.from_data = factories.from_data
 upper.operators.aliased = subclass.aliased

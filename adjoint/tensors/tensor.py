@@ -28,19 +28,12 @@ class Tensor(TensorCore):
 
     prepared: bool = False
 
-    def __new__(cls, array: Any = None, size: Any = None, *sizes: Any) -> "Tensor":
-        """A tensor; of a subclass it is whole already, since its `__init__` need not call ours."""
-        made = super().__new__(cls)
-        if cls is not Tensor and array is not None:
-            Tensor.__init__(made, array, size, *sizes)
-        return made
-
     def __init__(self, array: Any = None, size: Any = None, *sizes: Any) -> None:
         if size is AS_IS and type(self) is Tensor and type(array) is NDARRAY:
             self.array = array  # the way of every result; defaults do the rest
             return
         if type(self) is not Tensor and self.prepared:
-            return  # a subclass's __new__ has made it already
+            return  # a subclass's __new__ has made it already, or ours (tensors/methods.py)
         if size is None and isinstance(array, Tensor):
             shown = upper.operators.aliased(array)
             super().__init__(shown.array)
