@@ -8,7 +8,6 @@ import adjoint
 
 
 @pytest.mark.parametrize("convert", ["to_sparse", "to_sparse_csr"])
-@pytest.mark.parametrize("convert", ["to_sparse", "to_sparse_csr"])
 @pytest.mark.parametrize(
     ("shape", "product"),
     [
