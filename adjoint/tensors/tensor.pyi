@@ -26,6 +26,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
+from typing import NoReturn
 from typing import Self
 from typing import overload
 
@@ -1460,6 +1461,10 @@ class Tensor(TensorCore):
         dense_dim: _int | None = None,
     ) -> Tensor:
         """The tensor in a sparse layout: coordinates of the first sparse_dim dimensions, or another."""
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = None) -> NoReturn:
+        """Refused: there are no blocks."""
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: _int | None = None) -> NoReturn:
+        """Refused: there are no blocks."""
     def to_sparse_coo(self) -> Tensor:
         """The tensor with the indices of each value."""
     def to_sparse_csc(self, dense_dim: _int | None = None) -> Tensor:
