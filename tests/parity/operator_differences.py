@@ -42,7 +42,7 @@ _STANDING = {
 }
 _NOT_YET = {
     "not supported: complex numbers of 16 bits": """
-        chalf: forward, method
+        chalf: forward, missing
         complex: forward, missing
         view_as_complex: forward
     """,

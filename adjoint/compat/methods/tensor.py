@@ -199,11 +199,6 @@ def _view_func(
     return replay(new_base, extras.steps)
 
 
-def chalf(self: Tensor, memory_format: Any = None) -> NoReturn:
-    """Refused: no tensor holds complex numbers of 16 bits."""
-    raise NotImplementedError("chalf(): there are no tensors of complex32; use cfloat()")
-
-
 def _ignore_arguments(self: Any, *args: Any, **kwargs: Any) -> None:
     """Nothing: the class's __new__ has made the tensor, and knows what the arguments mean."""
 
@@ -227,7 +222,6 @@ TENSOR: dict[str, Any] = {
     "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
     "_view_func": _view_func,
     "_view_func_unsafe": _view_func,
-    "chalf": chalf,
     "new": new,
     "untyped_storage": untyped_storage,
     "storage": storage,

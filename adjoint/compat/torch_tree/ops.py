@@ -184,6 +184,11 @@ class _Absent:
         raise missing(f"ops.aten.{self.name}")
 
 
+def _only_refuses(method: Any) -> bool:
+    """Whether a method says of itself that it never answers."""
+    return getattr(method, "__annotations__", {}).get("return") is NoReturn
+
+
 class Namespace:
     """The operations of one namespace; those of aten are adjoint's own."""
 
@@ -201,7 +206,7 @@ class Namespace:
         if found is None and not pytorch_names.overloads(name):
             raise missing(f"ops.{self.name}.{name}")
         method = getattr(Tensor, name, None)
-        if found is None and callable(method):
+        if found is None and callable(method) and not _only_refuses(method):
             found = method
         operation = _Absent(name) if found is None else found
         packet = vars(self)[name] = Packet(operation, self.name, name)
