@@ -97,7 +97,6 @@ class Op(Described):
         self.looped = False  # direct is a loop of the wheel, for float32 and float64 alone
         self.fused: "Fused | None" = None  # the loops of the wheel that do what forward does
         self.public = True  # users call it, with what may be of other classes
-        self.known_as: Any = None  # the public function by which classes know its calls, if another
         self.transparent = False  # what it calls is watched and overridden, not the op itself
         self.diagonal = family == "elementwise"  # its gradients have the shape of its result
         self.promotes: list[int] = []
@@ -128,6 +127,7 @@ class Op(Described):
         self.apart = False  # out= may share no memory with the arguments
         # True: out= must have the data type of the result; or the error of what can't be cast.
         self.exact_out: Any = False
+        self.known_as: Any = None  # the public function by which classes know its calls, if another
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.name}>"
