@@ -132,6 +132,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "functional": ("adjoint",),
     "functorch": ("adjoint.functorch",),
     "functorch.experimental": ("adjoint.functorch.experimental",),
+    "functorch.experimental.control_flow": (f"{_TREE}._higher_order_ops",),
     "jit.annotations": ("typing",),
     **dict.fromkeys(
         ("masked.maskedtensor.core", "masked.maskedtensor.creation"),
