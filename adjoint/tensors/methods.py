@@ -25,8 +25,23 @@ def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
     return made
 
 
-if INTERPRETED:  # a compiled class does it in C: tools/mypyc_repair.py
-    setattr(Tensor, "__new__", staticmethod(_new))  # noqa: B010  # mypy refuses the other form
+def derived(cls: Any) -> None:
+    """Have a class of the program's made as PyTorch makes it; before there is one, it costs time.
+
+    A compiled Tensor does it in C: tools/mypyc_repair.py.
+    """
+    if INTERPRETED and not cls.__module__.startswith("adjoint."):
+        setattr(Tensor, "__new__", staticmethod(_new))  # noqa: B010  # mypy refuses the other form
+
+
+def _init_subclass(cls: Any, /, **options: Any) -> None:
+    """Told of each class that is derived from Tensor."""
+    super(Tensor, cls).__init_subclass__(**options)
+    derived(cls)
+
+
+if INTERPRETED:
+    setattr(Tensor, "__init_subclass__", classmethod(_init_subclass))  # noqa: B010
 
 upper.operators.from_data = factories.from_data
 upper.operators.aliased = subclass.aliased
