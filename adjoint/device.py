@@ -16,8 +16,11 @@ class device(Held):
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: "str | int | device", index: int | None = None) -> None:
-        if isinstance(type, device):
+    def __init__(
+        self, type: Any = None, index: int | None = None, *, device: Any = None
+    ) -> None:  # PyTorch has both names for the first
+        type = device if type is None else type
+        if isinstance(type, self.__class__):
             self.type: str = type.type
             self.index: int | None = type.index
             return

@@ -172,3 +172,31 @@ def test_settings_are_read_from_their_variable(repaired):
 def test_settings_need_the_place_where_functions_begin(repaired):
     with pytest.raises(SCRIPT.UnexpectedCodeError, match="settings: found 0 times"):
         repaired(code() + SETTINGS, "settings = current()\n")
+
+
+MAKER = """tensor___Tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
+{
+    PyObject *self = CPyDef_tensor_____mypyc__Tensor_setup((PyObject*)type);
+    if (self == NULL)
+        return NULL;
+    return self;
+}
+"""
+
+
+def test_arguments_of_new_reach_init(tmp_path):
+    source = tmp_path / "native.c"
+    named = code().replace("m___Thing", "tensor___Tensor")
+    source.write_text(named + MAKER)
+    SCRIPT.repair(source, [])
+    text = source.read_text()
+    call = "CPyPy_tensor___Tensor_____init__(self, args, kwds)"
+    assert text.index("_setup(") < text.index(call) < text.rindex("return self;")
+
+
+def test_another_new_fails_the_build(tmp_path):
+    source = tmp_path / "native.c"
+    named = code().replace("m___Thing", "tensor___Tensor")
+    source.write_text(named + MAKER.replace("return self", "return other"))
+    with pytest.raises(SCRIPT.UnexpectedCodeError, match="__new__ of class tensor___Tensor"):
+        SCRIPT.repair(source, [])

@@ -144,3 +144,70 @@ def test_only_subclasses_of_tensor(kind):
     ):
         with pytest.raises(TypeError, match="inherit"):
             make()
+
+
+class Noted(adjoint.Tensor):
+    """Hands what Tensor is made of to its __new__, and keeps the rest."""
+
+    def __new__(cls, data, note):
+        return super().__new__(cls, data)
+
+    def __init__(self, data, note):
+        self.note = note
+
+
+class Silent(adjoint.Tensor):
+    """Has an __init__ that does not call Tensor's."""
+
+    def __init__(self, data):
+        self.note = "set"
+
+
+@pytest.mark.parametrize("make", [lambda x: Noted(x, "set"), Silent])
+@pytest.mark.parametrize("data", [[1.0, 2.0], adjoint.tensor([1.0, 2.0])])
+def test_new_makes_the_tensor_whatever_init_does(make, data):
+    made = make(data)
+    assert made.note == "set"
+    assert made.tolist() == [1.0, 2.0]
+    assert type(made + 1) is type(made)
+    assert len({made, make(data)}) == 2
+
+
+def test_init_need_not_repeat_the_data():
+    class Repeated(adjoint.Tensor):
+        def __init__(self, data):
+            super().__init__()
+
+    assert Repeated([1.0, 2.0]).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("kind", [adjoint.Tensor, Kept])
+def test_a_tensor_of_a_tensor_is_a_view_with_its_history(kind):
+    leaf = adjoint.ones(2, requires_grad=True)
+    made = kind(leaf * 2)
+    made.sum().backward()
+    assert leaf.grad.tolist() == [2.0, 2.0]
+    base = adjoint.zeros(2)
+    view = kind(base)
+    assert view._base is base
+    view[0] = 5
+    assert base.tolist() == [5.0, 0.0]
+    assert base._version == 1
+
+
+def test_converting_methods_are_seen():
+    seen = []
+
+    class Seen(adjoint.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    made = adjoint.ones(2).as_subclass(Seen)
+    assert type(made.to(adjoint.float64)) is Seen
+    made.double()
+    made / 2
+    made[0]
+    tensor = adjoint.Tensor
+    assert seen == [tensor.to, tensor.double, tensor.div, tensor.__getitem__]

@@ -33,6 +33,18 @@ class Double(Function):
         return grad * 2
 
 
+class Named(Tensor):
+    name: str
+
+    def __new__(cls, data: Tensor, name: str) -> "Named":
+        made: Named = super().__new__(cls, data)
+        made.name = name
+        return made
+
+    def __init__(self, data: Tensor, name: str) -> None:
+        self.length = len(name)
+
+
 def energy(x: Tensor, weights: Iterable[Tensor]) -> Tensor:
     return adjoint.exp(-x).sum() + adjoint.stack([w.pow(2).sum() for w in weights]).mean()
 
@@ -77,6 +89,8 @@ def derivatives() -> None:
     with handle, saved_tensors_hooks(lambda t: t, lambda t: t):
         (slope,) = adjoint.autograd.grad(energy(x, [x]), [x], create_graph=True)
     double: Tensor = Double.apply(x)
+    named = Named(double, "twice")
+    print(named.name, named.length, (named + 1).sum().item())
     print(slope, double.grad_fn, adjoint.autograd.gradcheck(adjoint.sin, (x,)))
 
 

@@ -1,10 +1,10 @@
-"""Writes which arguments the overloads of torch.ops.aten take: adjoint/compat/aten_forms.txt.
+"""Writes what the overloads of torch.ops.aten take, and their tags: adjoint/compat/aten_*.txt.
 
     python -m tools.aten_forms
 
 It needs PyTorch of the version that adjoint follows. A line is an overload of an operation that
 adjoint has too: its name, its arguments with their types and defaults, and what it gives. After a
-star arguments are given by name.
+star arguments are given by name. A line of the tags is one, and the overloads that have it.
 """
 
 import importlib
@@ -17,6 +17,8 @@ from adjoint.compat.pytorch_names import overloads
 from adjoint.compat.torch_tree import ops
 
 FILE = Path(__file__).parents[1] / "adjoint" / "compat" / "aten_forms.txt"
+TAGS = FILE.with_name("aten_tags.txt")
+COMMON = "pt2_compliant_tag"  # which all have
 KNOWN = {"Tensor", "Scalar", "int", "float", "bool", "str", "complex", "Generator"}
 KNOWN |= {"ScalarType", "Layout", "Device", "MemoryFormat"}
 TYPE = re.compile(r"([A-Za-z]+)(\(.*?\))?(\[\d*\])?(\?)?(\[\d*\])?(\?)?")
@@ -76,5 +78,18 @@ def text() -> str:
     return "\n".join(sorted(set(lines()))) + "\n"
 
 
+def tags() -> str:
+    """What the file of tags should hold: those of all overloads of operations that are there."""
+    aten = importlib.import_module("torch").ops.aten
+    found: dict[str, list[str]] = {}
+    for name in sorted({line.partition(".")[0] for line in lines()}):
+        packet = getattr(aten, name)
+        for overload in packet.overloads():
+            for tag in getattr(packet, overload).tags:
+                found.setdefault(tag.name, []).append(f"{name}.{overload}")
+    return "".join(f"{tag} {' '.join(found[tag])}\n" for tag in sorted(found.keys() - {COMMON}))
+
+
 if __name__ == "__main__":
     FILE.write_text(text())
+    TAGS.write_text(tags())

@@ -39,6 +39,10 @@ READ_SETTINGS = re.compile(
 )
 
 
+# Classes whose __new__ makes instances of derived classes whole (adjoint/tensors/methods.py).
+TAKES_ARGUMENTS = frozenset({"tensor___Tensor"})
+
+
 class UnexpectedCodeError(Exception):
     """mypyc has written something else than these repairs know."""
 
@@ -99,6 +103,7 @@ def repair(source: Path, modules: Iterable[Path]) -> list[CompiledClass]:
     text.expect("all classes", r"^\w+_traverse\(.*\)$", sum(c.collected for c in classes))
     text.expect("all classes", r"self \+ sizeof\(PyObject \*\) \+ sizeof", 0)
     text.text = VISIT.sub(r"if (\2 != Py_None) \1", text.text)
+    repair_maker(text, [found.name for found in classes])
     modules = list(modules)
     repair_frames(text, modules)
     repair_settings(text, modules)
@@ -158,6 +163,24 @@ def repair_descriptors(text: Text, found: CompiledClass) -> None:
     """Let __dict__ and __weakref__ be those of the base: mypyc's take anything, and crash on it."""
     if found.lists_weak and found.derived:
         text.replace(f"class {found.name}", f".tp_members = {found.name}_members,\n", "")
+
+
+def repair_maker(text: Text, names: Iterable[str]) -> None:
+    """Let Tensor's __new__ hand its arguments to __init__, for classes with one of their own."""
+    for name in TAKES_ARGUMENTS.intersection(names):
+        module, _, kind = name.partition("___")
+        head = (
+            f"{name}_new(PyTypeObject *type, PyObject *args, PyObject *kwds)\n{{\n"
+            f"PyObject *self = CPyDef_{module}_____mypyc__{kind}_setup((PyObject*)type);\n"
+            "if (self == NULL)\nreturn NULL;\n"
+        )
+        whole = (
+            f"if (type != CPyType_{name} && PyTuple_GET_SIZE(args) > 0) {{\n"
+            f"PyObject *done = CPyPy_{name}_____init__(self, args, kwds);\n"
+            "if (done == NULL) {\nPy_DECREF(self);\nreturn NULL;\n}\nPy_DECREF(done);\n}\n"
+        )
+        end = "return self;\n}\n"
+        text.replace(f"__new__ of class {name}", head + end, head + whole + end)
 
 
 def repair_frames(text: Text, modules: Iterable[Path]) -> None:

@@ -96,6 +96,11 @@ def home_of(name: str) -> str:
 
 # ---- what Tensor has ----
 
+
+class Derived(Tensor):
+    """A class as programs have them, because of which Tensor has a __new__ of its own."""
+
+
 Member = tuple[str, list[str], Any]  # its name, its decorators, and a function or a type
 
 

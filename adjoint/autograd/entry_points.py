@@ -178,6 +178,11 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    """The same where one may be of a class that only takes part in calls like a tensor."""
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
 def _gradients(grads: Any, count: int) -> tuple[Any, ...]:
     if grads is None:
         return (None,) * count
@@ -312,7 +317,10 @@ def grad(
         named |= {"create_graph": create_graph, "only_inputs": only_inputs}
         named |= {"allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
         named["materialize_grads"] = materialize_grads
-        found_elsewhere: tuple[Any, ...] = offered(grad, (outputs, inputs), named)
+        several = tuple(
+            [tuple(v) if isinstance(v, (list, tuple)) else (v,) for v in (outputs, inputs)]
+        )
+        found_elsewhere: tuple[Any, ...] = offered(grad, several, named)
         return found_elsewhere
     if is_grads_batched:
         options = (create_graph, only_inputs, allow_unused, False, materialize_grads)

@@ -169,7 +169,7 @@ class Path(Calls):
         """tensor[index]; asked here, in compiled code, and not where the function begins."""
         read = upper.operators.getitem
         if answered_elsewhere((tensor, index), {}):
-            return offered(read, (tensor, index), {})
+            return offered(READ, (tensor, index), {})
         return read(tensor, index)
 
     def assign(self, tensor: Any, index: Any, value: Any) -> None:
@@ -180,7 +180,8 @@ class Path(Calls):
             upper.operators.setitem_(tensor, index, value)
 
 
-WRITE: Final[Any] = Tensor.__setitem__  # as those who answer it know it
+READ: Final[Any] = Tensor.__getitem__  # as those who answer them know them
+WRITE: Final[Any] = Tensor.__setitem__
 
 
 def is_large(array: Any) -> bool:

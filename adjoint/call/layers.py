@@ -329,6 +329,10 @@ class Layer:
         """Why Python can't read the values of its tensor; None if it can."""
         return None
 
+    def reduced(self, tensor: Tensor, attributes: Any) -> Any:
+        """What pickle keeps of its tensor; None if it is kept as the values."""
+        return None
+
 
 def with_layer(array: Any, layer: Layer) -> Tensor:
     """A tensor in a layer; `array` says how it looks."""

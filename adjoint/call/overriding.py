@@ -67,7 +67,7 @@ def answers(value: Any) -> bool:
     """Whether a value that is no tensor takes part in calls like one, or an element of a list."""
     if isinstance(value, (list, tuple)):
         for element in value:
-            if type(element) not in ORDINARY and not isinstance(element, (list, tuple, Tensor)):
+            if type(element) not in ORDINARY and not isinstance(element, (list, Tensor)):
                 if answers(element):
                     return True
         return False
@@ -103,7 +103,7 @@ def taking_part(values: Any) -> list[Any]:
     found: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):
-            inner = taking_part([each for each in value if not isinstance(each, (list, tuple))])
+            inner = taking_part([each for each in value if not isinstance(each, list)])
         elif isinstance(value, slice):
             inner = taking_part((value.start, value.stop, value.step))
         elif type(value) is Tensor or getattr(type(value), "__torch_function__", None) is None:
@@ -146,7 +146,7 @@ def by_classes(
     """What the first class that answers a call says; NotImplemented if none does."""
     kinds = tuple([type(value) for value in found])
     for value in found:
-        handler: Any = type(value).__torch_function__
+        handler: Any = value.__torch_function__  # of a class that is no tensor's it may be a method
         answer = handler(function, kinds, args, kwargs)
         if answer is not NotImplemented:
             return answer
@@ -199,6 +199,8 @@ def refusal(function: Any, kinds: tuple[Any, ...]) -> TypeError:
 
 def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) -> Any:
     """Let a subclass handle the call of `function`, which is op or its in-place form."""
+    if function is op and op.known_as is not None:
+        function = op.known_as
     kinds = tuple(dict.fromkeys(type(t) for t in tensors if t.special))
     kwargs = dict(zip(op.parameters, values))
     args = tuple(kwargs.pop(name) for name in op.parameters[: min(op.required, op.positional)])

@@ -111,7 +111,7 @@ def _default(kind: Kind, text: str) -> Any:
         names = {str(number): name for name, number in DTYPE_NUMBERS.items()}
         return by_name(names[text])
     if kind.base == "MemoryFormat":
-        return getattr(conversion, text)
+        return conversion.contiguous_format  # the only one that is a default
     if kind.base in ("Layout", "Device"):
         return text
     if text in ("inf", "-inf"):

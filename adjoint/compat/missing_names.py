@@ -29,7 +29,7 @@ _REASONS = {
     "_subclasses": "there are no fake tensors",
     "utils.data": "an iterable of batches is the program's own",
     "utils.tensorboard": "graphs, meshes, sounds and films are not logged",
-    "masked": "masks are arguments of functions; torch.masked.sum and its like take them",
+    "masked": "masks are arguments of functions, and of MaskedTensor",
     "hub": "files are downloaded, repositories are not",
     "utils.cpp_extension": "no C++ is involved; see adjoint.library for operations of one's own",
 }

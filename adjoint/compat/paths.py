@@ -132,7 +132,12 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "functional": ("adjoint",),
     "functorch": ("adjoint.functorch",),
     "functorch.experimental": ("adjoint.functorch.experimental",),
+    "functorch.experimental.control_flow": (f"{_TREE}._higher_order_ops",),
     "jit.annotations": ("typing",),
+    **dict.fromkeys(
+        ("masked.maskedtensor.core", "masked.maskedtensor.creation"),
+        (f"{_TREE}.masked.maskedtensor",),
+    ),
     "nn.functional.grad": ("adjoint.nn.grad",),
     "nn.modules": ("adjoint.nn",),
     "nn.modules.lazy": ("adjoint.nn.layers.lazy",),

@@ -1,6 +1,8 @@
-"""What PyTorch says of operations."""
+"""What PyTorch says of operations; of its own, `aten_tags.txt` lists it (tools/aten_forms.py)."""
 
 import enum
+import functools
+from pathlib import Path
 
 
 class Tag(enum.Enum):
@@ -26,3 +28,19 @@ class Tag(enum.Enum):
     pt2_compliant_tag = 17
     reduction = 18
     view_copy = 19
+
+
+@functools.cache
+def _listed() -> dict[str, list[Tag]]:
+    """The tags of overloads of aten's."""
+    found: dict[str, list[Tag]] = {}
+    for line in Path(__file__).with_name("aten_tags.txt").read_text(encoding="utf-8").splitlines():
+        tag, *overloads = line.split(" ")
+        for overload in overloads:
+            found.setdefault(overload, []).append(Tag[tag])
+    return found
+
+
+def of_aten(overload: str) -> list[Tag]:
+    """The tags of an overload, as add.Tensor."""
+    return [*_listed().get(overload, ()), Tag.pt2_compliant_tag]

@@ -7,6 +7,7 @@ from adjoint.creation.factories import is_size, tensor, zeros
 from adjoint.device import device, set_default_device
 from adjoint.dtypes import dtype, set_default_dtype
 from adjoint.tensors.size import Size
+from adjoint.tensors.subclass import aliased
 from adjoint.tensors.tensor import Tensor
 
 # Storages of one data type have a class of their own, torch.FloatStorage, and most tensors a type.
@@ -44,7 +45,7 @@ class TensorType(type):
                     f"{cls.path}: expected a tensor of {cls.dtype.name}, got one of "
                     f"{first.dtype.name}; convert it with .to()"
                 )
-            return first.detach()
+            return aliased(first)
         where = cls.where if device is None else device
         if is_size(first):
             return zeros(int(first), *args[1:], dtype=cls.dtype, device=where)

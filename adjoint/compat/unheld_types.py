@@ -9,7 +9,7 @@ from typing import Any
 from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compat.missing_names import Missing
-from adjoint.dtypes import dtype
+from adjoint.dtypes import COMPLEX, dtype
 
 _FLOAT8 = (
     "float8_e4m3fn",
@@ -54,6 +54,7 @@ def _opaque(name: str, size: int) -> dtype:
     made = dtype(name, _NoArrays(name, size), 6)
     made.is_floating_point = name.startswith("float")
     made.is_complex = name.startswith("complex")
+    made.category = COMPLEX if made.is_complex else made.category
     made.is_signed = "uint" not in name and not name.startswith("bits")
     return made
 

@@ -111,8 +111,6 @@ def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
         return np.empty(0, numpy_dtype)
     if isinstance(value, Size) and not sizes:
         return np.empty(tuple(value), numpy_dtype)
-    if isinstance(value, Tensor):
-        return value.concrete_array()
     if is_size(value):
         return np.empty(shape_of("Tensor", (int(value), *sizes)), numpy_dtype)
     if is_array(value) and not isinstance(value, np.generic) and not sizes:

@@ -9,6 +9,7 @@ from adjoint.creation.options import shape_of
 from adjoint.device import device as as_device, get_default_device
 from adjoint.dtypes import as_dtype, get_default_dtype, int32, int64
 from adjoint.ops.arranging.conversion import sparse_coo, sparse_csc, sparse_csr
+from adjoint.ops.composites import overridable
 from adjoint.ops.sparse.layers import Coordinates, Sparse, blank
 from adjoint.ops.sparse.parts import from_compressed, from_coordinates
 from adjoint.tensors.concrete import concrete
@@ -82,6 +83,7 @@ def _finished(made: Tensor, requires_grad: bool) -> Tensor:
     return made.detach().requires_grad_() if requires_grad else made
 
 
+@overridable
 def sparse_coo_tensor(
     indices: Any = None,
     values: Any = None,
@@ -225,6 +227,7 @@ def _compressed(
     return _finished(made, requires_grad)
 
 
+@overridable
 def sparse_csr_tensor(
     crow_indices: Any,
     col_indices: Any,
@@ -243,6 +246,7 @@ def sparse_csr_tensor(
     return _compressed("sparse_csr_tensor", parts, size, True, options)
 
 
+@overridable
 def sparse_csc_tensor(
     ccol_indices: Any,
     row_indices: Any,
@@ -261,6 +265,7 @@ def sparse_csc_tensor(
     return _compressed("sparse_csc_tensor", parts, size, False, options)
 
 
+@overridable
 def sparse_compressed_tensor(
     compressed_indices: Any,
     plain_indices: Any,

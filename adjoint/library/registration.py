@@ -162,6 +162,8 @@ class Library:
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("DEF", "FRAGMENT", "IMPL"):
             raise ValueError(f"Unsupported kind: {kind}; it is DEF, FRAGMENT or IMPL")
+        if ns == "prim" and kind != "IMPL":
+            raise ValueError("prim is a reserved namespace, to which nothing can be added")
         if kind == "DEF":
             if ns in DEFINERS:
                 raise RuntimeError(
@@ -174,8 +176,9 @@ class Library:
         self.dispatch_key = dispatch_key
         self.made: list[CustomOpDef] = []
         self.before: list[tuple[CustomOpDef, Registrations]] = []
+        self.undone: list[Any] = []  # functions that take back what was registered elsewhere
         end = DEFINERS if kind == "DEF" else {}
-        self._destroy = weakref.finalize(self, _undo, self.made, self.before, ns, end)
+        self._destroy = weakref.finalize(self, _undo, self.made, self.before, self.undone, ns, end)
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
@@ -215,10 +218,13 @@ class Library:
 def _undo(
     made: list[CustomOpDef],
     before: list[tuple[CustomOpDef, Registrations]],
+    undone: list[Any],
     ns: str,
     definers: dict[str, str],
 ) -> None:
     """Take back what a Library has defined and registered."""
+    for undo in undone[::-1]:
+        undo()
     for op, state in before[::-1]:
         op.registered = state
     for op in made:

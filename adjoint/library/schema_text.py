@@ -162,6 +162,8 @@ def _read_alias(reader: _Reader) -> str:
 
 
 def _read_returns(reader: _Reader) -> tuple[list[Kind], bool]:
+    if reader.takes("None"):
+        return [], False
     if not reader.takes("("):
         return [_read_result(reader)], True
     nested = reader.takes("(")

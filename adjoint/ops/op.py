@@ -129,6 +129,7 @@ class Op(Described):
         self.apart = False  # out= may share no memory with the arguments
         # True: out= must have the data type of the result; or the error of what can't be cast.
         self.exact_out: Any = False
+        self.known_as: Any = None  # the public function by which classes know its calls, if another
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.name}>"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.autograd import entry_points, saved_attributes
+from adjoint.autograd.provenance import INTERPRETED
 from adjoint.call.overriding import offered, seen_by_mode
 from adjoint.creation import factories
 from adjoint.dtypes import FLOAT, category_of
@@ -15,7 +16,35 @@ for _home in (factories, interop, pickling, printing, subclass):
     attach_all(_home)
 saved_attributes.attach_all()
 
+
+def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A tensor; of a subclass it is whole already, since its `__init__` need not call Tensor's."""
+    made = object.__new__(cls)
+    if cls is not Tensor and args:
+        Tensor.__init__(made, *args, **kwargs)
+    return made
+
+
+def derived(cls: Any) -> None:
+    """Have a class of the program's made as PyTorch makes it; before there is one, it costs time.
+
+    A compiled Tensor does it in C: tools/mypyc_repair.py.
+    """
+    if INTERPRETED and not cls.__module__.startswith("adjoint."):
+        setattr(Tensor, "__new__", staticmethod(_new))  # noqa: B010  # mypy refuses the other form
+
+
+def _init_subclass(cls: Any, /, **options: Any) -> None:
+    """Told of each class that is derived from Tensor."""
+    super(Tensor, cls).__init_subclass__(**options)
+    derived(cls)
+
+
+if INTERPRETED:
+    setattr(Tensor, "__init_subclass__", classmethod(_init_subclass))  # noqa: B010
+
 upper.operators.from_data = factories.from_data
+upper.operators.aliased = subclass.aliased
 upper.operators.as_subclass = subclass.as_subclass
 
 

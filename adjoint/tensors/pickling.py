@@ -63,6 +63,10 @@ def reduced(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     layer = sparse_of(self)
     if layer is not None:
         return (rebuilt_sparse, (*taken_apart(layer), self.requires_grad, attributes_of(self)))
+    if self.layer is not None:
+        own = self.layer.reduced(self, attributes_of(self))
+        if own is not None:
+            return own  # type: ignore[no-any-return]  # a layer's
     place = self.device
     as_it_is = place == CPU or not has_values(self)
     array = self.concrete_array() if as_it_is else self.numpy_array()

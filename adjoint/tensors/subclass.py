@@ -41,24 +41,30 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return made
 
 
+def aliased(tensor: Tensor) -> Tensor:
+    """The same memory and history, whatever is between: no class and no mode sees it."""
+    with unseen():
+        shown: Tensor = alias(tensor)
+    return shown
+
+
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same memory and history as an instance of cls."""
     _check(cls)
-    with plain():
-        shown = alias(self)
+    shown = aliased(self)
     made = instance(cls, shown.array)
-    if shown.layer is not None:
-        made.layer, made.special = shown.layer, True
-    made.node, made.output_number = shown.node, shown.output_number
-    made.needs_grad, made.extras = shown.needs_grad, shown.extras
-    if shown.inference:
-        made.mark_inference()
+    made.take_over(shown)
     return made
 
 
 def plain() -> Changed:
     """Inside, in the calling context, instances of subclasses are treated as plain tensors."""
     return Changed({"overrides": False})
+
+
+def unseen() -> Changed:
+    """The same, and no function mode is asked either."""
+    return Changed({"overrides": False, "functions": ()})
 
 
 def _converted(result: Any, kind: Any) -> Any:

@@ -33,7 +33,12 @@ class Tensor(TensorCore):
             self.array = array  # the way of every result; defaults do the rest
             return
         if type(self) is not Tensor and self.prepared:
-            return  # a subclass's __new__ has made it already
+            return  # a subclass's __new__ has made it already, or ours (tensors/methods.py)
+        if size is None and isinstance(array, Tensor):
+            shown = upper.operators.aliased(array)
+            super().__init__(shown.array)
+            self.take_over(shown)
+            return
         if size is not AS_IS:  # a program's own call
             array = upper.operators.from_data(array, sizes if size is None else (size, *sizes))
         elif type(array) is not NDARRAY:
@@ -42,6 +47,21 @@ class Tensor(TensorCore):
         self.prepared = True
         if type(self) is not Tensor:
             self.special = wants_calls(type(self))
+            if upper.born is not None:
+                upper.born(self)
+
+    def take_over(self, shown: "Tensor") -> None:
+        """Have the history, and what lies below, of a tensor on the same array."""
+        self.prepared = True
+        own = type(self) is not Tensor and wants_calls(type(self))
+        self.special = own or shown.layer is not None
+        self.layer = shown.layer
+        self.node, self.output_number = shown.node, shown.output_number
+        self.needs_grad, self.extras = shown.needs_grad, shown.extras
+        if shown.inference:
+            self.mark_inference()
+        if upper.born is not None and shown.layer is None and type(self) is not Tensor:
+            upper.born(self)
 
     # ---- what it is ----
 
@@ -302,7 +322,7 @@ class Tensor(TensorCore):
     def data(self, value: Any) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"data must be set to a Tensor, got {type(value).__name__}")
-        if self.layer is not None:
+        if self.layer is not None and not (self.layer.wraps and value_readable(self)):
             raise RuntimeError(
                 f"data can't be set inside {self.layer.level.opened_at()}: use copy_() to change "
                 "the values, or assign the new tensor to the name"
@@ -673,6 +693,11 @@ def asked_outside(tensor: Tensor) -> str:
         f" inside {tensor.layer.level.opened_at()}; what needs one is outside: differentiate "
         "inside with func.grad, or do this outside"
     )
+
+
+def value_readable(tensor: Tensor) -> bool:
+    """Whether the array of a tensor in a layer holds its values."""
+    return tensor.layer is None or tensor.layer.value_refused() is None
 
 
 def can_operate(other: Any) -> bool:

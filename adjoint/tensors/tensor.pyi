@@ -26,6 +26,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
+from typing import NoReturn
 from typing import Self
 from typing import overload
 
@@ -78,6 +79,9 @@ class Tensor(TensorCore):
     def __imul__(self, other: Any) -> Self: ...
     def __index__(self) -> _int: ...
     def __init__(self, array: Any = None, size: Any = None, *sizes: Any) -> None: ...
+    @classmethod
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Told of each class that is derived from Tensor."""
     def __int__(self) -> _int: ...
     def __invert__(self) -> Tensor: ...
     def __ior__(self, other: Any) -> Self: ...
@@ -96,6 +100,9 @@ class Tensor(TensorCore):
     def __mul__(self, other: Any) -> Tensor: ...
     def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor: ...
+    @staticmethod
+    def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        """A tensor; of a subclass it is whole already, since its `__init__` need not call Tensor's."""
     def __or__(self, other: Any) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __pow__(self, other: Any) -> Tensor: ...
@@ -1430,6 +1437,8 @@ class Tensor(TensorCore):
         """The elements of the flattened tensor that index names."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
         """The elements that indices names along dim, the other dimensions broadcast."""
+    def take_over(self, shown: Tensor) -> None:
+        """Have the history, and what lies below, of a tensor on the same array."""
     def tan(self) -> Tensor:
         """Tangent."""
     def tan_(self) -> Self:
@@ -1455,6 +1464,10 @@ class Tensor(TensorCore):
         dense_dim: _int | None = None,
     ) -> Tensor:
         """The tensor in a sparse layout: coordinates of the first sparse_dim dimensions, or another."""
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = None) -> NoReturn:
+        """Refused: there are no blocks."""
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: _int | None = None) -> NoReturn:
+        """Refused: there are no blocks."""
     def to_sparse_coo(self) -> Tensor:
         """The tensor with the indices of each value."""
     def to_sparse_csc(self, dense_dim: _int | None = None) -> Tensor:
@@ -1573,6 +1586,9 @@ def can_operate(other: Any) -> _bool:
 
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""
+
+def value_readable(tensor: Tensor) -> _bool:
+    """Whether the array of a tensor in a layer holds its values."""
 
 def wants_calls(kind: Any) -> _bool:
     """Whether a subclass handles calls itself."""

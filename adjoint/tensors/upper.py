@@ -77,6 +77,7 @@ class Operators:
         self.unbind: Any = None
         self.stack: Any = None
         self.from_data: Any = None
+        self.aliased: Any = None
         self.conj_physical: Any = None
         self.as_subclass: Any = None
         self.beside_device: Any = None
@@ -112,6 +113,8 @@ class Upper:
         self.over_batch: Callable[[Any, list[Any]], list[Any]] = _no_batches
         # Answers detach and item where a mode sees them, else None; there once modes are known.
         self.seen_below: Any = None
+        # Told of new instances of subclasses, whose class may answer calls below; there then too.
+        self.born: Any = None
 
 
 upper: Final[Upper] = Upper()

@@ -394,3 +394,69 @@ def test_schemas_of_atens_own():
     assert _is_tensor_constructor(aten.zeros.default)
     assert not _is_tensor_constructor(aten.zeros_like.default)
     assert aten.sub.complex is not aten.sub.Tensor
+
+
+def test_a_schema_may_say_that_nothing_comes_back():
+    calls = []
+    with compat.library._scoped_library("doors", "DEF") as lib:
+        lib.define("quiet() -> None")
+        lib.impl("quiet", lambda: calls.append(1), "CompositeImplicitAutograd")
+        assert compat.ops.doors.quiet() is None
+    assert calls == [1]
+
+
+@pytest.mark.parametrize("kind", ["DEF", "FRAGMENT"])
+def test_nothing_can_be_added_to_prim(kind):
+    with pytest.raises(ValueError, match="reserved namespace"):
+        compat.library.Library("prim", kind)
+
+
+def test_an_operation_of_aten_may_have_a_kernel_of_the_programs():
+    ones = compat.ones(2)
+    with compat.library._scoped_library("aten", "IMPL") as lib:
+        lib.impl("exp", lambda x: x * 0 + 5, "CPU")
+        lib.impl("aten::sum", lambda x, dtype=None: x.clone(), "CPU")
+        lib.impl(compat.ops.aten.mm.default, lambda x, y: compat.full((2, 2), 7.0), "CPU")
+        leaf = compat.ones(2, requires_grad=True)
+        result = leaf.exp()
+        result.backward(ones)
+        assert result.tolist() == leaf.grad.tolist() == [5.0, 5.0]
+        assert compat.sum(ones).tolist() == [1.0, 1.0]
+        assert compat.sum(ones, 0).tolist() == 2.0
+        assert (compat.ones(2, 3) @ compat.ones(3, 2)).tolist() == [[7.0, 7.0], [7.0, 7.0]]
+    assert compat.sum(ones).tolist() == 2.0
+    assert compat.exp(compat.zeros(1)).tolist() == [1.0]
+    assert (compat.ones(1, 3) @ compat.ones(3, 1)).tolist() == [[3.0]]
+
+
+def test_a_kernel_that_calls_its_operation_reaches_what_it_replaced():
+    with compat.library._scoped_library("aten", "IMPL", "CPU") as lib:
+        lib.impl("sin", lambda x: compat.sin(x) + 1)
+        assert compat.sin(compat.zeros(1)).tolist() == [1.0]
+        lib.impl("sin", lambda x: compat.sin(x) + 2)
+        assert compat.sin(compat.zeros(1)).tolist() == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("error", "name", "kernel", "key"),
+    [
+        (AttributeError, "nonsense", lambda x: x, "CPU"),
+        (RuntimeError, "sum.nonsense", lambda x: x, "CPU"),
+        (NotImplementedError, "neg", lambda x: x, "AutogradCPU"),
+        (NotImplementedError, "sort", lambda x: x, "CPU"),
+        (NotImplementedError, "div.Tensor", lambda x: x, "CPU"),
+        (TypeError, "neg", [], "CPU"),
+    ],
+)
+def test_other_kernels_of_aten_are_refused(error, name, kernel, key):
+    with compat.library._scoped_library("aten", "IMPL") as lib, pytest.raises(error):
+        lib.impl(name, kernel, key)
+
+
+def test_a_kernel_of_aten_must_answer_a_tensor_and_fit_its_library():
+    with compat.library._scoped_library("aten", "IMPL", "CPU") as lib:
+        lib.impl("cos", lambda x: 5)
+        with pytest.raises(RuntimeError, match="not a Tensor"):
+            compat.cos(compat.ones(1))
+        with pytest.raises(RuntimeError, match="inconsistent with the dispatch key"):
+            lib.impl("sin", lambda x: x, "CUDA")

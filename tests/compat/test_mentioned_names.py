@@ -200,7 +200,7 @@ def test_classes_that_are_no_tensors_answer_backward_and_grad():
 
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):
-            given = [each.inside if isinstance(each, cls) else each for each in args]
+            given = trees.tree_map_only(cls, lambda each: each.inside, list(args))
             result = func(*given, **kwargs or {})
             return cls(result) if isinstance(result, torch.Tensor) else result
 
@@ -210,3 +210,15 @@ def test_classes_that_are_no_tensors_answer_backward_and_grad():
     (found,) = torch.autograd.grad(total, x, retain_graph=True)
     torch.autograd.backward(total)
     assert found.tolist() == x.grad.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.ones(1).to(torch.complex32),
+        lambda: torch.tensor([1j], dtype=torch.complex32),
+    ],
+)
+def test_complex_numbers_of_16_bits_are_refused(call):
+    with pytest.raises(TypeError, match="complex32"):
+        call()

@@ -6,6 +6,7 @@ import pytest
 
 import adjoint.compat.torch as compat
 from adjoint import nn
+from adjoint.compat.torch.functorch.experimental import control_flow
 from adjoint.compat.torch.futures import Future, collect_all, wait_all
 from tests.interpreter import fresh_python
 
@@ -239,3 +240,18 @@ def test_adjoint_itself_has_what_programs_ask_before_they_begin():
     )
     found = fresh_python("-c", script, cwd=".")
     assert found in {"adjoint.bfloat16\n", "adjoint.float16\n"}
+
+
+@pytest.mark.parametrize("pred", [True, compat.tensor(True), compat.ones(1) > 0])
+def test_cond_calls_one_of_two_functions(pred):
+    x = compat.ones(2, requires_grad=True)
+    for function, slope in ((compat.cond, 2.0), (control_flow.cond, 3.0)):
+        x.grad = None
+        function(pred, lambda x, k: x * k, lambda x, k: x / k, (x, slope)).sum().backward()
+        assert x.grad.tolist() == [slope, slope]
+    assert compat.cond(False, lambda: 1, lambda: 2) == 2
+
+
+def test_cond_wants_one_element():
+    with pytest.raises(RuntimeError, match="single-element tensor"):
+        compat.cond(compat.tensor([True, False]), lambda: 1, lambda: 2)

@@ -254,3 +254,95 @@ def test_writing_elements_is_answered_as_setitem():
     x[0] = Place()
     assert asked == [compat.Tensor.__setitem__] * 3
     assert x.tolist() == [5]
+
+
+class Bound:
+    """Answers by a method, and counts."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.calls.append(func.__name__)
+        return args[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("pad", lambda bound: F.pad(TENSOR, [1, bound, 0, 0])),
+        ("stack", lambda bound: compat.stack([bound, bound])),
+        ("layer_norm", lambda bound: F.layer_norm(TENSOR, [2, bound])),
+        ("__getitem__", lambda bound: TENSOR[0, (bound, bound)]),
+        ("handled", lambda bound: handled(bound)),
+    ],
+)
+def test_a_method_of_an_instance_may_answer(name, call):
+    bound = Bound()
+    call(bound)
+    assert bound.calls == [name]
+
+
+@overrides.wrap_torch_function(lambda value: (value,))
+def handled(value):
+    return value
+
+
+def test_grad_hands_over_tuples():
+    _, _, args, _ = compat.autograd.grad(NAMED, [NAMED])
+    assert args == ((NAMED,), (NAMED,))
+
+
+def test_sparse_factories_are_seen_by_modes():
+    with Log() as log:
+        compat.sparse_coo_tensor([[0], [1]], [1.0], (2, 2))
+    assert log.log[0] == "sparse_coo_tensor"
+
+
+def test_disabled_blocks_ask_neither_classes_nor_modes_and_enabled_ones_do():
+    value = TENSOR.as_subclass(Logged)
+    core = compat._C
+    with Log() as log:
+        with core.DisableTorchFunction():
+            assert core._is_torch_function_all_disabled()
+            assert type(compat.sum(value)) is compat.Tensor
+            assert not log.log
+            with overrides._enable_torch_function():
+                assert not core._is_torch_function_all_disabled()
+                assert type(compat.sum(value)) is Logged
+            assert log.log
+        assert core._get_function_stack_at(0) is log
+    with core.DisableTorchFunctionSubclass():
+        assert not core._is_torch_function_all_disabled()
+        again = core._EnableTorchFunction()
+        assert type(compat.sum(value)) is Logged
+        del again
+        assert type(compat.sum(value)) is compat.Tensor
+
+
+def test_every_overridable_function_has_a_name_and_a_dummy():
+    dummies = overrides.get_testing_overrides()
+    for functions in overrides.get_overridable_functions().values():
+        for function in functions:
+            assert eval(overrides.resolve_name(function), {"torch": compat}) == function
+            assert function in dummies
+    assert dummies[compat.cat]([TENSOR], dim=0) == -1
+    with pytest.raises(TypeError):
+        dummies[compat.cat]([TENSOR], nonsense=0)
+
+
+def test_a_class_left_to_itself_is_not_asked_again():
+    seen = []
+
+    class Picky(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(types)
+            return NotImplemented if types else func(*args, **(kwargs or {}))
+
+    class Kept(compat.Tensor):
+        pass
+
+    value = TENSOR.as_subclass(Kept)
+    with Picky():
+        assert type(compat.neg(value)) is Kept
+    assert seen == [(Kept,), ()]

@@ -307,3 +307,12 @@ def test_a_mode_sees_what_it_sees_in_pytorch(torch, program):
 def test_the_list_of_overloads_is_pytorchs(torch):
     """A newer PyTorch, or another operation, asks for `python -m tools.aten_forms`."""
     assert aten_forms.FILE.read_text(encoding="utf-8") == aten_forms.text()
+    assert aten_forms.TAGS.read_text(encoding="utf-8") == aten_forms.tags()
+
+
+def test_schemas_and_tags_are_pytorchs(torch):
+    for name, overload in (("contiguous", "default"), ("add", "Tensor"), ("fill", "Tensor_out")):
+        ours, theirs = (getattr(getattr(t.ops.aten, name), overload) for t in (compat, torch))
+        assert {tag.name for tag in ours.tags} == {tag.name for tag in theirs.tags}
+    arguments = compat.ops.aten.contiguous.default._schema.arguments
+    assert arguments[1].default_value is compat.contiguous_format

@@ -336,3 +336,9 @@ def test_jax_is_refused_by_name() -> None:
     dense = adjoint.tensor([1.0, 0.0]).to(adjoint.as_tensor(jax.numpy.ones(1)).device)
     with pytest.raises(NotImplementedError, match="jax"):
         dense.to_sparse()
+
+
+@pytest.mark.parametrize("method", ["to_sparse_bsr", "to_sparse_bsc"])
+def test_blocks_are_refused(method):
+    with pytest.raises(NotImplementedError, match="there are no blocks"):
+        getattr(adjoint.eye(4), method)((2, 2))

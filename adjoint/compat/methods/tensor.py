@@ -29,6 +29,7 @@ from adjoint.ops.arranging.conversion import (
     preserve_format,
     type_,
 )
+from adjoint.tensors.methods import derived
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import replay
 
@@ -206,6 +207,7 @@ def _ignore_arguments(self: Any, *args: Any, **kwargs: Any) -> None:
 def _init_subclass(cls: Any, /, **options: Any) -> None:
     """A class with a __new__ of its own needs no __init__ that takes the same arguments."""
     super(Tensor, cls).__init_subclass__(**options)
+    derived(cls)
     if "__new__" in vars(cls) and cls.__init__ is Tensor.__init__:
         setattr(cls, "__init__", _ignore_arguments)  # noqa: B010  # mypy refuses the other form
 

@@ -71,6 +71,24 @@ def _without_values(of_type: Any, size: Any, stride: Any, requires_grad: Any) ->
     return made.requires_grad_() if requires_grad is True else made
 
 
+def _without_memory(
+    kind: Any,
+    of_type: Any,
+    size: Any,
+    stride: Any,
+    offset: Any,
+    of_layout: Any,
+    where: Any,
+    requires_grad: Any,
+) -> Any:
+    if not isinstance(kind, type) or not issubclass(kind, Tensor) or kind is Tensor:
+        raise refusal("a tensor without memory is of no class")
+    if of_type not in dtypes.ALL or not isinstance(where, device):
+        raise refusal("a tensor without memory has no data type and device")
+    shown = {"dtype": of_type, "device": where, "requires_grad": requires_grad is True}
+    return kind._make_wrapper_subclass(kind, size, stride, **shown)  # type: ignore[attr-defined]  # noqa: SLF001
+
+
 def _layout(name: Any) -> Any:
     if type(name) is not str or not name.startswith("torch."):
         raise refusal("a layout has no name")
@@ -117,6 +135,7 @@ NAMES: dict[tuple[str, str], Any] = {
     ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_type,
     ("torch._utils", "_rebuild_meta_tensor_no_storage"): _without_values,
     ("torch._utils", "_rebuild_sparse_tensor"): _sparse,
+    ("torch._utils", "_rebuild_wrapper_subclass"): _without_memory,
     ("torch.serialization", "_get_layout"): _layout,
     ("torch._utils", "_rebuild_parameter"): _parameter,
     ("torch._utils", "_rebuild_parameter_with_state"): _parameter_with_state,
@@ -131,7 +150,7 @@ NAMES: dict[tuple[str, str], Any] = {
 def of_type(function: Any, kind: Any, arguments: Any, state: Any) -> Any:
     """A tensor with attributes or of another class, of a file that is trusted."""
     made: Any = function(*arguments)
-    if kind is not Tensor:
+    if type(made) is not kind:
         made = make_subclass(kind, made.detach(), made.requires_grad)
     for part in state if isinstance(state, tuple) else (state,):
         for name, value in (part or {}).items():

@@ -382,7 +382,8 @@ class WeightsUnpickler:
         if not isinstance(kind, Builder) or kind.name != "torch.Tensor":
             if not isinstance(kind, type) or not self.is_trusted(kind):
                 raise refusal("a tensor is of a class that is not allowed")
-            made = make_subclass(kind, made.detach(), made.requires_grad)
+            if type(made) is not kind:
+                made = make_subclass(kind, made.detach(), made.requires_grad)
         if isinstance(state, tuple):
             state = {name: value for part in state for name, value in (part or {}).items()}
         set_attributes(made, state)

@@ -28,7 +28,7 @@ from adjoint.nn.parameter import Parameter
 from adjoint.ops.sparse.layers import Sparse, sparse_of
 from adjoint.tensors.pickling import attributes_of
 from adjoint.tensors.size import Size
-from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor, value_readable
 
 _FOLDER = "archive"
 _ALIGNMENT = 64  # storages begin at multiples of it, so that they can be mapped into memory
@@ -199,7 +199,12 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         return self.named("torch._utils", name), (*arguments, state)
 
     def on_storage(self, tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
-        """What makes a tensor on its storage; one on the device meta has none."""
+        """What makes a tensor on its storage; some have none."""
+        wraps = tensor.layer is not None and tensor.layer.wraps
+        if wraps and not value_readable(tensor):  # what its class holds is among its attributes
+            looks = (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+            arguments = (type(tensor), *looks, _Layout("strided"), tensor.device, requires_grad)
+            return self.named("torch._utils", "_rebuild_wrapper_subclass"), arguments
         if tensor.is_meta:
             made = self.named("torch._utils", "_rebuild_meta_tensor_no_storage")
             return made, (tensor.dtype, tuple(tensor.shape), tensor.stride(), requires_grad)

@@ -33,9 +33,11 @@ from adjoint.tensors.tensor import Tensor
 # Names whose modules are loaded when they are first used, so that importing torch stays quick.
 _AUTOCAST = "adjoint.amp.autocast_mode"
 _LATER = {
+    "DispatchKey": "adjoint.compat.dispatch_keys",
     "Future": f"{__name__}.futures",
     "Tag": f"{__name__}.library",
     "clear_autocast_cache": _AUTOCAST,
+    "cond": f"{__name__}._higher_order_ops",
     "get_autocast_cpu_dtype": _AUTOCAST,
     "get_autocast_gpu_dtype": _AUTOCAST,
     "is_autocast_cache_enabled": _AUTOCAST,

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from adjoint import library
+from adjoint.compat.aten_steps import kernels
 from adjoint.compat.no_compiler import unchanged
 from adjoint.compat.tags import Tag as Tag
-from adjoint.compat.torch_tree.ops import operation_of
+from adjoint.compat.torch_tree.ops import Overload, operation_of
 from adjoint.library import scoped
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.library.registration import KEYS
@@ -30,7 +31,19 @@ class Library(library.Library):
         """Give an op of this namespace a kernel; sets of dispatch keys there are none."""
         if with_keyset:
             raise NotImplementedError(f"{op_name}: there are no sets of dispatch keys to pass on")
-        super().impl(operation_of(op_name), fn, dispatch_key)
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found {fn!r}")
+        key = dispatch_key or self.dispatch_key
+        if self.dispatch_key and key != self.dispatch_key:
+            raise RuntimeError(
+                f"{op_name}: the key {key} is inconsistent with the dispatch key of the Library, "
+                f"{self.dispatch_key}"
+            )
+        if self.ns == "aten":
+            name = op_name.name() if isinstance(op_name, Overload) else str(op_name)
+            self.undone.append(kernels.registered(name.removeprefix("aten::"), fn, key))
+            return
+        super().impl(operation_of(op_name), fn, key)
 
 
 @contextlib.contextmanager

@@ -4,13 +4,14 @@ adjoint's own operations have no overloads: each of PyTorch's is the same operat
 name. Custom ops have those that were defined, as namespace::name.overload.
 """
 
+import functools
 from typing import Any, NoReturn
 
 from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.compat import aten_forms, pytorch_names
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.missing_names import missing
-from adjoint.compat.tags import Tag
+from adjoint.compat.tags import of_aten
 from adjoint.creation import factories
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.ops import PUBLIC
@@ -49,9 +50,13 @@ class Overload:
         self._name = packet.__name__
         self.overload = self._overloadname = overload
         self._defined_in_python = isinstance(operation, CustomOpDef)
-        self.tags = list(operation.tags) if self._defined_in_python else [Tag.pt2_compliant_tag]
         self.__name__ = f"{self._name}.{self.overload}"
         self.__module__ = f"torch._ops.{self.namespace}"
+
+    @functools.cached_property
+    def tags(self) -> list[Any]:
+        """What is said of it."""
+        return list(self.operation.tags) if self._defined_in_python else of_aten(self.__name__)
 
     @property
     def _schema(self) -> Any:
@@ -184,6 +189,11 @@ class _Absent:
         raise missing(f"ops.aten.{self.name}")
 
 
+def _only_refuses(method: Any) -> bool:
+    """Whether a method says of itself that it never answers."""
+    return getattr(method, "__annotations__", {}).get("return") is NoReturn
+
+
 class Namespace:
     """The operations of one namespace; those of aten are adjoint's own."""
 
@@ -201,7 +211,7 @@ class Namespace:
         if found is None and not pytorch_names.overloads(name):
             raise missing(f"ops.{self.name}.{name}")
         method = getattr(Tensor, name, None)
-        if found is None and callable(method):
+        if found is None and callable(method) and not _only_refuses(method):
             found = method
         operation = _Absent(name) if found is None else found
         packet = vars(self)[name] = Packet(operation, self.name, name)

@@ -7,15 +7,17 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
 from adjoint.autograd.grad_mode import enable_grad
-from adjoint.call.context import Scope, Settings, current, replaced
+from adjoint.call.context import Changed, Scope, Settings, current, replaced
 from adjoint.call.overriding import OperatorCall, by_mode, refusal, taking_part
 from adjoint.compat.torch_tree.ops import Overload, Packet
 from adjoint.ops import PUBLIC
 from adjoint.ops.declaration import METHOD
+from adjoint.tensors import subclass
 from adjoint.tensors.tensor import Tensor
 
 # In a `__torch_dispatch__`, calls are recorded again inside.
@@ -36,7 +38,10 @@ def _wants(value: Any) -> bool:
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether one of the arguments, or a mode, wants to see calls."""
-    return bool(current().functions) or any(_wants(value) for value in relevant_args)
+    settings = current()
+    if settings.functions:
+        return True
+    return settings.overrides and any(_wants(value) for value in relevant_args)
 
 
 def has_torch_function_unary(value: Any) -> bool:
@@ -59,7 +64,7 @@ def handle_torch_function(
     if settings.functions:
         return by_mode(settings, public_api, types, args, kwargs)
     for value in found:
-        result = type(value).__torch_function__(public_api, types, args, kwargs)
+        result = value.__torch_function__(public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result
     raise refusal(public_api, types)
@@ -142,6 +147,59 @@ def _len_torch_function_stack() -> int:
     return len(current().functions)
 
 
+def mode_at(level: int) -> Any:
+    """One of the modes of the calling context, counted from the outermost."""
+    return current().functions[level]
+
+
+# The modes that a block without any has left out; None outside of such a block.
+_left_out: ContextVar[tuple[Any, ...] | None] = ContextVar("adjoint_functions_off", default=None)
+
+
+def is_all_disabled() -> bool:
+    """Whether this is inside a block in which neither classes nor modes answer functions."""
+    return _left_out.get() is not None
+
+
+class disabled:
+    """As a context: neither classes nor modes are asked about functions."""
+
+    def __enter__(self) -> None:
+        self.token = _left_out.set(_left_out.get() or current().functions)
+        self.unseen = subclass.unseen()
+        self.unseen.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self.unseen.__exit__(*exc)
+        _left_out.reset(self.token)
+
+
+class _enable_torch_function:
+    """As a context: classes and modes are asked about functions, also inside such a block."""
+
+    def __enter__(self) -> None:
+        kept = _left_out.get()
+        self.token = _left_out.set(None)
+        changes: dict[str, Any] = {"overrides": True}
+        self.seen = Changed(changes if kept is None else changes | {"functions": kept})
+        self.seen.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self.seen.__exit__(*exc)
+        _left_out.reset(self.token)
+
+
+class EnabledAgain:
+    """The same from where it is made until it is deleted."""
+
+    def __init__(self) -> None:
+        self.block = _enable_torch_function()
+        self.block.__enter__()
+
+    def __del__(self) -> None:
+        self.block.__exit__()
+
+
 # ---- which functions there are ----
 
 
@@ -192,8 +250,34 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
         and getattr(own, name) not in found[own]
         and name[0] != "_"
         and not isinstance(getattr(own, name), (type, ModuleType))
+        and _is_own(getattr(own, name).__module__)
     ]
     return found
+
+
+@functools.cache
+def get_testing_overrides() -> dict[Any, Callable[..., int]]:
+    """For each of these functions one that takes the same arguments, and answers -1."""
+    return {
+        function: _dummy(function)
+        for functions in get_overridable_functions().values()
+        for function in functions
+    }
+
+
+def _dummy(function: Any) -> Callable[..., int]:
+    """A function with the signature of another, whose calls must fit it."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # what is built in, and takes anything
+        return lambda *args, **kwargs: -1
+
+    def call(*args: Any, **kwargs: Any) -> int:
+        signature.bind(*args, **kwargs)
+        return -1
+
+    setattr(call, "__signature__", signature)  # noqa: B010  # mypy refuses the other form
+    return call
 
 
 @functools.cache

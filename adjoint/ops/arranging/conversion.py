@@ -31,6 +31,7 @@ from adjoint.dtypes import (
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.batch_rules import of_rank
+from adjoint.ops.composites import overridable
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import concrete, lying, memory_of
@@ -556,13 +557,11 @@ class iinfo:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
+_CONVERSIONS = (to, type_as, cpu, cuda, *[_converter(*each) for each in _CONVERTERS.items()])
+
 METHODS: dict[str, Any] = {
     "copy_": copy_,
-    "to": to,
     "type": type_,
-    "type_as": type_as,
-    "cpu": cpu,
-    "cuda": cuda,
     "is_contiguous": is_contiguous,
     "stride": stride,
     "data_ptr": data_ptr,
@@ -573,7 +572,7 @@ METHODS: dict[str, Any] = {
     "ndimension": dim,
     "element_size": element_size,
     "get_device": get_device,
-    **{name: _converter(name, target) for name, target in _CONVERTERS.items()},
+    **{each.__name__: overridable(each) for each in _CONVERSIONS},
 }
 
 PROPERTIES: dict[str, Any] = {

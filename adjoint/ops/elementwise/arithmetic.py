@@ -151,6 +151,9 @@ def div(
     return rounded_divide(input, other, _rounding(rounding_mode), **target)
 
 
+true_divide.known_as = div  # which the operator is in PyTorch
+
+
 @composite(home="Tensor", also="divide_")
 def div_(input: Value, other: Operand, *, rounding_mode: str | None = None) -> Value:
     """In-place form of div."""

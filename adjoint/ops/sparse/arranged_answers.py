@@ -5,7 +5,7 @@ from typing import Any
 from adjoint.dtypes import FLOAT, int64
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.indexing import index_select
-from adjoint.ops.arranging.shape import cat, permute, transpose, unsqueeze
+from adjoint.ops.arranging.shape import cat, permute, reshape, transpose, unsqueeze
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.matrices.matmul import same_dtype, shapes_of
 from adjoint.ops.reducing.reduction import any as any_, sum
@@ -128,22 +128,30 @@ def _matrix(name: str, value: Any) -> Sparse:
 
 @answers("matmul")
 def matmul(input: Any, other: Any) -> Any:
-    """A product of matrices, of which one or both are sparse; the dense one may be a vector."""
+    """A product of matrices, one or both of them sparse; a dense one may be a vector, or many."""
     same_dtype(input, other)
     if input.ndim == 0 or other.ndim == 0 or input.shape[-1] != other.shape[-min(2, other.ndim)]:
         raise RuntimeError(f"matmul(): shapes can't be multiplied: {shapes_of(input, other)}")
     if sparse_of(input) is None:
         _matrix("matmul", other)
         if input.ndim > 2:
-            raise refused("matmul", layout_of(other))
+            rows = _turned_product(other, reshape(input, (-1, input.shape[-1])))
+            return reshape(rows, (*input.shape[:-1], other.shape[-1]))
         return _product(_turned(other), input) if input.ndim == 1 else _turned_product(other, input)
     _matrix("matmul", input)
     if sparse_of(other) is None:
-        if other.ndim > 2:
-            raise refused("matmul", layout_of(input))
-        return _product(input, other)
+        return _product(input, other) if other.ndim <= 2 else _products(input, other)
     _matrix("matmul", other)
     return _sparse_product(input, other)
+
+
+def _products(input: Any, other: Any) -> Any:
+    """A sparse matrix times many dense ones, as one product."""
+    last = other.ndim - 2
+    columns = permute(other, last, *range(last), last + 1)
+    found = _product(input, reshape(columns, (other.shape[-2], -1)))
+    found = reshape(found, (input.shape[0], *columns.shape[1:]))
+    return permute(found, *range(1, last + 1), 0, last + 1).contiguous()
 
 
 def _turned_product(other: Any, input: Any) -> Any:

@@ -5,7 +5,7 @@ of these and of ops on their elements, or is answered by the layer (see answers)
 """
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.conversion import (
@@ -385,6 +385,16 @@ def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Value:
     return _matrix_in("to_sparse_csc", self, sparse_csc, dense_dim)
 
 
+def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> NoReturn:
+    """Refused: there are no blocks."""
+    raise NotImplementedError("to_sparse_bsr(): there are no blocks; use to_sparse_csr()")
+
+
+def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> NoReturn:
+    """Refused: there are no blocks."""
+    raise NotImplementedError("to_sparse_bsc(): there are no blocks; use to_sparse_csc()")
+
+
 def _matrix_in(name: str, input: Any, kind: layout, dense_dim: int | None) -> Any:
     if dense_dim:
         raise NotImplementedError(f"{name}(): values are numbers; dense_dim must be 0")
@@ -441,6 +451,8 @@ METHODS: dict[str, Any] = {
     "to_sparse_coo": to_sparse_coo,
     "to_sparse_csr": to_sparse_csr,
     "to_sparse_csc": to_sparse_csc,
+    "to_sparse_bsr": to_sparse_bsr,
+    "to_sparse_bsc": to_sparse_bsc,
     "sparse_mask": sparse_mask,
 }
 

@@ -1,5 +1,7 @@
 """Classes with __torch_dispatch__: they answer calls below autograd, forward and backward."""
 
+import io
+import pickle
 from typing import ClassVar
 
 import pytest
@@ -326,3 +328,60 @@ def test_modules_take_it_and_optimizers_want_memory():
     step.step()
     with pytest.raises(RuntimeError, match="its class answers calls"):
         compat.optim.SGD([holding(1.0, requires_grad=True)], 0.1)
+
+
+# ---- instances that Tensor's own constructor makes, and answers that are none ----
+
+
+class Passing(compat.Tensor):
+    """Answers by the memory of its instances, and notes what."""
+
+    log: ClassVar[list[str]] = []
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        cls.log.append(str(func))
+        return super().__torch_dispatch__(func, types, args, kwargs or {})
+
+
+def test_the_constructor_makes_instances_whose_class_is_asked():
+    Passing.log.clear()
+    made = Passing(compat.ones(2))
+    assert (made + 1).tolist() == [2.0, 2.0]
+    made.data = compat.zeros(2)
+    assert (made + 1).tolist() == [1.0, 1.0]
+    assert Passing.log == ["aten.add.Tensor"] * 2
+
+
+@pytest.mark.parametrize("call", [lambda t: t.neg(), lambda t: t.detach()])
+def test_nonsense_is_refused(call):
+    class Nonsense(compat.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return "nonsense"
+
+    with pytest.raises(RuntimeError, match="returned a str, not a Tensor"):
+        call(Nonsense(compat.ones(1)))
+
+
+def test_a_method_of_an_instance_may_answer():
+    class Bound(Holding):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(self.held)
+
+    assert type(Bound(compat.ones(2)).clone()) is compat.Tensor
+
+
+@pytest.mark.parametrize("careful", [True, False])
+def test_instances_without_memory_are_saved_with_what_they_hold(careful):
+    kept = Holding(compat.arange(3))
+    file = io.BytesIO()
+    compat.save({"kept": kept}, file)
+    file.seek(0)
+    with compat.serialization.safe_globals([Holding]):
+        read = compat.load(file, weights_only=careful)["kept"]
+    for copy in (read, pickle.loads(pickle.dumps(kept))):
+        assert type(copy) is Holding
+        assert copy.dtype is compat.int64
+        assert copy.held.tolist() == [0, 1, 2]
+        assert (copy + 1).held.tolist() == [1, 2, 3]

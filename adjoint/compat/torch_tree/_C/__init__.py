@@ -21,6 +21,7 @@ from adjoint.compat.dispatch_keys import (
     excluding,
 )
 from adjoint.compat.no_compiler import nothing, refused
+from adjoint.compat.torch_tree import overrides
 from adjoint.compat.torch_tree.autograd import forward_ad
 from adjoint.compat.torch_tree.library import Tag as Tag
 from adjoint.compat.torch_tree.utils._python_dispatch import (
@@ -58,7 +59,11 @@ _AutoDispatchBelowAutograd = no_grad
 _set_grad_enabled = change_grad_enabled
 _is_fwd_grad_enabled = forward_ad._is_fwd_grad_enabled  # noqa: SLF001  # PyTorch's name of it
 _set_fwd_grad_enabled = change_tracking
-DisableTorchFunction = DisableTorchFunctionSubclass = plain
+DisableTorchFunctionSubclass = plain
+DisableTorchFunction = overrides.disabled
+_EnableTorchFunction = overrides.EnabledAgain
+_is_torch_function_all_disabled = overrides.is_all_disabled
+_get_function_stack_at = overrides.mode_at
 _disabled_torch_function_impl = unhandled
 _DisableTorchDispatch, _disabled_torch_dispatch_impl = dispatch_disabled, undispatched
 

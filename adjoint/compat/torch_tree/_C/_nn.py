@@ -4,8 +4,10 @@ from typing import Any
 
 from adjoint.device import device
 from adjoint.ops.arranging.conversion import requested
+from adjoint.ops.composites import overridable_by_modes
 
 
+@overridable_by_modes
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The device, data type, haste and memory format that arguments of `to` ask for."""
     asked = requested(args, kwargs)

@@ -210,7 +210,13 @@ class Dispatched(Layer):
         function, given = named(name), {k: v for k, v in options.items() if v is not None}
         if _disabled.get():
             return function(*[_bare(value) for value in args], **given)  # type: ignore[no-any-return]
-        return answered(function, args, given)  # type: ignore[no-any-return]  # a factory's
+        answer = answered(function, args, given)
+        if not isinstance(answer, Tensor):
+            raise RuntimeError(
+                f"{name}(): __torch_dispatch__ of {self.kind.__name__} returned a "
+                f"{type(answer).__name__}, not a Tensor"
+            )
+        return answer
 
     def own(self, op: Op, values: list[Any]) -> Any:
         """See Layer: a Function sees instances as they are."""
@@ -256,6 +262,25 @@ class Dispatched(Layer):
         """See Layer."""
         return None if self.has_memory else f"{self.kind.__name__}(...)"
 
+    def reduced(self, tensor: Tensor, attributes: Any) -> Any:
+        """See Layer: what an instance without memory holds is among its attributes."""
+        if self.has_memory:
+            return None
+        looks = (tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype, str(tensor.device))  # type: ignore[attr-defined]
+        return rebuilt_wrapper, (self.kind, *looks, tensor.requires_grad, attributes)
+
+
+def rebuilt_wrapper(
+    kind: Any, size: Any, strides: Any, dtype: Any, device: str, requires_grad: bool, held: Any
+) -> Any:
+    """An instance without memory from its pickle."""
+    made = make_wrapper_subclass(
+        kind, size, strides, dtype=dtype, device=device, requires_grad=requires_grad
+    )
+    for name, value in held.items():
+        setattr(made, name, value)
+    return made
+
 
 def _defined(kind: Any, name: str) -> Any:
     """What a subclass of Tensor says under a name itself, or those between it and Tensor."""
@@ -284,6 +309,7 @@ def rule_of(function: Any, kind: Any) -> Any:
 def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the classes of the arguments answer to a call, the most derived first."""
     tensors = tensors_in([*args, *kwargs.values()])
+    instances = {type(tensor): tensor for tensor in tensors[::-1] if lies_in(tensor, GROUND)}
     kinds = list(dict.fromkeys(type(tensor) for tensor in tensors if lies_in(tensor, GROUND)))
     if not kinds:  # a step between those that have to do with instances
         with _below_autograd():
@@ -292,7 +318,8 @@ def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         for kind in sorted(kinds, key=lambda each: -len(each.__mro__)):
             rule = rule_of(function, kind)
             if rule is None:
-                answer = kind.__torch_dispatch__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
+                handler: Any = instances[kind].__torch_dispatch__  # type: ignore[attr-defined]
+                answer = handler(function, tuple(kinds), args, kwargs)
             else:
                 answer = rule(kind, function, tuple(kinds), args, kwargs)
             if answer is not NotImplemented:
@@ -358,7 +385,7 @@ def attributes(tensor: Tensor) -> dict[str, Any]:
 _layers: Final[dict[tuple[Any, bool], Dispatched]] = {}
 
 
-def dispatched(made: Any, has_memory: bool) -> Any:
+def dispatched(made: Any, has_memory: bool = True) -> Any:
     """Let an instance be seen by `__torch_dispatch__` of its class, if that has one."""
     kind = type(made)
     if _defined(kind, "__torch_dispatch__") is not None:
@@ -367,6 +394,9 @@ def dispatched(made: Any, has_memory: bool) -> Any:
             _layers[key] = Dispatched(kind, has_memory)
         made.layer, made.special = _layers[key], True
     return made
+
+
+upper.born = dispatched
 
 
 def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
@@ -424,10 +454,20 @@ class dispatch_disabled:
         self.unseen.__exit__(*exc)
 
 
-def unhandled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """A `__torch_function__` that makes the call as if all were plain tensors."""
-    with subclass.plain():
-        return func(*args, **(kwargs or {}))
+class _Unhandled:
+    """A `__torch_function__` that makes the call as if all were plain tensors.
+
+    It is no function, so that it is the same on a class and on its instances.
+    """
+
+    __name__ = "_disabled_torch_function_impl"
+
+    def __call__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with subclass.plain():
+            return func(*args, **(kwargs or {}))
+
+
+unhandled: Final = _Unhandled()
 
 
 def undispatched(
