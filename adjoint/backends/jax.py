@@ -4,6 +4,7 @@ What differs from NumPy, and why, is in docs/notes/backends.md.
 """
 
 import contextlib
+import os
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import ModuleType
@@ -18,6 +19,11 @@ from adjoint.backends.convolution import Layout
 from adjoint.device import device
 
 _jax: Any = jax  # for its functions without type hints
+
+# On the CPU a program runs in the thread that asks for it, and waits for its results anyway: to
+# hand it to another costs more than a small program. JAX reads this before it computes anything.
+if "JAX_CPU_ENABLE_ASYNC_DISPATCH" not in os.environ:
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 # What is being compiled: it says where tensors without values are, and draws numbers for them.
 under_way: Final[ContextVar[Any]] = ContextVar("adjoint_compiling", default=None)

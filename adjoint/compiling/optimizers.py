@@ -4,6 +4,7 @@ The host asks the optimizer for its numbers at each call, so that a learning rat
 has changed, or a count of steps, is that of the call.
 """
 
+from operator import getitem, is_not, setitem
 from typing import Any
 
 from adjoint.backends import xla
@@ -29,7 +30,10 @@ class Numbers:
         self.counts = list(optimizer.counts(group))
         self.arrays = list(optimizer.arrays(group))
         self.homes = [optimizer.state.get(param) for param in params]
-        self.kept = [[home[name] for name in self.arrays] if home else [] for home in self.homes]
+        keeping = [(home, name) for home in self.homes if home for name in self.arrays]
+        self.keepers = [home for home, _ in keeping]
+        self.kept_names = [name for _, name in keeping]
+        self.kept = [home[name] for home, name in keeping]
         self.hooks = _hooks_of(optimizer)
         self.new: dict[str, Any] = {}
         self.values = self._asked()
@@ -65,23 +69,23 @@ class Numbers:
         state = self.optimizer.state
         if _hooks_of(self.optimizer) != self.hooks:
             raise OutdatedError(f"the hooks of {type(self.optimizer).__name__} have changed")
-        for param, home, kept in zip(self.params, self.homes, self.kept):
-            now = state.get(param)
-            if now is not home or not all(
-                now[name] is tensor for name, tensor in zip(self.arrays, kept)
-            ):
-                raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
+        if any(map(is_not, map(state.get, self.params), self.homes)) or any(
+            map(is_not, map(getitem, self.keepers, self.kept_names), self.kept)
+        ):
+            raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
         for name in self.counts:
             first = self.homes[0][name].array.item(0)
             for home in self.homes:
                 if home[name].array.item(0) != first:
                     raise OutdatedError("parameters have made different numbers of steps")
 
-    def commit(self) -> None:
-        """The call has succeeded: the counters advance."""
-        for name, value in self.new.items():
-            for home in self.homes:
-                home[name].array[...] = value
+    def writes(self) -> list[tuple[Any, ...]]:
+        """When the call succeeds the counters advance."""
+        return [
+            (setitem, home[name].array, ..., value)
+            for name, value in self.new.items()
+            for home in self.homes
+        ]
 
     def undo(self) -> None:
         """The call has failed: nothing was changed."""

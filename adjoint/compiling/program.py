@@ -1,7 +1,8 @@
 """A compiled function for one signature: arrays go in, the program runs, arrays come back."""
 
 import sys
-from typing import Any, Final
+from operator import setitem
+from typing import Any
 
 from adjoint.backends import xla
 from adjoint.compiling.errors import OutdatedError
@@ -9,10 +10,9 @@ from adjoint.compiling.host import Visit
 from adjoint.compiling.outcomes import Outcome
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.compiling.resuming import Resumed
-from adjoint.tensors.core import NDARRAY
+from adjoint.optim.writes import write_at_once
+from adjoint.tensors.core import NDARRAY, counting, have_kept, set_attribute, show
 from adjoint.tensors.tensor import AS_IS, Tensor
-
-write: Final[Any] = xla.write
 
 
 class Program:
@@ -29,7 +29,8 @@ class Program:
         self.specs: list[Any] = [None] * len(used)
         self.fixed: list[tuple[int, Any]] = []  # tensors that are the same at every call
         self.known: list[Any] = []  # their arrays at the last call
-        self.handed: set[int] = set()  # those whose memory XLA can't take as it lies
+        self.handed: set[int] = set()  # inputs whose memory XLA can't take as it lies
+        self.rooms: dict[int, Any] = {}  # memory for what events make, and XLA's view of it
         self.moving: list[tuple[int, Place]] = []  # arguments and gradients
         self.places: dict[int, int] = {}  # of what events make, by their ids
         for position, source in enumerate(used):
@@ -43,13 +44,30 @@ class Program:
             else:
                 self.moving.append((position, source.place))
         # What the program was made for: whether tensors need a gradient, and have one.
-        self.states = [
-            (record.tensor, record.needs_grad, record.gradient is None)
+        lasting = [
+            record
             for record in tracing.lifted.values()
             if not isinstance(record.place, (Argument, GradientOf))
         ]
-        self.changed = outcome.changed
+        self.owners = [record.tensor for record in lasting]
+        self.needs_grad = [record.needs_grad for record in lasting]
+        self.without = [record.gradient is None for record in lasting]
+        # Values of tensors that stay, which the packing has at the same place after each call.
+        standing = {} if outcome.packing is None else outcome.packing.standing
+        fixed = [
+            (place.tensor, output, bumps)
+            for place, output, bumps in outcome.changed
+            if type(place) is Place and output in standing
+        ]
+        staying = {output for _, output, _ in fixed}
+        self.varying = [each for each in outcome.changed if each[1] not in staying]
+        self.targets = [tensor for tensor, _, _ in fixed]
+        self.sources = [output for _, output, _ in fixed]
+        self.counted = [tensor for tensor, _, bumps in fixed for _ in range(bumps)]
+        self.memory: list[Any] = [None] * len(fixed)  # the arrays that `copies` write to
+        self.copies: list[tuple[Any, ...]] = []
         self.made = outcome.made
+        self.receiving = [] if self.on_xla else [outcome.packing.receiving[n] for n in self.made]
         self.gradients = outcome.gradients
         self.answers = outcome.answers
         self.tree = outcome.tree
@@ -68,7 +86,9 @@ class Program:
         """Raise OutdatedError if anything is not as it was when the program was made."""
         for guard in self.guards:
             guard.check()
-        for tensor, needs_grad, without in self.states:
+        if have_kept(self.owners, self.needs_grad, self.without):
+            return
+        for tensor, needs_grad, without in zip(self.owners, self.needs_grad, self.without):
             if tensor.needs_grad is not needs_grad:
                 raise OutdatedError(f"requires_grad of a tensor of {list(tensor.shape)} was set")
             if (tensor.gradient is None) is not without:
@@ -85,6 +105,8 @@ class Program:
             array = place.found(arguments).current_array()
             self._compare(position, array)
             inputs[position] = xla.handed(array)
+        if not show(self.targets, self.memory):  # after all that may have got other memory
+            self._aim()
         return inputs
 
     def _compare(self, position: int, array: Any) -> None:
@@ -101,7 +123,7 @@ class Program:
         self._compare(position, array)
         if type(array) is not NDARRAY:
             self.inputs[position] = self.known[number] = array
-            self.handed.discard(number)
+            self.handed.discard(position)
             return
         alone = sys.getrefcount(array) <= 3 and array.base is None  # here, the tensor, the call
         if alone and array.flags.writeable and not xla.is_aligned(array):
@@ -110,10 +132,10 @@ class Program:
                 tensor.array = array
         if xla.is_aligned(array):
             self.inputs[position], self.known[number] = xla.shown(array), array
-            self.handed.discard(number)
+            self.handed.discard(position)
         else:
             self.inputs[position], self.known[number] = array, None
-            self.handed.add(number)
+            self.handed.add(position)
 
     # ---- a call ----
 
@@ -123,61 +145,96 @@ class Program:
         inputs = self.gather(arguments)
         if self.simple:
             run = self.xla.results if self.handed else self.xla.results_at_once
-            return self.finish(arguments, run(inputs), self.events)
-        begun: list[Any] = []
+            return self.finish(arguments, run(inputs), None)
+        visit = Visit(self, arguments)
         try:
             for event in self.events:
-                begun.append(event)
+                visit.begun.append(event)
                 made = event.act()
                 position = self.places.get(id(event))
                 if position is not None:
-                    inputs[position] = made
-            if self.xla.only is not None:
-                return self.finish(arguments, self.xla.results(inputs), begun)
-            return self._with_host(arguments, inputs, begun)
+                    inputs[position] = self._given(position, made)
+            if self.xla.only is None:
+                return self._with_host(arguments, inputs, visit)
+            plain = self.handed or (self.moving and not self.on_xla)
+            run = self.xla.results if plain else self.xla.results_at_once
+            return self.finish(arguments, run(inputs), visit)
         except BaseException:
-            for event in reversed(begun):
-                event.undo()
+            if not visit.done:
+                visit.undo()
             raise
 
-    def _with_host(self, arguments: list[Any], inputs: list[Any], begun: list[Any]) -> Any:
+    def _given(self, position: int, made: Any) -> Any:
+        """What an event has made, in memory that XLA knows and reads again at each call."""
+        if type(made) is not NDARRAY:
+            return made
+        found = self.rooms.get(position)
+        if found is None:
+            room = xla.aligned(made)
+            if not xla.is_aligned(room):
+                self.handed.add(position)
+                return made
+            found = self.rooms[position] = (room, xla.shown(room))
+        found[0][...] = made
+        return found[1]
+
+    def _with_host(self, arguments: list[Any], inputs: list[Any], visit: Visit) -> Any:
         """The answer of a program in pieces, between which the host is called."""
-        visit = Visit(self, arguments)
-        visit.begun = begun
         run = xla.Run(self.xla, [*inputs, *self.xla.fixed], visit.call)
         try:
             outputs = xla.ready(run.go_on())
         finally:
             visit.put_back()
-        return self.finish(arguments, outputs, begun, run)
+        return self.finish(arguments, outputs, visit, run)
 
     def finish(
-        self, arguments: list[Any], outputs: list[Any], events: list[Any], run: Any = None
+        self, arguments: list[Any], outputs: list[Any], visit: Visit | None, run: Any = None
     ) -> Any:
-        """Write what has changed; the answer."""
+        """Write what has changed, all of it in one call that no signal parts; the answer."""
         if self.packing is not None:
             outputs = self.packing.unpacked(outputs)
         if self.on_xla:
             made = [Tensor(outputs[output], AS_IS) for output in self.made]
         else:
-            made = [Tensor(xla.received(outputs[output]), AS_IS) for output in self.made]
+            made = [
+                Tensor(receive(outputs[output]), AS_IS)
+                for receive, output in zip(self.receiving, self.made)
+            ]
         if self.rest is not None:
             self._join(made, arguments, run)
-        for place, output, bumps in self.changed:
+        answer = self.answer(made, arguments)
+        calls = self.copies.copy()
+        counters = [tensor.counter() for tensor in self.counted]
+        for place, output, bumps in self.varying:
             tensor = place.found(arguments)
             array = tensor.array
             if type(array) is NDARRAY:
-                write(array, outputs[output])
+                calls.append((setitem, array, ..., xla.looked_at(outputs[output])))
             else:
-                tensor.replace_array(outputs[output])
-            if bumps:
-                tensor.counter().value += bumps
+                calls.append((set_attribute, tensor, "array", outputs[output]))
+                calls.append((set_attribute, tensor, "known", None))
+            counters += [tensor.counter()] * bumps
         for place, slot, other in self.gradients:
             gradient = None if other is None else other.found(arguments)
-            place.found(arguments).gradient = made[slot] if slot >= 0 else gradient
-        for event in events:
-            event.commit()
-        return self.answer(made, arguments)
+            found = made[slot] if slot >= 0 else gradient
+            calls.append((set_attribute, place.found(arguments), "gradient", found))
+        if visit is not None:
+            for event in visit.begun:
+                calls += event.writes()
+            calls.append((set_attribute, visit, "done", True))
+        if calls:
+            write_at_once(calls, counting, counters)
+        return answer
+
+    def _aim(self) -> None:
+        """Prepare the copies to tensors that stay, from where the packing puts their values."""
+        self.memory = [tensor.array for tensor in self.targets]
+        if any(type(array) is not NDARRAY for array in self.memory):
+            raise OutdatedError("a tensor that changes has moved to another device")
+        self.copies = [
+            (setitem, array, ..., self.packing.standing[output])
+            for array, output in zip(self.memory, self.sources)
+        ]
 
     def answer(self, made: list[Any], arguments: list[Any]) -> Any:
         """What the function answers, of new tensors and those from outside."""

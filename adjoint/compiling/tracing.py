@@ -22,7 +22,7 @@ from adjoint.device import device
 from adjoint.optim.lr_scheduler.base import remembered
 from adjoint.optim.writes import Undo
 from adjoint.random import default_generator
-from adjoint.tensors.core import NDARRAY, backend_of
+from adjoint.tensors.core import NDARRAY, backend_of, set_attribute
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
 
@@ -39,9 +39,11 @@ class Event:
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act
+        self.before: Any = None  # how things were, while the call is under way
 
-    def commit(self) -> None:
-        """The call has succeeded."""
+    def writes(self) -> list[tuple[Any, ...]]:
+        """What it changes when the call succeeds: functions with their arguments."""
+        return [] if self.before is None else [(set_attribute, self, "before", None)]
 
     def undo(self) -> None:
         """The call has failed: things become as they were."""
@@ -81,7 +83,6 @@ class Drawing(Event):
 
     def __init__(self) -> None:
         super().__init__(self.read)
-        self.before: Any = None
 
     def read(self) -> None:
         """Read it."""
@@ -89,7 +90,9 @@ class Drawing(Event):
 
     def undo(self) -> None:
         """See Event."""
-        default_generator.set_state(self.before)
+        if self.before is not None:
+            default_generator.set_state(self.before)
+            self.before = None
 
 
 class Scheduled(Event):
@@ -98,19 +101,20 @@ class Scheduled(Event):
     def __init__(self, step: Any, scheduler: Any, args: Any, kwargs: Any) -> None:
         super().__init__(self.make)
         self.given = (step, scheduler, args, kwargs)
-        self.before: Any = None
 
     def make(self) -> None:
         """Make the step."""
         step, scheduler, args, kwargs = self.given
-        self.before = Undo()
-        remembered(scheduler, self.before)
+        before = Undo()
+        remembered(scheduler, before)
+        self.before = before
         step(scheduler, *args, **kwargs)
 
     def undo(self) -> None:
         """See Event."""
         if self.before is not None:
             self.before.run()
+            self.before = None
 
 
 class Tracing:
