@@ -59,6 +59,36 @@ def barrier(arrays: list[Any]) -> list[Any]:
     return found
 
 
+def branch(pred: Any, bodies: list[Callable[[list[Any]], list[Any]]], arrays: list[Any]) -> Any:
+    """What the first function makes of arrays if pred is true, else the second."""
+    one, other = bodies
+    return _jax.lax.cond(_jax.numpy.reshape(pred, ()) != 0, one, other, arrays)
+
+
+def repeat(
+    test: Callable[[list[Any]], list[Any]],
+    body: Callable[[list[Any]], list[Any]],
+    arrays: list[Any],
+) -> Any:
+    """What a function has made of arrays, again and again, when the test fails."""
+    return _jax.lax.while_loop(
+        lambda carried: _jax.numpy.reshape(test(carried)[0], ()), body, arrays
+    )
+
+
+def scan(
+    step: Callable[[list[Any]], list[Any]], init: list[Any], xs: list[Any], reverse: bool
+) -> list[Any]:
+    """The arrays carried along the first dimension of xs in the end, and all that was made."""
+
+    def call(carry: list[Any], x: list[Any]) -> Any:
+        found = step([*carry, *x])
+        return found[: len(init)], found[len(init) :]
+
+    carry, made = _jax.lax.scan(call, init, xs, reverse=reverse)
+    return [*carry, *made]
+
+
 def constant(array: Any) -> Any:
     """An array with values of its own inside a trace."""
     with _jax.ensure_compile_time_eval():

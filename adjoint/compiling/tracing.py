@@ -18,6 +18,7 @@ from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import DrawCall, EndOfPass, EventCall, PackCall, UnpackCall, asked
 from adjoint.compiling.optimizers import make_step
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
+from adjoint.compiling.regions import branched, looped, scanned
 from adjoint.device import device
 from adjoint.optim.lr_scheduler.base import remembered
 from adjoint.optim.writes import Undo
@@ -137,6 +138,10 @@ class Tracing:
         self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
         self.spent = False  # a once-only hook was called: the program is good for one call
         self.calls: Any = None  # the innermost of these, as provenance knows it
+        self.regions: list[
+            Any
+        ] = []  # functions under way that XLA calls by itself, the last inside
+        self.cut: set[int] = set()  # ids of the tensors whose history is outside of those
 
     # ---- tensors from outside ----
 
@@ -146,6 +151,8 @@ class Tracing:
         if under_way is not self.calls:
             self.calls = under_way
             self.modules.update((id(module), module) for module in modules_of(under_way))
+        if self.regions:
+            self.regions[-1].met.update((id(t), t) for t in tensors if t.layer is None)
         for tensor in tensors:
             if tensor.layer is None and not xla.is_traced(tensor.array):
                 self.lift(tensor)
@@ -229,6 +236,8 @@ class Tracing:
 
     def event(self, event: Event, spec: xla.Spec | None = None) -> Any:
         """Have the host do something at each call; an array that it answers is an input."""
+        if self.regions:
+            self.regions[-1].refuse("random numbers are drawn, or an optimizer makes a step")
         if self.host_calls:  # in the order of eager
             made = self.on_host(EventCall(event), [], [] if spec is None else [spec])
             return made[0] if made else None
@@ -240,6 +249,8 @@ class Tracing:
 
     def on_host(self, call: Any, arrays: list[Any], specs: list[xla.Spec]) -> list[Any]:
         """Have the host called with arrays between two pieces of the program."""
+        if self.regions:
+            self.regions[-1].refuse("a hook, or another function of the host, is called")
         self.host_calls.append(call)
         return xla.call_on_host(len(self.host_calls) - 1, arrays, specs)
 
@@ -249,6 +260,8 @@ class Tracing:
 
     def end_pass(self) -> None:
         """A backward pass has ended: the host calls what hooks have queued meanwhile."""
+        if self.regions:  # where the host can't be called, nothing is queued
+            return
         if self.host_calls and not isinstance(self.host_calls[-1], EndOfPass):
             self.on_host(EndOfPass(), [], [])
 
@@ -312,6 +325,39 @@ class Tracing:
     def seed(self, generator: Any, seed: int) -> None:
         """Let a generator start over at each call."""
         self.event(Event(lambda: generator.manual_seed(seed) and None))
+
+    # ---- branches and loops ----
+
+    def cond(self, pred: Tensor, bodies: list[Any], operands: list[Any]) -> list[Any]:
+        """What one of two functions answers; see adjoint.compiling.regions."""
+        return branched(self, pred, bodies, operands)
+
+    def while_loop(self, test: Any, body: Any, carried: list[Any]) -> list[Any]:
+        """What a loop carries in the end."""
+        return looped(self, test, body, carried)
+
+    def scan(
+        self, step: Any, init: list[Any], xs: list[Any], reverse: bool
+    ) -> tuple[list[Any], list[Any]]:
+        """The last carry of a scan, and its results."""
+        found = scanned(self, step, init, xs, reverse)
+        return found[: len(init)], found[len(init) :]
+
+    def standing(self) -> dict[int, Any]:
+        """How tensors from outside are now, by their ids."""
+        return {
+            key: (record.tensor.version(), id(record.tensor.array), id(record.tensor.gradient))
+            for key, record in self.lifted.items()
+        }
+
+    def stands(self, before: dict[int, Any]) -> bool:
+        """Whether they are as they were; those that were not known then, as they were found."""
+        for key, now in self.standing().items():
+            record = self.lifted[key]
+            found = (record.version, id(record.tracer), id(record.gradient))
+            if now != before.get(key, found):
+                return False
+        return True
 
     # ---- optimizers ----
 
