@@ -101,7 +101,9 @@ class JaxNamespace(Namespace):
         return found
 
     def are_indices(self, numbers: Any) -> bool:
-        return bool(numbers.dtype == jax.dtypes.canonicalize_dtype("int64"))
+        # What is compiled has all types, and may be given those of eager code, which has no int64.
+        narrow = under_way.get() is not None and numbers.dtype == "int32"
+        return narrow or bool(numbers.dtype == jax.dtypes.canonicalize_dtype("int64"))
 
     def indexed(self, array: Any, index: Any) -> Any:
         """array[index], with NumPy's grammar and errors."""

@@ -12,6 +12,7 @@ import jax.extend.core
 import numpy as np
 
 from adjoint.backends.jax import jax_backend, under_way
+from adjoint.backends.meshes import is_spread
 
 _jax: Any = jax  # for its functions without type hints
 _core: Any = jax.extend.core
@@ -391,7 +392,7 @@ def received(array: Any) -> Any:
     """A result of XLA as an array of NumPy that may be changed; a large one is not copied."""
     if type(array) is np.ndarray:
         return array  # of a packing, which nobody else has
-    if _is_small(array) or array.dtype.isbuiltin != 1:
+    if _is_small(array) or array.dtype.isbuiltin != 1 or is_spread(array):
         return np.array(array)
     return _unshared(array)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.backends import xla
+from adjoint.backends.meshes import pinned
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.places import Lifted, Place
@@ -100,7 +101,10 @@ def _note_changes(tracing: Any, record: Lifted, outcome: Outcome) -> None:
                 f"become {list(tensor.array.shape)}"
             )
         bumps = tensor.version() - record.version
-        outcome.changed.append((record.place, outcome.output(tensor.array), bumps))
+        array = tensor.array
+        if tracing.spread is not None and type(record.array) is not NDARRAY:
+            array = pinned(array, record.sharding(tracing.spread))
+        outcome.changed.append((record.place, outcome.output(array), bumps))
     if tensor.gradient is record.gradient:
         return
     if tensor.gradient is None:

@@ -5,6 +5,7 @@ from operator import setitem
 from typing import Any
 
 from adjoint.backends import xla
+from adjoint.backends.meshes import placed
 from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.host import Visit
 from adjoint.compiling.outcomes import Outcome
@@ -24,6 +25,7 @@ class Program:
         self.events: list[Any] = tracing.events
         self.host_calls: list[Any] = tracing.host_calls
         self.on_xla = tracing.device.type == "xla"
+        self.spread = tracing.spread is not None  # over the devices of a mesh
         used = [tracing.inputs[number] for number in self.xla.inputs]
         self.inputs: list[Any] = [None] * len(used)  # as the program takes them
         self.specs: list[Any] = [None] * len(used)
@@ -33,11 +35,14 @@ class Program:
         self.rooms: dict[int, Any] = {}  # memory for what events make, and XLA's view of it
         self.moving: list[tuple[int, Place]] = []  # arguments and gradients
         self.places: dict[int, int] = {}  # of what events make, by their ids
+        self.shardings: dict[int, Any] = {}  # how inputs are spread over a mesh
         for position, source in enumerate(used):
             if not isinstance(source, Lifted):
                 self.places[id(source)] = position
                 continue
             self.specs[position] = (tuple(source.array.shape), source.array.dtype)
+            if tracing.spread is not None:
+                self.shardings[position] = source.sharding(tracing.spread)
             if type(source.place) is Place:
                 self.fixed.append((position, source.place.tensor))
                 self.known.append(None)
@@ -104,7 +109,10 @@ class Program:
         for position, place in self.moving:
             array = place.found(arguments).current_array()
             self._compare(position, array)
-            inputs[position] = xla.handed(array)
+            if self.spread:
+                inputs[position] = placed(array, self.shardings[position])
+            else:
+                inputs[position] = xla.handed(array)
         if not show(self.targets, self.memory):  # after all that may have got other memory
             self._aim()
         return inputs
@@ -121,6 +129,10 @@ class Program:
         """Take the array of a tensor that stays: from then on XLA reads its memory."""
         array = tensor.current_array()
         self._compare(position, array)
+        if self.spread:
+            self.inputs[position] = placed(array, self.shardings[position])
+            self.known[number] = None if type(array) is NDARRAY else array
+            return
         if type(array) is not NDARRAY:
             self.inputs[position] = self.known[number] = array
             self.handed.discard(position)
@@ -144,8 +156,7 @@ class Program:
         self.check()
         inputs = self.gather(arguments)
         if self.simple:
-            run = self.xla.results if self.handed else self.xla.results_at_once
-            return self.finish(arguments, run(inputs), None)
+            return self.finish(arguments, self._results(inputs), None)
         visit = Visit(self, arguments)
         try:
             for event in self.events:
@@ -156,17 +167,21 @@ class Program:
                     inputs[position] = self._given(position, made)
             if self.xla.only is None:
                 return self._with_host(arguments, inputs, visit)
-            plain = self.handed or (self.moving and not self.on_xla)
-            run = self.xla.results if plain else self.xla.results_at_once
-            return self.finish(arguments, run(inputs), visit)
+            return self.finish(arguments, self._results(inputs), visit)
         except BaseException:
             if not visit.done:
                 visit.undo()
             raise
 
+    def _results(self, inputs: list[Any]) -> list[Any]:
+        """The outputs of a program of one piece."""
+        if self.handed or self.spread or (self.moving and not self.on_xla):
+            return self.xla.results(inputs)
+        return self.xla.results_at_once(inputs)
+
     def _given(self, position: int, made: Any) -> Any:
         """What an event has made, in memory that XLA knows and reads again at each call."""
-        if type(made) is not NDARRAY:
+        if type(made) is not NDARRAY or self.spread:
             return made
         found = self.rooms.get(position)
         if found is None:

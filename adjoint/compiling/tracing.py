@@ -121,10 +121,12 @@ class Scheduled(Event):
 class Tracing:
     """What a function meets while it runs on tracers."""
 
-    def __init__(self, name: str, arguments: list[Any], where: device, answers: Answers) -> None:
+    def __init__(self, name: str, arguments: list[Any], answers: Answers, spread: Any) -> None:
         self.name = name
         self.answers = answers  # of hooks, in eager calls
-        self.device = where  # where tensors without values say that they are
+        self.spread = spread  # over the devices of a mesh, or None
+        on_xla = any(type(tensor.array) is not NDARRAY for tensor in arguments)
+        self.device = device("xla" if on_xla else "cpu")  # where tensors say that they are
         self.xp = xla.backend.xp
         self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
         self.lifted: dict[int, Lifted] = {}
