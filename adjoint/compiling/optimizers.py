@@ -91,6 +91,58 @@ class Numbers:
         """The call has failed: nothing was changed."""
 
 
+class Rate:
+    """The learning rate of a group, asked for at each call; all else of it must stay the same."""
+
+    def __init__(self, optimizer: Any, number: int, params: list[Any]) -> None:
+        self.optimizer = optimizer
+        self.number = number
+        self.params = params
+        self.homes = [optimizer.state.get(param) for param in params]
+        self.kept = [list(home.values()) for home in self.homes]
+        self.settings = self._settings()
+        self.hooks = _hooks_of(optimizer)
+
+    def _settings(self) -> dict[str, Any]:
+        group = self.optimizer.param_groups[self.number]
+        return {name: value for name, value in group.items() if name not in ("params", "lr")}
+
+    def act(self) -> Any:
+        """The rate of this call."""
+        name = type(self.optimizer).__name__
+        if _hooks_of(self.optimizer) != self.hooks:
+            raise OutdatedError(f"the hooks of {name} have changed")
+        if self._settings() != self.settings:
+            raise OutdatedError(f"the settings of {name} have changed")
+        for param, home, kept in zip(self.params, self.homes, self.kept):
+            now = self.optimizer.state.get(param)
+            if now is not home or any(map(is_not, now.values(), kept)):
+                raise OutdatedError(f"the state of {name} was replaced")
+        return _np.array(float(self.optimizer.param_groups[self.number]["lr"]))
+
+    def writes(self) -> list[tuple[Any, ...]]:
+        """The program itself writes what changes."""
+        return []
+
+    def undo(self) -> None:
+        """Nothing was changed."""
+
+
+def rate_of(tracing: Any, optimizer: Any, number: int, params: list[Any]) -> Any:
+    """The learning rate of a group, as an input."""
+    for param in params:
+        if not optimizer.state.get(param):
+            raise _stateless(optimizer, param)
+    return tracing.number(Rate(optimizer, number, params))
+
+
+def _stateless(optimizer: Any, param: Any) -> CompileError:
+    return CompileError(
+        f"{type(optimizer).__name__} has no state yet for a parameter of shape "
+        f"{list(param.shape)}: let it make a step before it is compiled (warm_up=1)"
+    )
+
+
 def _hooks_of(optimizer: Any) -> tuple[Any, ...]:
     """The ids of the hooks that are called before and after its steps."""
     return tuple(optimizer._step_pre_hooks), tuple(optimizer._step_post_hooks)  # noqa: SLF001
@@ -104,10 +156,7 @@ def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writ
     for param in params:
         state = optimizer.state.get(param)
         if any((state or {}).get(name) is None for name in (*counts, *names)):
-            raise CompileError(
-                f"{type(optimizer).__name__} has no state yet for a parameter of shape "
-                f"{list(param.shape)}: let it make a step before it is compiled (warm_up=1)"
-            )
+            raise _stateless(optimizer, param)
         stand = tuple(state[name].array.item(0) for name in counts)
         kinds.setdefault(stand, []).append(param)
     for members in kinds.values():

@@ -16,7 +16,7 @@ from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import DrawCall, EndOfPass, EventCall, PackCall, UnpackCall, asked
-from adjoint.compiling.optimizers import make_step
+from adjoint.compiling.optimizers import make_step, rate_of
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.compiling.regions import branched, looped, scanned
 from adjoint.device import device
@@ -379,6 +379,18 @@ class Tracing:
     def make_step(self, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:
         """The step of an optimizer; see adjoint.compiling.optimizers."""
         make_step(self, optimizer, number, params, writes)
+
+    def rate(self, optimizer: Any, number: int, params: list[Any]) -> Any:
+        """The learning rate of a group, which is read at each call."""
+        return rate_of(self, optimizer, number, params)
+
+    def number(self, event: Any) -> Tensor:
+        """A number that the host finds at each call."""
+        return Tensor(self.event(event, ((), _np.dtype("float64"))), AS_IS)
+
+    def read(self, find: Callable[[], float]) -> Tensor:
+        """A number of Python's that may be another at each call."""
+        return self.number(Event(lambda: _np.array(float(find()))))
 
     # ---- the end ----
 
