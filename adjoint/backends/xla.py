@@ -419,13 +419,14 @@ def looked_at(array: Any) -> Any:
 class Packing:
     """Small outputs of a program joined into one of each data type: fewer are fetched.
 
-    Those `copied` are written to memory that there is; the others become arrays of their own.
+    Those `copied` are written to memory that there is, and those `staying` are XLA's from call to
+    call; the others become arrays of their own.
     """
 
-    def __init__(self, arrays: list[Any], copied: set[int]) -> None:
+    def __init__(self, arrays: list[Any], copied: set[int], staying: set[int]) -> None:
         kinds: dict[Any, list[int]] = {}
         for number, array in enumerate(arrays):
-            if array.size and _is_small(array):
+            if array.size and _is_small(array) and number not in staying:
                 kinds.setdefault((number in copied, array.dtype), []).append(number)
         self.joined = [numbers for numbers in kinds.values() if len(numbers) > 1]
         inside = {number for numbers in self.joined for number in numbers}
@@ -446,7 +447,11 @@ class Packing:
             self.pieces.append(pieces)
         self.found = [self.standing.get(number) for number in range(len(arrays))]
         self.receiving = [
-            _as_it_is if number in inside else np.array if _is_small(array) else received
+            _as_it_is
+            if number in inside or number in staying
+            else np.array
+            if _is_small(array)
+            else received
             for number, array in enumerate(arrays)
         ]
 

@@ -322,6 +322,32 @@ def test_tensors_on_xla_stay_there():
     assert weight.tolist() == [-0.5] * 3
 
 
+@pytest.mark.parametrize("mixed", [False, True])
+def test_tensors_on_xla_stay_there_without_arguments(mixed):
+    layer = nn.Linear(3, 2).to("xla")
+    other = adjoint.ones(4)
+    other_memory = other.numpy()
+    optimizer = optim.Adam(layer.parameters(), lr=0.1)
+    x = adjoint.ones(5, 3, device="xla")
+
+    @adjoint.compile
+    def step():
+        optimizer.zero_grad()
+        (layer(x) ** 2).sum().backward()
+        optimizer.step()
+        if mixed:
+            other.mul_(2)
+
+    before = layer.weight.tolist()
+    for _ in range(4):
+        step()
+    assert step.count == 1
+    assert layer.weight.tolist() != before
+    assert layer.weight.device.type == layer.bias.device.type == "xla"
+    assert layer.weight.grad.device.type == layer.bias.grad.device.type == "xla"
+    assert other_memory.tolist() == [16.0 if mixed else 1.0] * 4
+
+
 def test_memory_that_is_shared_unseen_is_refused():
     weight = adjoint.ones(3)
     alias = weight.detach()
