@@ -13,16 +13,18 @@ from adjoint.tensors.core import NDARRAY
 class Inputs:
     """The inputs that a program uses, in its order."""
 
-    def __init__(self, tracing: Any, numbers: list[int]) -> None:
+    def __init__(self, tracing: Any, program: xla.Program) -> None:
+        numbers = program.inputs
         self.arrays: list[Any] = [None] * len(numbers)  # as the program takes them
         self.specs: list[Any] = [None] * len(numbers)
         self.fixed: list[tuple[int, Any]] = []  # tensors that are the same at every call
         self.known: list[Any] = []  # their arrays at the last call
         self.handed: set[int] = set()  # those whose memory XLA can't take as it lies
-        self.rooms: dict[int, Any] = {}  # memory for what events make, and XLA's view of it
+        self.rooms: dict[int, Any] = {}  # memory for copies of others, and XLA's view of it
         self.moving: list[tuple[int, Place]] = []  # arguments and gradients
         self.places: dict[int, int] = {}  # of what events make, by their ids
-        self.elsewhere = tracing.device.type == "xla"  # where NumPy's memory can't be read
+        # Copies for XLA are of use where it can read them, and nobody else gets to see them.
+        self.copying = tracing.device.type != "xla" and program.only is not None
         self.spread = tracing.spread is not None  # over the devices of a mesh
         self.shardings: dict[int, Any] = {}
         for position, number in enumerate(numbers):
@@ -51,7 +53,7 @@ class Inputs:
             if self.spread:
                 inputs[position] = placed(array, self.shardings[position])
             else:
-                inputs[position] = xla.handed(array)
+                inputs[position] = self._copied(position, xla.handed(array))
         return inputs
 
     def _compare(self, position: int, array: Any) -> None:
@@ -83,25 +85,25 @@ class Inputs:
             self.arrays[position], self.known[number] = xla.shown(array), array
             self.handed.discard(position)
         else:
-            self.arrays[position], self.known[number] = array, None
-            self.handed.add(position)
+            self.arrays[position], self.known[number] = self._copied(position, array), None
 
     def give(self, event: Any, made: Any) -> None:
         """Take what an event has made, if it is used."""
         position = self.places.get(id(event))
         if position is not None:
-            self.arrays[position] = self._room(position, made)
+            self.arrays[position] = self._copied(position, made)
 
-    def _room(self, position: int, made: Any) -> Any:
-        """An array in memory that XLA knows and reads again at each call."""
-        if type(made) is not NDARRAY:
-            return made
+    def _copied(self, position: int, array: Any) -> Any:
+        """A copy where XLA reads it again at each call; of a large array itself."""
+        if type(array) is not NDARRAY:
+            return array
         found = self.rooms.get(position)
         if found is None:
-            room = xla.aligned(made)
-            if self.elsewhere or self.spread or not xla.is_aligned(room):
+            small = self.copying and not self.spread and array.nbytes < xla.LARGE
+            room = xla.aligned(array) if small else array
+            if not small or not xla.is_aligned(room):
                 self.handed.add(position)
-                return made
+                return array
             found = self.rooms[position] = (room, xla.shown(room))
-        found[0][...] = made
+        found[0][...] = array
         return found[1]

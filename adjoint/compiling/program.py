@@ -25,7 +25,7 @@ class Program:
         self.events: list[Any] = tracing.events
         self.host_calls: list[Any] = tracing.host_calls
         self.on_xla = tracing.device.type == "xla"
-        self.inputs = Inputs(tracing, self.xla.inputs)
+        self.inputs = Inputs(tracing, self.xla)
         # What the program was made for: whether tensors need a gradient, and have one.
         lasting = [
             record
@@ -91,8 +91,7 @@ class Program:
 
     def _results(self, inputs: list[Any]) -> list[Any]:
         """The outputs of a program of one piece."""
-        own = self.inputs
-        if own.handed or own.spread or (own.moving and not self.on_xla):
+        if self.inputs.handed or self.inputs.spread:
             return self.xla.results(inputs)
         return self.xla.results_at_once(inputs)
 

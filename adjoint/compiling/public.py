@@ -192,8 +192,13 @@ class Compiled:
 
         log.info("%s is traced: %s", self.name, reason or "it has no program yet")
         try:
-            tracing = Tracing(self.name, call.tensors, self.answers, self.spread)
-            program = program_of(self.function, tracing, args, kwargs)
+            program = program_of(
+                self.function,
+                # Of which no name stays: it refers to all memory that the program may take over.
+                Tracing(self.name, call.tensors, self.answers, self.spread),
+                args,
+                kwargs,
+            )
         except CompileError as error:
             if not self.fallback:
                 raise

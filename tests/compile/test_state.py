@@ -67,6 +67,28 @@ def test_afterwards_tensors_hold_arrays_as_after_eager():
     assert step(adjoint.ones(3)).tolist() == 0.0
 
 
+@pytest.mark.parametrize(("kind", "copies"), [(optim.SGD, 1), (optim.Adam, None)])
+def test_small_inputs_are_where_xla_reads_them(kind, copies):
+    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+    optimizer, x = kind(model.parameters()), adjoint.randn(6, 5)
+
+    @adjoint.compile
+    def step():
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+    for _ in range(3):
+        step()
+    (signature,) = step.signatures.values()
+    (program,) = signature.programs
+    assert program.inputs.handed == set()
+    assert copies is None or len(program.inputs.rooms) == copies  # parameters are not copied
+    memory = [tensor.array for tensor in model.parameters()]
+    step()
+    assert all(tensor.array is array for tensor, array in zip(model.parameters(), memory))
+
+
 def test_gradients_accumulate():
     def make():
         layer, x = nn.Linear(4, 3), adjoint.randn(5, 4)
