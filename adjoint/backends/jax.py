@@ -22,8 +22,9 @@ _jax: Any = jax  # for its functions without type hints
 
 # On the CPU a program runs in the thread that asks for it, and waits for its results anyway: to
 # hand it to another costs more than a small program. JAX reads this before it computes anything.
-if "JAX_CPU_ENABLE_ASYNC_DISPATCH" not in os.environ:
-    jax.config.update("jax_cpu_enable_async_dispatch", False)
+_ELSEWHERE: Final = "jax_cpu_enable_async_dispatch"
+if _ELSEWHERE.upper() not in os.environ and _ELSEWHERE in _jax.config.values:
+    jax.config.update(_ELSEWHERE, False)
 
 # What is being compiled: it says where tensors without values are, and draws numbers for them.
 under_way: Final[ContextVar[Any]] = ContextVar("adjoint_compiling", default=None)
