@@ -186,12 +186,15 @@ _HOMES = {
     "GradScaler": "amp.grad_scaler",
     "autocast": "amp.autocast_mode",
     "compile": "compiling.public",
+    "cond": "control_flow",
     "get_autocast_dtype": "amp.autocast_mode",
     "is_autocast_enabled": "amp.autocast_mode",
     "explain": "autograd.explaining",
     "load": "saving.serialization",
     "save": "saving.serialization",
+    "scan": "control_flow",
     "vmap": "func.batching",
+    "while_loop": "control_flow",
 }
 
 # What programs ask for before they begin; compat has the rest.
@@ -219,6 +222,7 @@ if TYPE_CHECKING:
     from adjoint.amp.grad_scaler import GradScaler as GradScaler
     from adjoint.autograd.explaining import explain as explain
     from adjoint.compiling.public import compile as compile
+    from adjoint.control_flow import cond as cond, scan as scan, while_loop as while_loop
     from adjoint.func.batching import vmap as vmap
     from adjoint.saving.serialization import load as load, save as save
 

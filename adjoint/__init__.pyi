@@ -34,6 +34,9 @@ from adjoint.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from adjoint.call.context import is_grad_enabled as is_grad_enabled
 from adjoint.call.context import is_inference_mode_enabled as is_inference_mode_enabled
 from adjoint.compiling.public import compile as compile
+from adjoint.control_flow import cond as cond
+from adjoint.control_flow import scan as scan
+from adjoint.control_flow import while_loop as while_loop
 from adjoint.creation.factories import arange as arange
 from adjoint.creation.factories import empty as empty
 from adjoint.creation.factories import empty_like as empty_like

@@ -51,7 +51,7 @@ LAYERS = [
     ["signal"],
     ["autograd.entry_points", "autograd.forward_rules", "autograd.grad_mode"],
     ["transforms"],
-    ["autograd", "fft", "func", "library", "linalg", "sparse", "tensors.methods"],
+    ["autograd", "control_flow", "fft", "func", "library", "linalg", "sparse", "tensors.methods"],
     ["return_types", "settings", "special", "version"],
     ["amp", "autograd.profiler", "distributed", "nn", "optim", "profiler", "testing", "utils"],
     ["distributions", "functorch", "masked"],

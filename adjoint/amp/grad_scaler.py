@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends import is_available
+from adjoint.call.context import current
 from adjoint.device import device as as_device
 from adjoint.ops.sparse.layers import sparse_of
 from adjoint.optim.programs import Spare
@@ -53,8 +54,14 @@ class GradScaler:
         if not self._enabled:
             return outputs
         return tree_map(
-            lambda value: value * self._scale if isinstance(value, Tensor) else value, outputs
+            lambda value: self._scaled(value) if isinstance(value, Tensor) else value, outputs
         )
+
+    def _scaled(self, value: Tensor) -> Any:
+        tracing = current().tracing
+        if tracing is None:
+            return value * self._scale
+        return value * tracing.read(self.get_scale).to(value.dtype)  # of each call, not of this one
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of an optimizer's parameters by the scale."""

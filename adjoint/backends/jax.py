@@ -4,6 +4,7 @@ What differs from NumPy, and why, is in docs/notes/backends.md.
 """
 
 import contextlib
+import os
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import ModuleType
@@ -18,6 +19,12 @@ from adjoint.backends.convolution import Layout
 from adjoint.device import device
 
 _jax: Any = jax  # for its functions without type hints
+
+# On the CPU a program runs in the thread that asks for it, and waits for its results anyway: to
+# hand it to another costs more than a small program. JAX reads this before it computes anything.
+_ELSEWHERE: Final = "jax_cpu_enable_async_dispatch"
+if _ELSEWHERE.upper() not in os.environ and _ELSEWHERE in _jax.config.values:
+    jax.config.update(_ELSEWHERE, False)
 
 # What is being compiled: it says where tensors without values are, and draws numbers for them.
 under_way: Final[ContextVar[Any]] = ContextVar("adjoint_compiling", default=None)
@@ -95,7 +102,9 @@ class JaxNamespace(Namespace):
         return found
 
     def are_indices(self, numbers: Any) -> bool:
-        return bool(numbers.dtype == jax.dtypes.canonicalize_dtype("int64"))
+        # What is compiled has all types, and may be given those of eager code, which has no int64.
+        narrow = under_way.get() is not None and numbers.dtype == "int32"
+        return narrow or bool(numbers.dtype == jax.dtypes.canonicalize_dtype("int64"))
 
     def indexed(self, array: Any, index: Any) -> Any:
         """array[index], with NumPy's grammar and errors."""

@@ -12,13 +12,14 @@ import jax.extend.core
 import numpy as np
 
 from adjoint.backends.jax import jax_backend, under_way
+from adjoint.backends.meshes import is_spread
 
 _jax: Any = jax  # for its functions without type hints
 _core: Any = jax.extend.core
 
 ALIGNMENT: Final = 64  # bytes: where XLA takes memory as it lies
 _READS: Final = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
-LARGE: Final = 1 << 16  # bytes: from here on, looking at XLA's memory is cheaper than a copy
+LARGE: Final = 1 << 17  # bytes: from here on, looking at XLA's memory is cheaper than a copy
 
 Spec = tuple[tuple[int, ...], Any]  # shape and data type
 
@@ -57,6 +58,36 @@ def barrier(arrays: list[Any]) -> list[Any]:
     """The same values, which XLA can't find to be the same: it computes with them once more."""
     found: list[Any] = _jax.lax.optimization_barrier(arrays)
     return found
+
+
+def branch(pred: Any, bodies: list[Callable[[list[Any]], list[Any]]], arrays: list[Any]) -> Any:
+    """What the first function makes of arrays if pred is true, else the second."""
+    one, other = bodies
+    return _jax.lax.cond(_jax.numpy.reshape(pred, ()) != 0, one, other, arrays)
+
+
+def repeat(
+    test: Callable[[list[Any]], list[Any]],
+    body: Callable[[list[Any]], list[Any]],
+    arrays: list[Any],
+) -> Any:
+    """What a function has made of arrays, again and again, when the test fails."""
+    return _jax.lax.while_loop(
+        lambda carried: _jax.numpy.reshape(test(carried)[0], ()), body, arrays
+    )
+
+
+def scan(
+    step: Callable[[list[Any]], list[Any]], init: list[Any], xs: list[Any], reverse: bool
+) -> list[Any]:
+    """The arrays carried along the first dimension of xs in the end, and all that was made."""
+
+    def call(carry: list[Any], x: list[Any]) -> Any:
+        found = step([*carry, *x])
+        return found[: len(init)], found[len(init) :]
+
+    carry, made = _jax.lax.scan(call, init, xs, reverse=reverse)
+    return [*carry, *made]
 
 
 def constant(array: Any) -> Any:
@@ -361,38 +392,68 @@ def received(array: Any) -> Any:
     """A result of XLA as an array of NumPy that may be changed; a large one is not copied."""
     if type(array) is np.ndarray:
         return array  # of a packing, which nobody else has
-    if array.nbytes < LARGE or array.dtype.isbuiltin != 1:
+    if _is_small(array) or array.dtype.isbuiltin != 1 or is_spread(array):
         return np.array(array)
+    return _unshared(array)
+
+
+def _is_small(array: Any) -> bool:
+    return bool(array.size * array.dtype.itemsize < LARGE)
+
+
+def _unshared(array: Any) -> Any:
+    """XLA's memory of a result as an array of NumPy that may be changed."""
     array.block_until_ready()
     return np.asarray(_Memory(array))
+
+
+def _as_it_is(array: Any) -> Any:
+    return array
+
+
+def looked_at(array: Any) -> Any:
+    """A result of XLA as an array of NumPy that is only read: it is copied next."""
+    return array if type(array) is np.ndarray else np.asarray(array)
 
 
 class Packing:
     """Small outputs of a program joined into one of each data type: fewer are fetched.
 
-    Those `copied` are written to memory that there is; the others become arrays of their own.
+    Those `copied` are written to memory that there is, and those `staying` are XLA's from call to
+    call; the others become arrays of their own.
     """
 
-    def __init__(self, arrays: list[Any], copied: set[int]) -> None:
+    def __init__(self, arrays: list[Any], copied: set[int], staying: set[int]) -> None:
         kinds: dict[Any, list[int]] = {}
         for number, array in enumerate(arrays):
-            if array.size and array.size * array.dtype.itemsize < LARGE:
+            if array.size and _is_small(array) and number not in staying:
                 kinds.setdefault((number in copied, array.dtype), []).append(number)
         self.joined = [numbers for numbers in kinds.values() if len(numbers) > 1]
-        # What is copied somewhere else need not be copied before.
-        self.fetch = [np.asarray if numbers[0] in copied else np.array for numbers in self.joined]
         inside = {number for numbers in self.joined for number in numbers}
         self.apart = [number for number in range(len(arrays)) if number not in inside]
+        self.rooms: list[Any] = []  # for those that are copied next: memory that stays; else None
+        self.standing: dict[int, Any] = {}  # their parts of it, by their numbers
         self.pieces: list[list[tuple[int, slice, Any]]] = []
         for numbers in self.joined:
             ends = np.cumsum([arrays[number].size for number in numbers]).tolist()
-            starts = [0, *ends[:-1]]
-            self.pieces.append(
-                [
-                    (number, slice(start, end), tuple(arrays[number].shape))
-                    for number, start, end in zip(numbers, starts, ends)
-                ]
-            )
+            pieces = [
+                (number, slice(start, end), tuple(arrays[number].shape))
+                for number, start, end in zip(numbers, [0, *ends[:-1]], ends)
+            ]
+            room = np.empty(ends[-1], arrays[numbers[0]].dtype) if numbers[0] in copied else None
+            if room is not None:
+                self.standing.update((n, room[part].reshape(shape)) for n, part, shape in pieces)
+            self.rooms.append(room)
+            self.pieces.append(pieces)
+        self.found = [self.standing.get(number) for number in range(len(arrays))]
+        self.receiving = [
+            _as_it_is
+            if number in inside or number in staying
+            else np.array
+            if _is_small(array)
+            else received
+            for number, array in enumerate(arrays)
+        ]
 
     def packed(self, arrays: list[Any]) -> list[Any]:
         """The outputs of the program for these, in a trace."""
@@ -408,9 +469,12 @@ class Packing:
             outputs[-1].block_until_ready()  # a program makes all at once, and this waits quickly
         if not self.joined:
             return outputs
-        found: list[Any] = [None] * (len(self.apart) + sum(map(len, self.joined)))
-        for pieces, output, fetch in zip(self.pieces, outputs, self.fetch):
-            flat = fetch(output)
+        found = self.found.copy()
+        for pieces, output, room in zip(self.pieces, outputs, self.rooms):
+            if room is not None:
+                room[...] = looked_at(output)
+                continue
+            flat = np.array(output)
             for number, part, shape in pieces:
                 found[number] = flat[part].reshape(shape)
         for number, output in zip(self.apart, outputs[len(self.joined) :]):
@@ -422,9 +486,6 @@ def ready(arrays: list[Any]) -> list[Any]:
     """The same arrays, when the program has made them all."""
     found: list[Any] = _jax.block_until_ready(arrays)
     return found
-
-
-write: Final[Any] = np.copyto  # puts a result of XLA into an array of NumPy
 
 
 backend = jax_backend

@@ -28,7 +28,7 @@ register_recogniser(_refuse)
 def mark_escaped(name: str) -> None:
     """Let all tensors that still hold tracers refuse to be used."""
     for each in gc.get_objects():
-        if isinstance(each, TensorCore) and xla.is_traced(each.array):
+        if issubclass(type(each), TensorCore) and xla.is_traced(each.array):
             shape = list(each.array.shape)
             reason = (
                 f"a tensor of shape {shape} was made inside the compiled {name}, and kept "

@@ -21,26 +21,28 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 class ModuleGuard:
     """The mode, members and hooks of a module."""
 
-    __slots__ = ("fields", "hooks", "members", "module", "training")
+    __slots__ = ("empty", "found", "hooks", "members", "module", "training")
 
     def __init__(self, module: Any) -> None:
         self.module = module
-        self.fields = module.__dict__
+        fields = module.__dict__
+        self.found = fields.__getitem__
         self.training = module.training
-        self.members = [tuple(map(id, self.fields[name].values())) for name in _MEMBERS]
-        self.hooks = [tuple(self.fields[name]) for name in _TABLES]
+        self.members = [(n, tuple(map(id, fields[n].values()))) for n in _MEMBERS if fields[n]]
+        self.hooks = [(name, tuple(fields[name])) for name in _TABLES if fields[name]]
+        self.empty = [name for name in (*_MEMBERS, *_TABLES) if not fields[name]]
 
     def check(self) -> None:
         """Raise OutdatedError if something has changed."""
-        fields = self.fields
-        if fields["training"] is not self.training:
+        if self.found("training") is not self.training:
             raise OutdatedError(f"training of a {type(self.module).__name__} has changed")
-        for name, ids in zip(_MEMBERS, self.members):
-            found = fields[name]
-            if len(found) != len(ids) or (ids and tuple(map(id, found.values())) != ids):
+        if any(map(self.found, self.empty)):
+            raise OutdatedError(f"a {type(self.module).__name__} has got a member, or a hook")
+        for name, ids in self.members:
+            if tuple(map(id, self.found(name).values())) != ids:
                 raise OutdatedError(f"a member of a {type(self.module).__name__} was replaced")
-        for name, keys in zip(_TABLES, self.hooks):
-            if (fields[name] or keys) and tuple(fields[name]) != keys:
+        for name, keys in self.hooks:
+            if tuple(self.found(name)) != keys:
                 raise OutdatedError(f"the hooks of a {type(self.module).__name__} have changed")
 
 
@@ -86,10 +88,16 @@ class NameGuard:
     def check(self) -> None:
         """Raise OutdatedError if it is another now."""
         now = self.holder.cell_contents if self.key is None else self.holder.get(self.key)
-        if now is not self.value and (type(now) is not type(self.value) or now != self.value):
+        if now is not self.value and not self._equals(now):
             raise OutdatedError(f"'{self.name}' is another value now")
         if self.parts is not None and tuple(map(id, now)) != self.parts:
             raise OutdatedError(f"'{self.name}' has other elements now")
+
+    def _equals(self, now: Any) -> bool:
+        """Whether another object is as good: a tensor never is, of a list the elements count."""
+        if type(now) is not type(self.value) or isinstance(now, Tensor):
+            return False
+        return self.parts is not None or bool(now == self.value)
 
 
 def _guarded(value: Any) -> bool:

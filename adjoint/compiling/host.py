@@ -4,6 +4,7 @@ They get tensors with real values, and what they answer goes on into the program
 has to pass through what a hook has computed, the host finds it too.
 """
 
+from itertools import starmap
 from typing import Any
 
 from adjoint.autograd.entry_points import grad
@@ -17,6 +18,7 @@ from adjoint.call.context import current
 from adjoint.compiling.answers import AnsweredError
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.places import GradientOf, Place
+from adjoint.optim.writes import exhaust
 from adjoint.pytree import tree_flatten
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -33,7 +35,15 @@ class Visit:
         self.begun: list[Any] = []  # events
         self.graphs: dict[int, Any] = {}  # what hooks computed with, for their gradients
         self.packed: dict[int, Any] = {}  # what hooks on saving have made
-        self.task = GraphTask([], True, False, None)  # keeps what hooks queue for its end
+        self.done = False  # all is written: from here on nothing is put back
+        self.queue: Any = None
+
+    @property
+    def task(self) -> Any:
+        """Keeps what hooks queue for the end of a backward pass."""
+        if self.queue is None:
+            self.queue = GraphTask([], True, False, None)
+        return self.queue
 
     def call(self, number: int, arrays: list[Any]) -> list[Any]:
         """Make a call on the host."""
@@ -52,13 +62,17 @@ class Visit:
 
     def put_back(self) -> None:
         """Let all tensors be as they were before the call."""
-        while self.before:
-            setattr(*self.before.pop())
+        exhaust(starmap(setattr, reversed(self.before)))
+
+    def undo(self) -> None:
+        """The call has failed: let everything be as before it."""
+        self.put_back()
+        for event in reversed(self.begun):
+            event.undo()
 
     def versions(self) -> list[Any]:
         """By which a change in place of a tensor from outside is noticed."""
-        tensors = [tensor for tensor, *_ in self.program.states]
-        return [(t.version(), id(t.gradient), id(t.array)) for t in tensors]
+        return [(t.version(), id(t.gradient), id(t.array)) for t in self.program.owners]
 
 
 class OnHost:

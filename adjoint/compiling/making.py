@@ -5,7 +5,6 @@ from typing import Any
 
 from adjoint.backends import xla
 from adjoint.call.context import Changed
-from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError, untraceable
 from adjoint.compiling.escapes import mark_escaped
 from adjoint.compiling.guards import guards_of
@@ -14,21 +13,11 @@ from adjoint.compiling.places import Place
 from adjoint.compiling.program import Program
 from adjoint.compiling.resuming import rest_of
 from adjoint.compiling.tracing import Tracing
-from adjoint.device import device
-from adjoint.tensors.core import NDARRAY
 
 
-def program_of(
-    function: Callable[..., Any],
-    name: str,
-    tensors: list[Any],
-    args: Any,
-    kwargs: Any,
-    answers: Answers,
-) -> Program:
+def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: Any) -> Program:
     """The program of a call; everything is as before when it is made, or can't be."""
-    on_xla = any(type(tensor.array) is not NDARRAY for tensor in tensors)
-    tracing = Tracing(name, tensors, device("xla" if on_xla else "cpu"), answers)
+    name = tracing.name
     outcomes: list[Outcome] = []
 
     def run() -> list[Any]:

@@ -4,6 +4,7 @@ The host asks the optimizer for its numbers at each call, so that a learning rat
 has changed, or a count of steps, is that of the call.
 """
 
+from operator import getitem, is_not, setitem
 from typing import Any
 
 from adjoint.backends import xla
@@ -29,7 +30,10 @@ class Numbers:
         self.counts = list(optimizer.counts(group))
         self.arrays = list(optimizer.arrays(group))
         self.homes = [optimizer.state.get(param) for param in params]
-        self.kept = [[home[name] for name in self.arrays] if home else [] for home in self.homes]
+        keeping = [(home, name) for home in self.homes if home for name in self.arrays]
+        self.keepers = [home for home, _ in keeping]
+        self.kept_names = [name for _, name in keeping]
+        self.kept = [home[name] for home, name in keeping]
         self.hooks = _hooks_of(optimizer)
         self.new: dict[str, Any] = {}
         self.values = self._asked()
@@ -65,26 +69,78 @@ class Numbers:
         state = self.optimizer.state
         if _hooks_of(self.optimizer) != self.hooks:
             raise OutdatedError(f"the hooks of {type(self.optimizer).__name__} have changed")
-        for param, home, kept in zip(self.params, self.homes, self.kept):
-            now = state.get(param)
-            if now is not home or not all(
-                now[name] is tensor for name, tensor in zip(self.arrays, kept)
-            ):
-                raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
+        if any(map(is_not, map(state.get, self.params), self.homes)) or any(
+            map(is_not, map(getitem, self.keepers, self.kept_names), self.kept)
+        ):
+            raise OutdatedError(f"the state of {type(self.optimizer).__name__} was replaced")
         for name in self.counts:
             first = self.homes[0][name].array.item(0)
             for home in self.homes:
                 if home[name].array.item(0) != first:
                     raise OutdatedError("parameters have made different numbers of steps")
 
-    def commit(self) -> None:
-        """The call has succeeded: the counters advance."""
-        for name, value in self.new.items():
-            for home in self.homes:
-                home[name].array[...] = value
+    def writes(self) -> list[tuple[Any, ...]]:
+        """When the call succeeds the counters advance."""
+        return [
+            (setitem, home[name].array, ..., value)
+            for name, value in self.new.items()
+            for home in self.homes
+        ]
 
     def undo(self) -> None:
         """The call has failed: nothing was changed."""
+
+
+class Rate:
+    """The learning rate of a group, asked for at each call; all else of it must stay the same."""
+
+    def __init__(self, optimizer: Any, number: int, params: list[Any]) -> None:
+        self.optimizer = optimizer
+        self.number = number
+        self.params = params
+        self.homes = [optimizer.state.get(param) for param in params]
+        self.kept = [list(home.values()) for home in self.homes]
+        self.settings = self._settings()
+        self.hooks = _hooks_of(optimizer)
+
+    def _settings(self) -> dict[str, Any]:
+        group = self.optimizer.param_groups[self.number]
+        return {name: value for name, value in group.items() if name not in ("params", "lr")}
+
+    def act(self) -> Any:
+        """The rate of this call."""
+        name = type(self.optimizer).__name__
+        if _hooks_of(self.optimizer) != self.hooks:
+            raise OutdatedError(f"the hooks of {name} have changed")
+        if self._settings() != self.settings:
+            raise OutdatedError(f"the settings of {name} have changed")
+        for param, home, kept in zip(self.params, self.homes, self.kept):
+            now = self.optimizer.state.get(param)
+            if now is not home or any(map(is_not, now.values(), kept)):
+                raise OutdatedError(f"the state of {name} was replaced")
+        return _np.array(float(self.optimizer.param_groups[self.number]["lr"]))
+
+    def writes(self) -> list[tuple[Any, ...]]:
+        """The program itself writes what changes."""
+        return []
+
+    def undo(self) -> None:
+        """Nothing was changed."""
+
+
+def rate_of(tracing: Any, optimizer: Any, number: int, params: list[Any]) -> Any:
+    """The learning rate of a group, as an input."""
+    for param in params:
+        if not optimizer.state.get(param):
+            raise _stateless(optimizer, param)
+    return tracing.number(Rate(optimizer, number, params))
+
+
+def _stateless(optimizer: Any, param: Any) -> CompileError:
+    return CompileError(
+        f"{type(optimizer).__name__} has no state yet for a parameter of shape "
+        f"{list(param.shape)}: let it make a step before it is compiled (warm_up=1)"
+    )
 
 
 def _hooks_of(optimizer: Any) -> tuple[Any, ...]:
@@ -100,10 +156,7 @@ def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writ
     for param in params:
         state = optimizer.state.get(param)
         if any((state or {}).get(name) is None for name in (*counts, *names)):
-            raise CompileError(
-                f"{type(optimizer).__name__} has no state yet for a parameter of shape "
-                f"{list(param.shape)}: let it make a step before it is compiled (warm_up=1)"
-            )
+            raise _stateless(optimizer, param)
         stand = tuple(state[name].array.item(0) for name in counts)
         kinds.setdefault(stand, []).append(param)
     for members in kinds.values():

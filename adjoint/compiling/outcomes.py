@@ -3,9 +3,11 @@
 from typing import Any
 
 from adjoint.backends import xla
+from adjoint.backends.meshes import pinned
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.places import Lifted, Place
+from adjoint.device import device
 from adjoint.pytree import tree_flatten
 from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import Tensor
@@ -26,6 +28,7 @@ class Outcome:
         self.tensors: list[Any] = []  # the new tensors, as the trace has made them
         self.packing: Any = None
         self.rest: Any = None  # where the program rests, if gradients are asked for later
+        self.staying: set[int] = set()  # the outputs that belong to tensors on XLA
         self._slots: dict[int, int] = {}
 
     def output(self, array: Any) -> int:
@@ -49,6 +52,8 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
     records: list[Lifted] = list(tracing.lifted.values())
     for record in records:
         _note_changes(tracing, record, outcome)
+    if records and all(type(record.array) is not NDARRAY for record in records):
+        tracing.device = device("xla")  # as nothing that it met is elsewhere
     _refuse_shared(records)
     leaves, outcome.tree = tree_flatten(result)
     for leaf in leaves:
@@ -61,8 +66,8 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
         else:
             outcome.answers.append((-1, Place(leaf)))
     if tracing.device.type != "xla":
-        copied = {output for _, output, _ in outcome.changed}
-        outcome.packing = xla.Packing(outcome.arrays, copied)
+        copied = {output for _, output, _ in outcome.changed} - outcome.staying
+        outcome.packing = xla.Packing(outcome.arrays, copied, outcome.staying)
         outcome.arrays = outcome.packing.packed(outcome.arrays)
     return outcome
 
@@ -100,7 +105,12 @@ def _note_changes(tracing: Any, record: Lifted, outcome: Outcome) -> None:
                 f"become {list(tensor.array.shape)}"
             )
         bumps = tensor.version() - record.version
-        outcome.changed.append((record.place, outcome.output(tensor.array), bumps))
+        array = tensor.array
+        if tracing.spread is not None and type(record.array) is not NDARRAY:
+            array = pinned(array, record.sharding(tracing.spread))
+        outcome.changed.append((record.place, outcome.output(array), bumps))
+        if type(record.array) is not NDARRAY:
+            outcome.staying.add(len(outcome.arrays) - 1)
     if tensor.gradient is record.gradient:
         return
     if tensor.gradient is None:
@@ -109,4 +119,7 @@ def _note_changes(tracing: Any, record: Lifted, outcome: Outcome) -> None:
         other = tracing.lifted[id(tensor.gradient)].place
         outcome.gradients.append((record.place, -1, other))
     else:
-        outcome.gradients.append((record.place, outcome.slot(tensor.gradient), None))
+        slot = outcome.slot(tensor.gradient)
+        outcome.gradients.append((record.place, slot, None))
+        if type(record.array) is not NDARRAY:
+            outcome.staying.add(outcome.made[slot])

@@ -81,6 +81,15 @@ class Lifted:
         self.accumulator = None if extras is None else extras.accumulator
         self.view_version = 0 if extras is None else extras.view_version
 
+    def sharding(self, spread: Any) -> Any:
+        """How it is spread over the devices of a mesh: a gradient is as what it belongs to."""
+        place = self.place
+        if isinstance(place, GradientOf):
+            place = place.owner
+        if isinstance(place, Argument):
+            return spread.of_argument(self.array)
+        return spread.of_state(place.tensor)
+
     def restore(self) -> None:
         """Let the tensor be as it was before."""
         tensor = self.tensor

@@ -31,11 +31,14 @@ def compile(
     fallback: bool = False,
     limit: int = 8,
     warm_up: int = 1,
+    mesh: Any = None,
+    shard: Any = None,
 ) -> Any:
     """A function, or module, that XLA runs: what it reads and changes is found by watching it.
 
     The first call (`warm_up` of them) with each new signature runs eagerly, so that optimizers make
-    their state; the next one is traced. After `limit` programs, further signatures run eagerly. Of
+    their state; the next one is traced. After `limit` programs, further signatures run eagerly. A
+    `mesh` of devices shares out the batches that are arguments, and tensors as `shard` says. Of
     PyTorch's options, `dynamic`, `mode` and `options` mean nothing here.
     """
     if backend not in (*_XLA, *_EAGER):
@@ -49,13 +52,22 @@ def compile(
             fallback=fallback,
             limit=limit,
             warm_up=warm_up,
+            mesh=mesh,
+            shard=shard,
         )
     if not callable(function):
         raise TypeError(f"compile: expected a function or module, got {type(function).__name__}")
     if disable or backend in _EAGER:
         return function
     _require_jax()
-    compiled = Compiled(function, fallback and not fullgraph, limit, warm_up)
+    if mesh is None and shard is not None:
+        raise ValueError("compile: shard= says how tensors are spread over a mesh; give mesh= too")
+    spread = None
+    if mesh is not None:
+        from adjoint.backends.meshes import Spread  # with JAX, which is loaded here
+
+        spread = Spread(mesh, shard)
+    compiled = Compiled(function, fallback and not fullgraph, limit, warm_up, spread)
     if hasattr(function, "named_parameters") and not isinstance(function, type):
         from adjoint.compiling.modules import CompiledModule  # nn is loaded where modules are
 
@@ -86,8 +98,11 @@ class _Signature:
 class Compiled:
     """A function that is traced once for each signature, and run by XLA."""
 
-    def __init__(self, function: Any, fallback: bool, limit: int, warm_up: int) -> None:
+    def __init__(
+        self, function: Any, fallback: bool, limit: int, warm_up: int, spread: Any = None
+    ) -> None:
         self.function = function
+        self.spread = spread  # over the devices of a mesh
         self.fallback = fallback
         self.limit = limit
         self.warm_up = warm_up
@@ -108,7 +123,7 @@ class Compiled:
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
-        return Compiled, (self.function, self.fallback, self.limit, self.warm_up)
+        return Compiled, (self.function, self.fallback, self.limit, self.warm_up, self.spread)
 
     def __repr__(self) -> str:
         return f"<compiled {self.name}, {self.count} programs>"
@@ -173,10 +188,17 @@ class Compiled:
     ) -> Any:
         """Trace the function, and run what was traced."""
         from adjoint.compiling.making import program_of
+        from adjoint.compiling.tracing import Tracing
 
         log.info("%s is traced: %s", self.name, reason or "it has no program yet")
         try:
-            program = program_of(self.function, self.name, call.tensors, args, kwargs, self.answers)
+            program = program_of(
+                self.function,
+                # Of which no name stays: it refers to all memory that the program may take over.
+                Tracing(self.name, call.tensors, self.answers, self.spread),
+                args,
+                kwargs,
+            )
         except CompileError as error:
             if not self.fallback:
                 raise

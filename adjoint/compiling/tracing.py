@@ -16,13 +16,14 @@ from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import DrawCall, EndOfPass, EventCall, PackCall, UnpackCall, asked
-from adjoint.compiling.optimizers import make_step
+from adjoint.compiling.optimizers import make_step, rate_of
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
+from adjoint.compiling.regions import branched, looped, scanned
 from adjoint.device import device
 from adjoint.optim.lr_scheduler.base import remembered
 from adjoint.optim.writes import Undo
 from adjoint.random import default_generator
-from adjoint.tensors.core import NDARRAY, backend_of
+from adjoint.tensors.core import NDARRAY, backend_of, set_attribute
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
 
@@ -39,9 +40,11 @@ class Event:
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act
+        self.before: Any = None  # how things were, while the call is under way
 
-    def commit(self) -> None:
-        """The call has succeeded."""
+    def writes(self) -> list[tuple[Any, ...]]:
+        """What it changes when the call succeeds: functions with their arguments."""
+        return [] if self.before is None else [(set_attribute, self, "before", None)]
 
     def undo(self) -> None:
         """The call has failed: things become as they were."""
@@ -81,7 +84,6 @@ class Drawing(Event):
 
     def __init__(self) -> None:
         super().__init__(self.read)
-        self.before: Any = None
 
     def read(self) -> None:
         """Read it."""
@@ -89,7 +91,9 @@ class Drawing(Event):
 
     def undo(self) -> None:
         """See Event."""
-        default_generator.set_state(self.before)
+        if self.before is not None:
+            default_generator.set_state(self.before)
+            self.before = None
 
 
 class Scheduled(Event):
@@ -98,28 +102,31 @@ class Scheduled(Event):
     def __init__(self, step: Any, scheduler: Any, args: Any, kwargs: Any) -> None:
         super().__init__(self.make)
         self.given = (step, scheduler, args, kwargs)
-        self.before: Any = None
 
     def make(self) -> None:
         """Make the step."""
         step, scheduler, args, kwargs = self.given
-        self.before = Undo()
-        remembered(scheduler, self.before)
+        before = Undo()
+        remembered(scheduler, before)
+        self.before = before
         step(scheduler, *args, **kwargs)
 
     def undo(self) -> None:
         """See Event."""
         if self.before is not None:
             self.before.run()
+            self.before = None
 
 
 class Tracing:
     """What a function meets while it runs on tracers."""
 
-    def __init__(self, name: str, arguments: list[Any], where: device, answers: Answers) -> None:
+    def __init__(self, name: str, arguments: list[Any], answers: Answers, spread: Any) -> None:
         self.name = name
         self.answers = answers  # of hooks, in eager calls
-        self.device = where  # where tensors without values say that they are
+        self.spread = spread  # over the devices of a mesh, or None
+        on_xla = any(type(tensor.array) is not NDARRAY for tensor in arguments)
+        self.device = device("xla" if on_xla else "cpu")  # where tensors say that they are
         self.xp = xla.backend.xp
         self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
         self.lifted: dict[int, Lifted] = {}
@@ -133,6 +140,10 @@ class Tracing:
         self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
         self.spent = False  # a once-only hook was called: the program is good for one call
         self.calls: Any = None  # the innermost of these, as provenance knows it
+        self.regions: list[
+            Any
+        ] = []  # functions under way that XLA calls by itself, the last inside
+        self.cut: set[int] = set()  # ids of the tensors whose history is outside of those
 
     # ---- tensors from outside ----
 
@@ -142,6 +153,8 @@ class Tracing:
         if under_way is not self.calls:
             self.calls = under_way
             self.modules.update((id(module), module) for module in modules_of(under_way))
+        if self.regions:
+            self.regions[-1].met.update((id(t), t) for t in tensors if t.layer is None)
         for tensor in tensors:
             if tensor.layer is None and not xla.is_traced(tensor.array):
                 self.lift(tensor)
@@ -225,6 +238,8 @@ class Tracing:
 
     def event(self, event: Event, spec: xla.Spec | None = None) -> Any:
         """Have the host do something at each call; an array that it answers is an input."""
+        if self.regions:
+            self.regions[-1].refuse("random numbers are drawn, or an optimizer makes a step")
         if self.host_calls:  # in the order of eager
             made = self.on_host(EventCall(event), [], [] if spec is None else [spec])
             return made[0] if made else None
@@ -236,6 +251,8 @@ class Tracing:
 
     def on_host(self, call: Any, arrays: list[Any], specs: list[xla.Spec]) -> list[Any]:
         """Have the host called with arrays between two pieces of the program."""
+        if self.regions:
+            self.regions[-1].refuse("a hook, or another function of the host, is called")
         self.host_calls.append(call)
         return xla.call_on_host(len(self.host_calls) - 1, arrays, specs)
 
@@ -245,6 +262,8 @@ class Tracing:
 
     def end_pass(self) -> None:
         """A backward pass has ended: the host calls what hooks have queued meanwhile."""
+        if self.regions:  # where the host can't be called, nothing is queued
+            return
         if self.host_calls and not isinstance(self.host_calls[-1], EndOfPass):
             self.on_host(EndOfPass(), [], [])
 
@@ -309,6 +328,39 @@ class Tracing:
         """Let a generator start over at each call."""
         self.event(Event(lambda: generator.manual_seed(seed) and None))
 
+    # ---- branches and loops ----
+
+    def cond(self, pred: Tensor, bodies: list[Any], operands: list[Any]) -> list[Any]:
+        """What one of two functions answers; see adjoint.compiling.regions."""
+        return branched(self, pred, bodies, operands)
+
+    def while_loop(self, test: Any, body: Any, carried: list[Any]) -> list[Any]:
+        """What a loop carries in the end."""
+        return looped(self, test, body, carried)
+
+    def scan(
+        self, step: Any, init: list[Any], xs: list[Any], reverse: bool
+    ) -> tuple[list[Any], list[Any]]:
+        """The last carry of a scan, and its results."""
+        found = scanned(self, step, init, xs, reverse)
+        return found[: len(init)], found[len(init) :]
+
+    def standing(self) -> dict[int, Any]:
+        """How tensors from outside are now, by their ids."""
+        return {
+            key: (record.tensor.version(), id(record.tensor.array), id(record.tensor.gradient))
+            for key, record in self.lifted.items()
+        }
+
+    def stands(self, before: dict[int, Any]) -> bool:
+        """Whether they are as they were; those that were not known then, as they were found."""
+        for key, now in self.standing().items():
+            record = self.lifted[key]
+            found = (record.version, id(record.tracer), id(record.gradient))
+            if now != before.get(key, found):
+                return False
+        return True
+
     # ---- optimizers ----
 
     def schedule(self, step: Any, scheduler: Any, args: Any, kwargs: Any) -> None:
@@ -327,6 +379,18 @@ class Tracing:
     def make_step(self, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:
         """The step of an optimizer; see adjoint.compiling.optimizers."""
         make_step(self, optimizer, number, params, writes)
+
+    def rate(self, optimizer: Any, number: int, params: list[Any]) -> Any:
+        """The learning rate of a group, which is read at each call."""
+        return rate_of(self, optimizer, number, params)
+
+    def number(self, event: Any) -> Tensor:
+        """A number that the host finds at each call."""
+        return Tensor(self.event(event, ((), _np.dtype("float64"))), AS_IS)
+
+    def read(self, find: Callable[[], float]) -> Tensor:
+        """A number of Python's that may be another at each call."""
+        return self.number(Event(lambda: _np.array(float(find()))))
 
     # ---- the end ----
 

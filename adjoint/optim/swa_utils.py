@@ -10,8 +10,10 @@ from adjoint import nn
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.creation.factories import tensor
 from adjoint.dtypes import FLOAT, category_of, int64
+from adjoint.ops.elementwise.selection import where
 from adjoint.optim.lr_scheduler.base import LRScheduler, Rates, for_each_group
 from adjoint.optim.optimizer import Optimizer
+from adjoint.tensors.concrete import has_values
 
 Average = Callable[[Any, Any, Any], Any]
 MultiAverage = Callable[[Any, Any, Any], None]
@@ -59,17 +61,22 @@ def get_swa_multi_avg_fn() -> MultiAverage:
     """A function that takes parameters into their plain means."""
 
     def swa_update(averaged_param_list: Any, current_param_list: Any, num_averaged: Any) -> None:
-        _mix(averaged_param_list, current_param_list, 1 / (float(num_averaged) + 1))
+        known = has_values(num_averaged)
+        _mix(
+            averaged_param_list,
+            current_param_list,
+            1 / ((float(num_averaged) if known else num_averaged) + 1),
+        )
 
     return swa_update
 
 
 @no_grad()
-def _mix(means: Any, values: Any, part: float) -> None:
-    """Move each mean a part of the way to its value."""
+def _mix(means: Any, values: Any, part: Any) -> None:
+    """Move each mean a part of the way to its value; it is a tensor in what is compiled."""
     for mean, value in zip(means, values, strict=True):
         if category_of(mean.array.dtype) >= FLOAT:
-            mean.lerp_(value, part)
+            mean.lerp_(value, part if isinstance(part, float) else part.to(mean.dtype))
         else:
             mean.copy_(mean * (1 - part) + value * part)
 
@@ -116,22 +123,27 @@ class AveragedModel(nn.Module):
         values = [
             value.to(mean.device) for mean, value in zip(means, self._averaged(model), strict=True)
         ]
-        if self.n_averaged == 0:
+        first = self.n_averaged == 0
+        if not has_values(first):  # it is compiled, and known when it runs
+            self._average(means, values)
+            values = [where(first, value, mean) for mean, value in zip(means, values)]
+        if not has_values(first) or first:
             for mean, value in zip(means, values):
                 mean.copy_(value)
-        elif self.avg_fn is not None:
-            for mean, value in zip(means, values):
-                mean.copy_(self.avg_fn(mean, value, self.n_averaged.to(mean.device)))
         else:
-            self._average_kinds(means, values)
+            self._average(means, values)
         if not self.use_buffers:
             buffers: Any = zip(self.module.buffers(), model.buffers(), strict=True)
             for own, value in buffers:
                 own.detach().copy_(value.detach().to(own.device))
         self.n_averaged += 1
 
-    def _average_kinds(self, means: list[Any], values: list[Any]) -> None:
-        """Call the averaging function for the parameters of each device and data type."""
+    def _average(self, means: list[Any], values: list[Any]) -> None:
+        """Call the averaging function: for each parameter, or those of a device and data type."""
+        if self.avg_fn is not None:
+            for mean, value in zip(means, values):
+                mean.copy_(self.avg_fn(mean, value, self.n_averaged.to(mean.device)))
+            return
         average = self.multi_avg_fn or get_swa_multi_avg_fn()
         kinds: dict[Any, tuple[list[Any], list[Any]]] = {}
         for mean, value in zip(means, values):

@@ -4,13 +4,14 @@ import math
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.call.context import current
 from adjoint.creation.factories import tensor, zeros_like
-from adjoint.dtypes import COMPLEX, bfloat16, category_of
+from adjoint.dtypes import COMPLEX, bfloat16, category_of, float64
 from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.arranging.shape import t
 from adjoint.ops.elementwise.arithmetic import lerp
 from adjoint.ops.elementwise.powers import rsqrt, square
-from adjoint.ops.elementwise.selection import clamp
+from adjoint.ops.elementwise.selection import clamp, minimum
 from adjoint.ops.matrices.matmul import addmm, matmul
 from adjoint.ops.reducing.reduction import mean
 from adjoint.optim.elementwise import refuse_wrapped
@@ -25,6 +26,7 @@ from adjoint.optim.optimizer import (
 )
 from adjoint.optim.programs import Spare
 from adjoint.optim.writes import Writes
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.tensor import Tensor
 
 State = dict[str, Any]
@@ -33,8 +35,13 @@ State = dict[str, Any]
 class WholeOptimizer(Optimizer):
     """An optimizer whose rule is a function of one parameter, its gradient and its state."""
 
-    def changed(self, param: Any, grad: Any, state: State, group: Group) -> tuple[Any, State]:
-        """The parameter and its state after one step, both new; for subclasses to define."""
+    def changed(
+        self, param: Any, grad: Any, state: State, group: Group, rate: Any
+    ) -> tuple[Any, State]:
+        """The parameter and its state after one step, both new; for subclasses to define.
+
+        The learning rate is a number, or in what is compiled a tensor, as all that comes of it.
+        """
         raise NotImplementedError
 
     def shapes(self, param: Any) -> dict[str, tuple[int, ...]]:
@@ -49,19 +56,27 @@ class WholeOptimizer(Optimizer):
         loss = evaluated(closure)
         reached: dict[int, tuple[Any, Any, State]] = {}  # a parameter may be listed twice
         with no_grad():
-            for group in self.param_groups:
+            for number, group in enumerate(self.param_groups):
                 params = [param for param in group["params"] if param.gradient is not None]
                 refuse_wrapped(params)
+                rate = self._rate(number, params)
                 for param in params:
                     self._check(param)
                     known = reached.get(id(param), (param, param, self.state.get(param, {})))
-                    new = self.changed(known[1], param.grad, known[2], group)
+                    new = self.changed(known[1], param.grad, known[2], group, rate)
                     reached[id(param)] = (param, *new)
             writes = Writes(Spare())
             for param, value, state in reached.values():
                 self._write(param, value, state, writes)
         writes.run()
         return loss
+
+    def _rate(self, number: int, params: list[Any]) -> Any:
+        """The learning rate of a group."""
+        tracing = current().tracing
+        if tracing is not None:
+            return tracing.rate(self, number, params)
+        return float(self.param_groups[number]["lr"])
 
     def _check(self, param: Any) -> None:
         if category_of(param.array.dtype) == COMPLEX:
@@ -100,7 +115,7 @@ _ADJUSTMENTS = (None, "original", "match_rms_adamw")
 _TOO_MANY = 100
 
 
-def _adjusted(lr: float, adjustment: str | None, shape: Any) -> float:
+def _adjusted(lr: Any, adjustment: str | None, shape: Any) -> Any:
     """The learning rate of a matrix, so that large and small ones move alike."""
     rows, columns = shape
     if adjustment == "match_rms_adamw":
@@ -165,7 +180,9 @@ class Muon(WholeOptimizer):
         """See WholeOptimizer."""
         return {"momentum_buffer": tuple(param.shape)}
 
-    def changed(self, param: Any, grad: Any, state: State, group: Group) -> tuple[Any, State]:
+    def changed(
+        self, param: Any, grad: Any, state: State, group: Group, rate: Any
+    ) -> tuple[Any, State]:
         """See WholeOptimizer."""
         if group["ns_steps"] >= _TOO_MANY:
             raise ValueError(
@@ -173,27 +190,40 @@ class Muon(WholeOptimizer):
             )
         if len(group["ns_coefficients"]) != 3:
             raise ValueError("Muon: ns_coefficients must be exactly 3 values")
-        lr, momentum = float(group["lr"]), group["momentum"]
+        momentum = group["momentum"]
         buffer = state.get("momentum_buffer")
         buffer = lerp(zeros_like(grad) if buffer is None else buffer, grad, 1 - momentum)
         along = lerp(grad, buffer, momentum) if group["nesterov"] else buffer
         rest = (group["ns_coefficients"], group["ns_steps"], group["eps"])
         turned = _orthogonal(along, *rest).to(param.dtype)
-        factor = _adjusted(lr, group["adjust_lr_fn"], param.shape)
-        value = param * (1 - lr * group["weight_decay"]) - turned * factor
+        factor = _adjusted(rate, group["adjust_lr_fn"], param.shape)
+        value = param * (1 - rate * group["weight_decay"]) - turned * factor
         return value, {"momentum_buffer": buffer}
 
 
 # ---- variances by rows and columns ----
 
 
-def _root_mean_square(value: Any) -> float:
-    return float(value.norm()) / math.sqrt(max(value.numel(), 1))
+# Numbers that are known are Python's, and those of what is compiled are tensors.
 
 
-def _moved(before: Any, like: Any, dim: int | None, share: float) -> Any:
+def _root_mean_square(value: Any) -> Any:
+    norm = value.norm()
+    return (float(norm) if has_values(norm) else norm) / math.sqrt(max(value.numel(), 1))
+
+
+def _at_least(least: float, value: Any) -> Any:
+    return clamp(value, min=least) if isinstance(value, Tensor) else max(least, value)
+
+
+def _smaller(one: Any, other: Any) -> Any:
+    return minimum(one, other) if isinstance(other, Tensor) else min(one, other)
+
+
+def _moved(before: Any, like: Any, dim: int | None, share: Any) -> Any:
     """A mean of squares, over a dimension if there is one, moved towards that of a gradient."""
     squares = square(like) if dim is None else mean(square(like), dim, True)
+    share = share if isinstance(share, float) else share.to(squares.dtype)
     return lerp(zeros_like(squares) if before is None else before, squares, share)
 
 
@@ -236,16 +266,23 @@ class Adafactor(WholeOptimizer):
             return {"step": (), "variance": shape}
         return {"step": (), "row_var": (*shape[:-1], 1), "col_var": (*shape[:-2], 1, shape[-1])}
 
-    def changed(self, param: Any, grad: Any, state: State, group: Group) -> tuple[Any, State]:
+    def changed(
+        self, param: Any, grad: Any, state: State, group: Group, rate: Any
+    ) -> tuple[Any, State]:
         """See WholeOptimizer."""
         grad = -grad if group["maximize"] else grad
-        lr = float(group["lr"])
         least, smallest_scale = group["eps"]
         least = finfo(param.dtype).eps if least is None else least
-        step = float(state["step"]) + 1 if state else 1.0
+        if not state:
+            step: Any = 1.0
+        elif has_values(state["step"]):
+            step = float(state["step"]) + 1
+        else:
+            step = state["step"].to(float64) + 1
         share = step ** group["beta2_decay"]
-        scale = max(smallest_scale, _root_mean_square(param)) * min(lr, 1 / math.sqrt(step))
-        new: State = {"step": tensor(step, dtype=scalar_dtype())}
+        scale = _at_least(smallest_scale, _root_mean_square(param)) * _smaller(rate, 1 / step**0.5)
+        count = step if isinstance(step, Tensor) else tensor(step, dtype=scalar_dtype())
+        new: State = {"step": count}
         if param.ndim < 2:
             estimate = new["variance"] = _moved(state.get("variance"), grad, None, share)
         else:
@@ -253,6 +290,6 @@ class Adafactor(WholeOptimizer):
             columns = new["col_var"] = _moved(state.get("col_var"), grad, -2, share)
             estimate = matmul(rows, columns) / clamp(mean(rows, -2, True), min=least)
         update = rsqrt(clamp(estimate, min=least * least)) * grad
-        factor = scale / max(1.0, _root_mean_square(update) / group["d"])
-        kept = 1 - lr * group["weight_decay"]
+        factor = scale / _at_least(1.0, _root_mean_square(update) / group["d"])
+        kept = 1 - rate * group["weight_decay"]
         return param * kept - update * factor, new

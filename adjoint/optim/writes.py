@@ -20,6 +20,15 @@ from adjoint.tensors.views import move_retain_grad
 exhaust: Final[Any] = deque(maxlen=0).extend
 
 
+def write_at_once(calls: list[tuple[Any, ...]], count: Any, changed: list[Any]) -> None:
+    """Make calls and count changes, all in one call that runs no bytecode: no signal parts them."""
+    if not INTERPRETED:
+        call_quietly(exhaust, chain(starmap(call, calls), count(changed)))
+        return
+    with moments.lock:  # from reading the counts on, so that no change of another is lost
+        call_quietly(exhaust, chain(starmap(call, calls), count(changed)))
+
+
 class Undo:
     """How things were, to put them back where a change has failed halfway."""
 
@@ -100,15 +109,11 @@ class Writes:
         return room
 
     def run(self) -> None:
-        """Write: one call that runs no bytecode, between which a signal could be heard."""
+        """Write, all at once."""
         if self.late:
             self._run_late()
-            return
-        if not INTERPRETED:
-            call_quietly(exhaust, chain(starmap(call, self.calls), counted(self.changed)))
-            return
-        with moments.lock:  # from reading the counts on, so that no change of another is lost
-            call_quietly(exhaust, chain(starmap(call, self.calls), counted(self.changed)))
+        else:
+            write_at_once(self.calls, counted, self.changed)
 
     def _run_late(self) -> None:
         """Copy first, and put it back if anything fails then."""

@@ -208,6 +208,15 @@ def show(tensors: list[Any], arrays: list[Any]) -> bool:
     return True
 
 
+def have_kept(tensors: list[Any], needs_grad: list[bool], without: list[bool]) -> bool:
+    """Whether tensors still need a gradient, and have none yet, or not, as said of each."""
+    for each, needs, none in zip(tensors, needs_grad, without):
+        tensor: TensorCore = each
+        if tensor.needs_grad is not needs or (tensor.gradient is None) is not none:
+            return False
+    return True
+
+
 def _count_up(counters: list[VersionCounter]) -> None:
     for counter in counters:
         counter.value += 1

@@ -376,3 +376,12 @@ def test_modes_and_trees_of_arguments():
     assert not all_same_mode([first, second])
     assert arg_tree_leaves([1, (2,)], a=3) == [1, 2, 3]
     assert not compat._C._dispatch_isTensorSubclassLike(compat.ones(2))
+
+
+def test_branches_and_loops():
+    ops = compat._higher_order_ops
+    assert ops.cond is compat.cond
+    assert ops.while_loop is compat.while_loop
+    last, sums = ops.scan(lambda c, x: (c + x, c * x), compat.zeros(()), compat.arange(4.0))
+    assert last == 6
+    assert sums.tolist() == [0.0, 0.0, 2.0, 9.0]

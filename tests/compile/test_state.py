@@ -67,6 +67,28 @@ def test_afterwards_tensors_hold_arrays_as_after_eager():
     assert step(adjoint.ones(3)).tolist() == 0.0
 
 
+@pytest.mark.parametrize(("kind", "copies"), [(optim.SGD, 1), (optim.Adam, None)])
+def test_small_inputs_are_where_xla_reads_them(kind, copies):
+    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+    optimizer, x = kind(model.parameters()), adjoint.randn(6, 5)
+
+    @adjoint.compile
+    def step():
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+    for _ in range(3):
+        step()
+    (signature,) = step.signatures.values()
+    (program,) = signature.programs
+    assert program.inputs.handed == set()
+    assert copies is None or len(program.inputs.rooms) == copies  # parameters are not copied
+    memory = [tensor.array for tensor in model.parameters()]
+    step()
+    assert all(tensor.array is array for tensor, array in zip(model.parameters(), memory))
+
+
 def test_gradients_accumulate():
     def make():
         layer, x = nn.Linear(4, 3), adjoint.randn(5, 4)
@@ -320,6 +342,32 @@ def test_tensors_on_xla_stay_there():
         loss = step(adjoint.full((3,), 0.5, device="xla"))
     assert loss.device.type == weight.device.type == weight.grad.device.type == "xla"
     assert weight.tolist() == [-0.5] * 3
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_tensors_on_xla_stay_there_without_arguments(mixed):
+    layer = nn.Linear(3, 2).to("xla")
+    other = adjoint.ones(4)
+    other_memory = other.numpy()
+    optimizer = optim.Adam(layer.parameters(), lr=0.1)
+    x = adjoint.ones(5, 3, device="xla")
+
+    @adjoint.compile
+    def step():
+        optimizer.zero_grad()
+        (layer(x) ** 2).sum().backward()
+        optimizer.step()
+        if mixed:
+            other.mul_(2)
+
+    before = layer.weight.tolist()
+    for _ in range(4):
+        step()
+    assert step.count == 1
+    assert layer.weight.tolist() != before
+    assert layer.weight.device.type == layer.bias.device.type == "xla"
+    assert layer.weight.grad.device.type == layer.bias.grad.device.type == "xla"
+    assert other_memory.tolist() == [16.0 if mixed else 1.0] * 4
 
 
 def test_memory_that_is_shared_unseen_is_refused():

@@ -1,5 +1,6 @@
 """Training compiled and eagerly: each layer, loss, optimizer and scheduler, over ten steps."""
 
+import copy
 import functools
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 pytest.importorskip("jax")
 
 import adjoint
-from adjoint import nn, optim
+from adjoint import autograd, nn, optim
 from adjoint.compiling import CompileError
 from adjoint.optim import lr_scheduler as schedules
 from adjoint.utils.checkpoint import checkpoint
@@ -229,6 +230,7 @@ OPTIMIZERS = {
     "RMSprop": lambda p: optim.RMSprop(p, momentum=0.9, centered=True),
     "Rprop": optim.Rprop,
     "ASGD": optim.ASGD,
+    "Adafactor": lambda p: optim.Adafactor(p, lr=0.05, weight_decay=0.1),
     "groups": lambda p: optim.Adam([{"params": p[:2]}, {"params": p[2:], "lr": 0.1}], lr=0.01),
 }
 
@@ -274,6 +276,124 @@ def test_an_optimizer_whose_rule_changes_has_two_programs():
 
 def test_float64():
     assert_alike(lambda: _optimized(OPTIMIZERS["Adam"], kind=adjoint.float64), tolerance=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tolerance"),
+    [(optim.Adafactor, 1e-5), (optim.Muon, 0.01)],  # Muon computes in 16 bits
+)
+def test_rates_and_states_of_optimizers_of_whole_parameters_are_inputs(kind, tolerance):
+    def make():
+        layer, x = nn.Linear(5, 4, bias=False), adjoint.randn(6, 5)
+        optimizer = kind(layer.parameters(), lr=0.2)
+        schedule = schedules.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch) ** 2)
+
+        def step():
+            optimizer.zero_grad()
+            (layer(x) ** 2).mean().backward()
+            optimizer.step()
+            schedule.step()
+            return layer.weight
+
+        return step
+
+    assert_alike(make, 6, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("kind", [optim.Adafactor, optim.Muon])
+def test_a_state_of_whole_parameters_that_is_loaded_is_used(kind):
+    weight = adjoint.ones(3, 2, requires_grad=True)
+    optimizer = kind([weight], lr=0.1)
+
+    @adjoint.compile
+    def step():
+        optimizer.zero_grad()
+        (weight**2).sum().backward()
+        optimizer.step()
+
+    for _ in range(3):
+        step()
+    kept, values = copy.deepcopy(optimizer.state_dict()), weight.detach().clone()
+    step()
+    after = weight.tolist()
+    optimizer.load_state_dict(kept)
+    with adjoint.no_grad():
+        weight.copy_(values)
+    step()
+    assert weight.tolist() == after
+    optimizer.param_groups[0]["weight_decay"] = 0.5
+    step()
+    assert step.count == 3
+    fresh = kind([weight], lr=0.1)
+    weight.grad = adjoint.ones(3, 2)
+    with pytest.raises(CompileError, match="has no state yet"):
+        adjoint.compile(fresh.step, warm_up=0)()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"use_buffers": True},
+        {"avg_fn": optim.swa_utils.get_ema_avg_fn(0.9)},
+        {"multi_avg_fn": optim.swa_utils.get_ema_multi_avg_fn(0.9)},
+        {"avg_fn": optim.swa_utils.get_swa_avg_fn()},
+    ],
+)
+@pytest.mark.parametrize("warm_up", [0, 1])
+def test_averaged_models(options, warm_up):
+    def make():
+        model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+        mean, x = optim.swa_utils.AveragedModel(model, **options), adjoint.randn(6, 3)
+
+        def step():
+            with adjoint.no_grad():
+                model(x)
+                model[0].weight.mul_(0.9)
+                model[0].bias.add_(0.1)
+            mean.update_parameters(model)
+            return [each.clone() for each in mean.state_dict().values()]
+
+        return step
+
+    adjoint.manual_seed(1)
+    eager = make()
+    adjoint.manual_seed(1)
+    compiled = adjoint.compile(make(), warm_up=warm_up)
+    for _ in range(4):
+        for one, other in zip(compiled(), eager(), strict=True):
+            np.testing.assert_allclose(one.numpy(), other.numpy(), 1e-5, 1e-6)
+
+
+def test_the_scale_of_losses_is_an_input():
+    weight = adjoint.ones(3, requires_grad=True)
+    scaler = adjoint.GradScaler("cpu", init_scale=8.0)
+
+    @adjoint.compile
+    def step():
+        weight.grad = None
+        scaler.scale(weight.sum()).backward()
+
+    for scale in (8.0, 8.0, 2.0, 32.0):
+        scaler.load_state_dict({**scaler.state_dict(), "scale": scale})
+        step()
+        assert weight.grad.tolist() == [scale] * 3
+    assert step.count == 1
+
+
+@pytest.mark.parametrize("lengths", [((6, 5), (3, 2)), (tensor([6, 5]), tensor([3, 2]))])
+def test_ctc(lengths):
+    def make():
+        x = adjoint.randn(6, 2, 5, requires_grad=True)
+        targets = adjoint.randint(1, 5, (2, 3))
+
+        def step():
+            loss = F.ctc_loss(x.log_softmax(2), targets, *lengths)
+            return loss.detach(), autograd.grad(loss, x)[0]
+
+        return step
+
+    assert_alike(make, 3)
 
 
 def test_an_optimizer_that_decides_by_values_is_refused():

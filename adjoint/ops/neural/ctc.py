@@ -200,7 +200,7 @@ def path_slopes(
 @general(batching=FOLD, home=None)
 def padded_targets(xp: Any, targets: Array, lengths: Array, blank: int) -> Array:
     """Targets as a matrix with a row a sample, `blank` where there is none."""
-    longest = int(xp.max(lengths, initial=0)) if xp.valued() else targets.shape[-1]
+    longest = int(xp.max(lengths, initial=0)) if xp.readable(waiting=True) else targets.shape[-1]
     columns = xp.arange(longest)
     if targets.ndim == 2:
         rows = targets[:, :longest]

@@ -8,11 +8,13 @@ from typing import Any, Generic, TypeVar
 
 from adjoint._base import after_fork
 from adjoint.autograd.graph_task import current_task
+from adjoint.autograd.hooks import traceable
 from adjoint.call.held import Held
 
 Value = TypeVar("Value")
 
 
+@traceable
 class _Mark:
     """Lives as long as the pass, or the group of passes, that holds it."""
 

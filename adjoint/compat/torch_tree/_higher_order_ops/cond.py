@@ -1,0 +1,3 @@
+"""torch._higher_order_ops.cond."""
+
+from adjoint.control_flow import cond as cond

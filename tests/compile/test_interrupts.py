@@ -1,0 +1,117 @@
+"""A compiled call that is interrupted has changed everything, or nothing."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+
+import adjoint
+from adjoint import nn, optim
+
+F = nn.functional
+TRACED = tuple(
+    str(Path("adjoint", *parts))
+    for parts in (("compiling",), ("optim", "writes.py"), ("backends", "xla.py"))
+)
+
+
+class Interrupt:
+    """Raises at the n-th bytecode of the code that makes a compiled call."""
+
+    def __init__(self, number):
+        self.left = number
+
+    def enter(self, frame, event, arg):
+        if not any(part in frame.f_code.co_filename for part in TRACED):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return self.step
+
+    def step(self, frame, event, arg):
+        if event == "opcode":
+            self.left -= 1
+            if self.left == 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return self.step
+
+
+def interrupted(call, number):
+    """Whether a call was interrupted at its n-th bytecode; it has fewer if not."""
+    sys.settrace(Interrupt(number).enter)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+class Training:
+    """A step with parameters, gradients, a buffer, state, a schedule and chance."""
+
+    def __init__(self, hook):
+        adjoint.manual_seed(0)
+        self.model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5))
+        self.optimizer = optim.Adam(self.model.parameters(), lr=0.1)
+        self.schedule = optim.lr_scheduler.StepLR(self.optimizer, 1, 0.9)
+        self.x = adjoint.randn(5, 3)
+        if hook:
+            self.model[0].register_forward_hook(lambda module, args, out: out * 2)
+        self.call = adjoint.compile(self.step)
+        for _ in range(3):
+            self.call()
+        assert self.call.count == 1
+
+    def step(self):
+        self.optimizer.zero_grad()
+        (self.model(self.x) ** 2).sum().backward()
+        self.optimizer.step()
+        self.schedule.step()
+
+    def tensors(self):
+        kept = [t for state in self.optimizer.state.values() for t in state.values()]
+        return [*self.model.parameters(), *self.model.buffers(), *kept]
+
+    def seen(self):
+        """All that a call changes."""
+        return [
+            [tensor.detach().numpy().copy() for tensor in self.tensors()],
+            [tensor._version for tensor in (*self.model.parameters(), *self.model.buffers())],
+            [id(parameter.grad) for parameter in self.model.parameters()],
+            [self.schedule.last_epoch, self.optimizer.param_groups[0]["lr"]],
+            adjoint.get_rng_state().numpy().copy(),
+        ]
+
+
+def differs(one, other):
+    """Whether two parts of what is seen differ: in all that they have, or in nothing."""
+    if isinstance(one, np.ndarray):
+        return not np.array_equal(one, other)
+    found = {not np.array_equal(a, b) for a, b in zip(one, other, strict=True)}
+    assert len(found) == 1, "some have changed, and others not"
+    return found.pop()
+
+
+@pytest.mark.parametrize("hook", [False, True])
+def test_at_every_bytecode_all_or_nothing(hook):
+    training = Training(hook)
+    number, befores, afters = 0, 0, 0
+    while True:
+        number += 1
+        grads = [parameter.grad for parameter in training.model.parameters()]  # ids stay theirs
+        before = training.seen()
+        if not interrupted(training.call, number):
+            break
+        changes = {differs(a, b) for a, b in zip(before, training.seen(), strict=True)}
+        assert len(changes) == 1, f"at bytecode {number}"
+        assert changes == {True} or training.call.count == 1
+        befores, afters = (befores, afters + 1) if changes.pop() else (befores + 1, afters)
+        del grads
+    assert training.call.count == 1
+    assert befores > 50
+    assert afters > 1
