@@ -353,7 +353,9 @@ def take(waiting: dict[Node, Any], node: Node) -> Any:
 
 def _is_own(grad: Any) -> bool:
     """Whether this array holds its own memory."""
-    return type(grad) is NDARRAY and grad.base is None
+    if type(grad) is NDARRAY:
+        return grad.base is None
+    return not isinstance(grad, TensorCore) and backend_of(grad).owns_memory(grad)
 
 
 def gathered(task: GraphTask, node: Node, number: int, grad: Any) -> list[Any]:

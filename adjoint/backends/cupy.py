@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
+from adjoint.backends.cupy_kernels import TYPES, Kernel
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.device import device
 
@@ -278,6 +279,18 @@ class CupyBackend(Backend):
 
     def worker(self, array: Any) -> Any:
         return f"cuda:{array.device.id}"
+
+    def is_here(self, worker: Any) -> bool:
+        return bool(worker == f"cuda:{cupy.cuda.runtime.getDevice()}")
+
+    def launches(self, numpy_dtype: Any) -> bool:
+        return numpy_dtype in TYPES and not cupy.cuda.runtime.is_hip
+
+    def kernel(self, texts: Any) -> Any:
+        return Kernel(texts)
+
+    def owns_memory(self, array: Any) -> bool:
+        return array.base is None
 
     def enter_worker(self, worker: Any) -> None:
         if isinstance(worker, str) and worker.startswith("cuda:"):

@@ -361,7 +361,7 @@ def received(array: Any) -> Any:
     """A result of XLA as an array of NumPy that may be changed; a large one is not copied."""
     if type(array) is np.ndarray:
         return array  # of a packing, which nobody else has
-    if array.nbytes < LARGE or array.dtype.isbuiltin != 1:
+    if array.nbytes < LARGE or array.dtype.isbuiltin != 1 or array.device.platform != "cpu":
         return np.array(array)
     array.block_until_ready()
     return np.asarray(_Memory(array))

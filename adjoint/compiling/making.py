@@ -13,8 +13,8 @@ from adjoint.compiling.outcomes import Outcome, outcome_of
 from adjoint.compiling.places import Place
 from adjoint.compiling.program import Program
 from adjoint.compiling.resuming import rest_of
-from adjoint.compiling.tracing import Tracing
-from adjoint.device import device
+from adjoint.compiling.tracing import XLA, Tracing
+from adjoint.device import CPU
 from adjoint.tensors.core import NDARRAY
 
 
@@ -28,7 +28,7 @@ def program_of(
 ) -> Program:
     """The program of a call; everything is as before when it is made, or can't be."""
     on_xla = any(type(tensor.array) is not NDARRAY for tensor in tensors)
-    tracing = Tracing(name, tensors, device("xla" if on_xla else "cpu"), answers)
+    tracing = Tracing(name, tensors, XLA if on_xla else CPU, answers)
     outcomes: list[Outcome] = []
 
     def run() -> list[Any]:

@@ -28,6 +28,7 @@ from adjoint.tensors.views import replay
 
 _np: Any = numpy_backend.xp
 UNTRACED = Changed({"tracing": None})
+XLA = device("xla")
 
 
 class Event:
@@ -156,6 +157,8 @@ class Tracing:
                 f"{self.name} can't be compiled by XLA: it uses a tensor on {tensor.device}; move "
                 "it to 'cpu' or 'xla' first"
             )
+        if type(array) is not NDARRAY:  # known by none of the arguments, if it comes from around
+            self.device = XLA
         number = self.numbers.get(id(tensor))
         self._lift(tensor, Place(tensor) if number is None else Argument(tensor, number))
 

@@ -112,6 +112,8 @@ class Upper:
         self.over_batch: Callable[[Any, list[Any]], list[Any]] = _no_batches
         # Answers detach and item where a mode sees them, else None; there once modes are known.
         self.seen_below: Any = None
+        # Gives an op and its rules the kernels of a GPU; see `ops.attaching`.
+        self.attach_kernels: Any = None
 
 
 upper: Final[Upper] = Upper()
