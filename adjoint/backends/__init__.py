@@ -74,6 +74,10 @@ class Backend:
         """A kernel of the text of an expression, on arrays and numbers; see `loops/cuda.py`."""
         raise NotImplementedError
 
+    def step_kernel(self, notes: Any, operands: int, numbers: int) -> Any:
+        """The kernel of an optimizer's rule, noted call by call; None where there are none."""
+        return None
+
     def owns_memory(self, array: Any) -> bool:
         """Whether an array is known to be no view, and may be changed in place."""
         return False

@@ -13,7 +13,9 @@ import numpy as np
 
 from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
-from adjoint.backends.cupy_kernels import TYPES, Kernel
+from adjoint.backends.cupy_kernels import TYPES, Kernel, StepKernel
+from adjoint.backends.cupy_products import product
+from adjoint.backends.cupy_sums import column_sums, mean_class_losses, total
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.device import device
 
@@ -213,6 +215,34 @@ class CupyNamespace(Convolutions, Namespace):
             return array.sum(axis=axis, dtype=array.dtype, keepdims=keepdims) + initial
         return cupy.maximum(array.max(axis=axis, keepdims=keepdims), initial)
 
+    def matmul(self, array: Any, other: Any) -> Any:
+        """NumPy's matmul; of two matrices by cuBLAS itself."""
+        found = product(array, other)
+        return cupy.matmul(array, other) if found is None else found
+
+    def linear(self, input: Any, weight: Any, bias: Any) -> Any:
+        if input.ndim > 2 and weight.ndim == 2 and input.flags.c_contiguous:
+            rows = self.matmul(input.reshape(-1, input.shape[-1]), weight.T)
+            out = rows.reshape(*input.shape[:-1], weight.shape[0])
+        else:
+            out = self.matmul(input, weight.T)
+        return out if bias is None else self.into(cupy.add, out, out, bias)
+
+    def total(self, array: Any) -> Any:
+        found = total(array)
+        return super().total(array) if found is None else found
+
+    def wide_total(self, array: Any) -> Any:
+        found = total(array, wide=True)
+        return super().wide_total(array) if found is None else found
+
+    def column_sums(self, array: Any) -> Any:
+        found = column_sums(array)
+        return super().column_sums(array) if found is None else found
+
+    def mean_class_losses(self, rows: Any, target: Any, ignored: int) -> Any:
+        return mean_class_losses(rows, target, ignored)
+
     logical_and = staticmethod(_of_truth(cupy.logical_and))
     logical_or = staticmethod(_of_truth(cupy.logical_or))
     logical_xor = staticmethod(_of_truth(cupy.logical_xor))
@@ -288,6 +318,9 @@ class CupyBackend(Backend):
 
     def kernel(self, texts: Any) -> Any:
         return Kernel(texts)
+
+    def step_kernel(self, notes: Any, operands: int, numbers: int) -> Any:
+        return None if cupy.cuda.runtime.is_hip else StepKernel(notes, operands, numbers)
 
     def owns_memory(self, array: Any) -> bool:
         return array.base is None

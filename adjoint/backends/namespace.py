@@ -186,6 +186,10 @@ class Namespace(ABC):
         kind = "int64" if array.dtype.kind in "biu" else array.dtype
         return array.sum(dtype=kind)
 
+    def wide_total(self, array: Array) -> Array:
+        """The sum of all elements, of 16-bit floats in float32."""
+        return array.sum(dtype="float32" if array.dtype.itemsize == 2 else array.dtype)
+
     def running(self, combine: Callable[..., Array], array: Array, axis: int) -> Array:
         """All prefixes along an axis, combined by an associative function of earlier and later."""
         step = 1
@@ -247,6 +251,12 @@ class Namespace(ABC):
         totals = self.row_sums(powers)
         shares = self.into(self.divide, powers, powers, totals * parts)
         return shifted, self.log(totals[:, 0]), shares
+
+    def mean_class_losses(
+        self, rows: Array, target: Array, ignored: int
+    ) -> tuple[Array, Array] | None:
+        """The mean cross entropy of rows and its gradient by rows; None where it takes steps."""
+        return None
 
     def places_of(self, columns: Array, width: int) -> Array:
         """Where the element of each row that `columns` names lies among all of a matrix."""

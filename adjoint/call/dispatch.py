@@ -173,6 +173,14 @@ class Path(Calls):
             return with_other(op, a, b, operator)
         return apply(op, [a, b, *op.defaults[2:]])
 
+    def total(self, one: Any, other: Any) -> Any:
+        """The sum of two arrays on which kernels work: of gradients that meet."""
+        op = upper.operators.add
+        if op.kernels is None:
+            upper.attach_kernels(op, backend_of(one))
+        found = op.kernels.of_two(one, other)
+        return one + other if found is None else found
+
     def item(self, tensor: Any, index: Any) -> Any:
         """tensor[index]; asked here, in compiled code, and not where the function begins."""
         read = upper.operators.getitem
@@ -234,12 +242,16 @@ def launched(op: "Op", settings: Settings, a: Any, b: Any) -> Tensor | None:
     x, y = a, b
     if isinstance(a, Tensor):
         first, x = a.spec(), a.array
+    elif type(a) is not float and type(a) is not int:
+        return None
     if isinstance(b, Tensor):
         if b.extras is not None:
             b.refresh()
         if b.special:
             return None
         second, y = b.spec(), b.array
+    elif type(b) is not float and type(b) is not int:
+        return None
     spec = second if first is None else first
     assert spec is not None
     if first is not None and second is not None and first.array_type is not second.array_type:

@@ -142,7 +142,7 @@ class OpNode(Node):
         if rule.wide < 0 or (spec is not None and spec.full):
             form = rule.form
             if form == OF_GRAD:
-                return rule.function(grad)
+                return rule.function(grad) if rule.fused is None else rule.of_list([grad])
             if form == OF_RESULT:
                 result = self.result
                 self.check_result(0)

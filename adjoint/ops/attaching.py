@@ -105,8 +105,8 @@ def attach_kernels(op: Op, backend: Any) -> None:
     by_rule: dict[int, Kernels] = {}
     found = list(traced(op)) if op.family == "elementwise" else []
     for each in found:
-        if not isinstance(each, Traced):
-            continue
+        if not isinstance(each, Traced) or each.results[0].function == "array":
+            continue  # what answers an argument as it is needs no kernel
         arrays = [each.names[i] for i in each.arrays]
         numbers = [each.names[i] for i in each.numbers]
         try:
@@ -120,10 +120,10 @@ def attach_kernels(op: Op, backend: Any) -> None:
             made.add(loop)
         elif each.place != PUSH:
             by_rule.setdefault(each.place, Kernels(backend.array_type)).add(loop)
-    if op.required in (1, 2) and not op.ordered:
+    if op.family != "elementwise":
+        made.forward = partial(_forward, op, backend.xp)
+    elif not op.ordered:
         made.brief = _brief(op, made)
-        if op.family != "elementwise":
-            made.forward = partial(_forward, op, backend.xp)
     for place, kernels in by_rule.items():
         rule = op.rules[place]
         assert rule is not None

@@ -66,13 +66,15 @@ class Undo:
 class Writes:
     """What a step is going to write, and how it is put back where one call can't write it."""
 
-    __slots__ = ("calls", "changed", "late", "spare")
+    __slots__ = ("calls", "changed", "late", "launches", "spare")
 
     def __init__(self, spare: Spare) -> None:
         self.spare = spare
         self.calls: list[tuple[Any, ...]] = []  # functions with their arguments
         self.changed: list[Any] = []  # tensors whose memory the calls change
         self.late: list[tuple[Any, Any, bool]] = []  # tensors to copy_ to, what, and if recorded
+        # Kernels by rule, type and numbers, with all parameters for which one launch does.
+        self.launches: dict[Any, tuple[Any, Any, list[Any]]] = {}
 
     def set(self, target: Any, name: str, value: Any) -> None:
         """Have an attribute set."""
@@ -84,6 +86,11 @@ class Writes:
 
     def apply(self, program: Program, arrays: list[Any], numbers: dict[str, Any]) -> None:
         """Have a program run on a parameter, its gradient and its state, in place."""
+        if program.kernel is not None and program.kernel.takes(arrays):
+            values = program.ordered(numbers)
+            key = (id(program), arrays[0].dtype, *values)
+            self.launches.setdefault(key, (program.kernel, values, []))[2].append(arrays)
+            return
         for operands in pieces(arrays):
             wide = [self._widened(number, array) for number, array in enumerate(operands)]
             self.calls += program.on(wide, numbers, self.spare)
@@ -104,6 +111,8 @@ class Writes:
         if self.late:
             self._run_late()
             return
+        for kernel, values, arrays in self.launches.values():
+            self.calls += kernel.calls(arrays, values)
         if not INTERPRETED:
             call_quietly(exhaust, chain(starmap(call, self.calls), counted(self.changed)))
             return

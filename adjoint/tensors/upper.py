@@ -25,6 +25,10 @@ class Calls:
         """An op of two inputs; NotImplemented if it is an operator and can't work with one."""
         raise NotImplementedError
 
+    def total(self, one: Any, other: Any) -> Any:
+        """The sum of two arrays on which kernels work."""
+        raise NotImplementedError
+
     def item(self, tensor: Any, index: Any) -> Any:
         """tensor[index]."""
         raise NotImplementedError

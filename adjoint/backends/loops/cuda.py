@@ -14,6 +14,8 @@ from adjoint.backends.loops.symbols import COMPARISONS, LOGIC, Symbol
 EACH: Final = "e"
 SINGLE: Final = "s"
 NUMBER: Final = "n"
+ROW: Final = "r"  # the elements of one row, which all rows see
+COLUMN: Final = "c"  # one element for each row
 
 # By the name of a data type: how elements lie in memory, in what they are computed, and how many
 # of them are read at once, which is 16 bytes.
@@ -241,7 +243,8 @@ class Printed:
 
     def layout(self, pattern: str) -> str:
         """How the arguments of a kernel for such arrays are packed, as struct says it."""
-        return "".join(["d" if c == NUMBER else "Q" for c in pattern]) + "d" * self.numbers + "QQ"
+        own = {NUMBER: "d", ROW: "QQ", COLUMN: "QQ"}
+        return "".join([own.get(what, "Q") for what in pattern]) + "d" * self.numbers + "QQ"
 
     def kernel(self, kind: str, pattern: str, together: int) -> str:
         """The kernel for elements of a data type, so many of them read at once."""
@@ -252,17 +255,31 @@ class Printed:
             if what == NUMBER:
                 before.append(f"const C b{i} = (C)c{i};")
             elif what == SINGLE:
-                before.append(f"const C b{i} = n > 0 ? read(a{i}[0]) : (C)0;")
+                before.append(f"const C b{i} = read(a{i}[0]);")
+            elif what != EACH:  # how long a row is
+                given.append(f"const long long m{i}")
         given += [f"const double y{i}" for i in range(self.numbers)]
         given += ["O *out", "const long long n"]
-        each = [i for i, what in enumerate(pattern) if what == EACH]
-        numbers = [f"y{i}" for i in range(self.numbers)]
+        places = {EACH: "i", ROW: "i % m{0}", COLUMN: "i / m{0}"}
 
-        def call(form: str) -> str:
-            values = [form.format(i) if i in each else f"b{i}" for i in range(len(pattern))]
-            return f"write(element({', '.join([*values, *numbers])}))"
+        def call(many: str) -> str:
+            values = []
+            for i, what in enumerate(pattern):
+                if what in (NUMBER, SINGLE) or (many and what == COLUMN):
+                    values.append(f"b{i}")
+                else:
+                    one = f"a{i}[{places[what].format(i)}]"
+                    values.append(f"read({many.format(i) if many else one})")
+            return (
+                f"write(element({', '.join([*values, *[f'y{i}' for i in range(self.numbers)]])}))"
+            )
 
-        reads = [f"const In p{i} = *(const In *)(a{i} + i);" for i in each]
+        reads = []
+        for i, what in enumerate(pattern):
+            if what in (EACH, ROW):
+                reads.append(f"const In p{i} = *(const In *)(a{i} + {places[what].format(i)});")
+            elif what == COLUMN:
+                reads.append(f"const C b{i} = read(a{i}[i / m{i}]);")
         lines = [
             *head(kind, self.result),
             self.function,
@@ -275,11 +292,68 @@ class Printed:
             *[f"        {line}" for line in reads],
             "        Out r;",
             "        #pragma unroll",
-            f"        for (int k = 0; k < {together}; k++) r.v[k] = {call('read(p{}.v[k])')};",
+            f"        for (int k = 0; k < {together}; k++) r.v[k] = {call('p{}.v[k]')};",
             "        *(Out *)(out + i) = r;",
             "    } else {",
-            f"        for (; i < n; i++) out[i] = {call('read(a{}[i])')};",
+            f"        for (; i < n; i++) out[i] = {call('')};",
             "    }",
             "}",
         ]
         return "\n".join(lines) + "\n"
+
+
+# ---- steps of optimizers ----
+
+TABLE: Final = 24  # so many parameters make their step by one launch
+
+
+def step_text(notes: Any, operands: int, numbers: int, kind: str, kept: bool) -> str:
+    """The kernel of an optimizer's rule, noted call by call, on many parameters at once.
+
+    A table has the addresses of the operands of each, and the sizes. Numbers come with the launch,
+    or, for graphs, are `kept` in memory, where they can change from one to the next.
+    """
+    used: set[str] = set()
+    known = set(range(operands))
+    lines = [f"C x{i} = read(t.a[which][{i}][i]);" for i in range(operands)]
+    for name, out, *places in notes:
+        values = [f"n{-place}" if place < 0 else f"x{place}" for place in places]
+        truth = name in COMPARISONS
+        if name == "masked":
+            text = f"{values[1]} ? {values[0]} : x{out}"
+        elif name == "positive":
+            text = values[0]
+        elif name in OPERATORS:
+            text = f"{values[0]} {OPERATORS[name]} {values[1]}"
+        elif name in WRITTEN:
+            text = WRITTEN[name].format(*values)
+        elif name in OWN:
+            used.add(name)
+            text = f"own_{name}({', '.join(values)})"
+        else:
+            text = f"{RENAMED.get(name, name)}({', '.join(values)})"
+        new = "" if out in known else f"{'bool' if truth else 'C'} "
+        known.add(out)
+        lines.append(f"{new}x{out} = {text};")
+    written = sorted({note[1] for note in notes if note[1] < operands})
+    lines += [f"t.a[which][{place}][i] = write(x{place});" for place in written]
+    inside = "\n        ".join(lines)
+    given = "\n    ".join([f"const C n{i} = (C)y.v[{i - 1}];" for i in range(1, numbers + 1)])
+    second = "const Numbers *kept" if kept else "const Numbers y"
+    return "\n".join(
+        [
+            *head(kind, ""),
+            *_own_functions(used),
+            f"struct Table {{ S *a[{TABLE}][{operands}]; long long n[{TABLE}]; }};",
+            f"struct Numbers {{ double v[{max(1, numbers)}]; }};",
+            f'extern "C" __global__ void kernel(const Table t, {second}) {{',
+            "    const Numbers y = *kept;" if kept else "",
+            "    const int which = blockIdx.y;",
+            f"    {given}",
+            "    const long long n = t.n[which], step = (long long)gridDim.x * blockDim.x;",
+            f"    for (long long i = {PLACE}; i < n; i += step) {{",
+            f"        {inside}",
+            "    }",
+            "}\n",
+        ]
+    )
