@@ -6,7 +6,8 @@ What differs from NumPy, and why, is in docs/notes/backends.md.
 import contextlib
 import importlib
 from collections.abc import Callable
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
 import cupy
 import numpy as np
@@ -18,6 +19,9 @@ from adjoint.backends.cupy_products import product
 from adjoint.backends.cupy_sums import column_sums, mean_class_losses, total
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.device import device
+
+# Who captures the work of this context, to be asked for random numbers.
+under_way: Final[ContextVar[Any]] = ContextVar("adjoint_capturing", default=None)
 
 
 def _on_host(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -198,6 +202,12 @@ class CupyNamespace(Convolutions, Namespace):
 
     def _on_host(self, array: Any) -> Any:
         return _to_host(array)
+
+    def drawn(self, draw: Callable[..., Any], shape: Any, *parameters: Any) -> Any:
+        capturing = under_way.get()
+        if capturing is not None:
+            return capturing.drawn(draw, tuple(shape), parameters)
+        return super().drawn(draw, shape, *parameters)
 
     def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
         """NumPy's sort; CuPy has one algorithm, which is stable."""

@@ -151,6 +151,16 @@ def _launch(key: Any, kind: str, text: str, layout: str) -> Launch:
     return found
 
 
+def prepare_stream(stream: Any) -> Any:
+    """The counter for sums on a stream, zero between any two; made before a graph is captured."""
+    key = (cupy.cuda.runtime.getDevice(), stream.ptr)
+    done = _counters.get(key)
+    if done is None:
+        done = _counters[key] = cupy.zeros(1, np.uint32)
+        cupy.cuda.get_current_stream().synchronize()  # the other stream may not wait for this one
+    return done
+
+
 def _is_plain(array: Any) -> bool:
     here = type(array) is NDARRAY and array.dtype in TYPES and array.size
     return bool(here and array.flags.c_contiguous) and not cupy.cuda.runtime.is_hip
@@ -165,10 +175,7 @@ def total(array: Any, wide: bool = False) -> Any:
     answer, written = ("C", "sum") if wide else ("S", "write(sum)")
     text = TOTAL.format(together=together, place=PLACE, answer=answer, written=written)
     launch = _launch(("total", together, wide), kind, text, "QQQQQ")
-    key = (cupy.cuda.runtime.getDevice(), cupy.cuda.get_current_stream().ptr)
-    done = _counters.get(key)
-    if done is None:
-        done = _counters[key] = cupy.zeros(1, np.uint32)
+    done = prepare_stream(cupy.cuda.get_current_stream())
     blocks = min(_BLOCKS, -(-array.size // (THREADS * together * 4)))
     out = NDARRAY((), _F32 if wide and array.dtype.itemsize == 2 else array.dtype)
     parts = NDARRAY((blocks,), np.float64)

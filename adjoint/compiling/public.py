@@ -6,16 +6,19 @@ import threading
 import warnings
 from typing import Any
 
+from adjoint.backends import backend_for
 from adjoint.call.context import Changed, current
 from adjoint.compiling.answers import AnsweredError, Answers
 from adjoint.compiling.errors import CompileError, OutdatedError
 from adjoint.compiling.signatures import Call, difference
+from adjoint.device import device
 from adjoint.dtypes import get_default_dtype
 
 log = logging.getLogger("adjoint.compile")
 
 # Names of PyTorch's compilers, for which XLA stands in; those of its eager mode mean just that.
 _XLA = ("xla", "inductor", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm")
+_GRAPHS = ("cudagraph",)
 _EAGER = ("eager",)
 
 
@@ -34,12 +37,13 @@ def compile(
 ) -> Any:
     """A function, or module, that XLA runs: what it reads and changes is found by watching it.
 
+    With `backend="cudagraph"` its work on CuPy is captured instead, and launched as one graph.
     The first call (`warm_up` of them) with each new signature runs eagerly, so that optimizers make
     their state; the next one is traced. After `limit` programs, further signatures run eagerly. Of
     PyTorch's options, `dynamic`, `mode` and `options` mean nothing here.
     """
-    if backend not in (*_XLA, *_EAGER):
-        raise ValueError(f"compile: backend must be 'xla', got {backend!r}")
+    if backend not in (*_XLA, *_GRAPHS, *_EAGER):
+        raise ValueError(f"compile: backend must be 'xla' or 'cudagraph', got {backend!r}")
     if function is None:
         return functools.partial(
             compile,
@@ -55,7 +59,10 @@ def compile(
     if disable or backend in _EAGER:
         return function
     _require_jax()
-    compiled = Compiled(function, fallback and not fullgraph, limit, warm_up)
+    graphs = backend in _GRAPHS
+    if graphs:
+        _require_gpu()
+    compiled = Compiled(function, fallback and not fullgraph, limit, warm_up, graphs)
     if hasattr(function, "named_parameters") and not isinstance(function, type):
         from adjoint.compiling.modules import CompiledModule  # nn is loaded where modules are
 
@@ -72,6 +79,12 @@ def _require_jax() -> None:
         ) from error
 
 
+def _require_gpu() -> None:
+    where = device("cuda")
+    if not backend_for(where).is_available():  # names what to install, where CuPy is missing
+        raise RuntimeError("compile: backend='cudagraph' needs a GPU, and CuPy finds none")
+
+
 class _Signature:
     """The calls of one signature: how many ran eagerly, and the program of the others."""
 
@@ -86,8 +99,11 @@ class _Signature:
 class Compiled:
     """A function that is traced once for each signature, and run by XLA."""
 
-    def __init__(self, function: Any, fallback: bool, limit: int, warm_up: int) -> None:
+    def __init__(
+        self, function: Any, fallback: bool, limit: int, warm_up: int, graphs: bool = False
+    ) -> None:
         self.function = function
+        self.graphs = graphs  # its work on CuPy is captured, not traced for XLA
         self.fallback = fallback
         self.limit = limit
         self.warm_up = warm_up
@@ -108,7 +124,7 @@ class Compiled:
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
-        return Compiled, (self.function, self.fallback, self.limit, self.warm_up)
+        return Compiled, (self.function, self.fallback, self.limit, self.warm_up, self.graphs)
 
     def __repr__(self) -> str:
         return f"<compiled {self.name}, {self.count} programs>"
@@ -172,7 +188,10 @@ class Compiled:
         self, signature: _Signature, call: Call, args: Any, kwargs: Any, reason: str
     ) -> Any:
         """Trace the function, and run what was traced."""
-        from adjoint.compiling.making import program_of
+        if self.graphs:
+            from adjoint.compiling.capturing import program_of
+        else:
+            from adjoint.compiling.making import program_of  # type: ignore[assignment]  # alike
 
         log.info("%s is traced: %s", self.name, reason or "it has no program yet")
         try:

@@ -16,7 +16,7 @@ from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import DrawCall, EndOfPass, EventCall, PackCall, UnpackCall, asked
-from adjoint.compiling.optimizers import make_step
+from adjoint.compiling.optimizers import make_step, trace_step
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.device import device
 from adjoint.optim.lr_scheduler.base import remembered
@@ -139,13 +139,17 @@ class Tracing:
 
     def lift_all(self, tensors: list[Any]) -> None:
         """Let tensors that an op has met be inputs, if they come from outside."""
+        self.note_modules()
+        for tensor in tensors:
+            if tensor.layer is None and not xla.is_traced(tensor.array):
+                self.lift(tensor)
+
+    def note_modules(self) -> None:
+        """Note the modules whose calls are under way: the program takes them for granted."""
         under_way = calls.get()
         if under_way is not self.calls:
             self.calls = under_way
             self.modules.update((id(module), module) for module in modules_of(under_way))
-        for tensor in tensors:
-            if tensor.layer is None and not xla.is_traced(tensor.array):
-                self.lift(tensor)
 
     def lift(self, tensor: Any) -> None:
         """Let a tensor from outside be an input: until the trace ends it holds a tracer."""
@@ -330,6 +334,10 @@ class Tracing:
     def make_step(self, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:
         """The step of an optimizer; see adjoint.compiling.optimizers."""
         make_step(self, optimizer, number, params, writes)
+
+    def step(self, numbers: Any, param: Any, vector: Any, writes: Any) -> None:
+        """The part of such a step that is one parameter's."""
+        trace_step(self, numbers, param, vector, writes)
 
     # ---- the end ----
 
