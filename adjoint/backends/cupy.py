@@ -5,6 +5,7 @@ What differs from NumPy, and why, is in docs/notes/backends.md.
 
 import contextlib
 import importlib
+import math
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
@@ -14,6 +15,7 @@ import numpy as np
 
 from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
+from adjoint.backends.cupy_chance import flips, taken
 from adjoint.backends.cupy_kernels import TYPES, Kernel, StepKernel
 from adjoint.backends.cupy_products import product
 from adjoint.backends.cupy_sums import column_sums, mean_class_losses, total
@@ -208,6 +210,17 @@ class CupyNamespace(Convolutions, Namespace):
         if capturing is not None:
             return capturing.drawn(draw, tuple(shape), parameters)
         return super().drawn(draw, shape, *parameters)
+
+    def flips(self, generator: Any, shape: Any, p: float) -> Any:
+        if cupy.cuda.runtime.is_hip:
+            return None
+        count, capturing = math.prod(shape), under_way.get()
+
+        def draw(stream: Any) -> Any:
+            return taken(stream, count)
+
+        words = generator.draw(draw) if capturing is None else capturing.state(generator, draw)
+        return None if words is None else flips(words, tuple(shape), p)
 
     def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
         """NumPy's sort; CuPy has one algorithm, which is stable."""

@@ -39,8 +39,9 @@ _SEVERAL: Final = cupy.cuda.is_available() and cupy.cuda.runtime.getDeviceCount(
 class Launch:
     """A compiled kernel, and memory to put its arguments in."""
 
-    def __init__(self, text: str, layout: str) -> None:
-        self.function = cupy.RawModule(code=text, options=OPTIONS).get_function("kernel").kernel
+    def __init__(self, text: str, layout: str, options: tuple[str, ...] = ()) -> None:
+        module = cupy.RawModule(code=text, options=(*OPTIONS, *options))
+        self.function = module.get_function("kernel").kernel
         self.handle: int = self.function.ptr
         packing = struct.Struct(layout)
         self.count = len(layout)

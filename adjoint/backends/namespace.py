@@ -117,6 +117,10 @@ class Namespace(ABC):
         given = [p if isinstance(p, (bool, int, float)) else self._on_host(p) for p in parameters]
         return self.asarray(draw(shape, *given))
 
+    def flips(self, generator: Any, shape: Shape, p: float) -> Array | None:
+        """Coin flips, true with probability p, made on the device; None: the host draws them."""
+        return None
+
     # ---- reading and writing ----
 
     def indexed(self, array: Array, index: Any) -> Array:

@@ -164,6 +164,11 @@ class Capturing(Tracing):
         kind = draw((0,), *parameters).dtype
         return self.event(Event(lambda: draw(shape, *parameters)), (shape, kind))
 
+    def state(self, generator: Any, draw: Any) -> Any:
+        """The state of a generator for numbers that the graph draws itself: that of each launch."""
+        self.remember_chance()
+        return self.event(Event(lambda: generator.draw(draw)), ((4,), "uint64"))
+
     # ---- optimizers ----
 
     def step(self, numbers: Any, param: Any, vector: Any, writes: Any) -> None:

@@ -116,3 +116,36 @@ def test_steps_of_optimizers(name: str, dtype: str) -> None:
     close = 2e-2 if dtype == "bfloat16" else 1e-5
     for ours, expected in zip(*reversed(found)):
         np.testing.assert_allclose(ours, expected, rtol=close, atol=close)
+
+
+def test_coin_flips_are_those_of_the_host() -> None:
+    found = []
+    for where in ("cpu", "cuda"):
+        adjoint.manual_seed(7)
+        adjoint.rand(3)  # leaves half of a number behind
+        x = adjoint.ones(37, 41, device=where)
+        masks = [nn.functional.dropout(x, 0.3), adjoint.bernoulli(x, 0.6), adjoint.rand(5)]
+        found.append([each.cpu().numpy() for each in masks])
+    for ours, expected in zip(*reversed(found), strict=True):
+        np.testing.assert_array_equal(ours, expected)
+
+
+def test_streams_and_events() -> None:
+    from adjoint.compat.torch_tree import cuda
+
+    x = adjoint.ones(1000, device="cuda")
+    before, after = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    side = cuda.Stream()
+    side.wait_stream(cuda.current_stream())
+    with cuda.stream(side):
+        assert cuda.current_stream() == side
+        before.record()
+        y = x * 2
+        after.record()
+    cuda.current_stream().wait_event(after)
+    assert float((y + 1).sum()) == 3000.0
+    after.synchronize()
+    assert after.query()
+    assert side.query()
+    assert before.elapsed_time(after) >= 0
+    assert cuda.current_stream() == cuda.default_stream()
