@@ -19,24 +19,14 @@ SIZES = (1_000, 100_000)
 TURNS = 150
 BAR = 2.5
 
-# Why more than 2.5 is what it takes: the same reason for several ops.
-MEMORY = "the op is one short pass, bound by memory; the tangent reads one array more than it"
-SERIES = "the derivative is another function, a series that has no quick form"
-TWICE = "the derivative is as long as the function, and its product a pass of its own"
-REASONS = {
-    MEMORY: "abs",
-    SERIES: "digamma i0 i0e i1 i1e scaled_modified_bessel_k0 scaled_modified_bessel_k1",
-    "a second power, and a logarithm for the exponent": "pow float_power",
-    TWICE: "cosh erfinv spherical_bessel_j0",
-}
-
 ABOUT = """# What a tangent costs
 
 Each elementwise op of the table on a dual tensor, over the same call on a plain one: float32, one
 thread, no_grad, the {build} package. After the stroke both inputs have tangents.
 `python benchmarks/jvp.py --save FILE` wrote this. Where the tangent is a loop of the wheel
-([kernels.md](kernels.md)) it is one pass, however many steps its rule has. A pass over 1,000
-elements takes hardly longer than the call itself, so that there calls count, not steps.
+([kernels.md](kernels.md)) it is one pass, however many steps its rule has, and for short ops the
+same pass as the op's. A pass over 1,000 elements takes hardly longer than the call itself, so that
+there calls count, not steps.
 
 """
 
@@ -93,13 +83,6 @@ def shown(values: list[float]) -> str:
     return " / ".join(f"{value:.2f}" for value in values)
 
 
-def reason(name: str, rows: list[list[float]]) -> str:
-    """Why the first tangent costs more than the bar on large arrays; "" where it does not."""
-    if rows[-1][0] <= BAR:
-        return ""
-    return next((text for text, names in REASONS.items() if name in names.split()), "")
-
-
 def summary(table: dict[str, list[list[float]]]) -> list[str]:
     """How many ops stay within the bar, for each size."""
     lines = []
@@ -121,12 +104,12 @@ def as_markdown(table: dict[str, list[list[float]]]) -> str:
         *ABOUT.format(build=build).splitlines(),
         *[f"- {line}." for line in summary(table)],
         "",
-        f"| op | {heads} | where more than {BAR} of 100,000 elements goes |",
-        "|---" * (len(SIZES) + 2) + "|",
+        f"| op | {heads} |",
+        "|---" * (len(SIZES) + 1) + "|",
     ]
     for name, rows in table.items():
         cells = " | ".join(shown(values) for values in rows)
-        lines.append(f"| {name} | {cells} | {reason(name, rows)} |")
+        lines.append(f"| {name} | {cells} |")
     return "\n".join(lines) + "\n"
 
 

@@ -46,8 +46,9 @@ RENAMED = {
     "gammaln": "lgamma",
     "power": "pow",
 }
-# What is quick where quotients are small; a block in which they are not takes the long way.
-DIVISIONS = frozenset(("floor_divide", "fmod", "remainder"))
+# What is quick but for some arguments, and the C function that tells these, by the first and the
+# last of them; a block in which they are takes the long way.
+DIVISIONS = {"floor_divide": "far", "fmod": "far", "remainder": "far", "power_before": "far_power"}
 
 
 @dataclass
@@ -163,8 +164,8 @@ def body(result: Any, arrays: list[str], numbers: list[str], spread: bool = Fals
     suffix = SUFFIX[str(result.graph.kind)]
     asked = []
     for part in divisions:
-        x, y = (check.value(operand) for operand in part.operands)
-        asked.append(f"far |= v_far_{suffix}({x}, {y});")
+        x, y = check.value(part.operands[0]), check.value(part.operands[-1])
+        asked.append(f"far |= v_{DIVISIONS[part.function]}_{suffix}({x}, {y});")
     lines = [
         *given,
         *check.before,
@@ -216,7 +217,8 @@ def gathered() -> tuple[list[Loop], list[Any]]:
 
     known: dict[Any, Loop] = {}
     table: list[Any] = []
-    found = [each for each in traced_ops() if isinstance(each, Traced) and is_worth_a_loop(each)]
+    found = [each for each in traced_ops() if isinstance(each, Traced)]
+    found = [each for each in found if is_worth_a_loop(each.results[0])]
     for each in sorted(found, key=lambda traced: len(traced.numbers)):  # loops of arrays first
         arrays = [each.names[i] for i in each.arrays]
         numbers = [each.names[i] for i in each.numbers]
@@ -246,13 +248,15 @@ def spread(traced: Any, names: list[str]) -> Any:
         return None
 
 
-def printed(loops: list[Loop], rows: list[Any], steps: list[Any], tables: Any) -> str:
+def printed(
+    loops: list[Loop], rows: list[Any], steps: list[Any], pairs: list[Any], tables: Any
+) -> str:
     """The one C file, which is compiled once for each set of instructions."""
     functions, records, entries = [], [], []
-    for each in (*rows, *steps):
+    for each in (*rows, *steps, *pairs):
         functions += each.functions()
         records.append(each.record())
-    entries += [step.entry() for step in steps]
+    entries += [each.entry() for each in (*steps, *pairs)]
     for loop in loops:
         for kind, text in loop.bodies.items():
             head = f"WHOLE static void {loop.name}_{SUFFIX[kind]}(char **p, npy_intp n)"
@@ -294,16 +298,19 @@ def printed(loops: list[Loop], rows: list[Any], steps: list[Any], tables: Any) -
 
 def write(folder: Path) -> str:
     """Write loops.c into a folder; what it holds, in words."""
+    from tools.pair_loops import gathered_pairs
     from tools.program_loops import gathered_steps
     from tools.row_loops import gathered_rows
 
     loops, table = gathered()
     rows, of_rows = gathered_rows()
     steps, of_steps = gathered_steps()
+    pairs, of_pairs = gathered_pairs()
     folder.mkdir(parents=True, exist_ok=True)
-    text = printed(loops, rows, steps, (table, of_rows, of_steps))
+    text = printed(loops, rows, steps, pairs, (table, of_rows, of_steps, of_pairs))
     folder.joinpath("loops.c").write_text(text, encoding="utf-8")
-    return f"{len(loops)} loops over elements, {len(rows)} over rows, {len(steps)} of optimizers"
+    counts = f"{len(rows)} over rows, {len(steps)} of optimizers, {len(pairs)} with tangents"
+    return f"{len(loops)} loops over elements, {counts}"
 
 
 if __name__ == "__main__":

@@ -234,7 +234,58 @@ def double_fits() -> list[Fit]:
             7,
             weight=lambda z: z,
         ),
+        Fit("trigamma_large", trigamma_rest, (mpf(0), mpf(1) / 64), 7, weight=lambda z: z),
+        *bessel_fits(),
     ]
+
+
+def bessel_fits() -> list[Fit]:
+    """Modified Bessel functions: by squares near 0, further out by what their growth leaves."""
+
+    def grown(order: int) -> Function:
+        def target(t: mpf) -> mpf:
+            a = 16 / (1 + t)
+            return mpmath.besseli(order, a) * mpmath.exp(-a) * mpmath.sqrt(a)
+
+        return target
+
+    def faded(order: int) -> Function:
+        def target(t: mpf) -> mpf:
+            a = 2 / (1 + t)
+            return mpmath.besselk(order, a) * mpmath.exp(a) * mpmath.sqrt(a)
+
+        return target
+
+    def i0(z: mpf) -> mpf:
+        return mpmath.besseli(0, mpmath.sqrt(z))
+
+    def i1(z: mpf) -> mpf:
+        return mpmath.besseli(1, mpmath.sqrt(z)) / mpmath.sqrt(z)
+
+    def k0(z: mpf) -> mpf:
+        return mpmath.besselk(0, mpmath.sqrt(z)) + mpmath.log(z / 4) / 2 * i0(z)
+
+    def k1(z: mpf) -> mpf:
+        x = mpmath.sqrt(z)
+        return x * (mpmath.besselk(1, x) - mpmath.log(z / 4) / 2 * x * i1(z))
+
+    near, far = (mpf(0), mpf(64)), (mpf(-1), mpf(1))
+    return [
+        Fit("i0", i0, near, 17, weight=lambda z: 1 / i0(z)),
+        Fit("i1", i1, near, 16, weight=lambda z: 1 / i1(z)),
+        Fit("i0_large", grown(0), far, 24),
+        Fit("i1_large", grown(1), far, 24),
+        Fit("k0", k0, (mpf(0), mpf(1)), 8),
+        Fit("k1", k1, (mpf(0), mpf(1)), 8),
+        Fit("k0_large", faded(0), far, 33),
+        Fit("k1_large", faded(1), far, 33),
+    ]
+
+
+def trigamma_rest(z: mpf) -> mpf:
+    """What the first two terms of its series leave of the derivative of digamma, y**3 times."""
+    y = 1 / mpmath.sqrt(z)
+    return y**3 * (mpmath.psi(1, y) - 1 / y - z / 2)
 
 
 def stirling(z: mpf) -> mpf:

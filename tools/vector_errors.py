@@ -25,16 +25,15 @@ WIDE = ("-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mprefer-vector-
 UNARY = [
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "tanh", "sinh", "cosh",
     "asinh", "acosh", "atanh", "sin", "cos", "tan", "asin", "acos", "atan", "erf", "erfc",
-    "erfinv", "lgamma", "digamma",
+    "erfinv", "lgamma", "digamma", "trigamma", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1", "k1e",
 ]  # fmt: skip
 WHOLE = ["floor", "ceil", "trunc", "rint"]
 BINARY = ["pow", "atan2"]
 REMAINDERS = ["fmod_near", "quotient_is_far"]  # exact, where they may be asked
-BY_MPMATH = ("erfinv", "digamma")
-FROM_ZERO = (
-    "lgamma",
-    "digamma",
-)  # below it are zeros that no fixed number of digits comes close to
+BESSEL = ("i0", "i0e", "i1", "i1e", "k0", "k0e", "k1", "k1e")
+BY_MPMATH = ("erfinv", "digamma", "trigamma", *BESSEL)
+# Below it are zeros that no fixed number of digits comes close to, or nothing.
+FROM_ZERO = ("lgamma", "digamma", "k0", "k0e", "k1", "k1e")
 
 Array = np.ndarray[Any, Any]
 
@@ -135,6 +134,8 @@ def samples(name: str, dtype: Any, count: int) -> tuple[Array, ...]:
         found = np.concatenate([edges(dtype), chance.choice(found, count // 100)])
     if name in FROM_ZERO:
         found = found[found > 0]
+    if name == "trigamma":  # and longer the further it has to come back
+        found = found[found > -1000]
     return (found,)
 
 
@@ -167,17 +168,37 @@ def exact(library: ctypes.CDLL, name: str, arguments: Sequence[Array]) -> Array:
     import mpmath
 
     with mpmath.mp.workdps(40):
-        values = [mpmath_value(getattr(mpmath, name), float(x)) for x in arguments[0]]
+        values = [mpmath_value(name, float(x)) for x in arguments[0]]
     return np.array([np.longdouble(value) for value in values])
 
 
-def mpmath_value(function: Callable[[Any], Any], x: float) -> str:
+def mpmath_value(name: str, x: float) -> str:
     """A value of mpmath's in decimal digits."""
     import mpmath
 
-    if function is mpmath.erfinv and not abs(x) <= 1:
+    if np.isnan(x) or (name == "erfinv" and not abs(x) <= 1):
         return "nan"
-    return str(mpmath.nstr(function(mpmath.mpf(x)), 25))
+    if np.isinf(x):  # where mpmath would look for an end of its series
+        return str(limit(name, x))
+    if name == "trigamma":
+        return str(mpmath.nstr(mpmath.psi(1, x), 25)) if x > 0 or x % 1 else "inf"
+    if name not in BESSEL:
+        return str(mpmath.nstr(getattr(mpmath, name)(mpmath.mpf(x)), 25))
+    scale = abs(x) if name[0] == "k" else -abs(x)
+    function = mpmath.besselk if name[0] == "k" else mpmath.besseli
+    found = function(int(name[1]), mpmath.mpf(x))
+    return str(mpmath.nstr(found * mpmath.exp(scale) if name[2:] else found, 25))
+
+
+def limit(name: str, x: float) -> float:
+    """What a function comes to at one of the infinities."""
+    if name in ("i0", "i1"):  # as in PyTorch and SciPy
+        return np.nan
+    if name == "digamma":
+        return x
+    if name == "trigamma":
+        return 0.0 if x > 0 else np.inf
+    return float(np.copysign(0.0, x if name == "i1e" else 1.0))
 
 
 def errors(got: Array, wanted: Array) -> Array:
@@ -218,7 +239,9 @@ def ordinary(name: str, dtype: Any) -> tuple[Array, ...]:
         return (np.tanh(x),)
     if name == "acosh":
         return (1 + np.abs(x),)
-    if name in ("log", "log2", "log10", "log1p", "lgamma", "digamma"):
+    if name in ("log", "log2", "log10", "log1p", "lgamma", "digamma", "trigamma"):
+        return (np.abs(x),)
+    if name[0] == "k":
         return (np.abs(x),)
     return (np.abs(x), x) if name in BINARY else (x,)
 

@@ -175,6 +175,13 @@ class Namespace(ABC):
         """grad where relu's result is not 0, else 0."""
         return grad * (result != 0)
 
+    def power_before(self, array: Array, exponent: Any, power: Array) -> Array:
+        """array ** (exponent - 1), where power is array ** exponent."""
+        found = self.power(array, exponent - 1)
+        if found.shape == power.shape:
+            return found
+        return self.array(self.broadcast_arrays(found, power)[0])  # power may be of a batch
+
     @abstractmethod
     def special(self, name: str) -> Callable[..., Array]:
         """An elementwise function by scipy.special's name; an ImportError if there is none."""

@@ -121,7 +121,7 @@ class Tracing:
         self.name = name
         self.answers = answers  # of hooks, in eager calls
         self.device = where  # where tensors without values say that they are
-        self.xp = xla.backend.xp
+        self.xp: Any = xla.backend.xp
         self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
         self.lifted: dict[int, Lifted] = {}
         self.inputs: list[Any] = []  # of each input its Lifted, or the Event that makes it

@@ -32,7 +32,7 @@ def attach_loops() -> None:
     module = compiled()
     if module is None:
         return
-    users, of_rows, _ = marshal.loads(module.table)  # noqa: S302  of this very package
+    users, of_rows, _, of_pairs = marshal.loads(module.table)  # noqa: S302  of this very package
     for name, place, key, order, conditions, loop in users:
         op = TABLE[name]
         kinds = [_kind(op, place, i, kind) for i, kind in enumerate(key)]
@@ -53,6 +53,8 @@ def attach_loops() -> None:
             _shorten(op)
     for name, place, key, order, answers, loop in of_rows:
         _attach_rows(TABLE[name], place, key, order, answers, module.loops[loop])
+    for name, moved, loop in of_pairs:
+        TABLE[name].pairs[moved] = module.loops[loop]
 
 
 def _attach_rows(op: Op, place: int, key: Any, order: Any, answers: Any, function: Any) -> None:

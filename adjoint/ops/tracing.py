@@ -23,14 +23,24 @@ KINDS: Final = ("float32", "float64")
 _SAMPLE: Final = 0.75  # a number that no declaration compares with
 _OTHER: Final = ""  # a text that no declaration knows stands for all that it doesn't ask for
 _MOST: Final = 64  # combinations of options
+_SHORT: Final = 3  # steps of a forward that memory bounds
 
-# Functions that are worth a loop of ours by themselves: NumPy computes them one by one.
+# Functions that are worth a loop of ours by themselves: NumPy computes them one by one, cosh
+# wherever there is no AVX-512.
 _SLOW: Final = """
-    digamma erf erfc erfinv floor_divide fmod gammaln hypot logaddexp logaddexp2 remainder sign
+    cosh digamma erf erfc erfinv floor_divide fmod gammaln hypot i0 i0e i1 i1e k0 k0e k1 k1e
+    logaddexp logaddexp2 remainder sign trigamma
 """
 SLOW: Final = frozenset(_SLOW.split())
 # Functions that NumPy's own vectors compute in less time than all of such a loop takes.
 QUICK: Final = frozenset(("arccos", "arccosh", "cos", "power", "sin"))
+# Functions of which NumPy and a loop have the same bits.
+_EXACT: Final = """
+    absolute add divide equal fmax fmin greater greater_equal less less_equal logical_and
+    logical_not logical_or maximum minimum multiply negative not_equal reciprocal sqrt subtract
+    where
+"""
+EXACT: Final = frozenset(_EXACT.split())
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,16 @@ class Refusal:
     op: Op
     place: int
     reason: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A call of one or two arrays with tangents: the result and its tangent, for each kind."""
+
+    op: Op
+    moved: int  # which arguments have tangents, as bits
+    names: tuple[str, ...]  # of the arguments, then of their tangents
+    results: tuple[tuple[Symbol, Symbol], ...]
 
 
 @dataclass(frozen=True)
@@ -100,6 +120,62 @@ def traced(op: Op) -> Iterator[Traced | Refusal]:
             yield from variants(op, place)
         except RefusedError as error:
             yield Refusal(op, place, str(error))
+
+
+def paired_ops() -> Iterator[Pair]:
+    """The calls of elementwise ops whose results can be made in one pass with their tangents."""
+    for op in TABLE.values():
+        if op.family == "elementwise" and op.required in (1, 2) and op.inputs:
+            for moved in range(1, 1 << op.required):
+                pair = _pair(op, moved)
+                if pair is not None and is_worth_a_pair(pair):
+                    yield pair
+
+
+def _pair(op: Op, moved: int) -> Pair | None:
+    """One of them; None if it can't be traced, or has no tangent."""
+    if op.hides or op.outputs is not None or op.view or op.joint is not None or op.star >= 0:
+        return None
+    names = op.parameters[: op.required]
+    tangents = [f"{name}_tangent" for i, name in enumerate(names) if moved >> i & 1]
+    results = []
+    for kind in KINDS:
+        graph = Graph(kind)
+        values = [graph.element(name) for name in names] + op.defaults[op.required :]
+        pushed: list[Any] = [None] * len(op.parameters)
+        for i, name in enumerate(names):
+            pushed[i] = graph.element(f"{name}_tangent") if moved >> i & 1 else None
+        try:
+            out = run_forward(op, symbols_backend.xp, values)
+            tangent = _tangent(op, values, pushed, out)
+        except (RefusedError, RuntimeError, ValueError, TypeError, NotImplementedError):
+            return None
+        if type(out) is not Symbol or type(tangent) is not Symbol or out.dtype != kind:
+            return None
+        used = {part.value for each in (out, tangent) for part in parts(each)}
+        if tangent.dtype != kind or not used.issuperset((*names, *tangents)):
+            return None
+        results.append((out, tangent))
+    return Pair(op, moved, (*names, *tangents), tuple(results))
+
+
+def _tangent(op: Op, values: list[Any], tangents: list[Any], out: Any) -> Any:
+    """The tangent of a result, by `jvp=` or by the rules of what has one."""
+
+    def named(rule: Rule, grad: Any) -> list[Any]:
+        found = {GRAD: [grad], RESULT: [out], VALUE: values, TANGENT: tangents}
+        if any(kind not in found for kind, _ in rule.sources):
+            raise RefusedError("it asks for more than values")
+        return [found[kind][index] for kind, index in rule.sources]
+
+    if op.jvp is not None:
+        return op.jvp.function(*named(op.jvp, None))
+    total: Any = None
+    for parameter, rule in zip(op.inputs, op.rules):
+        if tangents[parameter] is not None and rule is not None:
+            term = rule.function(*named(rule, tangents[parameter]))
+            total = term if total is None else total + term
+    return total
 
 
 def variants(op: Op, place: int) -> list[Traced]:
@@ -307,13 +383,29 @@ def parts(symbol: Symbol) -> list[Symbol]:
     return list(found.values())
 
 
-def is_worth_a_loop(traced: Traced) -> bool:
+def is_worth_a_loop(result: Symbol) -> bool:
     """Whether a loop of ours is faster than NumPy: it takes several steps, or a slow one."""
-    steps = [p.function for p in parts(traced.results[0]) if p.operands and not is_fixed(p)]
+    steps = [p.function for p in parts(result) if p.operands and not is_fixed(p)]
     steps = [step for step in steps if step != "cast"]
     if any(step in QUICK for step in steps):
         return False
     return len(steps) > 1 or any(step in SLOW for step in steps)
+
+
+def is_worth_a_pair(pair: Pair) -> bool:
+    """Whether one pass takes much less time than two: memory is all, or both take a slow step.
+
+    The result must have the bits that it has without its tangent.
+    """
+    out, tangent = pair.results[0]
+    if any(part.function in QUICK for part in parts(tangent)):
+        return False
+    steps = [part.function for part in parts(out) if part.operands]
+    if EXACT.issuperset(steps):
+        return len(steps) <= _SHORT
+    names_result = any((RESULT, 0) in rule.sources for rule in pair.op.rules if rule is not None)
+    twice = {part.function for part in parts(tangent)}.intersection(steps)
+    return is_worth_a_loop(out) and not names_result and not SLOW.isdisjoint(twice)
 
 
 def is_fixed(part: Symbol) -> bool:

@@ -131,12 +131,18 @@ class Dual(Layer):
             if spec is None:
                 return None
             array = self.array if self.held is None else self.held.array
-            out = op.direct(array)
-            if type(out) is not NDARRAY:
-                out = NUMPY_BACKEND.asarray(out)
             moved = self.moved if self.held_tangent is None else self.held_tangent.array
-            if moved is not None:
-                moved = brief_tangent(op, array, moved, out)
+            pair = op.pairs[1]
+            if pair is not None and moved is not None:
+                out, moved = pair(array, moved)
+                if type(out) is not NDARRAY:
+                    out, moved = NUMPY_BACKEND.asarray(out), NUMPY_BACKEND.asarray(moved)
+            else:
+                out = op.direct(array)
+                if type(out) is not NDARRAY:
+                    out = NUMPY_BACKEND.asarray(out)
+                if moved is not None:
+                    moved = brief_tangent(op, array, moved, out)
             return self.briefly(out, moved, spec if op.node_lane == ALIGNED else Spec(out))
         return self.brief_pair(op, a, b)
 
@@ -149,17 +155,26 @@ class Dual(Layer):
         if first is not second and first is not NUMBER and second is not NUMBER:
             if first.dtype is not second.dtype:
                 return None
+        # Two of one shape, or one and a number: then all that follows has that shape.
+        aligned = first is second or first is NUMBER or second is NUMBER
+        aligned = aligned or first.shape == second.shape
+        pair = op.pairs[(s is not None) + 2 * (t is not None)]
+        moved: Any = None
         try:
-            out = op.direct(x, y)
+            if pair is None:
+                out = op.direct(x, y)
+            elif s is None or t is None:
+                out, moved = pair(x, y, t if s is None else s)
+            else:
+                out, moved = pair(x, y, s, t)
         except Exception as error:
             raise complaint(op, [x, y], error)
         if type(out) is not NDARRAY:
             out = NUMPY_BACKEND.asarray(out)
-        # Two of one shape, or one and a number: then all that follows has that shape.
-        aligned = first is second or first is NUMBER or second is NUMBER
-        aligned = aligned or first.shape == second.shape
-        moved: Any = None
-        if s is not None or t is not None:
+        if pair is not None:
+            if type(moved) is not NDARRAY:
+                moved = NUMPY_BACKEND.asarray(moved)
+        elif s is not None or t is not None:
             moved = brief_tangent_of_pair(op, x, y, s, t, out, aligned)
         if not aligned or op.node_lane != ALIGNED:
             return self.briefly(out, moved, Spec(out))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from adjoint.backends.loops.symbols import COMPARISONS, LOGIC, Symbol
+from adjoint.backends.loops.symbols import COMPARISONS, Symbol
 
 # What an argument is: elements that lie in order, one element for all, a number of Python.
 EACH: Final = "e"
@@ -54,6 +54,8 @@ RENAMED: Final = {
     "arctan2": "atan2",
     "arctanh": "atanh",
     "gammaln": "lgamma",
+    "i0": "cyl_bessel_i0",
+    "i1": "cyl_bessel_i1",
     "power": "pow",
 }
 WRITTEN: Final = {
@@ -73,12 +75,18 @@ OWN: Final = {
     "minimum": "x != x || x < y ? x : y",
     "floor_divide": "divided(x, y)",
     "remainder": "left_over(x, y)",
+    "power_before": "pow(x, y - 1)",
     "logaddexp": "x == y ? x + (C)0.693147180559945309417 : "
     "x != x || y != y ? x + y : fmax(x, y) + log1p(exp(-fabs(x - y)))",
     "logaddexp2": "x == y ? x + 1 : x != x || y != y ? x + y : "
     "fmax(x, y) + (C)1.442695040888963407360 * log1p(exp2(-fabs(x - y)))",
 }
-ABSENT: Final = frozenset(("digamma",))
+# All others that CUDA's mathematics has, by NumPy's and SciPy's names.
+_SAME: Final = """
+    ceil copysign cos cosh erf erfc erfinv exp exp2 expm1 floor fmax fmin fmod hypot log log10
+    log1p log2 rint sin sinh sqrt tan tanh trunc
+"""
+SAME: Final = frozenset(_SAME.split())
 
 # NumPy's division that rounds down, and what it leaves.
 DIVISION: Final = """
@@ -180,8 +188,8 @@ class Printer:
             self.used.add(name)
             if own != str(part.graph.kind):
                 raise UnprintableError(f"{name} of numbers")
-            return f"own_{name}({', '.join(values)})"
-        if name in ABSENT or name in COMPARISONS or name in LOGIC:
+            return f"own_{name}({', '.join(values[:2])})"
+        if name not in SAME and name not in RENAMED:
             raise UnprintableError(name)
         return f"{RENAMED.get(name, name)}{'f' if own == 'float32' else ''}({', '.join(values)})"
 

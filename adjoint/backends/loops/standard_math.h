@@ -81,6 +81,25 @@ DIVISIONS(double, f64, , )
 DIVISIONS(float, f32, f, near_)
 DIVISIONS(double, f64, , near_)
 
+/* x ** (y - 1) where x ** y is known: a quotient, but for what has lost digits or is no number, and
+ * for -1, of which infinite powers have no sign. */
+#define POWERS(T, S)                                                                               \
+    static inline int v_is_ordinary_##S(T x) {                                                     \
+        return (v_abs_##S(x) >= V_SMALLEST_NORMAL_##S) & (v_abs_##S(x) < (T)INFINITY);             \
+    }                                                                                              \
+    static inline int v_far_power_##S(T x, T power) {                                              \
+        return !(v_is_ordinary_##S(x) & v_is_ordinary_##S(power) & (x != -1));                     \
+    }                                                                                              \
+    static inline T v_near_power_before_##S(T x, T y, T power) {                                   \
+        (void)y;                                                                                   \
+        return power / x;                                                                          \
+    }                                                                                              \
+    static inline T v_power_before_##S(T x, T y, T power) {                                        \
+        return v_far_power_##S(x, power) ? v_pow_##S(x, y - 1) : power / x;                        \
+    }
+POWERS(float, f32)
+POWERS(double, f64)
+
 /* ---- distances ---- */
 
 static inline float v_hypot_f32(float x, float y) {

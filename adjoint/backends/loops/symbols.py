@@ -32,7 +32,8 @@ COMPARISONS: Final = frozenset(
 )
 TESTS: Final = frozenset(("isfinite", "isinf", "isnan", "signbit"))
 LOGIC: Final = frozenset(("logical_and", "logical_not", "logical_or", "logical_xor"))
-SPECIAL: Final = frozenset(("digamma", "erf", "erfc", "erfinv", "gammaln"))  # by SciPy's names
+_SPECIAL: Final = "digamma erf erfc erfinv gammaln i0 i0e i1 i1e k0 k0e k1 k1e"
+SPECIAL: Final = frozenset(_SPECIAL.split())  # by SciPy's names
 
 REDUCTIONS: Final = frozenset(("row_max", "row_sum"))
 LENGTH: Final = "length of a row"
@@ -331,6 +332,13 @@ def _function(name: str) -> Callable[..., Any]:
     return call
 
 
+def _zeta(order: Any, value: Any) -> Any:
+    """Hurwitz's zeta function, of the one order that loops have: the curvature of lgamma."""
+    if type(order) is not float or order != 2 or not isinstance(value, Symbol):
+        raise RefusedError("it calls SciPy's zeta")
+    return value.graph.call("trigamma", value)
+
+
 def _graph(values: Any) -> Graph:
     for value in values:
         if isinstance(value, Symbol):
@@ -363,6 +371,8 @@ class SymbolNamespace(Namespace):
         return nullcontext()
 
     def special(self, name: str) -> Any:
+        if name == "zeta":
+            return _zeta
         if name not in SPECIAL:
             raise RefusedError(f"it calls SciPy's {name}")
         return _function(name)
@@ -382,6 +392,9 @@ class SymbolNamespace(Namespace):
         if type(exponent) in (int, float) and exponent == 2:
             return self.square(value)
         return _graph((value, exponent)).call("power", value, exponent)
+
+    def power_before(self, array: Any, exponent: Any, power: Any) -> Any:
+        return _function("power_before")(array, exponent, power)
 
     def where(self, condition: Any, *choices: Any) -> Any:
         if len(choices) != 2:

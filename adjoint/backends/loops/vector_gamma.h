@@ -1,4 +1,4 @@
-/* The logarithm of gamma and its derivative, in double. */
+/* The logarithm of gamma and its derivatives, in double. */
 
 /* The sine and cosine of pi * |x|, and the sign of what they are of after whole turns. */
 typedef struct {
@@ -57,4 +57,18 @@ static inline double v_log_gamma_derivative(double x) {
     reflected = turn.part == 0 ? (double)NAN : reflected;
     result = x < 0 ? reflected : result;
     return x == 0 ? v_copysign_f64((double)INFINITY, -x) : result;
+}
+
+static inline double v_log_gamma_curvature(double x) {
+    double y = x <= 0 ? 1 - x : x, sum = 0;
+    for (int step = 0; step < 8; step++) {
+        sum = y < 8 ? sum + 1 / (y * y) : sum;
+        y = y < 8 ? y + 1 : y;
+    }
+    double inverse = 1 / y, z = inverse * inverse;
+    double result = v_fma_f64(inverse * z, v_poly_trigamma_large_f64(z), 0.5 * z) + inverse + sum;
+    double share = 2 * V_HALF_PI_f64 / v_half_turn_of(x).sine;
+    double reflected = v_fma_f64(share, share, -result);
+    reflected = x == -(double)INFINITY ? -x : reflected;
+    return x <= 0 ? reflected : result;
 }

@@ -63,6 +63,7 @@ static inline double v_root_f64(double x) { return sqrt(x); }
 #undef V_TEMPLATE
 #include "vector_angles.h"
 #include "vector_gamma.h"
+#include "vector_bessel.h"
 #include "vector_powers.h"
 #define V_TEMPLATE "vector_wider.h"
 #include "vector_both.h"

@@ -512,6 +512,212 @@ static inline double v_poly_digamma_large_f64(double x) {
     return y;
 }
 
+static inline double v_poly_trigamma_large_f64(double x) {
+    double y = 0x1.a6fb3f335c5cdp-1;
+    y = v_fma_f64(y, x, -0x1.f65bf06e80d9fp-3);
+    y = v_fma_f64(y, x, 0x1.35e768437b319p-4);
+    y = v_fma_f64(y, x, -0x1.110fa4115064p-5);
+    y = v_fma_f64(y, x, 0x1.86185ec56b37dp-6);
+    y = v_fma_f64(y, x, -0x1.111111106e8f1p-5);
+    y = v_fma_f64(y, x, 0x1.55555555554efp-3);
+    return y;
+}
+
+static inline double v_poly_i0_f64(double x) {
+    double y = 0x1.1339e7fed7804p-120;
+    y = v_fma_f64(y, x, 0x1.3ec8c607ef253p-111);
+    y = v_fma_f64(y, x, 0x1.43d87e3ef8c43p-101);
+    y = v_fma_f64(y, x, 0x1.e627d7c24871ep-92);
+    y = v_fma_f64(y, x, 0x1.41a6f490146cfp-82);
+    y = v_fma_f64(y, x, 0x1.69c94a21b15c7p-73);
+    y = v_fma_f64(y, x, 0x1.56019da2dd3c5p-64);
+    y = v_fma_f64(y, x, 0x1.0b313191cd0a7p-55);
+    y = v_fma_f64(y, x, 0x1.522a440687d9bp-47);
+    y = v_fma_f64(y, x, 0x1.522a43f596af1p-39);
+    y = v_fma_f64(y, x, 0x1.02e85c089e8f5p-31);
+    y = v_fma_f64(y, x, 0x1.23456789ab941p-24);
+    y = v_fma_f64(y, x, 0x1.c71c71c71c744p-18);
+    y = v_fma_f64(y, x, 0x1.c71c71c71c71cp-12);
+    y = v_fma_f64(y, x, 0x1p-6);
+    y = v_fma_f64(y, x, 0x1p-2);
+    y = v_fma_f64(y, x, 0x1p+0);
+    return y;
+}
+
+static inline double v_poly_i1_f64(double x) {
+    double y = 0x1.1786c15787e32p-115;
+    y = v_fma_f64(y, x, 0x1.274157f1effb3p-106);
+    y = v_fma_f64(y, x, 0x1.1c0a2e92f7de9p-96);
+    y = v_fma_f64(y, x, 0x1.8ada42adfbf0bp-87);
+    y = v_fma_f64(y, x, 0x1.e27ff0934af1ap-78);
+    y = v_fma_f64(y, x, 0x1.f17439b196ff7p-69);
+    y = v_fma_f64(y, x, 0x1.ab820edfc03f3p-60);
+    y = v_fma_f64(y, x, 0x1.2c97574704a3ap-51);
+    y = v_fma_f64(y, x, 0x1.522a440f44ec6p-43);
+    y = v_fma_f64(y, x, 0x1.27e4fb76782e6p-35);
+    y = v_fma_f64(y, x, 0x1.845c8a0cf4b2bp-28);
+    y = v_fma_f64(y, x, 0x1.6c16c16c1634p-21);
+    y = v_fma_f64(y, x, 0x1.c71c71c71c773p-15);
+    y = v_fma_f64(y, x, 0x1.5555555555554p-9);
+    y = v_fma_f64(y, x, 0x1p-4);
+    y = v_fma_f64(y, x, 0x1p-1);
+    return y;
+}
+
+static inline double v_poly_i0_large_f64(double x) {
+    double y = -0x1.644ed347fde38p-36;
+    y = v_fma_f64(y, x, 0x1.8e64b798558dbp-34);
+    y = v_fma_f64(y, x, 0x1.4fe73ad1ec4cdp-33);
+    y = v_fma_f64(y, x, -0x1.62f986a005f33p-31);
+    y = v_fma_f64(y, x, -0x1.3a2c4cc327134p-31);
+    y = v_fma_f64(y, x, 0x1.27e136b27ba7cp-29);
+    y = v_fma_f64(y, x, 0x1.a1caf39f10816p-30);
+    y = v_fma_f64(y, x, -0x1.361cdbf4f8fddp-28);
+    y = v_fma_f64(y, x, -0x1.e1d5de774de7bp-29);
+    y = v_fma_f64(y, x, 0x1.bef261fa0c3b8p-28);
+    y = v_fma_f64(y, x, 0x1.03806233e9552p-27);
+    y = v_fma_f64(y, x, -0x1.57f681ebe85f7p-28);
+    y = v_fma_f64(y, x, -0x1.ccb9bc76efe4bp-27);
+    y = v_fma_f64(y, x, -0x1.d78b5f5d637dfp-28);
+    y = v_fma_f64(y, x, 0x1.0393ad5009babp-27);
+    y = v_fma_f64(y, x, 0x1.728eea24a893ep-26);
+    y = v_fma_f64(y, x, 0x1.51ce72bb0546p-25);
+    y = v_fma_f64(y, x, 0x1.7d0c8ac0af14p-24);
+    y = v_fma_f64(y, x, 0x1.3f49a7d2ce3e9p-22);
+    y = v_fma_f64(y, x, 0x1.8e513cdd037dap-20);
+    y = v_fma_f64(y, x, 0x1.75e5ee7195221p-17);
+    y = v_fma_f64(y, x, 0x1.1daa72b5c2a5bp-13);
+    y = v_fma_f64(y, x, 0x1.b87969bb93b86p-9);
+    y = v_fma_f64(y, x, 0x1.9bd428ad249a5p-2);
+    return y;
+}
+
+static inline double v_poly_i1_large_f64(double x) {
+    double y = 0x1.4654d620f8528p-36;
+    y = v_fma_f64(y, x, -0x1.b7ad576b55089p-34);
+    y = v_fma_f64(y, x, -0x1.349320f44d464p-33);
+    y = v_fma_f64(y, x, 0x1.84019cd263325p-31);
+    y = v_fma_f64(y, x, 0x1.236d8caeff7e8p-31);
+    y = v_fma_f64(y, x, -0x1.40884bb83fbabp-29);
+    y = v_fma_f64(y, x, -0x1.8bb275e90eb6ep-30);
+    y = v_fma_f64(y, x, 0x1.4e06bf5bb189bp-28);
+    y = v_fma_f64(y, x, 0x1.d7010f6a18adp-29);
+    y = v_fma_f64(y, x, -0x1.e3020151fc108p-28);
+    y = v_fma_f64(y, x, -0x1.069b767f4f4e4p-27);
+    y = v_fma_f64(y, x, 0x1.822bdb5292a4ep-28);
+    y = v_fma_f64(y, x, 0x1.e2383df1fd477p-27);
+    y = v_fma_f64(y, x, 0x1.d55d05303f41dp-28);
+    y = v_fma_f64(y, x, -0x1.2193e605733c2p-27);
+    y = v_fma_f64(y, x, -0x1.91d6846e85303p-26);
+    y = v_fma_f64(y, x, -0x1.727a0b060b59bp-25);
+    y = v_fma_f64(y, x, -0x1.ad8b9d612d609p-24);
+    y = v_fma_f64(y, x, -0x1.76137f8befe7dp-22);
+    y = v_fma_f64(y, x, -0x1.ec8e11b45eb68p-20);
+    y = v_fma_f64(y, x, -0x1.f89c23060e90dp-17);
+    y = v_fma_f64(y, x, -0x1.cbc54df1e050bp-13);
+    y = v_fma_f64(y, x, -0x1.3f796198ee62dp-7);
+    y = v_fma_f64(y, x, 0x1.8ebe783a8403p-2);
+    return y;
+}
+
+static inline double v_poly_k0_f64(double x) {
+    double y = 0x1.5ad0aa9d1347ap-38;
+    y = v_fma_f64(y, x, 0x1.e4cbf2d359656p-31);
+    y = v_fma_f64(y, x, 0x1.f0f18101b7a94p-24);
+    y = v_fma_f64(y, x, 0x1.56b9b675f0572p-17);
+    y = v_fma_f64(y, x, 0x1.1dd628656105cp-11);
+    y = v_fma_f64(y, x, 0x1.d87730390426fp-7);
+    y = v_fma_f64(y, x, 0x1.b0ee6072093dfp-4);
+    y = v_fma_f64(y, x, -0x1.2788cfc6fb619p-1);
+    return y;
+}
+
+static inline double v_poly_k1_f64(double x) {
+    double y = -0x1.252241055454cp-34;
+    y = v_fma_f64(y, x, -0x1.5b6861d780ac1p-27);
+    y = v_fma_f64(y, x, -0x1.24629fbabbad8p-20);
+    y = v_fma_f64(y, x, -0x1.3a47ef4b6043bp-14);
+    y = v_fma_f64(y, x, -0x1.73ddae5f51484p-9);
+    y = v_fma_f64(y, x, -0x1.5877303903d73p-5);
+    y = v_fma_f64(y, x, 0x1.3c467e37db049p-5);
+    y = v_fma_f64(y, x, 0x1p+0);
+    return y;
+}
+
+static inline double v_poly_k0_large_f64(double x) {
+    double y = 0x1.d3f1d80955cb4p-26;
+    y = v_fma_f64(y, x, -0x1.98cf2ad3269cap-26);
+    y = v_fma_f64(y, x, -0x1.9cdf76a9b33b8p-23);
+    y = v_fma_f64(y, x, 0x1.488c74210252dp-23);
+    y = v_fma_f64(y, x, 0x1.54b6d4746ae59p-21);
+    y = v_fma_f64(y, x, -0x1.eedeccbc9f7e5p-22);
+    y = v_fma_f64(y, x, -0x1.5634a023b95b9p-20);
+    y = v_fma_f64(y, x, 0x1.c1ca517c9f4ap-21);
+    y = v_fma_f64(y, x, 0x1.d2fb4fae7bfccp-20);
+    y = v_fma_f64(y, x, -0x1.147dce26ca12fp-20);
+    y = v_fma_f64(y, x, -0x1.c44e87d5564p-20);
+    y = v_fma_f64(y, x, 0x1.d8f6e8d68b0cfp-21);
+    y = v_fma_f64(y, x, 0x1.4630209587e4fp-20);
+    y = v_fma_f64(y, x, -0x1.33de451adaab4p-21);
+    y = v_fma_f64(y, x, -0x1.45e278b318682p-21);
+    y = v_fma_f64(y, x, 0x1.b4b7cffc0a95bp-23);
+    y = v_fma_f64(y, x, 0x1.68dcabd84916fp-22);
+    y = v_fma_f64(y, x, -0x1.f2a2e510a0f8p-23);
+    y = v_fma_f64(y, x, 0x1.9462ab10da86fp-23);
+    y = v_fma_f64(y, x, -0x1.e4db403dfd0dp-22);
+    y = v_fma_f64(y, x, 0x1.dd0ff9ddc60fap-21);
+    y = v_fma_f64(y, x, -0x1.bf0c49f8a3578p-20);
+    y = v_fma_f64(y, x, 0x1.b609feafc4e1p-19);
+    y = v_fma_f64(y, x, -0x1.bee0a07867fd9p-18);
+    y = v_fma_f64(y, x, 0x1.dbdd0bd23112cp-17);
+    y = v_fma_f64(y, x, -0x1.0ae1c66f5ebe1p-15);
+    y = v_fma_f64(y, x, 0x1.3f1d1e02a99ccp-14);
+    y = v_fma_f64(y, x, -0x1.9db9cc15da87bp-13);
+    y = v_fma_f64(y, x, 0x1.2a7215a6cdb7fp-11);
+    y = v_fma_f64(y, x, -0x1.f446a7e27dcdcp-10);
+    y = v_fma_f64(y, x, 0x1.085a24b1d83c9p-7);
+    y = v_fma_f64(y, x, -0x1.ac450893fa53bp-5);
+    y = v_fma_f64(y, x, 0x1.30ae2423de262p+0);
+    return y;
+}
+
+static inline double v_poly_k1_large_f64(double x) {
+    double y = -0x1.915d20812138fp-26;
+    y = v_fma_f64(y, x, 0x1.bdaf72565b764p-26);
+    y = v_fma_f64(y, x, 0x1.5204f06d2dc64p-23);
+    y = v_fma_f64(y, x, -0x1.661d59f98e913p-23);
+    y = v_fma_f64(y, x, -0x1.0a86d9c1611b2p-21);
+    y = v_fma_f64(y, x, 0x1.0dc75ca341a9p-21);
+    y = v_fma_f64(y, x, 0x1.fdd1e811c5b28p-21);
+    y = v_fma_f64(y, x, -0x1.ea91bd12397dfp-21);
+    y = v_fma_f64(y, x, -0x1.4a9cf4a8eefdfp-20);
+    y = v_fma_f64(y, x, 0x1.2dc77fddb58d1p-20);
+    y = v_fma_f64(y, x, 0x1.2e09a8dbb925ap-20);
+    y = v_fma_f64(y, x, -0x1.022f9d7bf4c6ap-20);
+    y = v_fma_f64(y, x, -0x1.9d9bc98d135fdp-21);
+    y = v_fma_f64(y, x, 0x1.5122e8dcd519cp-21);
+    y = v_fma_f64(y, x, 0x1.6d018fc419c9dp-22);
+    y = v_fma_f64(y, x, -0x1.d6a7c2ff8fd15p-23);
+    y = v_fma_f64(y, x, -0x1.fc0ab94c04264p-23);
+    y = v_fma_f64(y, x, 0x1.1e1ffbe16dcf1p-22);
+    y = v_fma_f64(y, x, -0x1.253f1a255a18p-22);
+    y = v_fma_f64(y, x, 0x1.22bc770998779p-21);
+    y = v_fma_f64(y, x, -0x1.1c904d546e0fcp-20);
+    y = v_fma_f64(y, x, 0x1.1068997a294cbp-19);
+    y = v_fma_f64(y, x, -0x1.0e75150127b01p-18);
+    y = v_fma_f64(y, x, 0x1.17ede4d9d3dfbp-17);
+    y = v_fma_f64(y, x, -0x1.2f8c4cd603edbp-16);
+    y = v_fma_f64(y, x, 0x1.5c524eb135e29p-15);
+    y = v_fma_f64(y, x, -0x1.acf5ab4f1c99fp-14);
+    y = v_fma_f64(y, x, 0x1.21729ca36915ap-12);
+    y = v_fma_f64(y, x, -0x1.bab479adb00f5p-11);
+    y = v_fma_f64(y, x, 0x1.97e59d89291c4p-9);
+    y = v_fma_f64(y, x, -0x1.03bbb0fa2f58p-6);
+    y = v_fma_f64(y, x, 0x1.80fb15bf9d15bp-3);
+    y = v_fma_f64(y, x, 0x1.7628990a85c65p+0);
+    return y;
+}
+
 static inline double v_poly_cos_f64(double x) {
     double y = 0x1.a1939a3490f62p-45;
     y = v_fma_f64(y, x, -0x1.937cd3aaf30dep-37);

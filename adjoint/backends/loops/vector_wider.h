@@ -28,3 +28,21 @@ static inline REAL F(pow)(REAL x, REAL y) {
 static inline REAL F(lgamma)(REAL x) { return (REAL)v_log_gamma(x); }
 
 static inline REAL F(digamma)(REAL x) { return (REAL)v_log_gamma_derivative(x); }
+
+static inline REAL F(trigamma)(REAL x) { return (REAL)v_log_gamma_curvature(x); }
+
+static inline REAL F(i0)(REAL x) { return (REAL)v_i0_whole(x); }
+
+static inline REAL F(i0e)(REAL x) { return (REAL)v_i0_scaled(x); }
+
+static inline REAL F(i1)(REAL x) { return (REAL)v_i1_whole(x); }
+
+static inline REAL F(i1e)(REAL x) { return (REAL)v_i1_scaled(x); }
+
+static inline REAL F(k0)(REAL x) { return (REAL)v_k0_whole(x); }
+
+static inline REAL F(k0e)(REAL x) { return (REAL)v_k0_scaled(x); }
+
+static inline REAL F(k1)(REAL x) { return (REAL)v_k1_whole(x); }
+
+static inline REAL F(k1e)(REAL x) { return (REAL)v_k1_scaled(x); }

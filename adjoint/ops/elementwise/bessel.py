@@ -7,7 +7,7 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.elementwise.arithmetic import abs
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.elementwise.special import i0, i1, kernel
-from adjoint.ops.elementwise.trigonometry import cos, sin
+from adjoint.ops.elementwise.trigonometry import cos
 from adjoint.ops.op import composite, elementwise
 
 # ---- modified: of the first and of the second kind ----
@@ -28,7 +28,7 @@ def modified_bessel_i1(input: Value) -> Value:
 def _second_kind(xp: Any, name: str, input: Any) -> Any:
     """A function of the second kind: infinite at 0, and below it nan."""
     inside = kernel(xp, name, xp.where(input > 0, input, 1))
-    edge = xp.where(input == 0, math.inf, math.nan)
+    edge = xp.where(input == 0, math.inf, inside + math.nan)
     return xp.where(input > 0, inside, edge).astype(input.dtype)
 
 
@@ -87,8 +87,9 @@ def _spherical_rule(grad: Value, x: Value, result: Value) -> Value:
     """(cos x - j0) / x; near 0, where that cancels, the first terms of its series."""
     small = abs(x) < 1e-2
     size = where(small, 1, x)
-    series = -x / 3 + x * x * x / 30 - x * x * x * x * x / 840
-    return grad * where(small, series, (cos(size) - sin(size) / size) / size)
+    z = x * x
+    series = x * (z * (1 / 30 - z / 840) - 1 / 3)
+    return grad * where(small, series, (cos(size) - result) / size)
 
 
 @elementwise(x=_spherical_rule, floats=True, inplace=False, domain=(0.5, 3.0), home="special")

@@ -70,6 +70,42 @@ def _exponent_rule(grad: Value, input: Value, exponent: Any, result: Value) -> V
     return where(flat, 0, grad * conj(result * log(base)))
 
 
+@elementwise(
+    input=lambda grad, input, exponent: _base_rule(grad, input, exponent - 1),
+    exponent=lambda grad, input, exponent, result: _exponent_rule(
+        grad, input, exponent - 1, result
+    ),
+    power=lambda grad: zero_of(grad),
+    domain=(0.5, 3.0),
+    home=None,
+    inplace=False,
+    node_name="PowBackward0",
+)
+def power_before(xp: Any, input: Operand, exponent: Operand, power: Array) -> Array:
+    """input ** (exponent - 1), where power is input ** exponent: for a loop, their quotient."""
+    return xp.power_before(input, exponent, power)
+
+
+def _power_tangent(
+    input: Any, exponent: Any, input_tangent: Any, exponent_tangent: Any, result: Value
+) -> Any:
+    """The slopes by both arguments times their tangents; see their rules."""
+    moved: Any = None
+    if input_tangent is not None:
+        fixed = _is_number(exponent)
+        if fixed and exponent == 2:
+            moved = input_tangent * (2 * input)
+        elif fixed and exponent == 0:
+            moved = zero_of(input_tangent)
+        else:
+            moved = input_tangent * (exponent * power_before(input, exponent, result))
+            moved = moved if fixed else where(exponent == 0, 0, moved)
+    if exponent_tangent is not None:
+        other = conj(_exponent_rule(conj(exponent_tangent), input, exponent, result))
+        moved = other if moved is None else moved + other
+    return moved
+
+
 def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:
     """A power of integers; one below 1 is rounded towards 0."""
     result = xp.power(input, xp.maximum(exponent, 0))
@@ -80,6 +116,7 @@ def _whole_power(xp: Any, input: Any, exponent: Any) -> Any:
 @elementwise(
     input=_base_rule,
     exponent=_exponent_rule,
+    jvp=_power_tangent,
     domain=(0.5, 3.0),
     numpy="power",
     node_name=of_power,
