@@ -106,7 +106,8 @@ class Path(Calls):
                             out = spread(op.direct, a.array)
                         else:
                             out = op.direct(a.array)
-                        return finished(op, settings, as_tensor(out), a, None, spec, None)
+                        own = out if type(out) is NDARRAY else numpy_backend.asarray(out)
+                        return finished(op, settings, Tensor(own, AS_IS), a, None, spec, None)
                     found = briefly(op, settings, a, None)
                     if found is not None:
                         return found
@@ -158,7 +159,8 @@ class Path(Calls):
                         out = op.direct(x, y)
                 except Exception as error:
                     raise complaint(op, [x, y], error)
-                return finished(op, settings, as_tensor(out), a, b, first, second)
+                own = out if type(out) is NDARRAY else numpy_backend.asarray(out)
+                return finished(op, settings, Tensor(own, AS_IS), a, b, first, second)
             found = briefly(op, settings, a, b)
             if found is not None:
                 return found
@@ -216,11 +218,6 @@ def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
 path: Final[Path] = Path()
 upper.calls = path
 tell(path.allow)
-
-
-def as_tensor(out: Any) -> Tensor:
-    """What a function of NumPy's has answered; a number of its own becomes an array."""
-    return Tensor(out if type(out) is NDARRAY else numpy_backend.asarray(out), AS_IS)
 
 
 def is_launched(value: Any, spec: Spec | None) -> bool:

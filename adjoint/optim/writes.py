@@ -88,9 +88,10 @@ class Writes:
         """Have a program run on a parameter, its gradient and its state, in place."""
         if program.kernel is not None and program.kernel.takes(arrays):
             values = program.ordered(numbers)
-            key = (id(program), arrays[0].dtype, *values)
-            self.launches.setdefault(key, (program.kernel, values, []))[2].append(arrays)
-            return
+            if all(isinstance(value, (int, float)) for value in values):
+                key = (id(program), arrays[0].dtype, *values)
+                self.launches.setdefault(key, (program.kernel, values, []))[2].append(arrays)
+                return
         for operands in pieces(arrays):
             wide = [self._widened(number, array) for number, array in enumerate(operands)]
             self.calls += program.on(wide, numbers, self.spare)

@@ -118,6 +118,18 @@ def test_steps_of_optimizers(name: str, dtype: str) -> None:
         np.testing.assert_allclose(ours, expected, rtol=close, atol=close)
 
 
+def test_a_capturable_step() -> None:
+    found = []
+    for where in ("cpu", "cuda"):
+        weight = adjoint.ones(5, device=where, requires_grad=True)
+        optimizer = optim.Adam([weight], lr=0.1, capturable=where == "cuda")
+        for number in range(3):
+            weight.grad = adjoint.full((5,), 1.0 + number, device=where)
+            optimizer.step()
+        found.append(weight.detach().cpu().numpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+
+
 def test_coin_flips_are_those_of_the_host() -> None:
     found = []
     for where in ("cpu", "cuda"):
