@@ -54,8 +54,6 @@ RENAMED: Final = {
     "arctan2": "atan2",
     "arctanh": "atanh",
     "gammaln": "lgamma",
-    "i0": "cyl_bessel_i0",
-    "i1": "cyl_bessel_i1",
     "power": "pow",
 }
 WRITTEN: Final = {
