@@ -65,8 +65,9 @@ LENIENT = ["--config-file=", "--follow-imports=silent", "--ignore-missing-import
 
 # The loops are compiled for each set of instructions, and a machine takes the best it has. No
 # product is fused with a sum: then the bits of a result do not depend on where it is computed.
+# Few machines that have other sets take the plain one: it may be slow, but shall be small.
 LOOPS = {
-    "plain": [],
+    "plain": ["-O2"],
     "avx2": ["-mavx2", "-mfma"],
     "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma"],
 }
@@ -125,12 +126,20 @@ def extensions() -> list[Extension]:
     if sys.platform == "linux":  # elsewhere a call within a library needs no permission to be short
         for extension in built:
             extension.extra_compile_args.append("-fno-semantic-interposition")
-    built += loops()
+    built += [*loops(), pages()]
     if sys.platform == "linux":  # what a debugger would read takes a third of the wheel
         for extension in built:
             extension.extra_compile_args.append("-g0")
             extension.extra_link_args.append("-Wl,-s")
     return built
+
+
+def pages() -> Extension:
+    """The module that keeps memory for NumPy's arrays."""
+    import numpy as np
+
+    source = Path("adjoint", "backends", "pages.c")
+    return Extension("adjoint.backends.pages", [str(source)], include_dirs=[np.get_include()])
 
 
 def loops() -> list[Extension]:

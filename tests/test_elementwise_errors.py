@@ -117,3 +117,15 @@ def test_derivatives_that_pytorch_refuses(name: str) -> None:
         assert result.requires_grad
         with pytest.raises(RuntimeError, match="not implemented"):
             autograd.backward([result], [make(REALS)])
+
+
+@pytest.mark.parametrize("name", ["igamma", "igammac", "special.zeta"])
+def test_a_derivative_that_is_missing_says_so_by_pytorchs_class(name):
+    function = adjoint
+    for part in name.split("."):
+        function = getattr(function, part)
+    x = adjoint.full((3,), 2.5, dtype=adjoint.float64, requires_grad=True)
+    y = adjoint.full((3,), 1.5, dtype=adjoint.float64)
+    pytest.importorskip("scipy")
+    with pytest.raises(NotImplementedError, match="by its first argument is not implemented"):
+        function(x, y).sum().backward()

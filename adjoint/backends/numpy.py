@@ -1,6 +1,7 @@
 """NumPy: the default backend."""
 
 import functools
+import importlib.util
 import math
 import os
 import threading
@@ -22,6 +23,7 @@ SMALL = 16384  # elements that fit the first-level cache
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
 _MANY = 8192  # elements from which bits are chosen faster than numbers
 KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
+KEPT_BYTES = 256 << 20  # of freed blocks above 30 MB, for the next arrays of their sizes
 _rooms = threading.local()
 
 
@@ -34,6 +36,9 @@ def _ask_to_keep_pages() -> bool:
     # A large block, freed and never touched, teaches glibc to keep pages for the next array: to get
     # new ones takes longer than most work on a megabyte. The heap may keep some 60 MB for it.
     np.empty(30 << 20, np.uint8)
+    name = "adjoint.backends.pages"
+    if importlib.util.find_spec(name) is not None:  # the pure package leaves larger ones alone
+        importlib.import_module(name).keep(KEPT_BYTES)
     return True
 
 

@@ -12,10 +12,10 @@ def zero_of(xp: Any, input: Array) -> Array:
     return xp.zeros_like(input)
 
 
-def refused_derivative(name: str) -> Any:
-    """The rule of an op that PyTorch records but refuses to differentiate."""
+def refused_derivative(name: str, error: type[Exception] = RuntimeError) -> Any:
+    """The rule of an op that PyTorch records but refuses to differentiate, by this error."""
 
     def rule(grad: Any) -> Any:
-        raise RuntimeError(f"the derivative of {name} is not implemented")
+        raise error(f"the derivative of {name} is not implemented")
 
     return rule

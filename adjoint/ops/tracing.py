@@ -400,6 +400,8 @@ def is_worth_a_pair(pair: Pair) -> bool:
     out, tangent = pair.results[0]
     if any(part.function in QUICK for part in parts(tangent)):
         return False
+    if pair.op.required == 1 and pair.names[0] not in [part.value for part in parts(tangent)]:
+        return False  # two steps of one operand each, which NumPy calls sooner
     steps = [part.function for part in parts(out) if part.operands]
     if EXACT.issuperset(steps):
         return len(steps) <= _SHORT
