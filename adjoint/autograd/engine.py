@@ -353,7 +353,9 @@ def take(waiting: dict[Node, Any], node: Node) -> Any:
 
 def _is_own(grad: Any) -> bool:
     """Whether this array holds its own memory."""
-    return type(grad) is NDARRAY and grad.base is None
+    if type(grad) is NDARRAY:
+        return grad.base is None
+    return not isinstance(grad, TensorCore) and backend_of(grad).owns_memory(grad)
 
 
 def gathered(task: GraphTask, node: Node, number: int, grad: Any) -> list[Any]:
@@ -371,11 +373,21 @@ def add(task: GraphTask, node: Node, held: Any, grad: Any) -> Any:
     if type(held) is NDARRAY and node in task.owned and held.dtype is grad.dtype:
         held += grad
         return held
-    total = held + grad if task.tensors else raw(held + grad)
+    if not task.tensors and type(held) is type(grad) and is_launched(held):
+        total = upper.calls.total(held, grad)
+    else:
+        total = held + grad if task.tensors else raw(held + grad)
     if not isinstance(total, TensorCore):
         total = backend_of(total).asarray(total)
         task.owned.add(node)
     return total
+
+
+def is_launched(array: Any) -> bool:
+    """Whether kernels made from declarations work on an array."""
+    if type(array) is NDARRAY or isinstance(array, TensorCore):
+        return False
+    return bool(backend_of(array).launches(array.dtype))
 
 
 def capture(task: GraphTask, node: Node, grads: list[Any]) -> None:

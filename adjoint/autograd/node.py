@@ -413,7 +413,7 @@ def gradient_spec(leaf: TensorCore) -> Spec:
     if extras is None or extras.grad_dtype is OWN_DTYPE:
         return leaf.spec()
     asked = Spec(leaf.array)
-    asked.short = False
+    asked.short = asked.full = False
     if extras.grad_dtype is None:
         asked.loose = True
     else:

@@ -1,17 +1,22 @@
 """Which nodes a pass reaches, and how many gradients each waits for: found before it starts."""
 
+from typing import Any
+
 from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.node import Node
+from adjoint.backends import is_here
 
 
 def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
-    """How many gradients each node waits for; True if a node belongs to a device's worker.
+    """How many gradients each node waits for; True if threads of devices must work on the pass.
 
-    The pass keeps Tensors if a node does.
+    One device whose work the calling thread can do needs none. The pass keeps Tensors if a node
+    does.
     """
     remaining = task.remaining
     stack: list[Node] = []
-    workers = keeps_tensors = False
+    several = keeps_tensors = False
+    worker: Any = None
     for root in roots:
         if root in remaining:
             remaining[root] += 1
@@ -24,7 +29,10 @@ def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
         upcoming = None  # one of those that follow is next: a chain needs no stack
         spec = node.spec
         if spec is None or spec.worker is not None:
-            workers = workers or node.worker() is not None
+            own = node.worker()
+            if own is not None and own != worker:
+                several = several or worker is not None
+                worker = own
         if node.edge_count == 0:
             continue
         if node.keeps_tensors:
@@ -56,7 +64,7 @@ def count_dependencies(task: GraphTask, roots: list[Node]) -> bool:
                         stack.append(following)
     if keeps_tensors and not task.tensors:
         task.tensors, task.short = True, False
-    return workers
+    return several or (worker is not None and not is_here(worker))
 
 
 def restrict(task: GraphTask, roots: list[Node], targets: list[Node], run_targets: bool) -> None:

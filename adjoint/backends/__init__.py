@@ -62,6 +62,26 @@ class Backend:
         """The device whose own thread runs backward work on this array; None: the caller's."""
         return None
 
+    def is_here(self, worker: Any) -> bool:
+        """Whether the calling thread can do the work of a device that has a thread of its own."""
+        return False
+
+    def launches(self, numpy_dtype: Any) -> bool:
+        """Whether kernels made from declarations run on arrays of a type."""
+        return False
+
+    def kernel(self, texts: Any) -> Any:
+        """A kernel of the text of an expression, on arrays and numbers; see `loops/cuda.py`."""
+        raise NotImplementedError
+
+    def step_kernel(self, notes: Any, operands: int, numbers: int) -> Any:
+        """The kernel of an optimizer's rule, noted call by call; None where there are none."""
+        return None
+
+    def owns_memory(self, array: Any) -> bool:
+        """Whether an array is known to be no view, and may be changed in place."""
+        return False
+
     def enter_worker(self, worker: Any) -> None:
         """Prepare the calling thread, which is to run the work of this device from now on."""
 
@@ -139,6 +159,11 @@ def backend_of(array: Any) -> Backend:
         if found is None:
             raise TypeError(f"expected an array, got {kind.__module__}.{kind.__qualname__}")
     return found
+
+
+def is_here(worker: Any) -> bool:
+    """Whether the calling thread can do the work of a device as its own thread would."""
+    return any(backend.is_here(worker) for backend in _by_device.values())
 
 
 def enter_worker(worker: Any) -> None:

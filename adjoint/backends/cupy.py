@@ -5,16 +5,25 @@ What differs from NumPy, and why, is in docs/notes/backends.md.
 
 import contextlib
 import importlib
+import math
 from collections.abc import Callable
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
 import cupy
 import numpy as np
 
 from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
+from adjoint.backends.cupy_chance import flips, taken
+from adjoint.backends.cupy_kernels import TYPES, Kernel, StepKernel
+from adjoint.backends.cupy_products import product
+from adjoint.backends.cupy_sums import column_sums, mean_class_losses, total
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.device import device
+
+# Who captures the work of this context, to be asked for random numbers.
+under_way: Final[ContextVar[Any]] = ContextVar("adjoint_capturing", default=None)
 
 
 def _on_host(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,6 +206,23 @@ class CupyNamespace(Convolutions, Namespace):
     def _on_host(self, array: Any) -> Any:
         return _to_host(array)
 
+    def drawn(self, draw: Callable[..., Any], shape: Any, *parameters: Any) -> Any:
+        capturing = under_way.get()
+        if capturing is not None:
+            return capturing.drawn(draw, tuple(shape), parameters)
+        return super().drawn(draw, shape, *parameters)
+
+    def flips(self, generator: Any, shape: Any, p: float) -> Any:
+        if cupy.cuda.runtime.is_hip:
+            return None
+        count, capturing = math.prod(shape), under_way.get()
+
+        def draw(stream: Any) -> Any:
+            return taken(stream, count)
+
+        words = generator.draw(draw) if capturing is None else capturing.state(generator, draw)
+        return None if words is None else flips(words, tuple(shape), p)
+
     def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
         """NumPy's sort; CuPy has one algorithm, which is stable."""
         return cupy.sort(array, axis=axis)
@@ -212,6 +238,34 @@ class CupyNamespace(Convolutions, Namespace):
         if not array.size:  # there is no maximum, but the shape of one
             return array.sum(axis=axis, dtype=array.dtype, keepdims=keepdims) + initial
         return cupy.maximum(array.max(axis=axis, keepdims=keepdims), initial)
+
+    def matmul(self, array: Any, other: Any) -> Any:
+        """NumPy's matmul; of two matrices by cuBLAS itself."""
+        found = product(array, other)
+        return cupy.matmul(array, other) if found is None else found
+
+    def linear(self, input: Any, weight: Any, bias: Any) -> Any:
+        if input.ndim > 2 and weight.ndim == 2 and input.flags.c_contiguous:
+            rows = self.matmul(input.reshape(-1, input.shape[-1]), weight.T)
+            out = rows.reshape(*input.shape[:-1], weight.shape[0])
+        else:
+            out = self.matmul(input, weight.T)
+        return out if bias is None else self.into(cupy.add, out, out, bias)
+
+    def total(self, array: Any) -> Any:
+        found = total(array)
+        return super().total(array) if found is None else found
+
+    def wide_total(self, array: Any) -> Any:
+        found = total(array, wide=True)
+        return super().wide_total(array) if found is None else found
+
+    def column_sums(self, array: Any) -> Any:
+        found = column_sums(array)
+        return super().column_sums(array) if found is None else found
+
+    def mean_class_losses(self, rows: Any, target: Any, ignored: int) -> Any:
+        return mean_class_losses(rows, target, ignored)
 
     logical_and = staticmethod(_of_truth(cupy.logical_and))
     logical_or = staticmethod(_of_truth(cupy.logical_or))
@@ -279,6 +333,21 @@ class CupyBackend(Backend):
 
     def worker(self, array: Any) -> Any:
         return f"cuda:{array.device.id}"
+
+    def is_here(self, worker: Any) -> bool:
+        return bool(worker == f"cuda:{cupy.cuda.runtime.getDevice()}")
+
+    def launches(self, numpy_dtype: Any) -> bool:
+        return numpy_dtype in TYPES and not cupy.cuda.runtime.is_hip
+
+    def kernel(self, texts: Any) -> Any:
+        return Kernel(texts)
+
+    def step_kernel(self, notes: Any, operands: int, numbers: int) -> Any:
+        return None if cupy.cuda.runtime.is_hip else StepKernel(notes, operands, numbers)
+
+    def owns_memory(self, array: Any) -> bool:
+        return array.base is None
 
     def enter_worker(self, worker: Any) -> None:
         if isinstance(worker, str) and worker.startswith("cuda:"):

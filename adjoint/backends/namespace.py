@@ -117,6 +117,10 @@ class Namespace(ABC):
         given = [p if isinstance(p, (bool, int, float)) else self._on_host(p) for p in parameters]
         return self.asarray(draw(shape, *given))
 
+    def flips(self, generator: Any, shape: Shape, p: float) -> Array | None:
+        """Coin flips, true with probability p, made on the device; None: the host draws them."""
+        return None
+
     # ---- reading and writing ----
 
     def indexed(self, array: Array, index: Any) -> Array:
@@ -200,6 +204,10 @@ class Namespace(ABC):
         """The sum of all elements, integers in 64 bits."""
         kind = "int64" if array.dtype.kind in "biu" else array.dtype
         return array.sum(dtype=kind)
+
+    def wide_total(self, array: Array) -> Array:
+        """The sum of all elements, of 16-bit floats in float32."""
+        return array.sum(dtype="float32" if array.dtype.itemsize == 2 else array.dtype)
 
     def running(self, combine: Callable[..., Array], array: Array, axis: int) -> Array:
         """All prefixes along an axis, combined by an associative function of earlier and later."""
@@ -357,6 +365,12 @@ class Namespace(ABC):
         totals = self.row_sums(powers)
         shares = self.into(self.divide, powers, powers, totals * parts)
         return shifted, self.log(totals[:, 0]), shares
+
+    def mean_class_losses(
+        self, rows: Array, target: Array, ignored: int
+    ) -> tuple[Array, Array] | None:
+        """The mean cross entropy of rows and its gradient by rows; None where it takes steps."""
+        return None
 
     def places_of(self, columns: Array, width: int) -> Array:
         """Where the element of each row that `columns` names lies among all of a matrix."""

@@ -392,7 +392,8 @@ def received(array: Any) -> Any:
     """A result of XLA as an array of NumPy that may be changed; a large one is not copied."""
     if type(array) is np.ndarray:
         return array  # of a packing, which nobody else has
-    if _is_small(array) or array.dtype.isbuiltin != 1 or is_spread(array):
+    foreign = is_spread(array) or array.device.platform != "cpu"
+    if _is_small(array) or array.dtype.isbuiltin != 1 or foreign:
         return np.array(array)
     return _unshared(array)
 

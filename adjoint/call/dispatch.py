@@ -106,10 +106,15 @@ class Path(Calls):
                             out = spread(op.direct, a.array)
                         else:
                             out = op.direct(a.array)
-                        return finished(op, settings, out, a, None, spec, None)
+                        own = out if type(out) is NDARRAY else numpy_backend.asarray(out)
+                        return finished(op, settings, Tensor(own, AS_IS), a, None, spec, None)
                     found = briefly(op, settings, a, None)
                     if found is not None:
                         return found
+                elif spec.launched and not a.special:
+                    out = kernels_of(op, spec).of_one(a.array)
+                    if out is not None:
+                        return finished(op, settings, Tensor(out, AS_IS), a, None, spec, None)
         elif type(a) is NDARRAY and op.lane == UNARY and not op.looped:
             return op.direct(a)
         return apply(op, [a, *op.defaults[1:]])
@@ -154,16 +159,29 @@ class Path(Calls):
                         out = op.direct(x, y)
                 except Exception as error:
                     raise complaint(op, [x, y], error)
-                return finished(op, settings, out, a, b, first, second)
+                own = out if type(out) is NDARRAY else numpy_backend.asarray(out)
+                return finished(op, settings, Tensor(own, AS_IS), a, b, first, second)
             found = briefly(op, settings, a, b)
             if found is not None:
                 return found
+            if is_launched(a, first) or is_launched(b, second):
+                found = launched(op, settings, a, b)
+                if found is not None:
+                    return found
         if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
             if not op.looped:
                 return op.direct(a, b)
         if not (can_operate(a) and can_operate(b)):
             return with_other(op, a, b, operator)
         return apply(op, [a, b, *op.defaults[2:]])
+
+    def total(self, one: Any, other: Any) -> Any:
+        """The sum of two arrays on which kernels work: of gradients that meet."""
+        op = upper.operators.add
+        if op.kernels is None:
+            upper.attach_kernels(op, backend_of(one))
+        found = op.kernels.of_two(one, other)
+        return one + other if found is None else found
 
     def item(self, tensor: Any, index: Any) -> Any:
         """tensor[index]; asked here, in compiled code, and not where the function begins."""
@@ -203,17 +221,58 @@ upper.calls = path
 tell(path.allow)
 
 
+def is_launched(value: Any, spec: Spec | None) -> bool:
+    """Whether kernels may work on an argument of the short form."""
+    return spec is not None and spec.launched and not value.special
+
+
+def kernels_of(op: "Op", spec: Spec) -> Any:
+    """The kernels of an op, traced at the first call on arrays that they are for."""
+    if op.kernels is None:
+        upper.attach_kernels(op, backend_of(spec.array_type))
+    return op.kernels
+
+
+def launched(op: "Op", settings: Settings, a: Any, b: Any) -> Tensor | None:
+    """A call of two arguments by a kernel, of which one is a tensor; None if none takes them."""
+    first: Spec | None = None
+    second: Spec | None = None
+    x, y = a, b
+    if isinstance(a, Tensor):
+        first, x = a.spec(), a.array
+    elif type(a) is not float and type(a) is not int:
+        return None
+    if isinstance(b, Tensor):
+        if b.extras is not None:
+            b.refresh()
+        if b.special:
+            return None
+        second, y = b.spec(), b.array
+    elif type(b) is not float and type(b) is not int:
+        return None
+    spec = second if first is None else first
+    assert spec is not None
+    if first is not None and second is not None and first.array_type is not second.array_type:
+        return None
+    try:
+        out = kernels_of(op, spec).of_two(x, y)
+    except Exception as error:
+        raise complaint(op, [x, y], error)
+    if out is None:
+        return None
+    return finished(op, settings, Tensor(out, AS_IS), a, b, first, second)
+
+
 def finished(
     op: "Op",
     settings: Settings,
-    out: Any,
+    result: Tensor,
     a: Any,
     b: Any,
     first: Spec | None,
     second: Spec | None,
 ) -> Tensor:
     """The result of a short call, recorded if it must be; an argument without spec is a number."""
-    result = Tensor(out if type(out) is NDARRAY else numpy_backend.asarray(out), AS_IS)
     needed = cut = mask = 0
     if first is not None:
         x: Tensor = a
@@ -441,6 +500,12 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
     arrays: list[Any] = []
     for value in values:
         arrays.append(value.array if isinstance(value, Tensor) else unwrapped(value))
+    if backend is not NUMPY_BACKEND and op.diagonal and backend.launches(F32):
+        if op.kernels is None:
+            upper.attach_kernels(op, backend)
+        out = op.kernels.answer(arrays)
+        if out is not None:
+            return in_order(out, backend) if op.ordered else out
     if op.promotes:
         arrays = promoted(op, values, arrays, backend)
     try:

@@ -53,11 +53,11 @@ class Loop:
         self.order = order
         self.conditions = conditions
 
-    def fits(self, args: list[Any]) -> bool:
-        """Whether it computes what is asked for with these arguments."""
+    def fits(self, args: list[Any], array_type: Any) -> bool:
+        """Whether it computes what is asked for with these arguments, its arrays of a type."""
         for i, kind in enumerate(self.kinds):
             value = args[i]
-            array = type(value) is NDARRAY
+            array = type(value) is array_type
             if kind == ARRAY:
                 if not array:
                     return False
@@ -81,6 +81,8 @@ class Loop:
 class Fused:
     """The loops of a forward or a rule, for arrays of one type, float32 or float64."""
 
+    kernels: "Kernels | None" = None  # the same on a GPU, once a call has asked for them
+
     def __init__(self) -> None:
         self.loops: list[Loop] = []
         self.halves: Any = None  # the loop of a forward of two arrays for float16
@@ -95,7 +97,9 @@ class Fused:
     def answer(self, args: list[Any]) -> Any:
         """What a loop makes of the arguments; None if there is none for them."""
         loop = self.found(args)
-        return None if loop is None else loop.function(*[args[i] for i in loop.order])
+        if loop is not None:
+            return loop.function(*[args[i] for i in loop.order])
+        return None if self.halves is None else self.of_halves(args)
 
     def write(self, args: list[Any], target: Any) -> bool:
         """Let a loop write what it makes of the arguments; False if there is none for them."""
@@ -112,18 +116,18 @@ class Fused:
                 if kind is None:
                     kind = value.dtype
                     if kind is not F32 and kind is not F64:
-                        return None if self.halves is None else self.of_halves(args)
+                        return None
                 elif value.dtype is not kind:
                     return None
         if kind is None:
-            return None
+            return None if self.kernels is None else self.kernels.found(args)
         for loop in self.loops:
-            if loop.fits(args):
+            if loop.fits(args, NDARRAY):
                 return loop
         return None
 
     def of_halves(self, args: list[Any]) -> Any:
-        """The same of float16, which NumPy computes one by one; all options must be as usual."""
+        """See answer, of float16, which NumPy computes one by one; options must be as usual."""
         first, second = args[0], args[1]
         if type(first) is not NDARRAY or type(second) is not NDARRAY:
             return None
@@ -139,6 +143,55 @@ class Fused:
             if loop.order == list(range(len(loop.kinds))) and not loop.conditions:
                 if not any(kind != ARRAY for kind in loop.kinds):
                     return loop.function
+        return None
+
+
+class Kernels(Fused):
+    """The kernels of a forward or a rule, which say None to arrays that they are not for."""
+
+    def __init__(self, array_type: Any) -> None:
+        super().__init__()
+        self.array_type = array_type
+        self.brief: Any = None  # that of arrays or numbers, with the defaults of all options
+        self.forward: Any = None  # what else computes a short call: the forward of an op
+        self.by_types: dict[Any, Any] | None = {}  # found before; None: values decide as well
+
+    def add(self, loop: Loop) -> None:
+        """See Fused."""
+        super().add(loop)
+        if loop.conditions or TEXT in loop.kinds or EXACTLY in loop.kinds:
+            self.by_types = None
+
+    def of_one(self, x: Any) -> Any:
+        """A short call with one argument."""
+        if self.brief is not None:
+            return self.brief(x)
+        return None if self.forward is None else self.forward(x)
+
+    def of_two(self, x: Any, y: Any) -> Any:
+        """A short call with two, arrays or numbers."""
+        if self.brief is not None:
+            return self.brief(x, y)
+        if self.forward is None or type(x) is not self.array_type:
+            return None
+        same = type(y) is self.array_type and x.dtype is y.dtype
+        return self.forward(x, y) if same else None
+
+    def found(self, args: list[Any]) -> Loop | None:
+        """See Fused."""
+        key: Any = None
+        if self.by_types is not None:
+            key = tuple([type(value) for value in args])
+            if key in self.by_types:
+                loop: Loop | None = self.by_types[key]
+                return loop
+        for each in self.loops:
+            if each.fits(args, self.array_type):
+                if self.by_types is not None:
+                    self.by_types[key] = each
+                return each
+        if self.by_types is not None:
+            self.by_types[key] = None
         return None
 
 

@@ -139,10 +139,10 @@ class OpNode(Node):
         if self.released:
             raise freed(self.name())
         spec = self.spec
-        if rule.wide < 0 or (spec is not None and spec.short):
+        if rule.wide < 0 or (spec is not None and spec.full):
             form = rule.form
             if form == OF_GRAD:
-                return rule.function(grad)
+                return rule.function(grad) if rule.fused is None else rule.of_list([grad])
             if form == OF_RESULT:
                 result = self.result
                 self.check_result(0)
@@ -217,6 +217,10 @@ class OpNode(Node):
         if self.released:  # meanwhile, by a pass of another thread
             raise freed(self.name())
         if rule.wide >= 0 and half_type(args[rule.wide]) is not None:
+            if rule.fused is not None:  # a kernel computes in float32 by itself
+                found = rule.fused.answer(args)
+                if found is not None:
+                    return found
             args = [wide(value) for value in args]
         return rule.of_list(args)
 

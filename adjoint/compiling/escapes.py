@@ -1,6 +1,7 @@
 """Tensors that leave a trace other than as results: they have no values, and say so when used."""
 
 import gc
+from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends import register_recogniser, xla
@@ -25,10 +26,10 @@ def _refuse(kind: Any) -> None:
 register_recogniser(_refuse)
 
 
-def mark_escaped(name: str) -> None:
-    """Let all tensors that still hold tracers refuse to be used."""
+def mark_escaped(name: str, is_inside: Callable[[Any], bool] = xla.is_traced) -> None:
+    """Let all tensors that still hold tracers, or memory of a graph, refuse to be used."""
     for each in gc.get_objects():
-        if issubclass(type(each), TensorCore) and xla.is_traced(each.array):
+        if issubclass(type(each), TensorCore) and is_inside(each.array):
             shape = list(each.array.shape)
             reason = (
                 f"a tensor of shape {shape} was made inside the compiled {name}, and kept "

@@ -164,10 +164,10 @@ def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writ
             numbers = Numbers(optimizer, number, members, tracing.name)
         vector = tracing.event(numbers, ((len(numbers.names),), _np.dtype("float64")))
         for param in members:
-            _step(tracing, numbers, param, vector, writes)
+            tracing.step(numbers, param, vector, writes)
 
 
-def _step(tracing: Any, numbers: Numbers, param: Any, vector: Any, writes: Any) -> None:
+def trace_step(tracing: Any, numbers: Numbers, param: Any, vector: Any, writes: Any) -> None:
     """Trace the step of one parameter."""
     optimizer, xp = numbers.optimizer, xla.backend.xp
     home = optimizer.state.get(param) or {}

@@ -6,16 +6,20 @@ import threading
 import warnings
 from typing import Any
 
+from adjoint.backends import backend_for
 from adjoint.call.context import Changed, current
 from adjoint.compiling.answers import AnsweredError, Answers
 from adjoint.compiling.errors import CompileError, OutdatedError
 from adjoint.compiling.signatures import Call, difference
+from adjoint.device import CPU, device
 from adjoint.dtypes import get_default_dtype
+from adjoint.tensors.core import NDARRAY
 
 log = logging.getLogger("adjoint.compile")
 
 # Names of PyTorch's compilers, for which XLA stands in; those of its eager mode mean just that.
 _XLA = ("xla", "inductor", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm")
+_GRAPHS = ("cudagraph",)
 _EAGER = ("eager",)
 
 
@@ -36,13 +40,14 @@ def compile(
 ) -> Any:
     """A function, or module, that XLA runs: what it reads and changes is found by watching it.
 
+    With `backend="cudagraph"` its work on CuPy is captured instead, and launched as one graph.
     The first call (`warm_up` of them) with each new signature runs eagerly, so that optimizers make
     their state; the next one is traced. After `limit` programs, further signatures run eagerly. A
     `mesh` of devices shares out the batches that are arguments, and tensors as `shard` says. Of
     PyTorch's options, `dynamic`, `mode` and `options` mean nothing here.
     """
-    if backend not in (*_XLA, *_EAGER):
-        raise ValueError(f"compile: backend must be 'xla', got {backend!r}")
+    if backend not in (*_XLA, *_GRAPHS, *_EAGER):
+        raise ValueError(f"compile: backend must be 'xla' or 'cudagraph', got {backend!r}")
     if function is None:
         return functools.partial(
             compile,
@@ -62,12 +67,19 @@ def compile(
     _require_jax()
     if mesh is None and shard is not None:
         raise ValueError("compile: shard= says how tensors are spread over a mesh; give mesh= too")
+    graphs = backend in _GRAPHS
+    if graphs:
+        _require_gpu()
+        if mesh is not None:
+            raise ValueError(
+                "compile: backend='cudagraph' captures one GPU's work; leave mesh= out"
+            )
     spread = None
     if mesh is not None:
         from adjoint.backends.meshes import Spread  # with JAX, which is loaded here
 
         spread = Spread(mesh, shard)
-    compiled = Compiled(function, fallback and not fullgraph, limit, warm_up, spread)
+    compiled = Compiled(function, fallback and not fullgraph, limit, warm_up, spread, graphs)
     if hasattr(function, "named_parameters") and not isinstance(function, type):
         from adjoint.compiling.modules import CompiledModule  # nn is loaded where modules are
 
@@ -82,6 +94,12 @@ def _require_jax() -> None:
         raise ImportError(
             f"compile needs JAX, which can't be imported ({error}); pip install 'adjoint[xla]'"
         ) from error
+
+
+def _require_gpu() -> None:
+    where = device("cuda")
+    if not backend_for(where).is_available():  # names what to install, where CuPy is missing
+        raise RuntimeError("compile: backend='cudagraph' needs a GPU, and CuPy finds none")
 
 
 class _Signature:
@@ -99,10 +117,17 @@ class Compiled:
     """A function that is traced once for each signature, and run by XLA."""
 
     def __init__(
-        self, function: Any, fallback: bool, limit: int, warm_up: int, spread: Any = None
+        self,
+        function: Any,
+        fallback: bool,
+        limit: int,
+        warm_up: int,
+        spread: Any = None,
+        graphs: bool = False,
     ) -> None:
         self.function = function
         self.spread = spread  # over the devices of a mesh
+        self.graphs = graphs  # its work on CuPy is captured, not traced for XLA
         self.fallback = fallback
         self.limit = limit
         self.warm_up = warm_up
@@ -123,7 +148,8 @@ class Compiled:
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
-        return Compiled, (self.function, self.fallback, self.limit, self.warm_up, self.spread)
+        settings = (self.fallback, self.limit, self.warm_up, self.spread, self.graphs)
+        return Compiled, (self.function, *settings)
 
     def __repr__(self) -> str:
         return f"<compiled {self.name}, {self.count} programs>"
@@ -187,18 +213,9 @@ class Compiled:
         self, signature: _Signature, call: Call, args: Any, kwargs: Any, reason: str
     ) -> Any:
         """Trace the function, and run what was traced."""
-        from adjoint.compiling.making import program_of
-        from adjoint.compiling.tracing import Tracing
-
         log.info("%s is traced: %s", self.name, reason or "it has no program yet")
         try:
-            program = program_of(
-                self.function,
-                # Of which no name stays: it refers to all memory that the program may take over.
-                Tracing(self.name, call.tensors, self.answers, self.spread),
-                args,
-                kwargs,
-            )
+            program = self._program(call, args, kwargs)
         except CompileError as error:
             if not self.fallback:
                 raise
@@ -212,3 +229,23 @@ class Compiled:
         if not program.spent:
             signature.programs.insert(0, program)
         return program(call.tensors)
+
+    def _program(self, call: Call, args: Any, kwargs: Any) -> Any:
+        """What a call is traced to, or captured as."""
+        if self.graphs:
+            from adjoint.compiling import capturing  # with CuPy, which is loaded here
+
+            return capturing.program_of(
+                self.function, self.name, call.tensors, args, kwargs, self.answers
+            )
+        from adjoint.compiling.making import program_of
+        from adjoint.compiling.tracing import XLA, Tracing
+
+        on_xla = any(type(tensor.array) is not NDARRAY for tensor in call.tensors)
+        return program_of(
+            self.function,
+            # Of which no name stays: it refers to all memory that the program may take over.
+            Tracing(self.name, call.tensors, XLA if on_xla else CPU, self.answers, self.spread),
+            args,
+            kwargs,
+        )

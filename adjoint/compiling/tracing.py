@@ -16,7 +16,7 @@ from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import DrawCall, EndOfPass, EventCall, PackCall, UnpackCall, asked
-from adjoint.compiling.optimizers import make_step, rate_of
+from adjoint.compiling.optimizers import make_step, rate_of, trace_step
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.compiling.regions import branched, looped, scanned
 from adjoint.device import device
@@ -29,6 +29,7 @@ from adjoint.tensors.views import replay
 
 _np: Any = numpy_backend.xp
 UNTRACED = Changed({"tracing": None})
+XLA = device("xla")
 
 
 class Event:
@@ -121,13 +122,19 @@ class Scheduled(Event):
 class Tracing:
     """What a function meets while it runs on tracers."""
 
-    def __init__(self, name: str, arguments: list[Any], answers: Answers, spread: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        arguments: list[Any],
+        where: device,
+        answers: Answers,
+        spread: Any = None,
+    ) -> None:
         self.name = name
         self.answers = answers  # of hooks, in eager calls
         self.spread = spread  # over the devices of a mesh, or None
-        on_xla = any(type(tensor.array) is not NDARRAY for tensor in arguments)
-        self.device = device("xla" if on_xla else "cpu")  # where tensors say that they are
-        self.xp = xla.backend.xp
+        self.device = where  # where tensors without values say that they are
+        self.xp: Any = xla.backend.xp
         self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
         self.lifted: dict[int, Lifted] = {}
         self.inputs: list[Any] = []  # of each input its Lifted, or the Event that makes it
@@ -140,24 +147,26 @@ class Tracing:
         self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
         self.spent = False  # a once-only hook was called: the program is good for one call
         self.calls: Any = None  # the innermost of these, as provenance knows it
-        self.regions: list[
-            Any
-        ] = []  # functions under way that XLA calls by itself, the last inside
+        self.regions: list[Any] = []  # functions that XLA calls by itself, the last inside
         self.cut: set[int] = set()  # ids of the tensors whose history is outside of those
 
     # ---- tensors from outside ----
 
     def lift_all(self, tensors: list[Any]) -> None:
         """Let tensors that an op has met be inputs, if they come from outside."""
-        under_way = calls.get()
-        if under_way is not self.calls:
-            self.calls = under_way
-            self.modules.update((id(module), module) for module in modules_of(under_way))
+        self.note_modules()
         if self.regions:
             self.regions[-1].met.update((id(t), t) for t in tensors if t.layer is None)
         for tensor in tensors:
             if tensor.layer is None and not xla.is_traced(tensor.array):
                 self.lift(tensor)
+
+    def note_modules(self) -> None:
+        """Note the modules whose calls are under way: the program takes them for granted."""
+        under_way = calls.get()
+        if under_way is not self.calls:
+            self.calls = under_way
+            self.modules.update((id(module), module) for module in modules_of(under_way))
 
     def lift(self, tensor: Any) -> None:
         """Let a tensor from outside be an input: until the trace ends it holds a tracer."""
@@ -169,6 +178,8 @@ class Tracing:
                 f"{self.name} can't be compiled by XLA: it uses a tensor on {tensor.device}; move "
                 "it to 'cpu' or 'xla' first"
             )
+        if type(array) is not NDARRAY:  # known by none of the arguments, if it comes from around
+            self.device = XLA
         number = self.numbers.get(id(tensor))
         self._lift(tensor, Place(tensor) if number is None else Argument(tensor, number))
 
@@ -391,6 +402,10 @@ class Tracing:
     def read(self, find: Callable[[], float]) -> Tensor:
         """A number of Python's that may be another at each call."""
         return self.number(Event(lambda: _np.array(float(find()))))
+
+    def step(self, numbers: Any, param: Any, vector: Any, writes: Any) -> None:
+        """The part of such a step that is one parameter's."""
+        trace_step(self, numbers, param, vector, writes)
 
     # ---- the end ----
 

@@ -1,10 +1,12 @@
-"""Give ops and rules the loops that the wheel has of them."""
+"""Give ops and rules the loops that the wheel has of them, and the kernels of a GPU."""
 
 import itertools
 import marshal
+from functools import partial
 from typing import Any
 
 from adjoint.backends.loops import compiled
+from adjoint.call.dispatch import run_forward
 from adjoint.call.fused import (
     ARRAY,
     COLUMN,
@@ -15,12 +17,14 @@ from adjoint.call.fused import (
     NUMBER,
     TEXT,
     Fused,
+    Kernels,
     Loop,
     RowLoop,
     Rows,
 )
 from adjoint.ops.op import TABLE, Op, take_loop
 from adjoint.ops.pushing import FORWARD, JOINT, PUSH, pushing
+from adjoint.tensors.upper import upper
 
 # The ops that have a loop for float16, and NumPy's name of each.
 HALVES = {"add": "add", "sub": "subtract", "mul": "multiply", "true_divide": "divide"}
@@ -93,3 +97,63 @@ def _kind(op: Op, place: int, argument: int, kind: Any) -> int:
     if kind == "number":
         return NUMBER
     return TEXT if isinstance(kind, str) and not kind else EXACTLY
+
+
+# ---- kernels of a GPU ----
+
+
+class _Stand:
+    """Stands for an array, to find the kernel of a call with defaults."""
+
+
+def attach_kernels(op: Op, backend: Any) -> None:
+    """Trace an op for the GPU, and give it and its rules what was found; at its first call."""
+    from adjoint.backends.loops.cuda import Printed, UnprintableError
+    from adjoint.ops.tracing import Traced, traced  # loaded where something is traced
+
+    made = Kernels(backend.array_type)
+    by_rule: dict[int, Kernels] = {}
+    found = list(traced(op)) if op.family == "elementwise" else []
+    for each in found:
+        if not isinstance(each, Traced) or each.results[0].function == "array":
+            continue  # what answers an argument as it is needs no kernel
+        arrays = [each.names[i] for i in each.arrays]
+        numbers = [each.names[i] for i in each.numbers]
+        try:
+            texts = {str(r.graph.kind): Printed(r, arrays, numbers) for r in each.results}
+        except UnprintableError:
+            continue
+        kinds = [_kind(op, each.place, i, kind) for i, kind in enumerate(each.key)]
+        order = [*each.arrays, *each.numbers]
+        loop = Loop(backend.kernel(texts), kinds, list(each.key), order, list(each.conditions))
+        if each.place == FORWARD:
+            made.add(loop)
+        elif each.place != PUSH:
+            by_rule.setdefault(each.place, Kernels(backend.array_type)).add(loop)
+    if op.family != "elementwise":
+        made.forward = partial(_forward, op, backend.xp)
+    elif not op.ordered:
+        made.brief = _brief(op, made)
+    for place, kernels in by_rule.items():
+        rule = op.rules[place]
+        assert rule is not None
+        rule.fused = rule.fused or Fused()
+        rule.fused.kernels = kernels
+    op.kernels = made
+
+
+def _forward(op: Op, xp: Any, *args: Any) -> Any:
+    """The forward of an op on arrays of a library, with the defaults of all options."""
+    return run_forward(op, xp, [*args, *op.defaults[op.required :]])
+
+
+def _brief(op: Op, kernels: Kernels) -> Any:
+    """The kernel of a call with the defaults of all options, of its arguments in their order."""
+    args = [*[_Stand() for _ in range(op.required)], *op.defaults[op.required :]]
+    for loop in kernels.loops:
+        if loop.order == list(range(op.required)) and loop.fits(args, _Stand):
+            return loop.function
+    return None
+
+
+upper.attach_kernels = attach_kernels

@@ -96,6 +96,7 @@ class Op(Described):
         self.direct: Any = None  # NumPy's own function, where forward is just that; or a loop
         self.looped = False  # direct is a loop of the wheel, for float32 and float64 alone
         self.fused: "Fused | None" = None  # the loops of the wheel that do what forward does
+        self.kernels: Any = None  # those of a GPU, once a call has asked for them
         # Those that make a result with its tangent, by which arguments have tangents, as bits.
         self.pairs: list[Any] = [None, None, None, None]
         self.public = True  # users call it, with what may be of other classes

@@ -473,6 +473,7 @@ class ElementwiseOptimizer(Optimizer):
             for place, result in zip((0, *range(2, len(arrays))), results):
                 tape.keep(place, result)
             program = tape.finished()
+            program.kernel = backend.step_kernel(tuple(tape.notes), len(kinds), len(tape.numbers))
             if alike is not None:
                 self._programs[key] = program
         return program

@@ -217,5 +217,6 @@ def joins(param: Any) -> bool:
         and array.dtype in (F32, F64)
         and backend.mutable
         and backend.xp.valued()
+        and not backend.launches(array.dtype)  # one kernel takes many as they lie
         and not (param.special or param.inference)
     )

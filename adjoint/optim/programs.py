@@ -273,6 +273,7 @@ class Program:
         self.names = {value.name for value in numbers if type(value) is Named}
         self.noted: Any = None  # of what notes it was made: how many operands, and the notes
         self.results = 0  # how many operands the one call of a loop writes
+        self.kernel: Any = None  # does all of it on a GPU, for many parameters at once
         own = (*BY_NAME, MASKED, FUSED)
         self.plain = not any(name in own for name, *_ in calls)
         self.reading = [number for number, call in enumerate(calls) if GRAD in call]
@@ -283,6 +284,11 @@ class Program:
         rooms = [spare.room(number, kind, like) for number, kind in enumerate(self.rooms)]
         own = [numbers[value.name] if type(value) is Named else value for value in self.numbers]
         return [*operands, *rooms, *own]
+
+    def ordered(self, numbers: dict[str, Any]) -> list[Any]:
+        """The numbers of a step, in the order in which the rule has asked for them."""
+        own = [numbers[value.name] if type(value) is Named else value for value in self.numbers]
+        return own[::-1]
 
     def on(
         self, operands: list[Any], numbers: dict[str, Any], spare: "Spare"

@@ -75,13 +75,15 @@ class Undo:
 class Writes:
     """What a step is going to write, and how it is put back where one call can't write it."""
 
-    __slots__ = ("calls", "changed", "late", "spare")
+    __slots__ = ("calls", "changed", "late", "launches", "spare")
 
     def __init__(self, spare: Spare) -> None:
         self.spare = spare
         self.calls: list[tuple[Any, ...]] = []  # functions with their arguments
         self.changed: list[Any] = []  # tensors whose memory the calls change
         self.late: list[tuple[Any, Any, bool]] = []  # tensors to copy_ to, what, and if recorded
+        # Kernels by rule, type and numbers, with all parameters for which one launch does.
+        self.launches: dict[Any, tuple[Any, Any, list[Any]]] = {}
 
     def set(self, target: Any, name: str, value: Any) -> None:
         """Have an attribute set."""
@@ -93,6 +95,12 @@ class Writes:
 
     def apply(self, program: Program, arrays: list[Any], numbers: dict[str, Any]) -> None:
         """Have a program run on a parameter, its gradient and its state, in place."""
+        if program.kernel is not None and program.kernel.takes(arrays):
+            values = program.ordered(numbers)
+            if all(isinstance(value, (int, float)) for value in values):
+                key = (id(program), arrays[0].dtype, *values)
+                self.launches.setdefault(key, (program.kernel, values, []))[2].append(arrays)
+                return
         for operands in pieces(arrays):
             wide = [self._widened(number, array) for number, array in enumerate(operands)]
             self.calls += program.on(wide, numbers, self.spare)
@@ -112,8 +120,10 @@ class Writes:
         """Write, all at once."""
         if self.late:
             self._run_late()
-        else:
-            write_at_once(self.calls, counted, self.changed)
+            return
+        for kernel, values, arrays in self.launches.values():
+            self.calls += kernel.calls(arrays, values)
+        write_at_once(self.calls, counted, self.changed)
 
     def _run_late(self) -> None:
         """Copy first, and put it back if anything fails then."""

@@ -42,15 +42,20 @@ class Spec:
     """What an array looks like. Tensors and nodes of one shape share it where they can."""
 
     loose: bool = False  # a gradient of another data type is taken as it is
+    worker: Any = None
+    launched: bool = False  # kernels of its library may do what NumPy's functions do for others
 
     def __init__(self, array: Any) -> None:
         self.shape: Any = array.shape
         self.dtype: Any = array.dtype
         self.array_type: Any = type(array)
-        numpy = self.array_type is NDARRAY
-        self.short: bool = numpy and (self.dtype is F32 or self.dtype is F64)  # may be cut short
+        self.full: bool = self.dtype is F32 or self.dtype is F64  # no type that rules widen
+        self.short: bool = self.full and self.array_type is NDARRAY  # may be cut short
         self.single: bool = not self.shape  # NumPy answers scalars for 0-d arrays
-        self.worker: Any = None if numpy else backend_of(array).worker(array)
+        if self.array_type is not NDARRAY:
+            backend = backend_of(array)
+            self.worker = backend.worker(array)
+            self.launched = backend.launches(self.dtype)
 
 
 class VersionCounter:

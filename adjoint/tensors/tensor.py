@@ -42,7 +42,9 @@ class Tensor(TensorCore):
         if size is not AS_IS:  # a program's own call
             array = upper.operators.from_data(array, sizes if size is None else (size, *sizes))
         elif type(array) is not NDARRAY:
-            array = backend_of(array).asarray(array)
+            backend = backend_of(array)
+            if type(array) is not backend.array_type:
+                array = backend.asarray(array)
         super().__init__(array)
         self.prepared = True
         if type(self) is not Tensor:

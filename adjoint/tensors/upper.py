@@ -25,6 +25,10 @@ class Calls:
         """An op of two inputs; NotImplemented if it is an operator and can't work with one."""
         raise NotImplementedError
 
+    def total(self, one: Any, other: Any) -> Any:
+        """The sum of two arrays on which kernels work."""
+        raise NotImplementedError
+
     def item(self, tensor: Any, index: Any) -> Any:
         """tensor[index]."""
         raise NotImplementedError
@@ -115,6 +119,8 @@ class Upper:
         self.seen_below: Any = None
         # Told of new instances of subclasses, whose class may answer calls below; there then too.
         self.born: Any = None
+        # Gives an op and its rules the kernels of a GPU; see `ops.attaching`.
+        self.attach_kernels: Any = None
 
 
 upper: Final[Upper] = Upper()

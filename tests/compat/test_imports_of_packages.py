@@ -123,12 +123,12 @@ def test_narrow_types_have_limits():
 
 
 def test_names_for_annotations_cannot_be_used():
-    assert isinstance(torch.cuda.Stream, MissingClass)
+    assert isinstance(torch.cuda.CUDAGraph, MissingClass)
 
-    def wait(stream: torch.cuda.Stream | None = None) -> None: ...
+    def wait(stream: torch.cuda.CUDAGraph | None = None) -> None: ...
 
-    with pytest.raises(MissingNameError, match="torch.cuda.Stream"):
-        torch.cuda.Stream()
+    with pytest.raises(MissingNameError, match="torch.cuda.CUDAGraph"):
+        torch.cuda.CUDAGraph()
 
 
 def test_small_parts():

@@ -131,6 +131,8 @@ def mean(
         raise RuntimeError(f"the mean of {kind} is no {kind}: give dtype=, or convert the input")
     if dim is None and kind.itemsize != 2:
         return xp.divide(input.sum(keepdims=keepdim), input.size)
+    if dim is None and not keepdim:
+        return narrowed(xp.wide_total(input) / input.size, kind)
     total = widened(input).sum(axis=normal_dims(dim, input.ndim), keepdims=keepdim)
     return narrowed(total / reduced_count(input.shape, dim), kind)
 

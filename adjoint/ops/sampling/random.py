@@ -115,6 +115,11 @@ def _bernoulli_input(xp: Any, input: Array, generator: Any = None) -> Array:
 
 def _flipped(xp: Any, like: Any, p: Any, generator: Any) -> Any:
     """Coin flips in the shape and data type of an array."""
+    if isinstance(p, (int, float)):
+        _check_probability(np.asarray(p))
+        found = xp.flips(chosen(generator), like.shape, float(p))
+        if found is not None:
+            return found.astype(like.dtype)
     flips = xp.drawn(lambda shape, p: _coin_flips(shape, p, generator), like.shape, p)
     return flips.astype(like.dtype)
 

@@ -6,6 +6,14 @@ from typing import Any
 from adjoint import backends, random
 from adjoint.backends import backend_for
 from adjoint.compat.tensor_types import CUDA_TYPES
+from adjoint.compat.torch_tree.cuda.streams import (
+    Event as Event,
+    Stream as Stream,
+    current_stream as current_stream,
+    default_stream as default_stream,
+    set_stream as set_stream,
+    stream as stream,
+)
 from adjoint.device import device as as_device
 
 _GPU = as_device("cuda")
@@ -40,8 +48,8 @@ def init() -> None:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """CuPy has no bfloat16."""
-    return False
+    """It is, wherever there is a GPU: numbers are rounded once."""
+    return is_available()
 
 
 def is_tf32_supported() -> bool:
@@ -170,5 +178,6 @@ manual_seed_all = manual_seed
 
 
 def is_current_stream_capturing() -> bool:
-    """No CUDA graph is ever captured."""
-    return False
+    """Whether what is done now is captured in a graph."""
+    cuda = _library()
+    return cuda is not None and bool(cuda.get_current_stream().is_capturing())
