@@ -105,3 +105,9 @@ def test_anomaly_mode_is_shown_at_the_top() -> None:
     with adjoint.autograd.detect_anomaly(check_nan=False):
         assert adjoint.is_anomaly_enabled()
         assert not adjoint.is_anomaly_check_nan_enabled()
+
+
+def test_a_device_is_named_by_either_word():
+    assert adjoint.device(device="cuda:1") == adjoint.device(type="cuda", index=1)
+    with pytest.raises(TypeError, match="expected a name"):
+        adjoint.device()
