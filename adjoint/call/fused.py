@@ -94,6 +94,18 @@ class Fused:
 
     def answer(self, args: list[Any]) -> Any:
         """What a loop makes of the arguments; None if there is none for them."""
+        loop = self.found(args)
+        return None if loop is None else loop.function(*[args[i] for i in loop.order])
+
+    def write(self, args: list[Any], target: Any) -> bool:
+        """Let a loop write what it makes of the arguments; False if there is none for them."""
+        loop = self.found(args)
+        if loop is not None:
+            loop.function(*[args[i] for i in loop.order], out=target)
+        return loop is not None
+
+    def found(self, args: list[Any]) -> Loop | None:
+        """The loop for such arguments."""
         kind: Any = None
         for value in args:
             if type(value) is NDARRAY:
@@ -107,7 +119,7 @@ class Fused:
             return None
         for loop in self.loops:
             if loop.fits(args):
-                return loop.function(*[args[i] for i in loop.order])
+                return loop
         return None
 
     def of_halves(self, args: list[Any]) -> Any:
