@@ -95,7 +95,9 @@ class Fused:
     def answer(self, args: list[Any]) -> Any:
         """What a loop makes of the arguments; None if there is none for them."""
         loop = self.found(args)
-        return None if loop is None else loop.function(*[args[i] for i in loop.order])
+        if loop is not None:
+            return loop.function(*[args[i] for i in loop.order])
+        return None if self.halves is None else self.of_halves(args)
 
     def write(self, args: list[Any], target: Any) -> bool:
         """Let a loop write what it makes of the arguments; False if there is none for them."""
@@ -112,7 +114,7 @@ class Fused:
                 if kind is None:
                     kind = value.dtype
                     if kind is not F32 and kind is not F64:
-                        return None if self.halves is None else self.of_halves(args)
+                        return None
                 elif value.dtype is not kind:
                     return None
         if kind is None:
