@@ -95,6 +95,20 @@ class Fused:
 
     def answer(self, args: list[Any]) -> Any:
         """What a loop makes of the arguments; None if there is none for them."""
+        loop = self.found(args)
+        if loop is not None:
+            return loop.function(*[args[i] for i in loop.order])
+        return None if self.kernels is None else self.kernels.answer(args)
+
+    def write(self, args: list[Any], target: Any) -> bool:
+        """Let a loop write what it makes of the arguments; False if there is none for them."""
+        loop = self.found(args)
+        if loop is not None:
+            loop.function(*[args[i] for i in loop.order], out=target)
+        return loop is not None
+
+    def found(self, args: list[Any]) -> Loop | None:
+        """The loop for such arguments."""
         kind: Any = None
         for value in args:
             if type(value) is NDARRAY:
@@ -105,10 +119,10 @@ class Fused:
                 elif value.dtype is not kind:
                     return None
         if kind is None:
-            return None if self.kernels is None else self.kernels.answer(args)
+            return None
         for loop in self.loops:
             if loop.fits(args, NDARRAY):
-                return loop.function(*[args[i] for i in loop.order])
+                return loop
         return None
 
     def whole(self) -> Any:

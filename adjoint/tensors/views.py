@@ -494,19 +494,22 @@ def write_result(
     """Compute an op into the memory of its first argument; errors name arguments as `given`."""
     raw_values = [unwrapped(value) for value in values]
     arrays = promoted(op, values, raw_values, backend)
+    own = type(target.array) is NDARRAY and arrays[0] is target.array
+    usual = all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :]))
     try:
+        if own and not usual and op.fused is not None and op.diagonal:
+            if op.fused.write(arrays, target.array):
+                return
         if op.mutate is not None and backend.mutable and arrays[0] is target.array:
             op.mutate(backend.xp, target.array, *arrays[1:])
             return
         short = op.lane in (dispatch.UNARY, dispatch.BINARY)
         # A forward sees to bools, of which NumPy's functions know less.
-        own = type(target.array) is NDARRAY and arrays[0] is target.array
         kind = target.array.dtype
         own = own and (not op.looped or kind is F32 or kind is F64)
-        if short and own and kind is not BOOLS:
-            if all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :])):
-                op.direct(*arrays[: op.required], out=target.array)
-                return
+        if short and own and usual and kind is not BOOLS:
+            op.direct(*arrays[: op.required], out=target.array)
+            return
         out = dispatch.run_forward(op, backend.xp, arrays)
     except Exception as error:
         raise complaint(op, dispatch.as_given(op, arrays, given), error)
