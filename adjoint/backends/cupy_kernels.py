@@ -79,12 +79,7 @@ class Kernel:
     def __call__(self, *args: Any) -> Any:
         """The result, in an array of its own; None if the arguments are not such as it takes."""
         count = self.count
-        like: Any = None
-        for i in range(count):
-            arg = args[i]
-            if type(arg) is NDARRAY:
-                if like is None or arg.size > like.size or arg.ndim > like.ndim:
-                    like = arg
+        like = _largest(args, count)
         if like is None:
             return None
         dtype, shape = like.dtype, like.shape
@@ -127,24 +122,37 @@ class Kernel:
                 if width * dtype.itemsize & ALIGNED:  # 16 bytes would reach into the next row
                     bits |= 1
         out = NDARRAY(shape, BOOL if self.truth else dtype, order=order)
-        size = out.size
-        if size:
-            target = out.data.ptr
-            together = 1 if bits & ALIGNED else STORED[kind][2]
-            key = (kind, pattern, together, current_device() if _SEVERAL else 0)
-            launch = self.launches.get(key)
-            if launch is None:
-                launch = self.launches[key] = self._compiled(kind, pattern, together)
+        if out.size:
             for number in args[count:]:
                 values.append(float(number))
-            values.append(target)
-            values.append(size)
-            launch(-(-size // (THREADS * together)), values)
+            self._launch(kind, pattern, 1 if bits & ALIGNED else STORED[kind][2], values, out)
         return out
+
+    def _launch(self, kind: str, pattern: str, together: int, values: list[Any], out: Any) -> None:
+        """Queue the kernel for arguments that lie so; it is compiled first if it was not yet."""
+        key = (kind, pattern, together, current_device() if _SEVERAL else 0)
+        launch = self.launches.get(key)
+        if launch is None:
+            launch = self.launches[key] = self._compiled(kind, pattern, together)
+        size = out.size
+        values.append(out.data.ptr)
+        values.append(size)
+        launch(-(-size // (THREADS * together)), values)
 
     def _compiled(self, kind: str, pattern: str, together: int) -> Launch:
         text = self.texts["float64" if kind == "float64" else "float32"]
         return Launch(text.kernel(kind, pattern, together), text.layout(pattern))
+
+
+def _largest(args: tuple[Any, ...], count: int) -> Any:
+    """The array among the first arguments whose shape the result has; None if there is none."""
+    like: Any = None
+    for i in range(count):
+        arg = args[i]
+        if type(arg) is NDARRAY:
+            if like is None or arg.size > like.size or arg.ndim > like.ndim:
+                like = arg
+    return like
 
 
 def _is_here(args: tuple[Any, ...]) -> bool:

@@ -99,7 +99,11 @@ class Fused:
         loop = self.found(args)
         if loop is not None:
             return loop.function(*[args[i] for i in loop.order])
-        return None if self.halves is None else self.of_halves(args)
+        if self.halves is not None:
+            found = self.of_halves(args)
+            if found is not None:
+                return found
+        return None if self.kernels is None else self.kernels.answer(args)
 
     def write(self, args: list[Any], target: Any) -> bool:
         """Let a loop write what it makes of the arguments; False if there is none for them."""
@@ -120,7 +124,7 @@ class Fused:
                 elif value.dtype is not kind:
                     return None
         if kind is None:
-            return None if self.kernels is None else self.kernels.found(args)
+            return None
         for loop in self.loops:
             if loop.fits(args, NDARRAY):
                 return loop

@@ -332,7 +332,8 @@ class Program:
         for place, slot in self.gradients:
             place.found(arguments).gradient = None if slot < 0 else made[slot]
         for event in events:
-            event.commit()
+            for function, *values in event.writes():
+                function(*values)
         found = [
             made[slot] if slot >= 0 else what.found(arguments) if isinstance(what, Place) else what
             for slot, what in self.answers
