@@ -400,7 +400,7 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     extras = target.extras
     if not spec.short or (extras is not None and extras.base is not None):
         return False
-    arrays: list[Any] = []
+    arrays: list[Any] = [target.array]
     for value in values[1:]:
         if isinstance(value, Tensor):
             theirs = value.extras
@@ -422,11 +422,22 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     if not flags.c_contiguous or not flags.writeable:
         return False
     try:
-        op.mutate(dispatch.NUMPY, target.array, *arrays)
+        if not written_by_loop(op, arrays):
+            op.mutate(dispatch.NUMPY, *arrays)
     except Exception as error:
-        raise complaint(op, [target.array, *arrays], error)
+        raise complaint(op, arrays, error)
     target.counter().bump()
     return True
+
+
+def written_by_loop(op: "Op", arrays: list[Any]) -> bool:
+    """Let a loop of the wheel change the first array; with usual options NumPy is faster."""
+    if op.fused is None or not op.diagonal:
+        return False
+    for i in range(op.required, len(arrays)):
+        if arrays[i] is not op.defaults[i]:
+            return op.fused.write(arrays, arrays[0])
+    return False
 
 
 def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
@@ -497,9 +508,8 @@ def write_result(
     own = type(target.array) is NDARRAY and arrays[0] is target.array
     usual = all(a is d for a, d in zip(arrays[op.required :], op.defaults[op.required :]))
     try:
-        if own and not usual and op.fused is not None and op.diagonal:
-            if op.fused.write(arrays, target.array):
-                return
+        if own and written_by_loop(op, arrays):
+            return
         if op.mutate is not None and backend.mutable and arrays[0] is target.array:
             op.mutate(backend.xp, target.array, *arrays[1:])
             return
