@@ -317,9 +317,7 @@ def grad(
         named |= {"create_graph": create_graph, "only_inputs": only_inputs}
         named |= {"allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
         named["materialize_grads"] = materialize_grads
-        several = tuple(
-            [tuple(v) if isinstance(v, (list, tuple)) else (v,) for v in (outputs, inputs)]
-        )
+        several = (_as_tuple(outputs), _as_tuple(inputs))
         found_elsewhere: tuple[Any, ...] = offered(grad, several, named)
         return found_elsewhere
     if is_grads_batched:
