@@ -69,6 +69,14 @@ class min_dim(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class greatest_in(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class greatest_at(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
 class sort(NamedTuple):
     values: Tensor
     indices: Tensor
