@@ -493,6 +493,8 @@ def _choices(size: int, r: int, with_replacement: bool) -> int:
 
 def _chosen(size: int, r: int, with_replacement: bool) -> Any:
     """The places of all choices, a row each, in main memory: each choice goes on by all later."""
+    if _choices(size, r, with_replacement) == 0:
+        return host.zeros((0, r), dtype="int64")
     columns = [host.arange(size)]
     for _ in range(r - 1):
         first = columns[-1] if with_replacement else columns[-1] + 1
