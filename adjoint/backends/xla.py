@@ -208,12 +208,13 @@ class Run:
 
 def trace(function: Callable[[], list[Any]], compiling: Any) -> Any:
     """What a function does on tracers; it answers a list of them."""
-    token = under_way.set(compiling)
+    outer = under_way.get()
     try:
+        under_way.set(compiling)
         with wide():
             return _jax.make_jaxpr(function)()
     finally:
-        under_way.reset(token)
+        under_way.set(outer)
 
 
 def built(traced: Any, count: int) -> Program:

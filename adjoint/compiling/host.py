@@ -157,15 +157,7 @@ class HostCall(OnHost):
             for number, what in self.sources
         ]
         versions = visit.versions()
-        with set_grad_enabled(self.grad_enabled):
-            presence = under_way.set(Presence(visit.task))
-            try:
-                answer = self.function(*self.tree.unflatten(leaves))
-            except Exception as error:
-                add_note(error, f"in '{self.name}', called for compiled code{self.where}")
-                raise
-            finally:
-                under_way.reset(presence)
+        answer = self._answer(visit.task, self.tree.unflatten(leaves))
         if visit.versions() != versions:
             raise CompileError(
                 f"'{self.name}' changes a tensor from outside in place, or its grad, while the "
@@ -180,6 +172,22 @@ class HostCall(OnHost):
         if any(self.needs):
             visit.graphs[id(self)] = (tensors, results)
         return [result.array for result in results]
+
+    def _answer(self, task: Any, leaves: Any) -> Any:
+        """What the function says inside a pass; a signal at any step leaves no trace of that."""
+        outer, presence = under_way.get(), Presence(task)
+        try:
+            try:
+                under_way.set(presence)
+                with set_grad_enabled(self.grad_enabled):
+                    return self.function(*leaves)
+            except Exception as error:
+                add_note(error, f"in '{self.name}', called for compiled code{self.where}")
+                raise
+            finally:
+                presence.task = None
+        finally:
+            under_way.set(outer)
 
     def _checked(self, answer: Any, given: list[Any]) -> list[Any]:
         """The tensors of an answer, which must look like those whose place they take."""

@@ -10,6 +10,7 @@ pytest.importorskip("jax")
 
 import adjoint
 from adjoint import nn, optim
+from adjoint.autograd.graph_task import current_task
 
 F = nn.functional
 TRACED = tuple(
@@ -109,6 +110,8 @@ def test_at_every_bytecode_all_or_nothing(hook):
             break
         changes = {differs(a, b) for a, b in zip(before, training.seen(), strict=True)}
         assert len(changes) == 1, f"at bytecode {number}"
+        assert adjoint.is_grad_enabled(), f"at bytecode {number}"
+        assert current_task() is None, f"at bytecode {number}"
         assert changes == {True} or training.call.count == 1
         befores, afters = (befores, afters + 1) if changes.pop() else (befores + 1, afters)
         del grads

@@ -703,7 +703,8 @@ class TestInside:
         assert_close(vmap(lambda a: copy.deepcopy(a) * 2)(x), 2 * x.numpy())
         assert_close(vmap(lambda a: nn.Parameter(a) * 2)(x), 2 * x.numpy())
         assert_close(vmap(lambda a: a.data * 2)(x), 2 * x.numpy())
-        for read in (pickle.dumps, Tensor, adjoint.to_dlpack, lambda a: a.tolist()):
+        assert_close(vmap(lambda a: Tensor(a) * 2)(x), 2 * x.numpy())
+        for read in (pickle.dumps, adjoint.to_dlpack, lambda a: a.tolist()):
             with pytest.raises(RuntimeError, match="values of a batched tensor can't be read"):
                 vmap(read)(x)
 

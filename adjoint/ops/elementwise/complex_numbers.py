@@ -63,7 +63,8 @@ _COMPLEX_OF = {parts: whole for whole, parts in _PARTS_OF.items()}
 )
 def joined_pairs(xp: Any, input: Array) -> Array:
     """Pairs as complex numbers, whatever their layout: a gradient may be expanded or transposed."""
-    return xp.ascontiguousarray(input).view(_COMPLEX_OF[input.dtype.name])[..., 0]
+    found = xp.ascontiguousarray(input).view(_COMPLEX_OF[input.dtype.name])[..., 0]
+    return xp.array(found)  # a result has memory of its own
 
 
 @linear(input=lambda grad: joined_pairs(grad), view=True, method=False, batching=FRONT)
