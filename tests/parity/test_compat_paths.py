@@ -22,7 +22,8 @@ DIFFERENT = {
 }
 # What PyTorch makes without a file of Python.
 MADE = {"_C", "_C._autograd", "_C._functions", "_C._functorch", "_C._nn", "ops"}
-MADE |= {"functorch", "functorch.experimental"}  # packages of their own, beside torch
+# Packages of their own, beside torch.
+MADE |= {"functorch", "functorch.experimental", "functorch.experimental.control_flow"}
 MADE |= {"fx.codegen", "fx.naming", "fx.patching", "fx.wrapping"}  # parts of adjoint's own
 MADE |= {"nn.functional.grad"}  # torch.nn.grad, which it imports
 
