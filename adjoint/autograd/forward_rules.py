@@ -32,7 +32,7 @@ from adjoint.call.rule import (
 from adjoint.ops.arranging.shape import expand
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.op import Op
-from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, raw
+from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, Spec, raw
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 
@@ -112,8 +112,11 @@ def _slots(value: Any, tangent: Any) -> list[Any]:
 
 def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]:
     """The rules themselves: a diagonal Jacobian is its own transpose, but for the conjugate."""
+    both = _paired(op, args, tangents)
+    if both is not None:
+        return both
     result = _called(op, args)
-    if _is_short(op, args, tangents, result):
+    if _is_short(op, args, tangents, result.spec()):
         values = [raw(value) for value in args]
         moved = on_arrays(op, values, [raw(tangent) for tangent in tangents], result.array)
         return result, None if moved is None else Tensor(moved, AS_IS)
@@ -131,6 +134,25 @@ def _elementwise(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any
         if pushed is not None:
             total = conj(pushed) if total is None else total + conj(pushed)
     return result, fitting(result, total, tangents)
+
+
+def _paired(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any] | None:
+    """The result and its tangent from one loop of the wheel; None where the call has none."""
+    count = op.required
+    if count == 0 or count > 2 or not isinstance(args[0], Tensor):
+        return None
+    moved = (tangents[0] is not None) + (2 if count == 2 and tangents[1] is not None else 0)
+    pair = op.pairs[moved]
+    if pair is None or current().inference or not _is_short(op, args, tangents, args[0].spec()):
+        return None
+    for i in range(count, len(args)):
+        if args[i] is not op.defaults[i]:
+            return None
+    given = [raw(value) for value in args[:count]]
+    given += [raw(tangent) for tangent in tangents[:count] if tangent is not None]
+    out, pushed_on = pair(*given)
+    backend = NUMPY_BACKEND
+    return Tensor(backend.asarray(out), AS_IS), Tensor(backend.asarray(pushed_on), AS_IS)
 
 
 def _called(op: Op, args: list[Any]) -> Any:
@@ -160,10 +182,9 @@ def fitting(result: Any, tangent: Any, given: list[Any]) -> Any:
     return tangent
 
 
-def _is_short(op: Op, args: list[Any], tangents: list[Any], result: Tensor) -> bool:
+def _is_short(op: Op, args: list[Any], tangents: list[Any], spec: Spec) -> bool:
     """Whether rules may work on the arrays: ordinary NumPy floats, and nothing to record."""
     settings = current()
-    spec = result.spec()
     if not settings.plain or op.joint is not None or not spec.short:
         return False
     kind = spec.dtype
