@@ -148,6 +148,8 @@ def _paired(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any] | N
     for i in range(count, len(args)):
         if args[i] is not op.defaults[i]:
             return None
+    if not isinstance(args[count - 1], (Tensor, float, int)):
+        return None  # a complex number makes the result complex
     given = [raw(value) for value in args[:count]]
     given += [raw(tangent) for tangent in tangents[:count] if tangent is not None]
     out, pushed_on = pair(*given)
