@@ -65,20 +65,10 @@ def compile(
     if disable or backend in _EAGER:
         return function
     _require_jax()
-    if mesh is None and shard is not None:
-        raise ValueError("compile: shard= says how tensors are spread over a mesh; give mesh= too")
     graphs = backend in _GRAPHS
     if graphs:
         _require_gpu()
-        if mesh is not None:
-            raise ValueError(
-                "compile: backend='cudagraph' captures one GPU's work; leave mesh= out"
-            )
-    spread = None
-    if mesh is not None:
-        from adjoint.backends.meshes import Spread  # with JAX, which is loaded here
-
-        spread = Spread(mesh, shard)
+    spread = _spread_over(mesh, shard, graphs)
     compiled = Compiled(function, fallback and not fullgraph, limit, warm_up, spread, graphs)
     if hasattr(function, "named_parameters") and not isinstance(function, type):
         from adjoint.compiling.modules import CompiledModule  # nn is loaded where modules are
@@ -100,6 +90,19 @@ def _require_gpu() -> None:
     where = device("cuda")
     if not backend_for(where).is_available():  # names what to install, where CuPy is missing
         raise RuntimeError("compile: backend='cudagraph' needs a GPU, and CuPy finds none")
+
+
+def _spread_over(mesh: Any, shard: Any, graphs: bool) -> Any:
+    """How tensors lie on the devices of a mesh; None if there is none."""
+    if mesh is None:
+        if shard is not None:
+            raise ValueError("compile: shard= says how tensors lie on a mesh; give mesh= too")
+        return None
+    if graphs:
+        raise ValueError("compile: backend='cudagraph' captures the work of one GPU, not of a mesh")
+    from adjoint.backends.meshes import Spread  # with JAX, which is loaded here
+
+    return Spread(mesh, shard)
 
 
 class _Signature:
