@@ -305,7 +305,7 @@ class Namespace(ABC):
             part = self._at(images, self.where(here < 0, 0, here))
             better = ((part > best) | self.isnan(part)) & (here >= 0)
             places, best = self.where(better, here, places), self.where(better, part, best)
-        return best, self.array(places, dtype="int64")
+        return best, self.copied(self.asarray(places, dtype="int64"), ordered=True)
 
     def _at(self, images: Array, places: Array) -> Array:
         """The elements at places, the same for all rows or others for each."""
