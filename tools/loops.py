@@ -181,6 +181,7 @@ def gathered() -> tuple[list[Loop], list[Any]]:
     """All loops, each once, and the table of who uses them; see `adjoint.ops.attaching`."""
     sys.path.insert(0, str(ROOT))
     os.environ["ADJOINT_LOOPS"] = "0"  # what an earlier build has left is not asked
+    from adjoint.backends.loops.symbols import has_limit
     from adjoint.ops.tracing import Traced, is_worth_a_loop, traced_ops
 
     known: dict[Any, Loop] = {}
@@ -204,7 +205,9 @@ def gathered() -> tuple[list[Loop], list[Any]]:
             result = str(each.results[0].dtype)
             loop = Loop(name, len(arrays), len(numbers), bodies, "bool" if result == "bool" else "")
             known[key] = loop
-        table.append((each.op.name, each.place, each.key, order, each.conditions, loop.name))
+        limited = any(has_limit(r) for r in each.results if str(r.graph.kind) == "float32")
+        user = (each.op.name, each.place, each.key, order, each.conditions, limited)
+        table.append((*user, loop.name))
     return list(known.values()), table
 
 

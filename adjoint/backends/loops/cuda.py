@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from adjoint.backends.loops.symbols import COMPARISONS, IN_C, NAMES_IN_C, Symbol
+from adjoint.backends.loops.symbols import COMPARISONS, IN_C, NAMES_IN_C, Symbol, has_limit
 
 # What an argument is: elements that lie in order, one element for all, a number of Python.
 EACH: Final = "e"
@@ -181,25 +181,13 @@ def head(kind: str, result: str) -> list[str]:
     ]
 
 
-_LIMITS: Final = frozenset(
-    abs(float(getattr(np.finfo("float32"), name))) for name in ("max", "min", "eps", "tiny")
-)
-
-
-def _has_limit(part: Symbol) -> bool:
-    """Whether a constant is a limit of float32, in the place of which another type has its own."""
-    if part.function == "constant":
-        return abs(part.value) in _LIMITS
-    return any(_has_limit(operand) for operand in part.operands)
-
-
 class Printed:
     """One expression in CUDA: a function of an element, around which kernels are put."""
 
     def __init__(self, result: Symbol, arrays: list[str], numbers: list[str]) -> None:
         self.arrays = len(arrays)
         self.numbers = len(numbers)
-        self.halves = not _has_limit(result)  # it does for 16-bit floats, too
+        self.halves = not has_limit(result)  # it does for 16-bit floats, too
         self.result = "bool" if str(result.dtype) == "bool" else ""
         names = {name: f"x{i}" for i, name in enumerate(arrays)}
         names |= {name: f"y{i}" for i, name in enumerate(numbers)}

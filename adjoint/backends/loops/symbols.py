@@ -480,6 +480,18 @@ class SymbolNamespace(Namespace):
     memory = address = reshaped_view = strided = _refused
 
 
+_LIMITS: Final = frozenset(
+    abs(float(getattr(np.finfo("float32"), name))) for name in ("max", "min", "eps", "tiny")
+)
+
+
+def has_limit(part: Symbol) -> bool:
+    """Whether a constant is a limit of float32, in the place of which another type has its own."""
+    if part.function == "constant":
+        return abs(part.value) in _LIMITS
+    return any(has_limit(operand) for operand in part.operands)
+
+
 class SymbolBackend(Backend):
     """Arrays that stand for expressions."""
 
