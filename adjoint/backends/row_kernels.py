@@ -10,11 +10,12 @@ import numpy as np
 
 from adjoint.backends import standardizing
 from adjoint.backends.error_state import quiet
+from adjoint.backends.linear_algebra import by_columns, lapack_function
 from adjoint.backends.namespace import Namespace
 
 BLOCK = 1 << 16  # elements of differences at a time
 _NEAR = 0.01  # of two squared lengths, below which that of the difference is not their difference
-_LAPACK = {"f": "s", "d": "d", "F": "c", "D": "z"}  # its letter of each type
+_PANEL = 64  # columns that LAPACK takes together
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -28,23 +29,9 @@ def _sparse_library() -> Any:
     return scipy.sparse
 
 
-@functools.cache
-def _lapack() -> Any:
-    """SciPy's LAPACK, for what NumPy has no function of; None without SciPy."""
-    try:
-        import scipy.linalg.lapack
-    except ImportError:
-        return None
-    return scipy.linalg.lapack
-
-
-def _lapack_function(symmetric: str, hermitian: str, array: Any, conjugate: bool) -> Any:
+def _symmetric_function(symmetric: str, hermitian: str, array: Any, conjugate: bool) -> Any:
     """LAPACK's function for symmetric or Hermitian matrices of a type; None without SciPy."""
-    library = _lapack() if array.dtype.char in _LAPACK and array.size else None
-    if library is None:
-        return None
-    name = hermitian if conjugate and array.dtype.char in "FD" else symmetric
-    return getattr(library, _LAPACK[array.dtype.char] + name)
+    return lapack_function(hermitian if conjugate and array.dtype.kind == "c" else symmetric, array)
 
 
 def _are_blocks(pivots: Any) -> bool:
@@ -78,17 +65,14 @@ class RowKernels(Namespace):
     """What NumPy's namespace answers about rows."""
 
     def lu(self, array: Any) -> tuple[Any, Any] | None:
-        library = _lapack() if array.dtype.char in _LAPACK and array.size else None
-        if library is None:
+        factor = lapack_function("getrf", array)
+        if factor is None:
             return None
-        factor = getattr(library, _LAPACK[array.dtype.char] + "getrf")
-        rows, columns = array.shape[-2:]
-        packed = np.empty(array.shape, array.dtype)
-        pivots = np.empty((*array.shape[:-2], min(rows, columns)), np.int32)
+        turned = by_columns(array)
+        pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
         for place in np.ndindex(array.shape[:-2]):
-            packed[place], order, _ = factor(array[place])
-            pivots[place] = order + 1
-        return packed, pivots
+            pivots[place] = factor(turned[place].T, overwrite_a=1)[1]
+        return np.ascontiguousarray(turned.swapaxes(-2, -1)), np.add(pivots, 1, out=pivots)
 
     def exchanged(self, pivots: Any, rows: int) -> Any:
         out = np.empty((*pivots.shape[:-1], rows), np.int64)
@@ -101,18 +85,19 @@ class RowKernels(Namespace):
         return out
 
     def ldl(self, array: Any, hermitian: bool) -> tuple[Any, Any, Any] | None:
-        factor = _lapack_function("sytrf", "hetrf", array, hermitian)
+        factor = _symmetric_function("sytrf", "hetrf", array, hermitian)
         if factor is None:
             return None
-        packed, pivots = np.empty(array.shape, array.dtype), np.empty(array.shape[:-1], np.int32)
+        turned, pivots = by_columns(array), np.empty(array.shape[:-1], np.int32)
         info = np.empty(array.shape[:-2], np.int32)
+        room = _PANEL * array.shape[-1]
         for place in np.ndindex(info.shape):
-            found, order, info[place] = factor(array[place], lower=1)
-            packed[place], pivots[place] = np.tril(found), order
-        return packed, pivots, info
+            matrix = turned[place].T
+            _, pivots[place], info[place] = factor(matrix, lower=1, lwork=room, overwrite_a=1)
+        return self.triu(turned).swapaxes(-2, -1), pivots, info
 
     def ldl_solution(self, packed: Any, pivots: Any, side: Any, hermitian: bool) -> Any:
-        solve = _lapack_function("sytrs", "hetrs", packed, hermitian)
+        solve = _symmetric_function("sytrs", "hetrs", packed, hermitian)
         if solve is None or not side.size or not _are_blocks(pivots):
             return None
         out = np.empty(side.shape, side.dtype)
