@@ -64,6 +64,13 @@ def _weights_of_rows(numbers: Any, weights: Any, count: int) -> Any:
 class RowKernels(Namespace):
     """What NumPy's namespace answers about rows."""
 
+    def solved(self, matrix: Any, side: Any) -> tuple[Any, Any]:
+        try:
+            found = self.linalg.solve(*self.in_one_batch(matrix, side))
+        except np.linalg.LinAlgError:  # some are singular: which, takes another factorization
+            return super().solved(matrix, side)
+        return found, np.zeros(matrix.shape[:-2], np.int32)
+
     def lu(self, array: Any) -> tuple[Any, Any] | None:
         factor = lapack_function("getrf", array)
         if factor is None:

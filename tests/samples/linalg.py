@@ -540,14 +540,14 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((A, None, 0.5, True), torch=rank, differentiate=False)
 
 
-@samples("singular_info")
+@samples("solve_with_info")
 def _(rng: Generator) -> Iterator[Sample]:
-    def info(A: Any) -> Any:
-        return (_torch().linalg.det(A) == 0).int()
+    def solved(A: Any, B: Any, left: bool = True) -> Any:
+        return _torch().linalg.solve_ex(A, B, left=left)
 
     for A in _square(rng):
-        yield Sample((A,), torch=info, differentiate=False)
-    yield Sample((np.zeros((2, 2)),), torch=info, differentiate=False)
+        yield Sample((A, A + 1), torch=solved)
+        yield Sample((A, A[..., :1, :], False), torch=solved)
 
 
 @samples("solve_matrix")

@@ -240,6 +240,21 @@ def qr(input: Value, some: bool = True) -> Any:
     return linalg_qr(input, "reduced" if some else "complete")
 
 
+def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
+    """Q @ other, or Q^H @ other, for the product Q of reflections that A and tau store.
+
+    At once: Q = 1 - V T V^H with T = (1 + diag(tau) U)^-1 diag(tau), U above the diagonal of V^H V.
+    """
+    vectors = narrow(tril(A, -1) + identity_like(A), -1, 0, tau.shape[-1])
+    across, factors = mH(vectors), unsqueeze(tau, -1)
+    mixed, inner = factors * (across @ vectors), across @ other
+    if adjoint:
+        inner = linalg_solve_triangular(mH(mixed), inner, upper=False, unitriangular=True)
+        return other - vectors @ (conj(factors) * inner)
+    inner = linalg_solve_triangular(mixed, factors * inner, upper=True, unitriangular=True)
+    return other - vectors @ inner
+
+
 @composite(home="linalg")
 def linalg_householder_product(A: Value, tau: Value) -> Value:
     """The first columns of a product of reflections, as QR algorithms store it."""
@@ -249,13 +264,7 @@ def linalg_householder_product(A: Value, tau: Value) -> Value:
         raise RuntimeError(
             f"householder_product: {count} reflections of {rows} rows for {columns} columns"
         )
-    result = identity_like(A)
-    vectors = tril(A, -1) + result
-    for i in reversed(range(count)):
-        vector = narrow(vectors, -1, i, 1)
-        factor = unsqueeze(narrow(tau, -1, i, 1), -1)
-        result = result - factor * (vector @ (mH(vector) @ result))
-    return result
+    return reflected(A, tau, identity_like(A))
 
 
 @composite

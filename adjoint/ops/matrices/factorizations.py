@@ -2,21 +2,20 @@
 
 from typing import Any, NamedTuple
 
-from adjoint.call.dispatch import conj, write_out
+from adjoint.call.dispatch import write_out
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.arrange import tril
-from adjoint.ops.arranging.shape import expand, flip, narrow, transpose, unsqueeze
+from adjoint.ops.arranging.shape import expand, flip, narrow, transpose
 from adjoint.ops.matrices.decompositions import (
     linalg_cholesky,
     linalg_eigh,
     linalg_qr,
     linalg_svd,
+    reflected,
 )
 from adjoint.ops.matrices.linalg import (
     LinAlgError,
     check_matrices,
-    identity_like,
     linalg_solve_triangular,
 )
 from adjoint.ops.matrices.lu import linalg_lu_factor, linalg_lu_solve
@@ -139,14 +138,7 @@ def ormqr(
         )
     if not left:
         return mH(ormqr(input, tau, mH(other), True, not transpose))
-    vectors = tril(input, -1) + identity_like(input)
-    places = range(tau.shape[-1])
-    for place in places if transpose else reversed(places):
-        vector = narrow(vectors, -1, place, 1)
-        factor = unsqueeze(narrow(tau, -1, place, 1), -1)
-        factor = conj(factor) if transpose else factor
-        other = other - factor * (vector @ (mH(vector) @ other))
-    return other
+    return reflected(input, tau, other, transpose)
 
 
 # ---- low rank ----
