@@ -14,6 +14,7 @@ from adjoint.ops.matrices.linalg import (
     LinAlgError,
     attempt,
     check_matrices,
+    first_of,
     identity_like,
     linalg_solve_triangular,
     matrices_each,
@@ -245,7 +246,7 @@ def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
 
     At once: Q = 1 - V T V^H with T = (1 + diag(tau) U)^-1 diag(tau), U above the diagonal of V^H V.
     """
-    vectors = narrow(tril(A, -1) + identity_like(A), -1, 0, tau.shape[-1])
+    vectors = first_of(tril(A, -1) + identity_like(A), -1, tau.shape[-1])
     across, factors = mH(vectors), unsqueeze(tau, -1)
     mixed, inner = factors * (across @ vectors), across @ other
     if adjoint:

@@ -593,8 +593,13 @@ def linalg_tensorsolve(A: Value, B: Value, dims: Any = None) -> Value:
 )
 def identity_like(xp: Any, input: Array) -> Array:
     """Matrices in the shape of input, with 1 on the diagonal and 0 elsewhere."""
-    rows, columns = input.shape[-2:]
-    return xp.zeros(input.shape, input.dtype) + xp.eye(rows, columns, dtype=input.dtype)
+    one = xp.eye(*input.shape[-2:], dtype=input.dtype)
+    return one if input.ndim == 2 else xp.zeros(input.shape, input.dtype) + one
+
+
+def first_of(value: Any, dim: int, size: int) -> Any:
+    """The first elements along a dimension; where these are all, nothing is done."""
+    return value if value.shape[dim] == size else narrow(value, dim, 0, size)
 
 
 @composite(home="linalg", numpy=True)
