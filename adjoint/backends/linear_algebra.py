@@ -107,6 +107,11 @@ class LinearAlgebra:
         found = _single("eig", array) if np.isfinite(array).all() else None
         return _plain("eig", array) if found is None else found
 
+    def eigvals(self, array: Any) -> Any:
+        """Eigenvalues."""
+        found = _single("eigvals", array) if np.isfinite(array).all() else None
+        return _plain("eigvals", array) if found is None else found
+
     def svd(self, array: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
         """Singular values, and their vectors unless they are not wanted."""
         if compute_uv:

@@ -418,6 +418,14 @@ class Namespace(ABC):
         apart = self.expand_dims(array, -2) - self.expand_dims(other, -3)
         return self.sqrt((apart * apart).sum(axis=-1))
 
+    def above_diagonal(self, pairs: Array, count: int) -> Array:
+        """Square matrices with these numbers above their diagonals, row after row; else zeros."""
+        rows = self.arange(count)
+        above = rows[:, None] < rows
+        starts = (rows * (2 * count - rows - 1) // 2)[:, None]
+        found = self.take(pairs, self.where(above, starts + rows - rows[:, None] - 1, 0), axis=-1)
+        return self.where(above, found, self.zeros((), pairs.dtype))
+
     def linear(self, input: Array, weight: Array, bias: Array | None) -> Array:
         """input @ weight.T + bias; bias may be None."""
         out = self.matmul(input, weight.T)
@@ -430,6 +438,10 @@ class Namespace(ABC):
             ones = self.eye(matrix.shape[-1], dtype=bool)
             part = self.where(ones, self.asarray(1, matrix.dtype), part)
         return self.linalg.solve(*self.in_one_batch(part, side))
+
+    def eigenvalues(self, matrix: Array) -> Array:
+        """Those of square matrices; libraries that find them without the vectors do."""
+        return self.linalg.eig(matrix)[0]
 
     def in_one_batch(self, matrix: Array, side: Array) -> tuple[Array, Array]:
         """Both sides of equations with the same leading dimensions."""

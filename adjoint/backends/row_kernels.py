@@ -64,6 +64,9 @@ def _weights_of_rows(numbers: Any, weights: Any, count: int) -> Any:
 class RowKernels(Namespace):
     """What NumPy's namespace answers about rows."""
 
+    def eigenvalues(self, matrix: Any) -> Any:
+        return self.linalg.eigvals(matrix)
+
     def solved(self, matrix: Any, side: Any) -> tuple[Any, Any]:
         try:
             found = self.linalg.solve(*self.in_one_batch(matrix, side))
@@ -128,16 +131,28 @@ class RowKernels(Namespace):
             return None
         return standardizing.slopes(rows, grads, array, mean, variance, eps)
 
+    def above_diagonal(self, pairs: Any, count: int) -> Any:
+        out = np.zeros((*pairs.shape[:-1], count, count), pairs.dtype)
+        start = 0
+        for row in range(count - 1):
+            length = count - row - 1
+            out[..., row, row + 1 :] = pairs[..., start : start + length]
+            start += length
+        return out
+
     def distances(self, array: Any, other: Any) -> Any:
         """By squared lengths and products; rows too near for that by their differences."""
+        same = array is other
         if other.shape[-2]:
             middle = other.mean(axis=-2, keepdims=True)  # what is far from 0 is lost to rounding
             middle = np.where(np.isfinite(middle), middle, 0)
             array, other = array - middle, other - middle
+        other = array if same else other  # of which BLAS computes one half
         lengths = np.einsum("...ij,...ij->...i", array, array)[..., :, None]
         sums = lengths + np.einsum("...ij,...ij->...i", other, other)[..., None, :]
         with quiet():
-            squares = np.matmul(array * -2, other.swapaxes(-2, -1))
+            squares = np.matmul(array, other.swapaxes(-2, -1))
+            np.multiply(squares, -2, out=squares)
             np.add(squares, sums, out=squares)
             near = np.nonzero(~(squares >= sums * _NEAR))  # or infinite, which has no difference
         pairs = [np.broadcast_to(a, (*squares.shape[:-2], *a.shape[-2:])) for a in (array, other)]

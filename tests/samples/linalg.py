@@ -361,6 +361,33 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample((matrix,), {"compute_uv": False})
 
 
+@samples("eigenvalues")
+def _(rng: Generator) -> Iterator[Sample]:
+    for matrix in _square(rng):
+        yield Sample((matrix,), compare_values=False, differentiate=False, torch="linalg.eigvals")
+
+
+@samples("hermitian_eigenvalues")
+def _(rng: Generator) -> Iterator[Sample]:
+    for matrix in _hermitian(rng):
+        for triangle in "LU":
+            yield Sample((matrix, triangle), differentiate=False, torch="linalg.eigvalsh")
+
+
+@samples("eigenpairs")
+def _(rng: Generator) -> Iterator[Sample]:
+    def part(A: Any, count: int, largest: bool) -> Any:
+        values, vectors = _torch().linalg.eigh(A)
+        if largest:
+            values, vectors = values.flip(-1), vectors.flip(-1)
+        return values[..., :count], vectors[..., :count]
+
+    for matrix in _hermitian(rng):
+        for largest in (True, False):
+            count = min(2, len(matrix))
+            yield Sample((matrix, count, largest), compare_values=False, torch=part)
+
+
 @samples("linalg_svdvals")
 def _(rng: Generator) -> Iterator[Sample]:
     for matrix in _tall_and_wide(rng):

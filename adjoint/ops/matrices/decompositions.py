@@ -2,11 +2,12 @@
 
 from typing import Any, NamedTuple
 
+from adjoint.call.context import is_grad_enabled
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import constant_pad_nd, tril, triu
-from adjoint.ops.arranging.shape import cat, expand, narrow, unsqueeze
+from adjoint.ops.arranging.shape import cat, expand, flip, narrow, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.selection import choose
@@ -22,6 +23,7 @@ from adjoint.ops.matrices.linalg import (
 )
 from adjoint.ops.matrices.matmul import mH
 from adjoint.ops.op import composite, general
+from adjoint.tensors.core import TensorCore
 
 
 def _main_diagonal(value: Any) -> Any:
@@ -308,30 +310,72 @@ def linalg_eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     return values, vectors
 
 
+def _eigenpairs_rule(
+    grad0: Value, grad1: Value, A: Value, result0: Value, result1: Value, hidden: Any
+) -> Value:
+    """As of eigh, of which all other columns would be zero."""
+    on_tensors = isinstance(grad0, TensorCore)
+    values, vectors = linalg_eigh(A) if on_tensors or hidden is None else hidden
+    gaps = unsqueeze(result0, -2) - unsqueeze(values, -1)
+    moved = vectors @ _quotient(mH(vectors) @ grad1, gaps) + result1 * unsqueeze(grad0, -2)
+    whole = moved @ mH(result1)
+    return (whole + mH(whole)) / 2
+
+
+def _eigenpairs_tangent(A: Value, A_tangent: Value, count: int, largest: bool) -> tuple[Any, Any]:
+    return _extreme(*_eigh_tangent(A_tangent, *linalg_eigh(A)), count, largest)
+
+
+def _extreme(values: Any, vectors: Any, count: int, largest: bool) -> tuple[Any, Any]:
+    """The first of ascending eigenvalues, or the last in descending order, with their vectors."""
+    if largest:
+        start = values.shape[-1] - count
+        values = flip(narrow(values, -1, start, count), -1)
+        return values, flip(narrow(vectors, -1, start, count), -1)
+    return narrow(values, -1, 0, count), narrow(vectors, -1, 0, count)
+
+
+@general(
+    A=_eigenpairs_rule,
+    hides=True,
+    returns="eigenvalues eigenvectors",
+    home=None,
+    autocast="float32",
+    batching=MATRICES,
+    jvp=_eigenpairs_tangent,
+)
+def eigenpairs(xp: Any, A: Array, count: int, largest: bool) -> Any:
+    """Some eigenvalues of Hermitian matrices, the least or the greatest, with their vectors."""
+    check_matrices(A)
+    reason = "the algorithm did not converge"
+    values, vectors = attempt("eigenpairs", reason, xp.linalg.eigh, A)
+    part = slice(-1, -count - 1, -1) if largest else slice(count)
+    return (values[..., part], vectors[..., part]), (values, vectors)
+
+
 def _check_triangle(UPLO: str) -> None:
     if UPLO not in ("L", "U", "l", "u"):
         raise RuntimeError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
 
 
-def _eigvalsh_rule(grad: Value, A: Value, UPLO: str) -> Value:
-    vectors = linalg_eigh(A, UPLO)[1]
-    return (vectors * unsqueeze(grad, -2)) @ mH(vectors)
-
-
-@general(
-    A=lambda grad, A, UPLO: _eigvalsh_rule(grad, A, UPLO),
-    home="linalg",
-    numpy=True,
-    autocast="float32",
-    batching=MATRICES,
-    jvp=lambda A, A_tangent, UPLO: _eigh_tangent(A_tangent, *linalg_eigh(A, UPLO))[0],
-)
-def linalg_eigvalsh(xp: Any, A: Array, UPLO: str = "L") -> Array:
-    """Eigenvalues of Hermitian matrices in ascending order."""
+@general(home=None, autocast="float32", batching=MATRICES)
+def hermitian_eigenvalues(xp: Any, A: Array, UPLO: str = "L") -> Array:
+    """Eigenvalues of Hermitian matrices, without the vectors."""
     check_matrices(A)
     _check_triangle(UPLO)
     reason = "the algorithm did not converge"
     return attempt("linalg_eigvalsh", reason, xp.linalg.eigvalsh, A, UPLO.upper())
+
+
+def _may_need_vectors(A: Any) -> bool:
+    """Whether a derivative may ask for vectors, which then are computed with the values."""
+    return A.special or (A.requires_grad and is_grad_enabled())
+
+
+@composite(home="linalg", numpy=True)
+def linalg_eigvalsh(A: Value, UPLO: str = "L") -> Value:
+    """Eigenvalues of Hermitian matrices in ascending order."""
+    return linalg_eigh(A, UPLO)[0] if _may_need_vectors(A) else hermitian_eigenvalues(A, UPLO)
 
 
 def _complex_dtype(A: Any) -> str:
@@ -381,23 +425,18 @@ def linalg_eig(xp: Any, A: Array) -> tuple[Array, Array]:
     return values.astype(_complex_dtype(A)), vectors.astype(_complex_dtype(A))
 
 
-def _eigvals_rule(grad: Value, A: Value) -> Value:
-    adjoint = mH(linalg_eig(A)[1])
-    return solve_matrix(adjoint, unsqueeze(grad, -1) * adjoint)
-
-
-@general(
-    A=lambda grad, A: _eigvals_rule(grad, A),
-    jvp=lambda A, A_tangent: _main_diagonal(_in_basis(A_tangent, linalg_eig(A)[1])),
-    home="linalg",
-    autocast="float32",
-    batching=MATRICES,
-)
-def linalg_eigvals(xp: Any, A: Array) -> Array:
-    """Eigenvalues of square matrices, complex even for real ones."""
+@general(home=None, autocast="float32", batching=MATRICES)
+def eigenvalues(xp: Any, A: Array) -> Array:
+    """Eigenvalues of square matrices, without the vectors."""
     check_matrices(A)
     reason = "the matrix is not finite, or the algorithm did not converge"
-    return attempt("linalg_eigvals", reason, xp.linalg.eig, A)[0].astype(_complex_dtype(A))
+    return attempt("linalg_eigvals", reason, xp.eigenvalues, A).astype(_complex_dtype(A))
+
+
+@composite(home="linalg")
+def linalg_eigvals(A: Value) -> Value:
+    """Eigenvalues of square matrices, complex even for real ones."""
+    return linalg_eig(A)[0] if _may_need_vectors(A) else eigenvalues(A)
 
 
 # ---- singular values ----

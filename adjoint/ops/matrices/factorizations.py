@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 from adjoint.call.dispatch import write_out
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import expand, flip, narrow, transpose
+from adjoint.ops.arranging.shape import expand, transpose
 from adjoint.ops.matrices.decompositions import (
+    eigenpairs,
     linalg_cholesky,
-    linalg_eigh,
     linalg_qr,
     linalg_svd,
     reflected,
@@ -224,10 +224,7 @@ def lobpcg(
     if half is not None:
         whole = linalg_solve_triangular(half, whole, upper=False)
         whole = linalg_solve_triangular(transpose(half, -2, -1), whole, upper=True, left=False)
-    values, vectors = linalg_eigh(whole)
-    if largest is None or largest:
-        values, vectors = flip(values, -1), flip(vectors, -1)
-    values, vectors = narrow(values, -1, 0, count), narrow(vectors, -1, 0, count)
+    values, vectors = eigenpairs(whole, count, largest is None or largest)
     if half is not None:
         vectors = linalg_solve_triangular(transpose(half, -2, -1), vectors, upper=True)
     return values, vectors
