@@ -19,6 +19,7 @@ typedef struct {
 #define INTO_PLACES(T) T, NPY_INT64, T, T
 #define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
 #define OF_PATHS(T) T, T, NPY_INT64, T
+#define FOUR(T) T, T, T, T
 #define SEVEN(T) T, T, T, T, T, T, T
 #define ELEVEN(T) SEVEN(T), T, T, T, T
 #define OF_DEGREE(T) T, T, NPY_DOUBLE, T
@@ -60,6 +61,9 @@ static Written written[] = {
      OF_BOTH(standard_back), {NULL}, TYPES2(ELEVEN)},
     {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
     {"zeta", NULL, 2, 1, 2, OF_BOTH(zeta), {NULL}, TYPES2(OF_TWO)},
+    {"pieces", "(n),(r,k),()->(n)", 3, 1, 1, {pieces_f32}, {NULL}, {FOUR(NPY_FLOAT)}},
+    {"gammainc", NULL, 2, 1, 1, {incomplete_gamma_f32}, {NULL}, {OF_TWO(NPY_FLOAT)}},
+    {"gammaincc", NULL, 2, 1, 1, {incomplete_gamma_f32}, {&unit}, {OF_TWO(NPY_FLOAT)}},
     DEGREE(chebyshev_t),
     DEGREE(chebyshev_u),
     DEGREE(chebyshev_v),
