@@ -450,6 +450,12 @@ class Namespace(ABC):
         """Those of square matrices; libraries that find them without the vectors do."""
         return self.linalg.eig(matrix)[0]
 
+    def few_eigenpairs(
+        self, matrix: Array, count: int, largest: bool
+    ) -> tuple[Array, Array] | None:
+        """Some eigenvalues at one end and their vectors; None where all have to be computed."""
+        return None
+
     def in_one_batch(self, matrix: Array, side: Array) -> tuple[Array, Array]:
         """Both sides of equations with the same leading dimensions."""
         if matrix.shape[:-2] == side.shape[:-2]:

@@ -16,6 +16,8 @@ from adjoint.backends.namespace import Namespace
 BLOCK = 1 << 16  # elements of differences at a time
 _NEAR = 0.01  # of two squared lengths, below which that of the difference is not their difference
 _PANEL = 64  # columns that LAPACK takes together
+_FEW = 4  # eigenvalues, for whose gradients as many equations take less than all eigenvalues
+_LARGE = 64  # rows from which that is so
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -66,6 +68,27 @@ class RowKernels(Namespace):
 
     def eigenvalues(self, matrix: Any) -> Any:
         return self.linalg.eigvals(matrix)
+
+    def few_eigenpairs(self, matrix: Any, count: int, largest: bool) -> tuple[Any, Any] | None:
+        """Of large matrices, and where those asked for lie apart from the next."""
+        size = matrix.shape[-1]
+        find = _symmetric_function("syevr", "heevr", matrix, True) if count <= _FEW else None
+        if find is None or size < _LARGE or not np.isfinite(matrix).all():
+            return None
+        values = np.empty((*matrix.shape[:-2], count), matrix.real.dtype)
+        vectors = np.empty((*matrix.shape[:-1], count), matrix.dtype)
+        span = (size - count, size) if largest else (1, count + 1)
+        order = slice(None, 0, -1) if largest else slice(count)
+        near = np.finfo(values.dtype).eps ** 0.5
+        for place in np.ndindex(matrix.shape[:-2]):
+            found, columns, number, _, failed = find(
+                matrix[place], range="I", il=span[0], iu=span[1], lower=1
+            )
+            inner = found[:2] if largest else found[count - 1 : count + 1]
+            if failed or number != count + 1 or inner[1] - inner[0] <= near * np.abs(found).max():
+                return None
+            values[place], vectors[place] = found[: count + 1][order], columns[:, order]
+        return values, vectors
 
     def solved(self, matrix: Any, side: Any) -> tuple[Any, Any]:
         try:

@@ -7,9 +7,10 @@ from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import constant_pad_nd, tril, triu
-from adjoint.ops.arranging.shape import cat, expand, flip, narrow, unsqueeze
+from adjoint.ops.arranging.shape import cat, expand, flip, narrow, squeeze, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
 from adjoint.ops.elementwise.complex_numbers import real
+from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.linalg import (
     LinAlgError,
@@ -21,8 +22,9 @@ from adjoint.ops.matrices.linalg import (
     matrices_each,
     solve_matrix,
 )
-from adjoint.ops.matrices.matmul import mH
+from adjoint.ops.matrices.matmul import mH, mT
 from adjoint.ops.op import composite, general
+from adjoint.ops.reducing.reduction import sum
 from adjoint.tensors.core import TensorCore
 
 
@@ -311,28 +313,64 @@ def linalg_eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
 
 
 def _eigenpairs_rule(
-    grad0: Value, grad1: Value, A: Value, result0: Value, result1: Value, hidden: Any
+    grad0: Value,
+    grad1: Value,
+    A: Value,
+    result0: Value,
+    result1: Value,
+    hidden: Any,
+    count: int,
+    largest: bool,
 ) -> Value:
     """As of eigh, of which all other columns would be zero."""
-    on_tensors = isinstance(grad0, TensorCore)
-    values, vectors = linalg_eigh(A) if on_tensors or hidden is None else hidden
-    gaps = unsqueeze(result0, -2) - unsqueeze(values, -1)
-    moved = vectors @ _quotient(mH(vectors) @ grad1, gaps) + result1 * unsqueeze(grad0, -2)
-    whole = moved @ mH(result1)
+    if hidden is None or isinstance(grad0, TensorCore):
+        values, vectors = linalg_eigh(A)
+        chosen = _extreme(values, count, largest)  # as they are there, to the last bit
+        moved = _within(grad1, chosen, values, vectors)
+    elif hidden:
+        moved = _within(grad1, result0, *hidden)
+    else:
+        moved = _beyond(grad1, A, result0, result1)
+    whole = (moved + result1 * unsqueeze(grad0, -2)) @ mH(result1)
     return (whole + mH(whole)) / 2
 
 
-def _eigenpairs_tangent(A: Value, A_tangent: Value, count: int, largest: bool) -> tuple[Any, Any]:
-    return _extreme(*_eigh_tangent(A_tangent, *linalg_eigh(A)), count, largest)
+def _within(grad: Any, chosen: Any, values: Any, vectors: Any) -> Any:
+    """The gradient of some vectors, its parts along all of `vectors` over what lies between."""
+    gaps = unsqueeze(chosen, -2) - unsqueeze(values, -1)
+    return vectors @ _quotient(mH(vectors) @ grad, gaps)
 
 
-def _extreme(values: Any, vectors: Any, count: int, largest: bool) -> tuple[Any, Any]:
-    """The first of ascending eigenvalues, or the last in descending order, with their vectors."""
+def _beyond(grad: Any, A: Any, chosen: Any, vectors: Any) -> Any:
+    """The same where only some vectors are known: from equations, for what is not along those."""
+    along = mH(vectors) @ grad
+    rest = mT(grad - vectors @ along)
+    # Moved far away, the known eigenvalues don't make the equations singular.
+    far = 2 * sqrt(sum(real(A * conj(A)), (-2, -1), True))
+    moved = unsqueeze(A + far * (vectors @ mH(vectors)), -3)
+    shift = unsqueeze(unsqueeze(chosen, -1), -1) * identity_like(moved)
+    found = squeeze(solve_matrix(shift - moved, unsqueeze(rest, -1)), -1)
+    return mT(found) + _within(grad, chosen, chosen, vectors)
+
+
+def _eigenpairs_tangent(
+    A: Value, A_tangent: Value, result1: Value, count: int, largest: bool
+) -> tuple[Any, Any]:
+    """As of eigh, for the vectors that were found: those of another way may have other signs."""
+    values, vectors = linalg_eigh(A)
+    chosen = _extreme(values, count, largest)
+    moved = (A_tangent + mH(A_tangent)) / 2 @ result1
+    return (
+        real(_main_diagonal(mH(result1) @ moved)),
+        _within(moved, chosen, values, vectors),
+    )
+
+
+def _extreme(values: Any, count: int, largest: bool) -> Any:
+    """The first of ascending eigenvalues, or the last in descending order."""
     if largest:
-        start = values.shape[-1] - count
-        values = flip(narrow(values, -1, start, count), -1)
-        return values, flip(narrow(vectors, -1, start, count), -1)
-    return narrow(values, -1, 0, count), narrow(vectors, -1, 0, count)
+        return flip(narrow(values, -1, values.shape[-1] - count, count), -1)
+    return narrow(values, -1, 0, count)
 
 
 @general(
@@ -347,6 +385,9 @@ def _extreme(values: Any, vectors: Any, count: int, largest: bool) -> tuple[Any,
 def eigenpairs(xp: Any, A: Array, count: int, largest: bool) -> Any:
     """Some eigenvalues of Hermitian matrices, the least or the greatest, with their vectors."""
     check_matrices(A)
+    found = xp.few_eigenpairs(A, count, largest)
+    if found is not None:
+        return found, ()
     reason = "the algorithm did not converge"
     values, vectors = attempt("eigenpairs", reason, xp.linalg.eigh, A)
     part = slice(-1, -count - 1, -1) if largest else slice(count)

@@ -209,8 +209,8 @@ def lobpcg(
 ) -> tuple[Value, Value]:
     """The k largest eigenvalues (or smallest) of A u = λ B u, A symmetric, with their vectors u.
 
-    A is dense here, so that its whole spectrum is computed and cut. What guides PyTorch's iteration
-    (X but for its number of columns, n, iK, niter, tol, method, tracker and ortho_…) has no effect.
+    A is dense here, and they are computed directly. What guides PyTorch's iteration (X but for its
+    number of columns, n, iK, niter, tol, method, tracker and ortho_…) has no effect.
     """
     rows = A.shape[-1]
     count = k if k is not None else 1 if X is None else X.shape[-1]
