@@ -23,6 +23,10 @@ class linalg_slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
+class solve_with_info(NamedTuple):
+    result: Tensor
+    info: Tensor
+
 class cholesky_lower_ex(NamedTuple):
     L: Tensor
     info: Tensor
@@ -32,6 +36,10 @@ class linalg_qr(NamedTuple):
     R: Tensor
 
 class linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class eigenpairs(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 

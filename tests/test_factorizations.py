@@ -1,11 +1,13 @@
 """Low-rank factorizations give the matrix back, and what is refused is as in PyTorch."""
 
+import functools
 from typing import Any
 
 import numpy as np
 import pytest
 
 import adjoint
+from adjoint.ops.matrices.decompositions import eigenpairs
 
 torch = pytest.importorskip("torch")
 both = pytest.mark.parametrize("library", [adjoint, torch], ids=["adjoint", "torch"])
@@ -122,3 +124,42 @@ def test_too_many_eigenvalues(library: Any, count: int) -> None:
     """A third of the spectrum can be asked for."""
     with pytest.raises(ValueError):
         library.lobpcg(library.tensor(SYMMETRIC), count)
+
+
+@pytest.mark.parametrize("size", [6, 70])
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("largest", [False, True])
+def test_some_eigenpairs_have_the_derivatives_of_all(largest: bool, kind: Any, size: int) -> None:
+    """Of the first order, of the second, and of a tangent, as eigh has them for its columns."""
+
+    def by_all(A: Any) -> Any:
+        values, vectors = adjoint.linalg.eigh(A)
+        if largest:
+            values, vectors = values.flip(-1), vectors.flip(-1)
+        return values[..., :2], vectors[..., :2]
+
+    def number(function: Any, A: Any) -> Any:
+        values, vectors = function((A + A.mH) / 2)
+        return (values**2).sum() + (vectors.abs() ** 3).sum()
+
+    rng = np.random.default_rng(4)
+    drawn = rng.normal(size=(2, size, size)) + 1j * rng.normal(size=(2, size, size))
+    A = adjoint.tensor(drawn if kind is complex else drawn.real, requires_grad=True)
+    found = []
+    for function in (by_all, lambda A: eigenpairs(A, 2, largest)):
+        (slope,) = adjoint.autograd.grad(number(function, A), A, create_graph=True)
+        (bend,) = adjoint.autograd.grad((slope.abs() ** 2).sum(), A)
+        plain = adjoint.autograd.grad(number(function, A), A)[0]
+        by_matrix = functools.partial(number, function)
+        turned = adjoint.func.jvp(by_matrix, (A.detach(),), (A.detach() + 1,))
+        found.append([slope, plain, bend, *turned])
+    for all_of_them, some in zip(*found, strict=True):
+        np.testing.assert_allclose(some.detach(), all_of_them.detach(), atol=1e-9)
+
+
+def test_equal_eigenvalues_have_gradients_without_infinities() -> None:
+    """Also at the end of those that are asked for, where their vectors are a choice."""
+    A = adjoint.eye(80, requires_grad=True)
+    values, vectors = adjoint.lobpcg(A, 2)
+    (values.sum() + vectors.sum()).backward()
+    assert np.isfinite(A.grad.numpy()).all()

@@ -37,7 +37,7 @@ EXEMPT: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "it reads one triangle; its gradient is that of moving inside the Hermitian matrices": (
         (GRADIENTS,),
-        "cholesky_lower cholesky_lower_ex linalg_eigh linalg_eigvalsh pseudo_inverse",
+        "cholesky_lower cholesky_lower_ex linalg_eigh eigenpairs pseudo_inverse",
     ),
     "signs, phases and added vectors are arbitrary; its gradient is for what ignores them": (
         (GRADIENTS,),

@@ -27,6 +27,8 @@ WRITTEN = (
     "triangles",
     "degrees",
     "sums_of_powers",
+    "pieces",
+    "incomplete_gamma",
     "halves",
     "written",
 )

@@ -425,6 +425,14 @@ class Namespace(ABC):
         apart = self.expand_dims(array, -2) - self.expand_dims(other, -3)
         return self.sqrt((apart * apart).sum(axis=-1))
 
+    def above_diagonal(self, pairs: Array, count: int) -> Array:
+        """Square matrices with these numbers above their diagonals, row after row; else zeros."""
+        rows = self.arange(count)
+        above = rows[:, None] < rows
+        starts = (rows * (2 * count - rows - 1) // 2)[:, None]
+        found = self.take(pairs, self.where(above, starts + rows - rows[:, None] - 1, 0), axis=-1)
+        return self.where(above, found, self.zeros((), pairs.dtype))
+
     def linear(self, input: Array, weight: Array, bias: Array | None) -> Array:
         """input @ weight.T + bias; bias may be None."""
         out = self.matmul(input, weight.T)
@@ -436,9 +444,36 @@ class Namespace(ABC):
         if unit:
             ones = self.eye(matrix.shape[-1], dtype=bool)
             part = self.where(ones, self.asarray(1, matrix.dtype), part)
-        batch = self.broadcast_shapes(part.shape[:-2], side.shape[:-2])
-        part = self.broadcast_to(part, (*batch, *part.shape[-2:]))
-        return self.linalg.solve(part, self.broadcast_to(side, (*batch, *side.shape[-2:])))
+        return self.linalg.solve(*self.in_one_batch(part, side))
+
+    def eigenvalues(self, matrix: Array) -> Array:
+        """Those of square matrices; libraries that find them without the vectors do."""
+        return self.linalg.eig(matrix)[0]
+
+    def few_eigenpairs(
+        self, matrix: Array, count: int, largest: bool
+    ) -> tuple[Array, Array] | None:
+        """Some eigenvalues at one end and their vectors; None where all have to be computed."""
+        return None
+
+    def in_one_batch(self, matrix: Array, side: Array) -> tuple[Array, Array]:
+        """Both sides of equations with the same leading dimensions."""
+        if matrix.shape[:-2] == side.shape[:-2]:
+            return matrix, side
+        batch = self.broadcast_shapes(matrix.shape[:-2], side.shape[:-2])
+        return (
+            self.broadcast_to(matrix, (*batch, *matrix.shape[-2:])),
+            self.broadcast_to(side, (*batch, *side.shape[-2:])),
+        )
+
+    def solved(self, matrix: Array, side: Array) -> tuple[Array, Array]:
+        """The solution of equations, NaN where a matrix is singular; 1 for each that is, or 0."""
+        singular = self.linalg.slogdet(matrix)[0] == 0
+        replaced = singular[..., None, None]
+        regular = self.where(replaced, self.eye(matrix.shape[-1], dtype=matrix.dtype), matrix)
+        found = self.linalg.solve(*self.in_one_batch(regular, side))
+        unknown = self.asarray(float("nan"), dtype=matrix.dtype)
+        return self.where(replaced, unknown, found), self.asarray(singular, dtype="int32")
 
     def polynomial(self, name: str, place: Array, degree: Array, *more: float) -> Array | None:
         """A polynomial by degree, 0 for negative ones; None where the library has no loop for it.

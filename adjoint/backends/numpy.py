@@ -5,7 +5,6 @@ import importlib.util
 import math
 import os
 import threading
-import types
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from adjoint.backends.along import AlongKernels
 from adjoint.backends.apart import FlatImages, is_apart
 from adjoint.backends.convolution import Convolutions, Layout, turned
 from adjoint.backends.error_state import quiet, quietly
+from adjoint.backends.linear_algebra import LinearAlgebra
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.row_kernels import RowKernels
@@ -183,11 +183,8 @@ def _transforms() -> Any:
 
 @functools.cache
 def _linalg() -> Any:
-    """NumPy's linear algebra, all of which changes the error state; see above."""
-    found = {name: getattr(np.linalg, name) for name in np.linalg.__all__}
-    return types.SimpleNamespace(
-        **{k: v if isinstance(v, type) else quietly(v) for k, v in found.items()}
-    )
+    """Made when it is first used: NumPy imports its linear algebra then."""
+    return LinearAlgebra()
 
 
 class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Namespace):

@@ -10,11 +10,14 @@ import numpy as np
 
 from adjoint.backends import standardizing
 from adjoint.backends.error_state import quiet
+from adjoint.backends.linear_algebra import by_columns, lapack_function
 from adjoint.backends.namespace import Namespace
 
 BLOCK = 1 << 16  # elements of differences at a time
 _NEAR = 0.01  # of two squared lengths, below which that of the difference is not their difference
-_LAPACK = {"f": "s", "d": "d", "F": "c", "D": "z"}  # its letter of each type
+_PANEL = 64  # columns that LAPACK takes together
+_FEW = 4  # eigenvalues, for whose gradients as many equations take less than all eigenvalues
+_LARGE = 64  # rows from which that is so
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -28,23 +31,9 @@ def _sparse_library() -> Any:
     return scipy.sparse
 
 
-@functools.cache
-def _lapack() -> Any:
-    """SciPy's LAPACK, for what NumPy has no function of; None without SciPy."""
-    try:
-        import scipy.linalg.lapack
-    except ImportError:
-        return None
-    return scipy.linalg.lapack
-
-
-def _lapack_function(symmetric: str, hermitian: str, array: Any, conjugate: bool) -> Any:
+def _symmetric_function(symmetric: str, hermitian: str, array: Any, conjugate: bool) -> Any:
     """LAPACK's function for symmetric or Hermitian matrices of a type; None without SciPy."""
-    library = _lapack() if array.dtype.char in _LAPACK and array.size else None
-    if library is None:
-        return None
-    name = hermitian if conjugate and array.dtype.char in "FD" else symmetric
-    return getattr(library, _LAPACK[array.dtype.char] + name)
+    return lapack_function(hermitian if conjugate and array.dtype.kind == "c" else symmetric, array)
 
 
 def _are_blocks(pivots: Any) -> bool:
@@ -77,18 +66,46 @@ def _weights_of_rows(numbers: Any, weights: Any, count: int) -> Any:
 class RowKernels(Namespace):
     """What NumPy's namespace answers about rows."""
 
-    def lu(self, array: Any) -> tuple[Any, Any] | None:
-        library = _lapack() if array.dtype.char in _LAPACK and array.size else None
-        if library is None:
+    def eigenvalues(self, matrix: Any) -> Any:
+        return self.linalg.eigvals(matrix)
+
+    def few_eigenpairs(self, matrix: Any, count: int, largest: bool) -> tuple[Any, Any] | None:
+        """Of large matrices, and where those asked for lie apart from the next."""
+        size = matrix.shape[-1]
+        find = _symmetric_function("syevr", "heevr", matrix, True) if count <= _FEW else None
+        if find is None or size < _LARGE or not np.isfinite(matrix).all():
             return None
-        factor = getattr(library, _LAPACK[array.dtype.char] + "getrf")
-        rows, columns = array.shape[-2:]
-        packed = np.empty(array.shape, array.dtype)
-        pivots = np.empty((*array.shape[:-2], min(rows, columns)), np.int32)
+        values = np.empty((*matrix.shape[:-2], count), matrix.real.dtype)
+        vectors = np.empty((*matrix.shape[:-1], count), matrix.dtype)
+        span = (size - count, size) if largest else (1, count + 1)
+        order = slice(None, 0, -1) if largest else slice(count)
+        near = np.finfo(values.dtype).eps ** 0.5
+        for place in np.ndindex(matrix.shape[:-2]):
+            found, columns, number, _, failed = find(
+                matrix[place], range="I", il=span[0], iu=span[1], lower=1
+            )
+            inner = found[:2] if largest else found[count - 1 : count + 1]
+            if failed or number != count + 1 or inner[1] - inner[0] <= near * np.abs(found).max():
+                return None
+            values[place], vectors[place] = found[: count + 1][order], columns[:, order]
+        return values, vectors
+
+    def solved(self, matrix: Any, side: Any) -> tuple[Any, Any]:
+        try:
+            found = self.linalg.solve(*self.in_one_batch(matrix, side))
+        except np.linalg.LinAlgError:  # some are singular: which, takes another factorization
+            return super().solved(matrix, side)
+        return found, np.zeros(matrix.shape[:-2], np.int32)
+
+    def lu(self, array: Any) -> tuple[Any, Any] | None:
+        factor = lapack_function("getrf", array)
+        if factor is None:
+            return None
+        turned = by_columns(array)
+        pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
         for place in np.ndindex(array.shape[:-2]):
-            packed[place], order, _ = factor(array[place])
-            pivots[place] = order + 1
-        return packed, pivots
+            pivots[place] = factor(turned[place].T, overwrite_a=1)[1]
+        return np.ascontiguousarray(turned.swapaxes(-2, -1)), np.add(pivots, 1, out=pivots)
 
     def exchanged(self, pivots: Any, rows: int) -> Any:
         out = np.empty((*pivots.shape[:-1], rows), np.int64)
@@ -101,18 +118,19 @@ class RowKernels(Namespace):
         return out
 
     def ldl(self, array: Any, hermitian: bool) -> tuple[Any, Any, Any] | None:
-        factor = _lapack_function("sytrf", "hetrf", array, hermitian)
+        factor = _symmetric_function("sytrf", "hetrf", array, hermitian)
         if factor is None:
             return None
-        packed, pivots = np.empty(array.shape, array.dtype), np.empty(array.shape[:-1], np.int32)
+        turned, pivots = by_columns(array), np.empty(array.shape[:-1], np.int32)
         info = np.empty(array.shape[:-2], np.int32)
+        room = _PANEL * array.shape[-1]
         for place in np.ndindex(info.shape):
-            found, order, info[place] = factor(array[place], lower=1)
-            packed[place], pivots[place] = np.tril(found), order
-        return packed, pivots, info
+            matrix = turned[place].T
+            _, pivots[place], info[place] = factor(matrix, lower=1, lwork=room, overwrite_a=1)
+        return self.triu(turned).swapaxes(-2, -1), pivots, info
 
     def ldl_solution(self, packed: Any, pivots: Any, side: Any, hermitian: bool) -> Any:
-        solve = _lapack_function("sytrs", "hetrs", packed, hermitian)
+        solve = _symmetric_function("sytrs", "hetrs", packed, hermitian)
         if solve is None or not side.size or not _are_blocks(pivots):
             return None
         out = np.empty(side.shape, side.dtype)
@@ -136,16 +154,28 @@ class RowKernels(Namespace):
             return None
         return standardizing.slopes(rows, grads, array, mean, variance, eps)
 
+    def above_diagonal(self, pairs: Any, count: int) -> Any:
+        out = np.zeros((*pairs.shape[:-1], count, count), pairs.dtype)
+        start = 0
+        for row in range(count - 1):
+            length = count - row - 1
+            out[..., row, row + 1 :] = pairs[..., start : start + length]
+            start += length
+        return out
+
     def distances(self, array: Any, other: Any) -> Any:
         """By squared lengths and products; rows too near for that by their differences."""
+        same = array is other
         if other.shape[-2]:
             middle = other.mean(axis=-2, keepdims=True)  # what is far from 0 is lost to rounding
             middle = np.where(np.isfinite(middle), middle, 0)
             array, other = array - middle, other - middle
+        other = array if same else other  # of which BLAS computes one half
         lengths = np.einsum("...ij,...ij->...i", array, array)[..., :, None]
         sums = lengths + np.einsum("...ij,...ij->...i", other, other)[..., None, :]
         with quiet():
-            squares = np.matmul(array * -2, other.swapaxes(-2, -1))
+            squares = np.matmul(array, other.swapaxes(-2, -1))
+            np.multiply(squares, -2, out=squares)
             np.add(squares, sums, out=squares)
             near = np.nonzero(~(squares >= sums * _NEAR))  # or infinite, which has no difference
         pairs = [np.broadcast_to(a, (*squares.shape[:-2], *a.shape[-2:])) for a in (array, other)]

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from adjoint.backends import row_kernels, standardizing
+from adjoint.backends import linear_algebra, row_kernels, standardizing
 from adjoint.backends.convolution import Convolutions, Layout
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.numpy import numpy_backend
@@ -25,8 +25,8 @@ def close(found, expected, kind):
 
 @pytest.fixture
 def without_scipy(monkeypatch):
-    for name in ("_sparse_library", "_lapack"):
-        monkeypatch.setattr(row_kernels, name, lambda: None)
+    monkeypatch.setattr(row_kernels, "_sparse_library", lambda: None)
+    monkeypatch.setattr(linear_algebra, "lapack", lambda: None)
 
 
 # ---- distances ----
@@ -40,6 +40,57 @@ def test_distances(rng, kind, shift):
     plain = Namespace.distances(xp, near.astype("float64"), x.astype("float64"))
     np.testing.assert_allclose(xp.distances(near, x), plain, *([2e-4] * 2))
     assert (np.diagonal(xp.distances(x, x)) == 0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(1, 0), (3,), (2, 10), (2, 2, 6)])
+def test_above_diagonal(rng, kind, shape):
+    pairs = rng.normal(size=shape).astype(kind)
+    count = {0: 1, 3: 3, 10: 5, 6: 4}[shape[-1]]
+    if count > 1:
+        expected = Namespace.above_diagonal(xp, pairs, count)
+        np.testing.assert_array_equal(xp.above_diagonal(pairs, count), expected)
+    else:
+        np.testing.assert_array_equal(xp.above_diagonal(pairs, count), np.zeros((1, 1, 1)))
+
+
+# ---- equations and eigenvalues ----
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "complex64", "complex128"])
+def test_solved(rng, kind):
+    """Of matrices that are regular, of some that are not, and of one for several sides."""
+    matrix = rng.normal(size=(3, 4, 4)).astype(kind)
+    singular = np.stack([matrix[0], np.ones((4, 4), kind), np.zeros((4, 4), kind)])
+    limit = 2e-3 if kind in ("float32", "complex64") else 1e-9
+    for each in (matrix, singular, matrix[0], singular[1]):
+        side = rng.normal(size=(3, 4, 2)).astype(kind)
+        found, info = xp.solved(each, side)
+        expected, expected_info = Namespace.solved(xp, each, side)
+        np.testing.assert_allclose(found, expected, rtol=limit, atol=limit)
+        np.testing.assert_array_equal(info, expected_info)
+        assert info.dtype == expected_info.dtype == np.int32
+        assert info.shape == each.shape[:-2]
+
+
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("kind", [*KINDS, "complex64", "complex128"])
+def test_few_eigenpairs(rng, kind, largest):
+    """Those of all eigenvalues; None where they are too many, too near others or not finite."""
+    matrix = rng.normal(size=(2, 70, 70)).astype(kind)
+    if kind.startswith("complex"):
+        matrix.imag = rng.normal(size=matrix.shape)
+    matrix = matrix + matrix.conj().swapaxes(-2, -1)
+    values, vectors = xp.few_eigenpairs(matrix, 3, largest)
+    single = kind in ("float32", "complex64")
+    limit = 1e-3 if single else 1e-9
+    part = slice(-1, -4, -1) if largest else slice(3)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix)[..., part], atol=limit)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values[:, None], atol=limit)
+    assert (values.dtype.itemsize, vectors.dtype) == (4 if single else 8, matrix.dtype)
+    assert xp.few_eigenpairs(matrix, 30, largest) is None
+    assert xp.few_eigenpairs(matrix * np.asarray(np.nan, kind), 3, largest) is None
+    assert xp.few_eigenpairs(np.eye(70, dtype=kind), 3, largest) is None
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
@@ -130,6 +181,9 @@ def test_without_scipy(rng, without_scipy, kind):
     dealt = Namespace.dealt_rows(xp, mixed, numbers, weights, 20)
     close(xp.dealt_rows(mixed, numbers, weights, 20), dealt, kind)
     assert xp.lu(rows) is None
+    assert xp.few_eigenpairs(np.eye(80, dtype=kind), 1, True) is None
+    for found, expected in zip(xp.linalg.qr(rows, mode="raw"), np.linalg.qr(rows, mode="raw")):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -185,6 +185,58 @@ def test_sums_of_powers(kind: Any) -> None:
     np.testing.assert_array_equal(PLAIN.special("zeta")(2.0, below), special.zeta(2.0, below))
 
 
+def wide_numbers(count: int) -> Any:
+    """Floats of all sizes and both signs, and those that no formula is for."""
+    rng = np.random.default_rng(count)
+    sizes = 2.0 ** rng.uniform(-14, 7, count)
+    signs = np.where(rng.random(count) < 0.5, -1, 1)
+    odd = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38]
+    return np.concatenate([sizes * signs, odd]).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["j0", "j1", "y0", "y1", "erfcx", "log_ndtr", "airy"])
+@pytest.mark.parametrize("count", [1, 700, 20_000])
+def test_pieces(name: str, count: int) -> None:
+    """Within 1.5 units of the last place of the largest value nearby, and SciPy's own elsewhere."""
+    scipy = pytest.importorskip("scipy.special")
+    numbers = wide_numbers(count)
+    for given in (numbers, numbers[::-2], np.stack([numbers, -numbers]).T):
+        if name == "airy":
+            found, exact = PLAIN.airy(given, False), scipy.airy(given.astype(np.float64))[0]
+        else:
+            found, exact = (
+                PLAIN.special(name)(given),
+                getattr(scipy, name)(given.astype(np.float64)),
+            )
+        assert found.dtype == np.float32
+        assert found.shape == given.shape
+        with np.errstate(all="ignore"):
+            rounded = exact.astype(np.float32)
+            near = np.abs(given) * 2.0**-7  # a zero may lie within a piece
+            step = np.spacing(np.maximum(np.abs(rounded), np.minimum(near, 1)))
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(rounded))
+        np.testing.assert_array_equal(np.isinf(found), np.isinf(rounded))
+        usual = np.isfinite(rounded)
+        assert np.all(np.abs(found[usual] - exact[usual]) <= 1.5 * step[usual])
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_incomplete_gamma(name: str) -> None:
+    scipy = pytest.importorskip("scipy.special")
+    exact_function = getattr(scipy, name)
+    rng = np.random.default_rng(0)
+    odd = np.array([0, -1, np.inf, np.nan, 1e-30, 1, 16, 17, 40, 41, 300], np.float32)
+    order = np.concatenate([rng.uniform(0, 20, 3000).astype(np.float32), np.repeat(odd, len(odd))])
+    near = order[:3000] * rng.uniform(0, 2, 3000) + rng.uniform(0, 3, 3000)
+    place = np.concatenate([near.astype(np.float32), np.tile(odd, len(odd))])
+    for a, x in ((order, place), (order[::-3], place[::-3]), (order[:, None], place[:5])):
+        found, exact = PLAIN.special(name)(a, x), exact_function(a.astype(np.float64), x)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, exact, rtol=2e-7, atol=1e-37)
+    assert loop(name)(np.float32(2), np.float32(1)) == np.float32(exact_function(2, 1))
+    assert PLAIN.special(name)(order[0].reshape(()), place[0].reshape(())).shape == ()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", [(8,), (3, 9), (40, 256), (5, 1030)])
 def test_standardized_rows(shape: Any, kind: Any) -> None:

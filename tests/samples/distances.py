@@ -51,6 +51,15 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((many[[0, *range(27), 0]] + 100.0,), torch=path, differentiate=False)
 
 
+@samples("pair_distances")
+def _(rng: Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(5, 2))
+    yield Sample((x,), torch="nn.functional.pdist")
+    yield Sample((x[:2],), torch="nn.functional.pdist")
+    near = np.concatenate([x, x + 1e-9, x + 1e-3, x * 1e6, [[math.nan, 0.0], [math.inf, 0.0]]])
+    yield Sample((near,), torch="nn.functional.pdist", differentiate=False)
+
+
 @samples("euclidean")
 def _(rng: Generator) -> Iterator[Sample]:
     x, y = rng.normal(size=(4, 2)), rng.normal(size=(3, 2))

@@ -361,6 +361,33 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample((matrix,), {"compute_uv": False})
 
 
+@samples("eigenvalues")
+def _(rng: Generator) -> Iterator[Sample]:
+    for matrix in _square(rng):
+        yield Sample((matrix,), compare_values=False, differentiate=False, torch="linalg.eigvals")
+
+
+@samples("hermitian_eigenvalues")
+def _(rng: Generator) -> Iterator[Sample]:
+    for matrix in _hermitian(rng):
+        for triangle in "LU":
+            yield Sample((matrix, triangle), differentiate=False, torch="linalg.eigvalsh")
+
+
+@samples("eigenpairs")
+def _(rng: Generator) -> Iterator[Sample]:
+    def part(A: Any, count: int, largest: bool) -> Any:
+        values, vectors = _torch().linalg.eigh(A)
+        if largest:
+            values, vectors = values.flip(-1), vectors.flip(-1)
+        return values[..., :count], vectors[..., :count]
+
+    for matrix in _hermitian(rng):
+        for largest in (True, False):
+            count = min(2, len(matrix))
+            yield Sample((matrix, count, largest), compare_values=False, torch=part)
+
+
 @samples("linalg_svdvals")
 def _(rng: Generator) -> Iterator[Sample]:
     for matrix in _tall_and_wide(rng):
@@ -540,14 +567,14 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((A, None, 0.5, True), torch=rank, differentiate=False)
 
 
-@samples("singular_info")
+@samples("solve_with_info")
 def _(rng: Generator) -> Iterator[Sample]:
-    def info(A: Any) -> Any:
-        return (_torch().linalg.det(A) == 0).int()
+    def solved(A: Any, B: Any, left: bool = True) -> Any:
+        return _torch().linalg.solve_ex(A, B, left=left)
 
     for A in _square(rng):
-        yield Sample((A,), torch=info, differentiate=False)
-    yield Sample((np.zeros((2, 2)),), torch=info, differentiate=False)
+        yield Sample((A, A + 1), torch=solved)
+        yield Sample((A, A[..., :1, :], False), torch=solved)
 
 
 @samples("solve_matrix")

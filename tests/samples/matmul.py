@@ -75,6 +75,13 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((complex_normal(rng, 3), rng.normal(size=2)))
 
 
+@samples("outer_product")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=3), rng.normal(size=2)), torch="outer")
+    yield Sample((complex_normal(rng, 2), complex_normal(rng, 3)), torch="outer")
+    yield Sample((rng.normal(size=0), rng.normal(size=2)), torch="outer")
+
+
 @samples("inner")
 def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=3), rng.normal(size=3)))
@@ -183,6 +190,9 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(2, 2)), rng.normal(size=(1, 3))))
     yield Sample((rng.normal(size=(2, 2)), rng.normal(size=3)))
     yield Sample((rng.normal(size=2), rng.normal(size=())))
+    yield Sample((rng.normal(size=()), rng.normal(size=())))
+    yield Sample((rng.normal(size=(2, 1, 3)), complex_normal(rng, 2, 2)))
+    yield Sample((rng.normal(size=(2, 0)), rng.normal(size=(3, 2))))
 
 
 @samples("cross")

@@ -20,6 +20,7 @@ typedef struct {
 #define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
 #define OF_PATHS(T) T, T, NPY_INT64, T
 #define OF_CLASSES(T) T, NPY_INT64, T, T, T
+#define FOUR(T) T, T, T, T
 #define SEVEN(T) T, T, T, T, T, T, T
 #define ELEVEN(T) SEVEN(T), T, T, T, T
 #define OF_DEGREE(T) T, T, NPY_DOUBLE, T
@@ -62,6 +63,9 @@ static Written written[] = {
      TYPES2(OF_CLASSES)},
     {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
     {"zeta", NULL, 2, 1, 2, OF_BOTH(zeta), {NULL}, TYPES2(OF_TWO)},
+    {"pieces", "(n),(r,k),()->(n)", 3, 1, 1, {pieces_f32}, {NULL}, {FOUR(NPY_FLOAT)}},
+    {"gammainc", NULL, 2, 1, 1, {incomplete_gamma_f32}, {NULL}, {OF_TWO(NPY_FLOAT)}},
+    {"gammaincc", NULL, 2, 1, 1, {incomplete_gamma_f32}, {&unit}, {OF_TWO(NPY_FLOAT)}},
     DEGREE(chebyshev_t),
     DEGREE(chebyshev_u),
     DEGREE(chebyshev_v),

@@ -74,9 +74,14 @@ def _turned_product(ask: Steps, input: Any, other: Any) -> Any:
     return ask("mm", ask("t", input), other)
 
 
+def _outer_product(ask: Steps, input: Any, vec2: Any) -> Any:
+    return ask("mul", ask("view", input, [input.shape[0], 1]), vec2)
+
+
 STEPS: Final[dict[str, Any]] = {
     "matmul": _matmul,
     "linear": _linear,
     "rows_product": _rows_product,
     "turned_product": _turned_product,
+    "outer_product": _outer_product,
 }

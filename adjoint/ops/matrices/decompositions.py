@@ -2,25 +2,30 @@
 
 from typing import Any, NamedTuple
 
+from adjoint.call.context import is_grad_enabled
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import constant_pad_nd, tril, triu
-from adjoint.ops.arranging.shape import cat, expand, narrow, unsqueeze
+from adjoint.ops.arranging.shape import cat, expand, flip, narrow, squeeze, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
 from adjoint.ops.elementwise.complex_numbers import real
+from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.linalg import (
     LinAlgError,
     attempt,
     check_matrices,
+    first_of,
     identity_like,
     linalg_solve_triangular,
     matrices_each,
     solve_matrix,
 )
-from adjoint.ops.matrices.matmul import mH
+from adjoint.ops.matrices.matmul import mH, mT
 from adjoint.ops.op import composite, general
+from adjoint.ops.reducing.reduction import sum
+from adjoint.tensors.core import TensorCore
 
 
 def _main_diagonal(value: Any) -> Any:
@@ -240,6 +245,21 @@ def qr(input: Value, some: bool = True) -> Any:
     return linalg_qr(input, "reduced" if some else "complete")
 
 
+def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
+    """Q @ other, or Q^H @ other, for the product Q of reflections that A and tau store.
+
+    At once: Q = 1 - V T V^H with T = (1 + diag(tau) U)^-1 diag(tau), U above the diagonal of V^H V.
+    """
+    vectors = first_of(tril(A, -1) + identity_like(A), -1, tau.shape[-1])
+    across, factors = mH(vectors), unsqueeze(tau, -1)
+    mixed, inner = factors * (across @ vectors), across @ other
+    if adjoint:
+        inner = linalg_solve_triangular(mH(mixed), inner, upper=False, unitriangular=True)
+        return other - vectors @ (conj(factors) * inner)
+    inner = linalg_solve_triangular(mixed, factors * inner, upper=True, unitriangular=True)
+    return other - vectors @ inner
+
+
 @composite(home="linalg")
 def linalg_householder_product(A: Value, tau: Value) -> Value:
     """The first columns of a product of reflections, as QR algorithms store it."""
@@ -249,13 +269,7 @@ def linalg_householder_product(A: Value, tau: Value) -> Value:
         raise RuntimeError(
             f"householder_product: {count} reflections of {rows} rows for {columns} columns"
         )
-    result = identity_like(A)
-    vectors = tril(A, -1) + result
-    for i in reversed(range(count)):
-        vector = narrow(vectors, -1, i, 1)
-        factor = unsqueeze(narrow(tau, -1, i, 1), -1)
-        result = result - factor * (vector @ (mH(vector) @ result))
-    return result
+    return reflected(A, tau, identity_like(A))
 
 
 @composite
@@ -298,30 +312,111 @@ def linalg_eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     return values, vectors
 
 
+def _eigenpairs_rule(
+    grad0: Value,
+    grad1: Value,
+    A: Value,
+    result0: Value,
+    result1: Value,
+    hidden: Any,
+    count: int,
+    largest: bool,
+) -> Value:
+    """As of eigh, of which all other columns would be zero."""
+    if hidden is None or isinstance(grad0, TensorCore):
+        values, vectors = linalg_eigh(A)
+        chosen = _extreme(values, count, largest)  # as they are there, to the last bit
+        moved = _within(grad1, chosen, values, vectors)
+    elif hidden:
+        moved = _within(grad1, result0, *hidden)
+    else:
+        moved = _beyond(grad1, A, result0, result1)
+    whole = (moved + result1 * unsqueeze(grad0, -2)) @ mH(result1)
+    return (whole + mH(whole)) / 2
+
+
+def _within(grad: Any, chosen: Any, values: Any, vectors: Any) -> Any:
+    """The gradient of some vectors, its parts along all of `vectors` over what lies between."""
+    gaps = unsqueeze(chosen, -2) - unsqueeze(values, -1)
+    return vectors @ _quotient(mH(vectors) @ grad, gaps)
+
+
+def _beyond(grad: Any, A: Any, chosen: Any, vectors: Any) -> Any:
+    """The same where only some vectors are known: from equations, for what is not along those."""
+    along = mH(vectors) @ grad
+    rest = mT(grad - vectors @ along)
+    # Moved far away, the known eigenvalues don't make the equations singular.
+    far = 2 * sqrt(sum(real(A * conj(A)), (-2, -1), True))
+    moved = unsqueeze(A + far * (vectors @ mH(vectors)), -3)
+    shift = unsqueeze(unsqueeze(chosen, -1), -1) * identity_like(moved)
+    found = squeeze(solve_matrix(shift - moved, unsqueeze(rest, -1)), -1)
+    return mT(found) + _within(grad, chosen, chosen, vectors)
+
+
+def _eigenpairs_tangent(
+    A: Value, A_tangent: Value, result1: Value, count: int, largest: bool
+) -> tuple[Any, Any]:
+    """As of eigh, for the vectors that were found: those of another way may have other signs."""
+    values, vectors = linalg_eigh(A)
+    chosen = _extreme(values, count, largest)
+    moved = (A_tangent + mH(A_tangent)) / 2 @ result1
+    return (
+        real(_main_diagonal(mH(result1) @ moved)),
+        _within(moved, chosen, values, vectors),
+    )
+
+
+def _extreme(values: Any, count: int, largest: bool) -> Any:
+    """The first of ascending eigenvalues, or the last in descending order."""
+    if largest:
+        return flip(narrow(values, -1, values.shape[-1] - count, count), -1)
+    return narrow(values, -1, 0, count)
+
+
+@general(
+    A=_eigenpairs_rule,
+    hides=True,
+    returns="eigenvalues eigenvectors",
+    home=None,
+    autocast="float32",
+    batching=MATRICES,
+    jvp=_eigenpairs_tangent,
+)
+def eigenpairs(xp: Any, A: Array, count: int, largest: bool) -> Any:
+    """Some eigenvalues of Hermitian matrices, the least or the greatest, with their vectors."""
+    check_matrices(A)
+    found = xp.few_eigenpairs(A, count, largest)
+    if found is not None:
+        return found, ()
+    reason = "the algorithm did not converge"
+    values, vectors = attempt("eigenpairs", reason, xp.linalg.eigh, A)
+    part = slice(-1, -count - 1, -1) if largest else slice(count)
+    return (values[..., part], vectors[..., part]), (values, vectors)
+
+
 def _check_triangle(UPLO: str) -> None:
     if UPLO not in ("L", "U", "l", "u"):
         raise RuntimeError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
 
 
-def _eigvalsh_rule(grad: Value, A: Value, UPLO: str) -> Value:
-    vectors = linalg_eigh(A, UPLO)[1]
-    return (vectors * unsqueeze(grad, -2)) @ mH(vectors)
-
-
-@general(
-    A=lambda grad, A, UPLO: _eigvalsh_rule(grad, A, UPLO),
-    home="linalg",
-    numpy=True,
-    autocast="float32",
-    batching=MATRICES,
-    jvp=lambda A, A_tangent, UPLO: _eigh_tangent(A_tangent, *linalg_eigh(A, UPLO))[0],
-)
-def linalg_eigvalsh(xp: Any, A: Array, UPLO: str = "L") -> Array:
-    """Eigenvalues of Hermitian matrices in ascending order."""
+@general(home=None, autocast="float32", batching=MATRICES)
+def hermitian_eigenvalues(xp: Any, A: Array, UPLO: str = "L") -> Array:
+    """Eigenvalues of Hermitian matrices, without the vectors."""
     check_matrices(A)
     _check_triangle(UPLO)
     reason = "the algorithm did not converge"
     return attempt("linalg_eigvalsh", reason, xp.linalg.eigvalsh, A, UPLO.upper())
+
+
+def _may_need_vectors(A: Any) -> bool:
+    """Whether a derivative may ask for vectors, which then are computed with the values."""
+    return A.special or (A.requires_grad and is_grad_enabled())
+
+
+@composite(home="linalg", numpy=True)
+def linalg_eigvalsh(A: Value, UPLO: str = "L") -> Value:
+    """Eigenvalues of Hermitian matrices in ascending order."""
+    return linalg_eigh(A, UPLO)[0] if _may_need_vectors(A) else hermitian_eigenvalues(A, UPLO)
 
 
 def _complex_dtype(A: Any) -> str:
@@ -371,23 +466,18 @@ def linalg_eig(xp: Any, A: Array) -> tuple[Array, Array]:
     return values.astype(_complex_dtype(A)), vectors.astype(_complex_dtype(A))
 
 
-def _eigvals_rule(grad: Value, A: Value) -> Value:
-    adjoint = mH(linalg_eig(A)[1])
-    return solve_matrix(adjoint, unsqueeze(grad, -1) * adjoint)
-
-
-@general(
-    A=lambda grad, A: _eigvals_rule(grad, A),
-    jvp=lambda A, A_tangent: _main_diagonal(_in_basis(A_tangent, linalg_eig(A)[1])),
-    home="linalg",
-    autocast="float32",
-    batching=MATRICES,
-)
-def linalg_eigvals(xp: Any, A: Array) -> Array:
-    """Eigenvalues of square matrices, complex even for real ones."""
+@general(home=None, autocast="float32", batching=MATRICES)
+def eigenvalues(xp: Any, A: Array) -> Array:
+    """Eigenvalues of square matrices, without the vectors."""
     check_matrices(A)
     reason = "the matrix is not finite, or the algorithm did not converge"
-    return attempt("linalg_eigvals", reason, xp.linalg.eig, A)[0].astype(_complex_dtype(A))
+    return attempt("linalg_eigvals", reason, xp.eigenvalues, A).astype(_complex_dtype(A))
+
+
+@composite(home="linalg")
+def linalg_eigvals(A: Value) -> Value:
+    """Eigenvalues of square matrices, complex even for real ones."""
+    return linalg_eig(A)[0] if _may_need_vectors(A) else eigenvalues(A)
 
 
 # ---- singular values ----

@@ -100,28 +100,51 @@ def has_products(x1: Any, x2: Any, p: float) -> bool:
     return many and p == 2 and x1.dtype in (float32, float64)
 
 
-def _pair_starts(xp: Any, count: int) -> Any:
-    """Where the pairs of each row with later ones begin among all pairs."""
-    rows = xp.arange(count)
-    return rows * (2 * count - rows - 1) // 2
-
-
 @linear(
     input=lambda grad, input_shape: placed_pairs(grad, input_shape[-1]), batching=FRONT, home=None
 )
 def later_pairs(xp: Any, input: Array) -> Array:
     """What is above the diagonals of square matrices, row after row."""
-    return xp.concatenate([input[..., i, i + 1 :] for i in range(input.shape[-1])], axis=-1)
+    return _above(xp, input)
+
+
+def _above(xp: Any, matrices: Any) -> Any:
+    rows = range(matrices.shape[-1])
+    return xp.concatenate([matrices[..., i, i + 1 :] for i in rows], axis=-1)
 
 
 @linear(input=lambda grad: later_pairs(grad), batching=FRONT, home=None)
 def placed_pairs(xp: Any, input: Array, count: int) -> Array:
     """Square matrices of `count` rows from what is above their diagonals; zeros elsewhere."""
-    rows = xp.arange(count)
-    above = rows[:, None] < rows
-    places = _pair_starts(xp, count)[:, None] + rows - rows[:, None] - 1
-    found = xp.take(input, xp.where(above, places, 0), axis=-1)
-    return xp.where(above, found, xp.zeros((), input.dtype))
+    return xp.above_diagonal(input, count)
+
+
+def _pair_distance_rule(grad: Value, input: Value, result: Value) -> Value:
+    """As of euclidean, for rows with themselves: one product, of a symmetric matrix."""
+    zero = result == 0
+    share = placed_pairs(where(zero, 0.0, grad / where(zero, 1.0, result)), input.shape[-2])
+    both = share + mT(share)
+    rows = input - mean(input, -2, True)
+    return rows * sum(both, -1, True) - matmul(both, rows)
+
+
+def _pair_distance_tangent(input: Value, input_tangent: Value, result: Value) -> Value:
+    moved, along = matmul(input, mT(input_tangent)), sum(input * input_tangent, -1, True)
+    part = later_pairs(along + mT(along) - moved - mT(moved))
+    zero = result == 0
+    return where(zero, 0.0, part / where(zero, 1.0, result))
+
+
+@general(
+    input=_pair_distance_rule,
+    jvp=_pair_distance_tangent,
+    batching=MATRICES,
+    node_name="PdistBackward0",
+    home=None,
+)
+def pair_distances(xp: Any, input: Array) -> Array:
+    """The lengths of the differences of all pairs of rows, each pair once."""
+    return _above(xp, xp.distances(input, input))
 
 
 def difference_norm(difference: Any, p: float) -> Any:
@@ -143,7 +166,7 @@ def pdist(input: Value, p: float = 2.0) -> Value:
         raise RuntimeError(f"pdist(): p must not be negative, got {p}")
     count = input.shape[0]
     if has_products(input, input, p):
-        return later_pairs(euclidean(input, input))
+        return pair_distances(input)
     pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
     first, second = ([pair[n] for pair in pairs] for n in range(2))
     return difference_norm(getitem(input, (first,)) - getitem(input, (second,)), p)

@@ -2,21 +2,20 @@
 
 from typing import Any, NamedTuple
 
-from adjoint.call.dispatch import conj, write_out
+from adjoint.call.dispatch import write_out
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.arrange import tril
-from adjoint.ops.arranging.shape import expand, flip, narrow, transpose, unsqueeze
+from adjoint.ops.arranging.shape import expand, transpose
 from adjoint.ops.matrices.decompositions import (
+    eigenpairs,
     linalg_cholesky,
-    linalg_eigh,
     linalg_qr,
     linalg_svd,
+    reflected,
 )
 from adjoint.ops.matrices.linalg import (
     LinAlgError,
     check_matrices,
-    identity_like,
     linalg_solve_triangular,
 )
 from adjoint.ops.matrices.lu import linalg_lu_factor, linalg_lu_solve
@@ -139,14 +138,7 @@ def ormqr(
         )
     if not left:
         return mH(ormqr(input, tau, mH(other), True, not transpose))
-    vectors = tril(input, -1) + identity_like(input)
-    places = range(tau.shape[-1])
-    for place in places if transpose else reversed(places):
-        vector = narrow(vectors, -1, place, 1)
-        factor = unsqueeze(narrow(tau, -1, place, 1), -1)
-        factor = conj(factor) if transpose else factor
-        other = other - factor * (vector @ (mH(vector) @ other))
-    return other
+    return reflected(input, tau, other, transpose)
 
 
 # ---- low rank ----
@@ -217,8 +209,8 @@ def lobpcg(
 ) -> tuple[Value, Value]:
     """The k largest eigenvalues (or smallest) of A u = λ B u, A symmetric, with their vectors u.
 
-    A is dense here, so that its whole spectrum is computed and cut. What guides PyTorch's iteration
-    (X but for its number of columns, n, iK, niter, tol, method, tracker and ortho_…) has no effect.
+    A is dense here, and they are computed directly. What guides PyTorch's iteration (X but for its
+    number of columns, n, iK, niter, tol, method, tracker and ortho_…) has no effect.
     """
     rows = A.shape[-1]
     count = k if k is not None else 1 if X is None else X.shape[-1]
@@ -232,10 +224,7 @@ def lobpcg(
     if half is not None:
         whole = linalg_solve_triangular(half, whole, upper=False)
         whole = linalg_solve_triangular(transpose(half, -2, -1), whole, upper=True, left=False)
-    values, vectors = linalg_eigh(whole)
-    if largest is None or largest:
-        values, vectors = flip(values, -1), flip(vectors, -1)
-    values, vectors = narrow(values, -1, 0, count), narrow(vectors, -1, 0, count)
+    values, vectors = eigenpairs(whole, count, largest is None or largest)
     if half is not None:
         vectors = linalg_solve_triangular(transpose(half, -2, -1), vectors, upper=True)
     return values, vectors

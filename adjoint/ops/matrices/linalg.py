@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj
 from adjoint.call.rule import MATRICES
+from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import (
@@ -20,7 +21,6 @@ from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import log
-from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
@@ -329,10 +329,12 @@ def _solve_rule(
     grad: Value, A: Value, result: Value, left: bool, needs: tuple[bool, bool]
 ) -> tuple[Any, Any]:
     back = solve_matrix(mH(A), grad, left)
-    if not needs[0]:
-        return None, back
-    outer = back @ mH(result) if left else mH(result) @ back
-    return -outer, back
+    return _to_matrix(back, result, left) if needs[0] else None, back
+
+
+def _to_matrix(back: Value, result: Value, left: bool) -> Value:
+    """The gradient of the matrix, from that of the right side."""
+    return -(back @ mH(result) if left else mH(result) @ back)
 
 
 @general(
@@ -351,21 +353,9 @@ def solve_matrix(xp: Any, A: Array, B: Array, left: bool = True) -> Array:
     _check_equation(A, B, left)
     if not left:
         A, B = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1)
-    A, B = _common_batch(xp, A, B)
     reason = "linalg.solve got a singular matrix; linalg.lstsq finds the nearest solution"
-    X = attempt("solve_matrix", reason, xp.linalg.solve, A, B)
+    X = attempt("solve_matrix", reason, xp.linalg.solve, *xp.in_one_batch(A, B))
     return X if left else xp.swapaxes(X, -2, -1)
-
-
-def _common_batch(xp: Any, A: Any, B: Any) -> tuple[Any, Any]:
-    """Both with the same leading dimensions."""
-    if A.shape[:-2] == B.shape[:-2]:
-        return A, B
-    batch = xp.broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    return (
-        xp.broadcast_to(A, (*batch, *A.shape[-2:])),
-        xp.broadcast_to(B, (*batch, *B.shape[-2:])),
-    )
 
 
 def _check_equation(A: Any, B: Any, left: bool) -> None:
@@ -392,24 +382,45 @@ class SolveEx(NamedTuple):
     info: Any
 
 
-@general(home=None, batching=MATRICES)
-def singular_info(xp: Any, A: Array) -> Array:
-    """1 for each singular matrix, 0 for the others."""
+def _solve_with_info_rule(
+    grad0: Value, A: Value, result0: Value, left: bool, needs: tuple[bool, bool]
+) -> tuple[Any, Any]:
+    back = solve_with_info(mH(A), grad0, left)[0]
+    return _to_matrix(back, result0, left) if needs[0] else None, back
+
+
+@general(
+    joint=("A B", _solve_with_info_rule),
+    returns="result info",
+    node_name="LinalgSolveExBackward0",
+    home=None,
+    autocast="float32",
+    batching=MATRICES,
+    jvp=lambda A, A_tangent, B_tangent, result0, left: (
+        solve_with_info(A, _right_side(A_tangent, B_tangent, result0, left), left)[0],
+        None,
+    ),
+)
+def solve_with_info(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Array, Array]:
+    """X with A @ X = B, or X @ A = B, and 1 for each singular matrix, whose X is NaN."""
     check_matrices(A)
-    return xp.asarray(xp.linalg.slogdet(A)[0] == 0, dtype="int32")
+    _check_equation(A, B, left)
+    if not left:
+        A, B = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1)
+    X, info = xp.solved(A, B)
+    return X if left else xp.swapaxes(X, -2, -1), info
 
 
 @composite(home="linalg")
 def linalg_solve_ex(A: Value, B: Value, *, left: bool = True, check_errors: bool = False) -> Any:
     """The solution, and 0 for each matrix that has an inverse; the others' become NaN."""
-    info = singular_info(A)
     if check_errors:
-        return SolveEx(linalg_solve(A, B, left=left), info)
-    singular = unsqueeze(unsqueeze(info, -1), -1) > 0
-    regular = choose(singular, identity_like(A), A)
-    if is_vector(A, B):
-        singular = squeeze(singular, -1)
-    return SolveEx(choose(singular, math.nan, linalg_solve(regular, B, left=left)), info)
+        solution = linalg_solve(A, B, left=left)
+        return SolveEx(solution, solution.new_zeros(A.shape[:-2], dtype=int32))
+    if not is_vector(A, B):
+        return SolveEx(*solve_with_info(A, B, left))
+    solution, info = solve_with_info(A, unsqueeze(B, -1), left)
+    return SolveEx(squeeze(solution, -1), info)
 
 
 def _triangle(value: Any, upper: bool, unitriangular: bool) -> Any:
@@ -582,8 +593,13 @@ def linalg_tensorsolve(A: Value, B: Value, dims: Any = None) -> Value:
 )
 def identity_like(xp: Any, input: Array) -> Array:
     """Matrices in the shape of input, with 1 on the diagonal and 0 elsewhere."""
-    rows, columns = input.shape[-2:]
-    return xp.zeros(input.shape, input.dtype) + xp.eye(rows, columns, dtype=input.dtype)
+    one = xp.eye(*input.shape[-2:], dtype=input.dtype)
+    return one if input.ndim == 2 else xp.zeros(input.shape, input.dtype) + one
+
+
+def first_of(value: Any, dim: int, size: int) -> Any:
+    """The first elements along a dimension; where these are all, nothing is done."""
+    return value if value.shape[dim] == size else narrow(value, dim, 0, size)
 
 
 @composite(home="linalg", numpy=True)

@@ -9,6 +9,7 @@ from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import cat, narrow
 from adjoint.ops.matrices.linalg import (
     check_matrices,
+    first_of,
     identity_like,
     linalg_solve_triangular,
 )
@@ -27,9 +28,9 @@ def _lu_rule(grad: Value, packed: Any, pivots: Any) -> Value:
     """For the square part; further columns (or rows) depend on it through L (or U)."""
     rows, columns = packed.shape[-2:]
     rank = min(rows, columns)
-    top, left = narrow(packed, -2, 0, rank), narrow(packed, -1, 0, rank)
-    grad_top, grad_left = narrow(grad, -2, 0, rank), narrow(grad, -1, 0, rank)
-    square, grad_square = narrow(top, -1, 0, rank), narrow(grad_top, -1, 0, rank)
+    top, left = first_of(packed, -2, rank), first_of(packed, -1, rank)
+    grad_top, grad_left = first_of(grad, -2, rank), first_of(grad, -1, rank)
+    square, grad_square = first_of(top, -1, rank), first_of(grad_top, -1, rank)
     L, U = tril(square, -1) + identity_like(square), triu(square)
     through_l, through_u = mH(L) @ tril(grad_square, -1), triu(grad_square) @ mH(U)
     if columns > rank:
@@ -78,8 +79,8 @@ def _lu_tangent(A_tangent: Any, packed: Any, pivots: Any) -> Any:
 def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
     """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
     rows = packed.shape[-2]
-    order = xp.exchanged(pivots, rows)
-    return xp.asarray(xp.arange(rows)[:, None] == order[..., None, :], dtype=packed.dtype)
+    places = xp.argsort(xp.exchanged(pivots, rows), axis=-1)  # of each row, where its 1 is
+    return xp.take(xp.eye(rows, dtype=packed.dtype), places, axis=0)
 
 
 def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
@@ -146,7 +147,7 @@ def lu_unpack(
     if not unpack_data:
         return LU(P, nothing, nothing)
     rank = min(LU_data.shape[-2:])
-    left, top = narrow(LU_data, -1, 0, rank), narrow(LU_data, -2, 0, rank)
+    left, top = first_of(LU_data, -1, rank), first_of(LU_data, -2, rank)
     return LU(P, tril(left, -1) + identity_like(left), triu(top))
 
 

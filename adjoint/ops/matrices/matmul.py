@@ -216,7 +216,23 @@ def outer(input: Value, vec2: Value) -> Value:
     """The matrix of all products of two vectors' elements."""
     if input.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(f"outer: expected two vectors, got shapes {shapes_of(input, vec2)}")
+    if input.dtype is vec2.dtype:
+        return outer_product(input, vec2)
     return unsqueeze(input, 1) * vec2
+
+
+@multilinear(
+    input=lambda grad, vec2: matmul(grad, conj(vec2)),
+    vec2=lambda grad, input: matmul(conj(input), grad),
+    vmap=lambda input, input_batched, vec2, vec2_batched: _outer_each(
+        input, input_batched, vec2, vec2_batched
+    ),
+    node_name="MulBackward0",
+    home=None,
+)
+def outer_product(xp: Any, input: Array, vec2: Array) -> Array:
+    """All products of two vectors' elements; of their gradients each is one product of a matrix."""
+    return xp.multiply(input[:, None], vec2)
 
 
 @composite(numpy=True)
@@ -228,6 +244,8 @@ def inner(input: Value, other: Value, *, out: Value | None = None) -> Value:
         return input * other
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(f"inner: the last sizes differ: {shapes_of(input, other)}")
+    if input.ndim == 1 == other.ndim:
+        return dot(input, other)
     return tensordot(input, other, ([-1], [-1]))
 
 
@@ -792,10 +810,17 @@ def tensordot(a: Value, b: Value, dims: Any = 2) -> Value:
 def kron(input: Value, other: Value) -> Value:
     """The Kronecker product: every element of input times all of other."""
     ndim = max(input.ndim, other.ndim)
+    if ndim == 0:
+        return input * other
     outer_shape = (1,) * (ndim - input.ndim) + tuple(input.shape)
     inner_shape = (1,) * (ndim - other.ndim) + tuple(other.shape)
-    spread = reshape(input, [n for size in outer_shape for n in (size, 1)])
-    tile = reshape(other, [n for size in inner_shape for n in (1, size)])
+    *outer_front, count = outer_shape
+    *inner_front, width = inner_shape
+    # Whole rows of the result: to repeat few elements takes less than to multiply by short rows.
+    spread = expand(reshape(input, [*outer_front, count, 1]), (*outer_front, count, width))
+    tile = expand(reshape(other, [*inner_front, 1, width]), (*inner_front, count, width))
+    spread = reshape(spread, [n for size in outer_front for n in (size, 1)] + [count * width])
+    tile = reshape(tile, [n for size in inner_front for n in (1, size)] + [count * width])
     return reshape(spread * tile, [m * n for m, n in zip(outer_shape, inner_shape)])
 
 

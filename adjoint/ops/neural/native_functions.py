@@ -15,9 +15,10 @@ from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.shape import cat, reshape, unsqueeze
 from adjoint.ops.arranging.writing import index_add, index_reduce
 from adjoint.ops.declaration import Declaration
-from adjoint.ops.elementwise.activation import rrelu
+from adjoint.ops.elementwise.activation import random_slopes, rrelu
 from adjoint.ops.elementwise.powers import rsqrt
 from adjoint.ops.elementwise.selection import where
+from adjoint.ops.inplace import INPLACE
 from adjoint.ops.neural.adaptive_pooling import adaptive_max_pool1d
 from adjoint.ops.neural.dropout import dropped
 from adjoint.ops.neural.embedding import (
@@ -219,7 +220,9 @@ def rrelu_(
     generator: Any = None,
 ) -> Value:
     """In-place form of rrelu."""
-    return input.copy_(rrelu(input, lower, upper, training, generator))
+    if training:
+        return input.copy_(rrelu(input, lower, upper, training, generator))
+    return INPLACE["leaky_relu_"](input, random_slopes(input, lower, upper, training))
 
 
 @composite(method=False)

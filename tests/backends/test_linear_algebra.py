@@ -1,0 +1,95 @@
+"""Linear algebra of single precision: as exact as PyTorch's, and NumPy's own where it fails."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.backends import linear_algebra
+from adjoint.backends.linear_algebra import LinearAlgebra
+
+OURS = LinearAlgebra()
+
+
+def matrices(*shape: int, kind: str = "f", seed: int = 0) -> np.ndarray:
+    """Random numbers, complex where the type is."""
+    rng = np.random.default_rng(seed)
+    found = rng.standard_normal(shape)
+    return (found + 1j * rng.standard_normal(shape) if kind in "FD" else found).astype(kind)
+
+
+def definite(array: np.ndarray) -> np.ndarray:
+    return array @ array.conj().swapaxes(-2, -1) + array.shape[-1] * np.eye(array.shape[-1])
+
+
+CALLS = {
+    "cholesky": lambda library, a: library.cholesky(definite(a).astype(a.dtype)),
+    "inv": lambda library, a: library.inv(a),
+    "solve": lambda library, a: library.solve(a, a[..., ::-1, :2]),
+    "eigh": lambda library, a: library.eigh(definite(a).astype(a.dtype))[0],
+    "eigh upper": lambda library, a: library.eigh(a, "U")[0],
+    "eigvalsh": lambda library, a: library.eigvalsh(a),
+    "svd": lambda library, a: library.svd(a)[1],
+    "svd reduced": lambda library, a: library.svd(a[..., :3], full_matrices=False)[1],
+    "svd values": lambda library, a: library.svd(a, compute_uv=False),
+    "qr": lambda library, a: library.qr(a, mode="raw")[1],
+}
+
+
+@pytest.mark.parametrize("kind", "fFdD")
+@pytest.mark.parametrize("name", CALLS)
+def test_every_function_is_numpys_in_its_own_precision(name: str, kind: str) -> None:
+    for array in (matrices(5, 5, kind=kind), matrices(2, 3, 6, 6, kind=kind)[:, ::2]):
+        ours, numpys = CALLS[name](OURS, array), CALLS[name](np.linalg, array)
+        assert ours.dtype == numpys.dtype
+        np.testing.assert_allclose(ours, numpys, rtol=1e-3 if kind in "fF" else 1e-12, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", "fd")
+def test_eigenvectors_are_of_their_eigenvalues(kind: str) -> None:
+    array = matrices(3, 7, 7, kind=kind)
+    values, vectors = OURS.eig(array)
+    np.testing.assert_allclose(array @ vectors, vectors * values[:, None], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_empty_matrices_are_numpys(name: str) -> None:
+    for shape in ((0, 0), (0, 4, 4), (2, 0, 0)):
+        array = np.zeros(shape, np.float32)
+        ours, numpys = CALLS[name](OURS, array), CALLS[name](np.linalg, array)
+        assert (ours.shape, ours.dtype) == (numpys.shape, numpys.dtype)
+
+
+def test_what_can_not_be_done_is_refused_as_numpy_refuses_it() -> None:
+    singular = np.stack([np.eye(3), np.ones((3, 3))]).astype(np.float32)
+    for refused in (
+        lambda: OURS.inv(singular),
+        lambda: OURS.solve(singular, singular),
+        lambda: OURS.cholesky(-singular),
+        lambda: OURS.eig(singular * np.nan),
+    ):
+        with pytest.raises(np.linalg.LinAlgError):
+            refused()
+    assert np.isnan(OURS.inv(np.full((2, 2), np.nan, np.float32))).all()
+    side = np.full((2, 2), np.inf, np.float32)
+    np.testing.assert_array_equal(
+        OURS.solve(np.eye(2, dtype=np.float32), side),
+        np.linalg.solve(np.eye(2, dtype=np.float32), side),
+    )
+
+
+@pytest.mark.parametrize("name", ["inv", "eigvalsh", "svdvals", "cholesky"])
+def test_errors_are_no_larger_than_pytorchs(name: str, torch: Any) -> None:
+    array = definite(matrices(8, 40, 40, seed=3)).astype(np.float32)
+    exact = getattr(torch.linalg, name)(torch.from_numpy(array).double()).numpy()
+    ours = getattr(adjoint.linalg, name)(adjoint.from_numpy(array)).numpy()
+    theirs = getattr(torch.linalg, name)(torch.from_numpy(array)).numpy()
+    assert abs(ours - exact).max() <= 3 * abs(theirs - exact).max()
+
+
+def test_single_precision_is_not_widened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a loop was not found, and NumPy's function has been asked."""
+    monkeypatch.setattr(linear_algebra, "_plain", None)
+    for name in ("inv", "solve", "eigh", "svd reduced"):
+        assert CALLS[name](OURS, matrices(4, 4)).dtype == np.float32
