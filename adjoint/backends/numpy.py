@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import dtypes
-from adjoint.backends import Backend, Namespace, register
+from adjoint.backends import Backend, Namespace, planes, register
 from adjoint.backends.along import AlongKernels
 from adjoint.backends.apart import FlatImages, is_apart
 from adjoint.backends.convolution import Convolutions, Layout, turned
@@ -26,6 +26,7 @@ SMALL = 16384  # elements that fit the first-level cache
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
 _MANY = 8192  # elements from which bits are chosen faster than numbers
 KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
+LINE = 64  # bytes of a line of the cache
 KEPT_BYTES = 256 << 20  # of freed blocks above 30 MB, for the next arrays of their sizes
 _rooms = threading.local()
 
@@ -92,6 +93,14 @@ def number_as_array(number: float, dtype: Any) -> Any:
 def _row_starts(count: int, width: int) -> Any:
     """Where each row of a matrix begins among all elements; shared, so never written to."""
     return np.arange(0, count * width, width)
+
+
+def _aligned(size: int, dtype: Any) -> Any:
+    """New memory that begins with a line of the cache: vectors then don't lie across two."""
+    kind = np.dtype(dtype)
+    room = np.empty(size * kind.itemsize + LINE, np.uint8)
+    start = -room.__array_interface__["data"][0] % LINE
+    return room[start : start + size * kind.itemsize].view(kind)
 
 
 def _can_mix(condition: Any, first: Any, second: Any) -> bool:
@@ -225,30 +234,42 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         def room(name: str, shape: Any) -> Any:
             size = math.prod(shape)
             if size > KEPT:
-                return np.empty(shape, dtype)
+                return _aligned(size, dtype).reshape(shape)
             key = f"{name} {dtype}"
             kept = _rooms.__dict__.get(key)
             if kept is None:
-                kept = _rooms.__dict__[key] = np.empty(KEPT, dtype)
+                kept = _rooms.__dict__[key] = _aligned(KEPT, dtype)
             return kept[:size].reshape(shape)
 
         return room
 
     def convolve(self, images: Any, weight: Any, layout: Layout) -> Any:
+        space = self.space(images.dtype)
+        if not layout.is_plain() and planes.fits(images, weight, layout):
+            return planes.convolve(images, weight, layout, space)
         if not is_apart(layout, images.shape[1], weight.shape[0]):
             return super().convolve(images, weight, layout)
-        return FlatImages(images, layout, self.space(images.dtype)).convolve(weight)
+        return FlatImages(images, layout, space).convolve(weight)
 
     def convolve_filters(self, images: Any, grad: Any, layout: Layout) -> Any:
+        space = self.space(images.dtype)
+        if planes.fits(images, grad, layout):
+            found = planes.convolve_filters(images, grad, layout, space)
+            if found is not None:
+                return found
         if not is_apart(layout, images.shape[1], grad.shape[1]):
             return super().convolve_filters(images, grad, layout)
-        found = FlatImages(images, layout, self.space(images.dtype)).filters(grad)
+        found = FlatImages(images, layout, space).filters(grad)
         return found.reshape(-1, 1, *layout.kernel)
 
     def convolve_back(self, grad: Any, weight: Any, sizes: Any, layout: Layout) -> Any:
+        across = layout.adjoint()
+        if not layout.is_plain() and planes.fits(grad, weight, across):
+            bank = turned(np, weight, layout.groups)
+            return planes.convolve(grad, bank, across, self.space(grad.dtype))
         if not is_apart(layout, grad.shape[1], weight.shape[1] * layout.groups):
             return super().convolve_back(grad, weight, sizes, layout)
-        return self.convolve(grad, turned(np, weight, layout.groups), layout.adjoint())
+        return self.convolve(grad, turned(np, weight, layout.groups), across)
 
     def in_blocks(self, function: Any, *arrays: Any) -> Any:
         first = arrays[0]

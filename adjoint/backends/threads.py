@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 LEAST = 1 << 18  # elements from which to wake a thread is worth its time
+SHARED = 1 << 16  # the same, where each element takes many steps
 _SHORTEST = 1 << 15  # elements of a part
 # Parts begin at multiples of it, so that the same elements share a vector as in one thread.
 _STEP = 1 << 10
@@ -20,8 +21,8 @@ _NOTHING = Context()
 class Work:
     """Parts of one call, taken by whoever is free, its caller too: it ends without any other."""
 
-    def __init__(self, function: Callable[[slice], object], parts: list[slice]) -> None:
-        self.function: Callable[[slice], object] | None = function
+    def __init__(self, function: Callable[[Any], object], parts: list[Any]) -> None:
+        self.function: Callable[[Any], object] | None = function
         self.parts = parts  # still to be done; to take one is a single step of the interpreter
         self.context: Context = copy_context()  # of the caller, with NumPy's error state
         self.errors: list[BaseException] = []
@@ -150,6 +151,15 @@ def in_parts(function: Callable[[slice], object], size: int) -> None:
     length = max(size // (2 * allowed), _SHORTEST) // _STEP * _STEP
     starts = range(0, size, length)
     Work(function, [slice(start, min(start + length, size)) for start in reversed(starts)]).run()
+
+
+def shared(function: Callable[[Any], object], parts: list[Any], size: int) -> None:
+    """Call a function with each of some parts, at once if there are threads and it is worth it."""
+    if helpers.allowed < 2 or len(parts) < 2 or size < SHARED:
+        for part in parts:
+            function(part)
+        return
+    Work(function, parts[::-1]).run()
 
 
 @functools.cache

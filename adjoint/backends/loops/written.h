@@ -69,6 +69,12 @@ static Written written[] = {
     DEGREE(legendre),
     DEGREE_WITH(gegenbauer),
     DEGREE_WITH(laguerre),
+#if defined(VECTOR)
+    {"planes", "(p),(d),(k),(b,k,e),()->(d,f,h,w)", 5, 1, 1, {planes_f32}, {NULL},
+     {NPY_FLOAT, NPY_INT64, NPY_INT64, NPY_FLOAT, NPY_INT64, NPY_FLOAT}},
+    {"planes_back", "(s,p),(d),(k),(s,d,f,q)->(f,k)", 4, 1, 1, {planes_back_f32}, {NULL},
+     {NPY_FLOAT, NPY_INT64, NPY_INT64, NPY_FLOAT, NPY_FLOAT}},
+#endif
 #if defined(__F16C__)
     {"widened", NULL, 1, 1, 1, {widened}, {NULL}, {NPY_HALF, NPY_FLOAT}},
     {"narrowed", NULL, 1, 1, 1, {narrowed}, {NULL}, {NPY_FLOAT, NPY_HALF}},
