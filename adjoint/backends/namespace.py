@@ -151,6 +151,19 @@ class Namespace(ABC):
         """array, a fresh one, with `by` added at an index of slices."""
         return self.added_at(array, index, by)
 
+    def positions(self, sizes: Shape, strides: Shape, start: int) -> Array:
+        """Where each element of a pattern lies in memory, counted in elements."""
+        total: Any = start
+        for d, (n, stride) in enumerate(zip(sizes, strides)):
+            across = (1,) * d + (n,) + (1,) * (len(sizes) - d - 1)
+            total = total + self.arange(n).reshape(across) * stride
+        return self.broadcast_to(self.asarray(total), tuple(sizes))
+
+    def summed_in_memory(self, values: Array, strides: Shape, start: int, span: int) -> Array:
+        """`span` zeros to which values are added, laid out by strides from `start` on."""
+        places = self.positions(values.shape, strides, start).reshape(-1)
+        return self.added_at(self.zeros(span, values.dtype), places, values.reshape(-1))
+
     def written(
         self, array: Array, index: Any, function: Callable[..., Array], *args: Any
     ) -> Array:

@@ -97,10 +97,9 @@ def _row_starts(count: int, width: int) -> Any:
 
 def _aligned(size: int, dtype: Any) -> Any:
     """New memory that begins with a line of the cache: vectors then don't lie across two."""
-    kind = np.dtype(dtype)
-    room = np.empty(size * kind.itemsize + LINE, np.uint8)
+    room = np.empty(size * dtype.itemsize + LINE, np.uint8)
     start = -room.__array_interface__["data"][0] % LINE
-    return room[start : start + size * kind.itemsize].view(kind)
+    return room[start : start + size * dtype.itemsize].view(dtype)
 
 
 def _can_mix(condition: Any, first: Any, second: Any) -> bool:
@@ -231,11 +230,13 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
     def space(self, dtype: Any) -> Any:
         """See Convolutions; memory is kept, since pages that are new take longer than the work."""
 
+        kind = dtype.char
+
         def room(name: str, shape: Any) -> Any:
             size = math.prod(shape)
             if size > KEPT:
                 return _aligned(size, dtype).reshape(shape)
-            key = f"{name} {dtype}"
+            key = name + kind
             kept = _rooms.__dict__.get(key)
             if kept is None:
                 kept = _rooms.__dict__[key] = _aligned(KEPT, dtype)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.apart import offsets_of
-from adjoint.backends.convolution import Layout, put_inside, wide_sizes
+from adjoint.backends.convolution import Layout, places_inside, wide_sizes
 from adjoint.backends.loops import written
 from adjoint.backends.threads import shared
 
@@ -30,6 +30,16 @@ def fits(images: Any, other: Any, layout: Layout) -> bool:
     rows = (1, *counts)[-2]
     # In planes of few places most of a vector is in vain.
     return 5 * rows * counts[-1] >= 3 * (-(-rows * pitch // VECTOR) * VECTOR)
+
+
+def put(out: Any, array: Any) -> None:
+    """Write an array; one of other order in few columns at a time, whose lines the cache holds."""
+    if array.strides[-1] == array.itemsize or array.shape[-1] <= VECTOR:
+        out[...] = array
+        return
+    for start in range(0, array.shape[-1], VECTOR):
+        part = (Ellipsis, slice(start, start + VECTOR))
+        out[part] = array[part]
 
 
 class Planes:
@@ -69,7 +79,10 @@ class Planes:
         room = self.space("padded", (size + self.pitch + VECTOR,))
         room[size:] = 0
         flat = room[:size]
-        put_inside(flat.reshape(*images.shape[:2], *self.sizes), images, self.layout.padding)
+        inner, kept = places_inside(images.shape[2:], self.layout.padding)
+        if self.size != math.prod(images.shape[2:]):
+            flat[...] = 0
+        put(flat.reshape(*images.shape[:2], *self.sizes)[inner], images[kept])
         return flat.reshape(len(images), self.groups, -1)
 
     def by_planes(self, array: Any) -> Any:
@@ -111,7 +124,7 @@ class Planes:
         room[...] = 0
         inner = room[:, :, :filters, :, :whole]
         inner = inner.reshape(*inner.shape[:4], self.rows, self.pitch)[..., : self.counts[-1]]
-        inner[...] = grad.reshape(inner.shape)
+        put(inner, grad.reshape(inner.shape))
         return room.swapaxes(2, 3)
 
     def filters(self, grad: Any) -> Any:
