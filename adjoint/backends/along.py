@@ -13,6 +13,7 @@ from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
 
 _TRIANGLE = 64  # rows from which a product does most of the work
+_LONG = 32  # elements of a window that NumPy finds the greatest of sooner
 _TURN = 1024  # elements that are worth a call
 _DEGREE = 64  # from which polynomials are not found one after another
 
@@ -143,6 +144,12 @@ class AlongKernels(Namespace):
         loop = _loop("windows", images)
         if loop is None:
             return super().window_maxima(images, table)
+        if table.ndim == 2 and table.shape[1] >= _LONG and _is_in_order(table, images.shape[-1]):
+            rows = images.reshape(*images.shape[:-1], *table.shape)
+            places = rows.argmax(axis=-1)
+            values = np.take_along_axis(rows, places[..., None], -1)[..., 0]
+            if not np.isnan(values).any():  # of several, NumPy's is not the last
+                return values, places + table[:, 0]
         found: tuple[Any, Any] = loop(images, table)
         return found
 
@@ -151,6 +158,12 @@ class AlongKernels(Namespace):
         if loop is None or not self.all_below(index, len(array)):
             return super().rows_added(array, index, rows)
         return loop(array, index, rows)
+
+    def matched_rows(self, table: Any, numbers: Any, rows: Any) -> Any:
+        loop = _loop("matched", table, rows) if numbers.dtype == np.int64 else None
+        if loop is None or not self.all_below(numbers, len(table)):
+            return super().matched_rows(table, numbers, rows)
+        return loop(table, numbers, rows)
 
     def solved_triangle(self, matrix: Any, side: Any, upper: bool, unit: bool) -> Any:
         loop = _loop("unit_triangle" if unit else "triangle", matrix, side)
@@ -195,6 +208,11 @@ def _dims_in_turn(sizes: Any, strides: Any) -> list[int]:
         else:
             turns.append(d)
     return turns
+
+
+def _is_in_order(table: Any, size: int) -> bool:
+    """Whether windows lie side by side, from the first place to the last."""
+    return bool(table.size == size and np.array_equal(table.reshape(-1), np.arange(size)))
 
 
 def _corner(sizes: Any, axis: int) -> tuple[slice, ...]:

@@ -349,6 +349,11 @@ class Namespace(ABC):
         terms = rows[:, None] * weights[..., None]
         return self.summed_rows(terms.reshape(-1, rows.shape[1]), numbers.reshape(-1), count)
 
+    def matched_rows(self, table: Array, numbers: Array, rows: Array) -> Array:
+        """The product of each row with those of a table that a row of numbers names."""
+        found = self.take(table, numbers, axis=0)
+        return self.matmul(found, rows[..., None]).reshape(numbers.shape)
+
     def counted(self, numbers: Array, count: int) -> Array:
         """How often each whole number below `count` occurs; there are no others."""
         return self.bincount(numbers, minlength=count)

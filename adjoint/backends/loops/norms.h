@@ -76,5 +76,37 @@
         forget_exceptions();                                                                       \
     }
 
+/* Products of a row with rows of a table by number. */
+#define MATCHED(T, S)                                                                              \
+    static void matched_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,        \
+                            void *data) {                                                          \
+        const npy_intp count = dimensions[0], n = dimensions[2], k = dimensions[3];                \
+        const npy_intp *core = steps + 4;                                                          \
+        const int ordered = core[1] == sizeof(T) && core[3] == sizeof(T);                          \
+        for (npy_intp turn = 0; turn < count; turn++) {                                            \
+            for (npy_intp i = 0; i < k; i++) {                                                     \
+                const npy_int64 place = ELEMENT(const npy_int64, ROW(1, turn), core[2], i);        \
+                const char *row = ROW(0, turn) + place * core[0];                                  \
+                T lanes[8] = {0}, rest = 0;                                                        \
+                npy_intp start = 0;                                                                \
+                for (; ordered && start + 8 <= n; start += 8) {                                    \
+                    const T *x = (const T *)row + start, *y = (const T *)ROW(2, turn) + start;     \
+                    for (int j = 0; j < 8; j++) lanes[j] += x[j] * y[j];                           \
+                }                                                                                  \
+                for (npy_intp j = start; j < n; j++) {                                             \
+                    rest += ELEMENT(const T, row, core[1], j) *                                    \
+                            ELEMENT(const T, ROW(2, turn), core[3], j);                            \
+                }                                                                                  \
+                for (int half = 4; half > 0; half /= 2) {                                          \
+                    for (int j = 0; j < half; j++) lanes[j] += lanes[j + half];                    \
+                }                                                                                  \
+                ELEMENT(T, ROW(3, turn), core[4], i) = lanes[0] + rest;                            \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
 STANDARD_ROWS(float, f32, sqrtf)
 STANDARD_ROWS(double, f64, sqrt)
+MATCHED(float, f32)
+MATCHED(double, f64)

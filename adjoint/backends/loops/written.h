@@ -58,6 +58,7 @@ static Written written[] = {
      TYPES2(SEVEN)},
     {"standard_back", "(r,n),(r,n),(n),(r),(r),(r),(r),()->(r,n),(n),(n)", 8, 3, 2,
      OF_BOTH(standard_back), {NULL}, TYPES2(ELEVEN)},
+    {"matched", "(m,n),(k),(n)->(k)", 3, 1, 2, OF_BOTH(matched), {NULL}, TYPES2(INTO_PLACES)},
     {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
     {"zeta", NULL, 2, 1, 2, OF_BOTH(zeta), {NULL}, TYPES2(OF_TWO)},
     DEGREE(chebyshev_t),
