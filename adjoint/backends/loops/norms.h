@@ -76,6 +76,62 @@
         forget_exceptions();                                                                       \
     }
 
+/* The same over rows of c parts of n elements, whose weight and bias are a number for each part. */
+#define STANDARD_PARTS(T, S, root)                                                                 \
+    SUMMED(T, S, row_apart, x[i] * (y[i] - centre))                                                \
+    WHOLE static void standard_parts_##S(char **args, const npy_intp *dimensions,                  \
+                                         const npy_intp *steps, void *data) {                      \
+        const npy_intp count = dimensions[0], c = dimensions[1], n = dimensions[2];                \
+        const npy_intp *core = steps + 7;                                                          \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const T *x = (const T *)ROW(0, row), eps = *(const T *)ROW(3, row);                    \
+            T *out = (T *)ROW(4, row);                                                             \
+            const T mean = row_sum_##S(x, x, x, 0, c * n) / (T)(c * n);                            \
+            const T spread = row_spread_##S(x, x, x, mean, c * n) / (T)(c * n);                    \
+            const T scale = 1 / root(spread + eps);                                                \
+            for (npy_intp part = 0; part < c; part++, x += n, out += n) {                          \
+                const T weight = ELEMENT(const T, ROW(1, row), core[2], part);                     \
+                const T bias = ELEMENT(const T, ROW(2, row), core[3], part);                       \
+                IN_ANY_ORDER                                                                       \
+                for (npy_intp i = 0; i < n; i++) out[i] = (x[i] - mean) * scale * weight + bias;   \
+            }                                                                                      \
+            *(T *)ROW(5, row) = mean;                                                              \
+            *(T *)ROW(6, row) = spread;                                                            \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }                                                                                              \
+    WHOLE static void standard_parts_back_##S(char **args, const npy_intp *dimensions,             \
+                                              const npy_intp *steps, void *data) {                 \
+        const npy_intp count = dimensions[0], c = dimensions[1], n = dimensions[2];                \
+        const npy_intp *core = steps + 11;                                                         \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const T *slope = (const T *)ROW(0, row), *x = (const T *)ROW(1, row);                  \
+            const T mean = *(const T *)ROW(3, row), eps = *(const T *)ROW(7, row);                 \
+            const T scale = 1 / root(*(const T *)ROW(4, row) + eps);                               \
+            T *out = (T *)ROW(8, row), total = 0, along = 0;                                       \
+            for (npy_intp part = 0; part < c; part++) {                                            \
+                const T weight = ELEMENT(const T, ROW(2, row), core[4], part);                     \
+                const T sum = row_sum_##S(slope + part * n, x, x, 0, n);                           \
+                const T apart = row_apart_##S(slope + part * n, x + part * n, x, mean, n);         \
+                total += sum * weight;                                                             \
+                along += apart * weight;                                                           \
+                ELEMENT(T, ROW(9, row), core[7], part) = apart * scale;                            \
+                ELEMENT(T, ROW(10, row), core[8], part) = sum;                                     \
+            }                                                                                      \
+            const T all = (T)(c * n), on_spread = *(const T *)ROW(6, row);                         \
+            const T tilt = (along * scale * scale * scale - 2 * on_spread) / all;                  \
+            const T shift = (total * scale - *(const T *)ROW(5, row)) / all;                       \
+            for (npy_intp part = 0; part < c; part++, slope += n, x += n, out += n) {              \
+                const T weight = ELEMENT(const T, ROW(2, row), core[4], part) * scale;             \
+                IN_ANY_ORDER                                                                       \
+                for (npy_intp i = 0; i < n; i++) {                                                 \
+                    out[i] = slope[i] * weight - ((x[i] - mean) * tilt + shift);                   \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
 /* Products of a row with rows of a table by number. */
 #define MATCHED(T, S)                                                                              \
     static void matched_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,        \
@@ -108,5 +164,7 @@
 
 STANDARD_ROWS(float, f32, sqrtf)
 STANDARD_ROWS(double, f64, sqrt)
+STANDARD_PARTS(float, f32, sqrtf)
+STANDARD_PARTS(double, f64, sqrt)
 MATCHED(float, f32)
 MATCHED(double, f64)
