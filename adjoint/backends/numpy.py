@@ -229,7 +229,6 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
 
     def space(self, dtype: Any) -> Any:
         """See Convolutions; memory is kept, since pages that are new take longer than the work."""
-
         kind = dtype.char
 
         def room(name: str, shape: Any) -> Any:
