@@ -20,6 +20,7 @@ from adjoint.backends.loops import written
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.row_kernels import RowKernels
 from adjoint.backends.special_kernels import SpecialKernels
+from adjoint.backends.threads import LEAST, row_parts, shared
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
@@ -150,6 +151,18 @@ def _triangle(array: Any, k: int, function: Any) -> Any:
         return function(array, k)
     bits = _triangle_bits(function, array.shape[-2:], k, whole)
     return np.bitwise_and(array.view(whole), bits).view(array.dtype)
+
+
+def _total_of_parts(array: Any) -> Any:
+    """The sum of a large vector, by sums of parts that threads share."""
+    parts = row_parts(array.size, 1)
+    sums = np.empty(len(parts), array.dtype)
+
+    def compute(place: int) -> None:
+        sums[place] = np.add.reduce(array[parts[place]])
+
+    shared(compute, [*range(len(parts))], array.size)
+    return np.add.reduce(sums)
 
 
 def _same_order(array: Any, other: Any) -> bool:
@@ -289,6 +302,8 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         if kind.char in "fd":
             if array.ndim == 1 and array.size <= 1024:  # see row_sums
                 return array.dot(_ones(array.shape, kind.char))
+            if array.size >= LEAST and array.flags.c_contiguous:
+                return _total_of_parts(array.reshape(-1))
             return np.add.reduce(array, axis=None)
         if kind.kind in "fV":
             return array.sum(dtype=np.float32).astype(kind)
@@ -408,10 +423,21 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
             return array.dot(_ones((length, 1), kind))
         return np.add.reduce(array, axis=1, keepdims=True)
 
+    def _sums_of_parts(self, rows: Any) -> Any:
+        """row_sums of a large matrix, by parts that threads share."""
+        sums = np.empty((len(rows), 1), rows.dtype)
+
+        def compute(part: slice) -> None:
+            sums[part] = self.row_sums(rows[part])
+
+        shared(compute, row_parts(*rows.shape), rows.size)
+        return sums
+
     def sums_along(self, array: Any, axes: Any) -> Any:
         if axes == (array.ndim - 1,) and array.size and array.flags.c_contiguous:
-            rows = self.row_sums(array.reshape(-1, array.shape[-1]))
-            return rows.reshape(*array.shape[:-1], 1)
+            rows = array.reshape(-1, array.shape[-1])
+            sums = self.row_sums(rows) if rows.size < LEAST else self._sums_of_parts(rows)
+            return sums.reshape(*array.shape[:-1], 1)
         return np.add.reduce(array, axis=axes, keepdims=True)
 
     def column_sums(self, array: Any) -> Any:

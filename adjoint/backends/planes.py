@@ -14,7 +14,7 @@ from adjoint.backends.convolution import Layout, places_inside, wide_sizes
 from adjoint.backends.loops import written
 from adjoint.backends.threads import shared
 
-PIECE = 1 << 17  # elements of images at a time
+PIECE = 1 << 16  # elements of images at a time
 VECTOR = 16  # elements of the longest vector
 BANK = 8  # filters that lie side by side
 

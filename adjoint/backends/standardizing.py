@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.loops import written as written_loop
+from adjoint.backends.threads import over_rows, row_parts, shared
 
 BLOCK = 1 << 17  # elements of a block
 LONG = 8192  # elements of a row whose sum in one go is exact enough
@@ -49,8 +50,13 @@ class Rows:
         out, (centre, spread) = np.empty_like(array), np.empty((2, *self.stem), self.kind)
         made = (self.of(out), centre.reshape(-1), spread.reshape(-1))
         shifts = np.zeros(self.width, self.kind) if self.shifts is None else self.shifts
-        factors = np.ascontiguousarray(self.factors[:, 0])
-        loop(self.of(array), factors, np.ascontiguousarray(shifts), self.kind.type(eps), out=made)
+        columns = np.ascontiguousarray(self.factors[:, 0]), np.ascontiguousarray(shifts)
+        given, number = self.of(array), self.kind.type(eps)
+
+        def compute(part: slice) -> None:
+            loop(given[part], *columns, number, out=tuple([each[part] for each in made]))
+
+        over_rows(compute, self.count, self.width)
         return out, centre, spread
 
     def run_back(self, given: Any, eps: float) -> tuple[Any, Any, Any] | None:
@@ -58,11 +64,20 @@ class Rows:
         loop = written_loop("standard_back")
         if loop is None:
             return None
-        out, numbers = np.empty_like(given[1]), [part.reshape(-1) for part in given[2:]]
+        out, numbers = np.empty_like(given[1]), [each.reshape(-1) for each in given[2:]]
         factors = np.ascontiguousarray(self.factors[:, 0])
-        rows = (self.of(given[0]), self.of(given[1]))
-        made = loop(*rows, factors, *numbers, self.kind.type(eps), out=(self.of(out), None, None))
-        return out, self.as_weight(made[1]), self.as_weight(made[2])
+        grads, rows, written, eps = *map(self.of, (*given[:2], out)), self.kind.type(eps)
+        parts = row_parts(self.count, self.width)
+        sums = np.empty((2, len(parts), self.width), self.kind)
+
+        def compute(place: int) -> None:
+            part = parts[place]
+            taken = (grads[part], rows[part], factors, *[each[part] for each in numbers], eps)
+            loop(*taken, out=(written[part], sums[0, place], sums[1, place]))
+
+        shared(compute, [*range(len(parts))], rows.size)
+        by_weight, by_bias = sums[:, 0] if len(parts) == 1 else np.add.reduce(sums, axis=1)
+        return out, self.as_weight(by_weight), self.as_weight(by_bias)
 
     def ones(self, shape: Any) -> Any:
         """Ones of the array's type."""
@@ -121,17 +136,29 @@ class Parts(Rows):
         if numbers[1] is None:
             numbers[1] = np.zeros(self.given, self.kind)
         made = (out, centre[..., 0, 0], spread[..., 0, 0])
-        loop(array, *numbers, self.kind.type(eps), out=made)
+
+        def compute(part: slice) -> None:
+            taken = tuple([each[part] for each in made])
+            loop(array[part], *numbers, self.kind.type(eps), out=taken)
+
+        over_rows(compute, len(array), self.stem[1] * self.width)
         return out, centre, spread
 
     def run_back(self, given: Any, eps: float) -> tuple[Any, Any, Any] | None:
         loop = written_loop("standard_parts_back")
         if loop is None:
             return None
-        out, numbers = np.empty_like(given[1]), [part[..., 0, 0] for part in given[2:]]
-        factors = self.weight.reshape(self.given)
-        made = loop(*given[:2], factors, *numbers, self.kind.type(eps), out=(out, None, None))
-        by_weight, by_bias = [np.add.reduce(part, axis=0)[None, ..., None] for part in made[1:]]
+        numbers = [each[..., 0, 0] for each in given[2:]]
+        array, factors, out = given[1], self.weight.reshape(self.given), np.empty_like(given[1])
+        sums = np.empty((2, len(array), *self.given), self.kind)
+
+        def compute(part: slice) -> None:
+            taken = [each[part] for each in (*given[:2], *numbers)]
+            made = (out[part], sums[0, part], sums[1, part])
+            loop(*taken[:2], factors, *taken[2:], self.kind.type(eps), out=made)
+
+        over_rows(compute, len(array), self.stem[1] * self.width)
+        by_weight, by_bias = np.add.reduce(sums, axis=1)[:, None, ..., None]
         return out, by_weight, by_bias
 
     def scale(self, rows: Any, scale: Any, part: slice, out: Any) -> None:

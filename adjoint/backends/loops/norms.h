@@ -2,7 +2,7 @@
  *
  * Sums go in as many lanes as a block has, so that they are vector instructions, and exact.
  */
-#define LANES 32
+#define LANES 32 /* which are folded by loops whose lengths the compiler knows */
 
 #define SUMMED(T, S, name, term)                                                                   \
     static inline T name##_##S(const T *x, const T *y, const T *z, T centre, npy_intp n) {         \
@@ -14,11 +14,11 @@
                 lanes[k] += term;                                                                  \
             }                                                                                      \
         }                                                                                          \
-        for (int half = LANES / 2; half > 0; half /= 2) {                                          \
-            for (int k = 0; k < half; k++) lanes[k] += lanes[k + half];                            \
-        }                                                                                          \
         for (npy_intp i = start; i < n; i++) total += term;                                        \
-        return lanes[0] + total;                                                                   \
+        for (int k = 0; k < 16; k++) lanes[k] += lanes[k + 16];                                    \
+        for (int k = 0; k < 8; k++) lanes[k] += lanes[k + 8];                                      \
+        for (int k = 0; k < 4; k++) lanes[k] += lanes[k + 4];                                      \
+        return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + total;                            \
     }
 
 #define STANDARD_ROWS(T, S, root)                                                                  \
