@@ -29,7 +29,7 @@ def fits(images: Any, other: Any, layout: Layout) -> bool:
     pitch = images.shape[-1] + sum(layout.padding[-1])
     rows = (1, *counts)[-2]
     # In planes of few places most of a vector is in vain.
-    return 5 * rows * counts[-1] >= 3 * (-(-rows * pitch // VECTOR) * VECTOR)
+    return bool(5 * rows * counts[-1] >= 3 * (-(-rows * pitch // VECTOR) * VECTOR))
 
 
 def put(out: Any, array: Any) -> None:
