@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 from _thread import start_new_thread
 from collections.abc import Callable
 from contextvars import Context, copy_context
@@ -182,8 +183,7 @@ def over_rows(function: Callable[[slice], object], count: int, width: int) -> No
 @functools.cache
 def _core_counts(signature: str) -> tuple[int, ...]:
     """How many dimensions of its own each operand and result of a function over rows has."""
-    sides = signature.split("->")
-    groups = [group for side in sides for group in side.strip("()").split("),(")]
+    groups = re.findall(r"\(([^)]*)\)", signature)
     return tuple([len(group.split(",")) if group else 0 for group in groups])
 
 

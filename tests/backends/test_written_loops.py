@@ -9,9 +9,6 @@ import pytest
 import adjoint
 from adjoint.backends import planes, standardizing
 from adjoint.backends.convolution import Convolutions, Layout
-from adjoint.backends.loops import written
-
-
 from adjoint.backends.loops import compiled, written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.numpy import numpy_backend
@@ -417,3 +414,19 @@ def test_narrow_forms_that_are_none() -> None:
     assert compiled().narrow(np.vecdot) is None  # of more than elements
     with pytest.raises(TypeError, match="ufunc"):
         compiled().narrow(len)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(3, 2, 64), (1, 1, 33), (2, 40, 160)])
+def test_windows_side_by_side(shape: Any, kind: Any) -> None:
+    array = np.round(np.random.default_rng(0).normal(size=shape)).astype(kind)
+    width = 32 if shape[-1] % 32 == 0 else shape[-1]
+    table = np.arange(shape[-1]).reshape(-1, width)
+    strange = array.copy()
+    strange.flat[[1, 5]], strange.flat[-1] = np.nan, -np.inf
+    for images in (array, strange, np.asfortranarray(array)):
+        found = PLAIN.window_maxima(images, table)
+        expected = Namespace.window_maxima(PLAIN, images, table)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype
