@@ -39,9 +39,7 @@ ABSENT = "PyTorch has none"
 
 # Why more than 1.5 times PyTorch's time is what it takes, and of which ops.
 WHY: dict[str, str] = {
-    "windows are copied before they are multiplied": """
-        conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-    """,
+    "weights of corners are computed step by step": "grid_sample grid_sampler_2d",
     "OpenBLAS's LAPACK beside MKL's": "linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex",
     "SciPy's transforms beside MKL's": "fft_fft fft_hfft fft_irfft",
     "drawn by NumPy's generator": "binomial multinomial normal_from poisson successes",

@@ -24,6 +24,7 @@ WRITTEN = (
     "along",
     "norms",
     "classes",
+    "planes",
     "triangles",
     "degrees",
     "sums_of_powers",

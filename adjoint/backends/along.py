@@ -4,14 +4,18 @@ Where the wheel has a loop for it (`loops/along.h` and its neighbours) that is t
 32 and 64 bits; all else is left to NumPy, or to the plain form in `namespace.py`.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
+from adjoint.backends.threads import spread_rows
 
 _TRIANGLE = 64  # rows from which a product does most of the work
+_LONG = 32  # elements of a window that NumPy finds the greatest of sooner
+_TURN = 1024  # elements that are worth a call
 _DEGREE = 64  # from which polynomials are not found one after another
 
 
@@ -99,6 +103,22 @@ class AlongKernels(Namespace):
     def added_at(self, array: Any, index: Any, values: Any) -> Any:
         return self._combined_at("add", array, index, values)
 
+    def summed_in_memory(self, values: Any, strides: Any, start: int, span: int) -> Any:
+        turns = _dims_in_turn(values.shape, strides)
+        count = math.prod([values.shape[d] for d in turns])
+        if not values.size or values.size < _TURN * (count - 1):
+            return super().summed_in_memory(values, strides, start, span)
+        whole = np.zeros(span, values.dtype)
+        kept = [d for d in range(values.ndim) if d not in turns]
+        sizes, size = [values.shape[d] for d in kept], values.itemsize
+        steps = [strides[d] * size for d in kept]
+        parts, memory = values.transpose(*turns, *kept), whole.view(np.uint8)
+        for place in np.ndindex(parts.shape[: len(turns)]):
+            at = start + sum([n * strides[d] for n, d in zip(place, turns)])
+            seen = np.ndarray(sizes, whole.dtype, memory, at * size, steps)
+            np.add(seen, parts[place], out=seen)
+        return whole
+
     def _combined_at(self, name: str, array: Any, index: Any, values: Any) -> Any:
         plain = type(index) is np.ndarray and index.dtype == np.int64 and index.ndim == 1
         if plain and array.ndim == 1 and type(values) is np.ndarray:
@@ -135,7 +155,13 @@ class AlongKernels(Namespace):
         loop = _loop("windows", images)
         if loop is None:
             return super().window_maxima(images, table)
-        found: tuple[Any, Any] = loop(images, table)
+        if table.ndim == 2 and table.shape[1] >= _LONG and _is_in_order(table, images.shape[-1]):
+            rows = images.reshape(*images.shape[:-1], *table.shape)
+            places = rows.argmax(axis=-1)
+            values = np.take_along_axis(rows, places[..., None], -1)[..., 0]
+            if not np.isnan(values).any():  # of several, NumPy's is not the last
+                return values, places + table[:, 0]
+        found: tuple[Any, Any] = spread_rows(loop, images, table)
         return found
 
     def rows_added(self, array: Any, index: Any, rows: Any) -> Any:
@@ -143,6 +169,12 @@ class AlongKernels(Namespace):
         if loop is None or not self.all_below(index, len(array)):
             return super().rows_added(array, index, rows)
         return loop(array, index, rows)
+
+    def matched_rows(self, table: Any, numbers: Any, rows: Any) -> Any:
+        loop = _loop("matched", table, rows) if numbers.dtype == np.int64 else None
+        if loop is None or not self.all_below(numbers, len(table)):
+            return super().matched_rows(table, numbers, rows)
+        return loop(table, numbers, rows)
 
     def solved_triangle(self, matrix: Any, side: Any, upper: bool, unit: bool) -> Any:
         loop = _loop("unit_triangle" if unit else "triangle", matrix, side)
@@ -170,6 +202,28 @@ def _running(name: str, function: Any, array: Any, axis: Any, dtype: Any) -> Any
     if loop is None or dtype not in (None, array.dtype):
         return function(array, axis=axis, dtype=dtype)
     return loop(array, axis=axis, out=np.empty(array.shape, array.dtype))
+
+
+def _dims_in_turn(sizes: Any, strides: Any) -> list[int]:
+    """The dimensions of a pattern without which no two of its elements lie in one place."""
+    turns: list[int] = []
+    apart: list[int] = []
+    for d in sorted(range(len(sizes)), key=lambda d: strides[d]):
+        if sizes[d] == 1:
+            continue
+        if strides[d] > sum([strides[e] * (sizes[e] - 1) for e in apart]):
+            apart.append(d)
+        elif apart and sizes[apart[-1]] < sizes[d]:  # the fewer turns
+            turns.append(apart.pop())
+            apart.append(d)
+        else:
+            turns.append(d)
+    return turns
+
+
+def _is_in_order(table: Any, size: int) -> bool:
+    """Whether windows lie side by side, from the first place to the last."""
+    return bool(table.size == size and np.array_equal(table.reshape(-1), np.arange(size)))
 
 
 def _corner(sizes: Any, axis: int) -> tuple[slice, ...]:

@@ -83,20 +83,30 @@ class Layout:
             )
 
 
+def wide_sizes(sizes: Sizes, padding: Any) -> Sizes:
+    """The sizes of padded images."""
+    return tuple([size + before + after for size, (before, after) in zip(sizes, padding)])
+
+
+def places_inside(sizes: Sizes, padding: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Where in padded images something of the images is, and what of them that is."""
+    inner, kept = [], []
+    for size, (before, after) in zip(sizes, padding):
+        kept.append(slice(max(-before, 0), size + min(after, 0)))
+        start = max(before, 0)
+        inner.append(slice(start, max(start, before + size + min(after, 0))))
+    return (Ellipsis, *inner), (Ellipsis, *kept)
+
+
 def padded(images: Any, padding: Any, space: Any) -> Any:
     """Images with zeros around them, or themselves where there is nothing to add."""
     if not any(map(any, padding)):
         return images
     sizes = images.shape[2:]
-    wide = [size + before + after for size, (before, after) in zip(sizes, padding)]
-    kept, inner = [], []
-    for size, (before, after) in zip(sizes, padding):
-        kept.append(slice(max(-before, 0), size + min(after, 0)))
-        start = max(before, 0)
-        inner.append(slice(start, max(start, before + size + min(after, 0))))
-    out = space("padded", (*images.shape[:2], *wide))
+    out = space("padded", (*images.shape[:2], *wide_sizes(sizes, padding)))
+    inner, kept = places_inside(sizes, padding)
     out[...] = 0
-    out[(Ellipsis, *inner)] = images[(Ellipsis, *kept)]
+    out[inner] = images[kept]
     return out
 
 

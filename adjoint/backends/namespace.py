@@ -151,6 +151,19 @@ class Namespace(ABC):
         """array, a fresh one, with `by` added at an index of slices."""
         return self.added_at(array, index, by)
 
+    def positions(self, sizes: Shape, strides: Shape, start: int) -> Array:
+        """Where each element of a pattern lies in memory, counted in elements."""
+        total: Any = start
+        for d, (n, stride) in enumerate(zip(sizes, strides)):
+            across = (1,) * d + (n,) + (1,) * (len(sizes) - d - 1)
+            total = total + self.arange(n).reshape(across) * stride
+        return self.broadcast_to(self.asarray(total), tuple(sizes))
+
+    def summed_in_memory(self, values: Array, strides: Shape, start: int, span: int) -> Array:
+        """`span` zeros to which values are added, laid out by strides from `start` on."""
+        places = self.positions(values.shape, strides, start).reshape(-1)
+        return self.added_at(self.zeros(span, values.dtype), places, values.reshape(-1))
+
     def written(
         self, array: Array, index: Any, function: Callable[..., Array], *args: Any
     ) -> Array:
@@ -342,6 +355,11 @@ class Namespace(ABC):
         """A table of `count` rows, to which each row is added, weighted, where numbers say."""
         terms = rows[:, None] * weights[..., None]
         return self.summed_rows(terms.reshape(-1, rows.shape[1]), numbers.reshape(-1), count)
+
+    def matched_rows(self, table: Array, numbers: Array, rows: Array) -> Array:
+        """The product of each row with those of a table that a row of numbers names."""
+        found = self.take(table, numbers, axis=0)
+        return self.matmul(found, rows[..., None]).reshape(numbers.shape)
 
     def counted(self, numbers: Array, count: int) -> Array:
         """How often each whole number below `count` occurs; there are no others."""

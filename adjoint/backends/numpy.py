@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import dtypes
-from adjoint.backends import Backend, Namespace, register
+from adjoint.backends import Backend, Namespace, planes, register
 from adjoint.backends.along import AlongKernels
 from adjoint.backends.apart import FlatImages, is_apart
 from adjoint.backends.convolution import Convolutions, Layout, turned
@@ -20,12 +20,14 @@ from adjoint.backends.loops import written
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.row_kernels import RowKernels
 from adjoint.backends.special_kernels import SpecialKernels
+from adjoint.backends.threads import LEAST, row_parts, shared
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
 _MANY = 8192  # elements from which bits are chosen faster than numbers
 KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
+LINE = 64  # bytes of a line of the cache
 KEPT_BYTES = 256 << 20  # of freed blocks above 30 MB, for the next arrays of their sizes
 _rooms = threading.local()
 
@@ -94,6 +96,13 @@ def _row_starts(count: int, width: int) -> Any:
     return np.arange(0, count * width, width)
 
 
+def _aligned(size: int, dtype: Any) -> Any:
+    """New memory that begins with a line of the cache: vectors then don't lie across two."""
+    room = np.empty(size * dtype.itemsize + LINE, np.uint8)
+    start = -room.__array_interface__["data"][0] % LINE
+    return room[start : start + size * dtype.itemsize].view(dtype)
+
+
 def _can_mix(condition: Any, first: Any, second: Any) -> bool:
     """Whether to choose between bits: of one floating type, in the shape of the condition.
 
@@ -142,6 +151,18 @@ def _triangle(array: Any, k: int, function: Any) -> Any:
         return function(array, k)
     bits = _triangle_bits(function, array.shape[-2:], k, whole)
     return np.bitwise_and(array.view(whole), bits).view(array.dtype)
+
+
+def _total_of_parts(array: Any) -> Any:
+    """The sum of a large vector, by sums of parts that threads share."""
+    parts = row_parts(array.size, 1)
+    sums = np.empty(len(parts), array.dtype)
+
+    def compute(place: int) -> None:
+        sums[place] = np.add.reduce(array[parts[place]])
+
+    shared(compute, [*range(len(parts))], array.size)
+    return np.add.reduce(sums)
 
 
 def _same_order(array: Any, other: Any) -> bool:
@@ -218,34 +239,47 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
 
     def space(self, dtype: Any) -> Any:
         """See Convolutions; memory is kept, since pages that are new take longer than the work."""
+        kind = dtype.char
 
         def room(name: str, shape: Any) -> Any:
             size = math.prod(shape)
             if size > KEPT:
-                return np.empty(shape, dtype)
-            key = f"{name} {dtype}"
+                return _aligned(size, dtype).reshape(shape)
+            key = name + kind
             kept = _rooms.__dict__.get(key)
             if kept is None:
-                kept = _rooms.__dict__[key] = np.empty(KEPT, dtype)
+                kept = _rooms.__dict__[key] = _aligned(KEPT, dtype)
             return kept[:size].reshape(shape)
 
         return room
 
     def convolve(self, images: Any, weight: Any, layout: Layout) -> Any:
+        space = self.space(images.dtype)
+        if not layout.is_plain() and planes.fits(images, weight, layout):
+            return planes.convolve(images, weight, layout, space)
         if not is_apart(layout, images.shape[1], weight.shape[0]):
             return super().convolve(images, weight, layout)
-        return FlatImages(images, layout, self.space(images.dtype)).convolve(weight)
+        return FlatImages(images, layout, space).convolve(weight)
 
     def convolve_filters(self, images: Any, grad: Any, layout: Layout) -> Any:
+        space = self.space(images.dtype)
+        if planes.fits(images, grad, layout):
+            found = planes.convolve_filters(images, grad, layout, space)
+            if found is not None:
+                return found
         if not is_apart(layout, images.shape[1], grad.shape[1]):
             return super().convolve_filters(images, grad, layout)
-        found = FlatImages(images, layout, self.space(images.dtype)).filters(grad)
+        found = FlatImages(images, layout, space).filters(grad)
         return found.reshape(-1, 1, *layout.kernel)
 
     def convolve_back(self, grad: Any, weight: Any, sizes: Any, layout: Layout) -> Any:
+        across = layout.adjoint()
+        if not layout.is_plain() and planes.fits(grad, weight, across):
+            bank = turned(np, weight, layout.groups)
+            return planes.convolve(grad, bank, across, self.space(grad.dtype))
         if not is_apart(layout, grad.shape[1], weight.shape[1] * layout.groups):
             return super().convolve_back(grad, weight, sizes, layout)
-        return self.convolve(grad, turned(np, weight, layout.groups), layout.adjoint())
+        return self.convolve(grad, turned(np, weight, layout.groups), across)
 
     def in_blocks(self, function: Any, *arrays: Any) -> Any:
         first = arrays[0]
@@ -265,6 +299,8 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         if kind.char in "fd":
             if array.ndim == 1 and array.size <= 1024:  # see row_sums
                 return array.dot(_ones(array.shape, kind.char))
+            if array.size >= LEAST and array.flags.c_contiguous:
+                return _total_of_parts(array.reshape(-1))
             return np.add.reduce(array, axis=None)
         if kind.kind in "fV":
             return self.wide_total(array).astype(kind)
@@ -389,10 +425,21 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
             return array.dot(_ones((length, 1), kind))
         return np.add.reduce(array, axis=1, keepdims=True)
 
+    def _sums_of_parts(self, rows: Any) -> Any:
+        """row_sums of a large matrix, by parts that threads share."""
+        sums = np.empty((len(rows), 1), rows.dtype)
+
+        def compute(part: slice) -> None:
+            sums[part] = self.row_sums(rows[part])
+
+        shared(compute, row_parts(*rows.shape), rows.size)
+        return sums
+
     def sums_along(self, array: Any, axes: Any) -> Any:
         if axes == (array.ndim - 1,) and array.size and array.flags.c_contiguous:
-            rows = self.row_sums(array.reshape(-1, array.shape[-1]))
-            return rows.reshape(*array.shape[:-1], 1)
+            rows = array.reshape(-1, array.shape[-1])
+            sums = self.row_sums(rows) if rows.size < LEAST else self._sums_of_parts(rows)
+            return sums.reshape(*array.shape[:-1], 1)
         return np.add.reduce(array, axis=axes, keepdims=True)
 
     def column_sums(self, array: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.backends import standardizing
 from adjoint.backends.error_state import quiet
 from adjoint.backends.linear_algebra import by_columns, lapack_function
+from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
 
 BLOCK = 1 << 16  # elements of differences at a time
@@ -227,6 +228,10 @@ class RowKernels(Namespace):
         kind, width = rows.dtype, rows.shape[1]
         if kind.char in _HALVES:  # too short to gather sums in
             return self.summed_rows(rows.astype(np.float32), index, count).astype(kind)
+        few = count <= 4 * len(index) and index.dtype == np.int64  # sums to write first
+        loop = written("rows_add") if few and kind.char in "fd" else None
+        if loop is not None and self.all_below(index, count):
+            return loop(np.zeros((count, width), kind), index, rows)
         library = _sparse_library() if kind.char in "fdFD" and width > 1 else None
         if library is None:
             out = np.zeros(count * width, kind)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.loops import written as written_loop
+from adjoint.backends.threads import over_rows, row_parts, shared
 
 BLOCK = 1 << 17  # elements of a block
 LONG = 8192  # elements of a row whose sum in one go is exact enough
@@ -41,18 +42,42 @@ class Rows:
         """A gradient in the shape of weight and bias."""
         return total.reshape(self.sizes)
 
-    def for_loop(self, array: Any) -> Any:
-        """Rows whose elements lie in order, those of one weight under each other."""
-        return np.ascontiguousarray(self.of(array))
-
-    def columns(self) -> tuple[Any, Any]:
-        """Weight and bias for each column."""
+    def run(self, array: Any, eps: float) -> tuple[Any, Any, Any] | None:
+        """What `standardized` answers, by a loop of the wheel; None where there is none."""
+        loop = written_loop("standard")
+        if loop is None:
+            return None
+        out, (centre, spread) = np.empty_like(array), np.empty((2, *self.stem), self.kind)
+        made = (self.of(out), centre.reshape(-1), spread.reshape(-1))
         shifts = np.zeros(self.width, self.kind) if self.shifts is None else self.shifts
-        return np.ascontiguousarray(self.factors[:, 0]), np.ascontiguousarray(shifts)
+        columns = np.ascontiguousarray(self.factors[:, 0]), np.ascontiguousarray(shifts)
+        given, number = self.of(array), self.kind.type(eps)
 
-    def of_columns(self, total: Any) -> Any:
-        """A gradient of each column in the shape of weight and bias."""
-        return self.as_weight(total)
+        def compute(part: slice) -> None:
+            loop(given[part], *columns, number, out=tuple([each[part] for each in made]))
+
+        over_rows(compute, self.count, self.width)
+        return out, centre, spread
+
+    def run_back(self, given: Any, eps: float) -> tuple[Any, Any, Any] | None:
+        """What `slopes` answers, by a loop of the wheel; None where there is none."""
+        loop = written_loop("standard_back")
+        if loop is None:
+            return None
+        out, numbers = np.empty_like(given[1]), [each.reshape(-1) for each in given[2:]]
+        factors = np.ascontiguousarray(self.factors[:, 0])
+        grads, rows, written, eps = *map(self.of, (*given[:2], out)), self.kind.type(eps)
+        parts = row_parts(self.count, self.width)
+        sums = np.empty((2, len(parts), self.width), self.kind)
+
+        def compute(place: int) -> None:
+            part = parts[place]
+            taken = (grads[part], rows[part], factors, *[each[part] for each in numbers], eps)
+            loop(*taken, out=(written[part], sums[0, place], sums[1, place]))
+
+        shared(compute, [*range(len(parts))], rows.size)
+        by_weight, by_bias = sums[:, 0] if len(parts) == 1 else np.add.reduce(sums, axis=1)
+        return out, self.as_weight(by_weight), self.as_weight(by_bias)
 
     def ones(self, shape: Any) -> Any:
         """Ones of the array's type."""
@@ -89,6 +114,10 @@ class Parts(Rows):
     """Rows of several parts, for each of which weight and bias have a number."""
 
     def keep(self, weight: Any, bias: Any) -> None:
+        self.weight, self.bias = weight, bias
+        self.given = (self.stem[1], self.sizes[0])
+        if written_loop("standard_parts") is not None:
+            return
         self.whole = whole = (*self.stem[:-2], self.sizes[0], 1)
         self.length = self.sizes[1]
         self.factors = self.of(np.broadcast_to(weight, whole))
@@ -98,23 +127,39 @@ class Parts(Rows):
     def as_weight(self, total: Any) -> Any:
         return total.reshape(self.whole).sum(axis=0, keepdims=True)
 
-    def for_loop(self, array: Any) -> Any:
-        ordered = np.ascontiguousarray(self.of(array))
-        return ordered.reshape(*self.stem[:2], -1).swapaxes(0, 1)
+    def run(self, array: Any, eps: float) -> tuple[Any, Any, Any] | None:
+        loop = written_loop("standard_parts")
+        if loop is None:
+            return None
+        out, (centre, spread) = np.empty_like(array), np.empty((2, *self.stem), self.kind)
+        numbers = [None if n is None else n.reshape(self.given) for n in (self.weight, self.bias)]
+        if numbers[1] is None:
+            numbers[1] = np.zeros(self.given, self.kind)
+        made = (out, centre[..., 0, 0], spread[..., 0, 0])
 
-    def columns(self) -> tuple[Any, Any]:
-        groups, parts = self.stem[1], self.sizes[0]
-        shape = (groups, 1, parts, self.length)
-        found = []
-        for value in (self.factors, self.shifts):
-            each = np.zeros((groups, parts), self.kind) if value is None else value[:groups]
-            wide = np.broadcast_to(each.reshape(groups, 1, parts, 1), shape)
-            found.append(np.ascontiguousarray(wide).reshape(groups, 1, self.width))
-        return found[0], found[1]
+        def compute(part: slice) -> None:
+            taken = tuple([each[part] for each in made])
+            loop(array[part], *numbers, self.kind.type(eps), out=taken)
 
-    def of_columns(self, total: Any) -> Any:
-        found = total.reshape(self.stem[1], self.sizes[0], self.length).sum(axis=-1)
-        return found.reshape(1, self.stem[1], self.sizes[0], 1)
+        over_rows(compute, len(array), self.stem[1] * self.width)
+        return out, centre, spread
+
+    def run_back(self, given: Any, eps: float) -> tuple[Any, Any, Any] | None:
+        loop = written_loop("standard_parts_back")
+        if loop is None:
+            return None
+        numbers = [each[..., 0, 0] for each in given[2:]]
+        array, factors, out = given[1], self.weight.reshape(self.given), np.empty_like(given[1])
+        sums = np.empty((2, len(array), *self.given), self.kind)
+
+        def compute(part: slice) -> None:
+            taken = [each[part] for each in (*given[:2], *numbers)]
+            made = (out[part], sums[0, part], sums[1, part])
+            loop(*taken[:2], factors, *taken[2:], self.kind.type(eps), out=made)
+
+        over_rows(compute, len(array), self.stem[1] * self.width)
+        by_weight, by_bias = np.add.reduce(sums, axis=1)[:, None, ..., None]
+        return out, by_weight, by_bias
 
     def scale(self, rows: Any, scale: Any, part: slice, out: Any) -> None:
         factors = (scale * self.factors[part]).reshape(-1, 1)
@@ -161,14 +206,10 @@ def sums(rows: Any) -> Any:
 
 def standardized(rows: Rows, array: Any, eps: float) -> tuple[Any, Any, Any]:
     """The result, scaled and shifted, and the mean and variance of each row."""
-    loop = written_loop("standard")
-    if loop is not None:
-        out = np.empty(array.shape, rows.kind)
-        centre, spread = np.empty((2, *rows.stem), rows.kind)
-        parts = [rows.for_loop(part) for part in (out, centre, spread)]
-        made = (parts[0], parts[1][..., 0], parts[2][..., 0])
-        loop(rows.for_loop(array), *rows.columns(), rows.kind.type(eps), out=made)
-        return out, centre, spread
+    array = np.ascontiguousarray(array)
+    found = rows.run(array, eps)
+    if found is not None:
+        return found
     given, out = rows.of(array), np.empty(array.shape, rows.kind)
     written = rows.of(out)
     centre, spread = np.empty((2, rows.count, 1), rows.kind)
@@ -186,17 +227,10 @@ def slopes(
     rows: Rows, grads: Any, array: Any, mean: Any, variance: Any, eps: float
 ) -> tuple[Any, Any, Any]:
     """The gradients by the array, by weight and by bias, from those of all three results."""
-    loop = written_loop("standard_back")
-    if loop is not None:
-        out = np.empty(array.shape, rows.kind)
-        given = [rows.for_loop(part) for part in (grads[0], array)]
-        numbers = [rows.for_loop(part)[..., 0] for part in (mean, variance, *grads[1:])]
-        factors = rows.columns()[0]
-        factors = factors.reshape(*factors.shape[:-2], rows.width)
-        _, by_weight, by_bias = loop(
-            *given, factors, *numbers, rows.kind.type(eps), out=(rows.for_loop(out), None, None)
-        )
-        return out, rows.of_columns(by_weight), rows.of_columns(by_bias)
+    parts = (grads[0], array, mean, variance, *grads[1:])
+    found = rows.run_back([np.ascontiguousarray(part) for part in parts], eps)
+    if found is not None:
+        return found
     given, slope, on_mean, on_spread = map(rows.of, (array, *grads))
     centre, spread = rows.of(mean), rows.of(variance)
     out = np.empty(array.shape, rows.kind)

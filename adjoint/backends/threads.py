@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 from _thread import start_new_thread
 from collections.abc import Callable
 from contextvars import Context, copy_context
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 LEAST = 1 << 18  # elements from which to wake a thread is worth its time
+SHARED = 1 << 16  # the same, where each element takes many steps
+PART = 1 << 16  # elements of a part of rows
 _SHORTEST = 1 << 15  # elements of a part
 # Parts begin at multiples of it, so that the same elements share a vector as in one thread.
 _STEP = 1 << 10
@@ -20,8 +23,8 @@ _NOTHING = Context()
 class Work:
     """Parts of one call, taken by whoever is free, its caller too: it ends without any other."""
 
-    def __init__(self, function: Callable[[slice], object], parts: list[slice]) -> None:
-        self.function: Callable[[slice], object] | None = function
+    def __init__(self, function: Callable[[Any], object], parts: list[Any]) -> None:
+        self.function: Callable[[Any], object] | None = function
         self.parts = parts  # still to be done; to take one is a single step of the interpreter
         self.context: Context = copy_context()  # of the caller, with NumPy's error state
         self.errors: list[BaseException] = []
@@ -150,6 +153,63 @@ def in_parts(function: Callable[[slice], object], size: int) -> None:
     length = max(size // (2 * allowed), _SHORTEST) // _STEP * _STEP
     starts = range(0, size, length)
     Work(function, [slice(start, min(start + length, size)) for start in reversed(starts)]).run()
+
+
+def shared(function: Callable[[Any], object], parts: list[Any], size: int) -> None:
+    """Call a function with each of some parts, at once if there are threads and it is worth it."""
+    if helpers.allowed < 2 or len(parts) < 2 or size < SHARED:
+        for part in parts:
+            function(part)
+        return
+    Work(function, parts[::-1]).run()
+
+
+def row_parts(count: int, width: int) -> list[slice]:
+    """Rows of `width` elements in parts that don't depend on how many threads there are."""
+    step = max(1, PART // max(1, width))
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+def over_rows(function: Callable[[slice], object], count: int, width: int) -> None:
+    """Call a function with slices of rows that don't know of each other, or with all of them."""
+    if helpers.allowed < 2 or count * width < SHARED:
+        function(slice(0, count))
+        return
+    step = max(1, -(-count // (2 * helpers.allowed)))
+    parts = [slice(start, min(start + step, count)) for start in range(0, count, step)]
+    shared(function, parts, count * width)
+
+
+@functools.cache
+def _core_counts(signature: str) -> tuple[int, ...]:
+    """How many dimensions of its own each operand and result of a function over rows has."""
+    groups = re.findall(r"\(([^)]*)\)", signature)
+    return tuple([len(group.split(",")) if group else 0 for group in groups])
+
+
+def spread_rows(function: Any, *operands: Any) -> Any:
+    """What a ufunc over rows answers; many are shared among threads, along their first axis."""
+    first = operands[0]
+    if helpers.allowed < 2 or first.ndim < 2 or first.size < SHARED:
+        return function(*operands)
+    cores = _core_counts(function.signature)
+    count, depth = first.shape[0], first.ndim - cores[0]
+    parted = [
+        type(each) is np.ndarray and each.ndim - core == depth and each.shape[0] == count
+        for each, core in zip(operands, cores)
+    ]
+    none = function(*[each[:0] if apart else each for each, apart in zip(operands, parted)])
+    several = type(none) is tuple
+    made = tuple(
+        [np.empty((count, *part.shape[1:]), part.dtype) for part in (none if several else (none,))]
+    )
+
+    def compute(part: slice) -> None:
+        taken = [each[part] if apart else each for each, apart in zip(operands, parted)]
+        function(*taken, out=tuple([each[part] for each in made]))
+
+    over_rows(compute, count, first.size // count)
+    return made if several else made[0]
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """Dimensions, sizes and positions as users give them."""
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -59,7 +60,9 @@ def product(sizes: Any) -> int:
 
 def resolved(shape: Any, size: int) -> tuple[int, ...]:
     """A requested shape with its -1 filled in."""
-    sizes = tuple(operator.index(n) for n in shape)
+    sizes = tuple(map(operator.index, shape))
+    if min(sizes, default=0) >= 0 and math.prod(sizes) == size:
+        return sizes
     for n in sizes:
         if n < -1:
             raise RuntimeError(f"invalid shape dimension {n}")

@@ -225,3 +225,80 @@ class Allowed(Dataset):
 @pytest.mark.parametrize(("workers", "wanted"), [(0, 3), (1, 1)])
 def test_a_loaders_worker_has_one_thread(workers, wanted):
     assert list(DataLoader(Allowed(), None, num_workers=workers)) == [wanted]
+
+
+# ---- rows, windows and sums ----
+
+
+def step(function, *shapes):
+    """The result and gradients of a function of leaves of these shapes, as bytes."""
+    chance = np.random.default_rng(0)
+    leaves = [
+        adjoint.from_numpy(chance.standard_normal(shape).astype(np.float32)).requires_grad_()
+        for shape in shapes
+    ]
+    result = function(*leaves)
+    weights = adjoint.from_numpy(chance.standard_normal(result.shape).astype(np.float32))
+    grads = adjoint.autograd.grad(result, leaves, weights)
+    return [part.detach().numpy().tobytes() for part in (result, *grads)]
+
+
+F = adjoint.nn.functional
+SHARED = {
+    "sum": (lambda x: x.sum(), (700, 601)),
+    "mean": (lambda x: x.mean(), (700, 601)),
+    "sum of rows": (lambda x: x.sum(-1), (700, 601)),
+    "softmax": (lambda x: x.softmax(-1), (50, 40, 133)),
+    "log_softmax": (lambda x: x.log_softmax(-1), (501, 400)),
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, (130,), w, b), (9, 100, 130), (130,), (130,)),
+    "rms_norm": (lambda x, w: F.rms_norm(x, (130,), w), (9, 100, 130), (130,)),
+    "group_norm": (lambda x, w, b: F.group_norm(x, 3, w, b), (7, 6, 41, 41), (6,), (6,)),
+    "max_pool2d": (lambda x: F.max_pool2d(x, 3, 2, 1), (9, 8, 33, 35)),
+    "adaptive_max_pool2d": (lambda x: F.adaptive_max_pool2d(x, 5), (9, 8, 33, 35)),
+    "conv1d": (lambda x, w: F.conv1d(x, w, None, 1, 1), (9, 20, 400), (8, 20, 3)),
+    "conv2d": (lambda x, w: F.conv2d(x, w, None, 1, 1), (9, 8, 33, 35), (12, 8, 3, 3)),
+    "conv3d": (lambda x, w: F.conv3d(x, w), (5, 6, 9, 17, 20), (7, 6, 3, 3, 3)),
+    "conv_transpose2d": (lambda x, w: F.conv_transpose2d(x, w), (9, 8, 33, 35), (8, 9, 3, 3)),
+    "conv2d of each channel": (
+        lambda x, w: F.conv2d(x, w, None, 1, 1, 1, 8),
+        (9, 8, 33, 35),
+        (8, 1, 3, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_rows_and_windows_have_the_bits_of_one_thread(name):
+    function, *shapes = SHARED[name]
+    assert step(function, *shapes) == of_one_thread(step, function, *shapes)
+
+
+def test_parts_of_rows_are_worked_on_by_several_threads():
+    callers = set()
+
+    def compute(part):
+        time.sleep(0.02)
+        callers.add(threading.get_ident())
+
+    threads.over_rows(compute, 100, threads.SHARED)
+    assert len(callers) > 1
+    callers.clear()
+    threads.over_rows(compute, 10, threads.SHARED // 11)
+    assert callers == {threading.get_ident()}
+
+
+def test_rows_beside_what_is_the_same_for_all():
+    loop = np.vecdot  # a ufunc over rows, of NumPy's own
+    rows, one = np.random.default_rng(0).normal(size=(2, 700, 301))
+    np.testing.assert_array_equal(threads.spread_rows(loop, rows, one), loop(rows, one))
+    np.testing.assert_array_equal(threads.spread_rows(loop, rows, one[0]), loop(rows, one[0]))
+    cube = rows.reshape(70, 10, 301)
+    np.testing.assert_array_equal(threads.spread_rows(loop, cube, one[:10]), loop(cube, one[:10]))
+
+
+def test_the_first_error_in_parts_is_raised():
+    def compute(part):
+        raise ValueError(f"at {part.start}")
+
+    with pytest.raises(ValueError, match="at "):
+        threads.over_rows(compute, 100, threads.SHARED)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.backends import planes, standardizing
+from adjoint.backends.convolution import Convolutions, Layout
 from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.loops import compiled, written
 from adjoint.backends.namespace import Namespace
@@ -15,6 +17,7 @@ from adjoint.ops.op import TABLE
 
 pytestmark = pytest.mark.skipif(written("running_sum") is None, reason="the package is pure")
 
+needs_vectors = pytest.mark.skipif(written("planes") is None, reason="vectors are too short")
 KINDS = [np.float32, np.float64]
 SHAPES = [(1,), (7,), (3, 1), (9, 33), (17, 300), (2, 5, 11)]
 PLAIN = numpy_backend.xp
@@ -275,6 +278,125 @@ def test_halves() -> None:
     with np.errstate(all="ignore"):
         for given in (wide, wide[::3], wide[::-1], wide[:5]):
             np.testing.assert_array_equal(loop("narrowed")(given), given.astype(np.float16))
+        for name in ("add", "subtract", "multiply", "divide"):
+            for x, y in ((bits, bits[::-1]), (bits[:9], bits[9:18]), (bits[::5], bits[7])):
+                expected = getattr(np, name)(x, y)
+                np.testing.assert_array_equal(loop(f"{name}_halves")(x, y), expected)
+
+
+# ---- planes, parts and matched rows ----
+
+LAYOUTS = [  # images, filters, padding, dilation, groups
+    ((2, 3, 9), (5, 3, 3), 1, 1, 1),
+    ((3, 1, 20), (1, 1, 4), 2, 2, 1),
+    ((2, 6, 7, 11), (9, 2, 3, 3), 1, 1, 3),
+    ((2, 4, 9, 33), (4, 1, 3, 2), 0, 2, 4),
+    ((1, 5, 40, 61), (12, 5, 5, 3), 2, 1, 1),
+    ((2, 3, 4, 5, 18), (7, 3, 2, 3, 3), 1, 1, 1),
+    ((0, 3, 9, 20), (4, 3, 3, 3), 1, 1, 1),
+]
+
+
+def products(images: Any, weight: Any, grad: Any, layout: Layout, plain: bool) -> list[Any]:
+    """A convolution and its gradients, by the loops or by the plain form."""
+    kind = Convolutions if plain else type(PLAIN)
+    sizes = images.shape[2:]
+    return [
+        kind.convolve(PLAIN, images, weight, layout),
+        kind.convolve_filters(PLAIN, images, grad, layout),
+        kind.convolve_back(PLAIN, grad, weight, sizes, layout),
+    ]
+
+
+@needs_vectors
+@pytest.mark.parametrize("given", LAYOUTS, ids=str)
+@pytest.mark.parametrize("special", [False, True])
+def test_planes(given: Any, special: bool) -> None:
+    shape, bank, padding, dilation, groups = given
+    rng, depth = np.random.default_rng(0), len(shape) - 2
+    layout = Layout(
+        bank[2:], (1,) * depth, ((padding, padding),) * depth, (dilation,) * depth, groups
+    )
+    images, weight = rng.normal(size=shape), rng.normal(size=bank)
+    if special and images.size:
+        images.flat[[0, 5, -1]] = np.inf, np.nan, -np.inf
+    images, weight = images.astype(np.float32), weight.astype(np.float32)
+    grad = rng.normal(size=(shape[0], bank[0], *layout.counts(shape[2:]))).astype(np.float32)
+    wide = np.repeat(images, 2, axis=-1)[..., ::2], np.asfortranarray(weight), grad.copy("F")
+    with np.errstate(all="ignore"):
+        expected = products(images, weight, grad, layout, plain=True)
+        for given_ones in ((images, weight, grad), wide):
+            for found, wanted in zip(products(*given_ones, layout, plain=False), expected):
+                assert found.dtype == wanted.dtype and found.shape == wanted.shape
+                np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-4)
+
+
+@needs_vectors
+def test_planes_are_taken_where_they_fit() -> None:
+    images, weight = np.ones((1, 2, 8, 30), np.float32), np.ones((3, 2, 3, 3), np.float32)
+    layout = Layout((3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1), 1)
+    assert planes.fits(images, weight, layout)
+    assert not planes.fits(images.astype(np.float64), weight, layout)
+    assert not planes.fits(images, weight, Layout((3, 3), (2, 1), ((1, 1),) * 2, (1, 1), 1))
+    assert not planes.fits(images[..., :4, :4], weight, layout)  # vectors would be half empty
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(1, 1, 1, 8), (3, 2, 4, 33), (2, 5, 3, 70)])
+def test_standard_parts(shape: Any, kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    array = rng.normal(size=shape).astype(kind)
+    weight, bias = rng.normal(size=(2, 1, *shape[1:3], 1)).astype(kind)
+    grads = [rng.normal(size=n).astype(kind) for n in (shape, (*shape[:2], 1, 1))]
+    grads.append(np.ones_like(grads[1]))
+    for shift in (bias, None):
+        found = PLAIN.standardized(array, weight, shift, (2, 3), 1e-5)
+        expected = Namespace.standardized(PLAIN, array, weight, shift, (2, 3), 1e-5)
+        for one, other in zip(found, expected, strict=True):
+            close(one, other, kind)
+    rows = standardizing.rows_of(array, (2, 3), weight, None)
+    assert isinstance(rows, standardizing.Parts)
+    made = PLAIN.standardized_back(grads, array, weight, *found[1:], (2, 3), 1e-5)
+    rest = (array - found[1]).astype(np.float64)
+    scale = 1 / np.sqrt(found[2] + 1e-5)
+    part, count = grads[0] * weight, shape[2] * shape[3]
+    along = (part * rest).sum((2, 3), keepdims=True) * scale**3 - 2 * grads[2]
+    total = part.sum((2, 3), keepdims=True) * scale - grads[1]
+    close(made[0], (part * scale - (rest * along + total) / count).astype(kind), kind)
+    close(made[1], (grads[0] * rest * scale).sum((0, 3), keepdims=True).astype(kind), kind)
+    close(made[2], grads[0].sum((0, 3), keepdims=True, dtype=np.float64).astype(kind), kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [1, 7, 8, 33])
+def test_matched_rows(width: int, kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    for table in arrays((9, width), kind):
+        rows = rng.normal(size=(5, 2 * width)).astype(kind)[:, ::2]
+        numbers = rng.integers(0, 9, size=(5, 3))
+        with np.errstate(all="ignore"):
+            expected = Namespace.matched_rows(PLAIN, table, numbers, rows)
+        close(PLAIN.matched_rows(table, numbers, rows), expected, kind)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, np.int64])
+@pytest.mark.parametrize(
+    ("sizes", "strides", "start", "span"),
+    [
+        ((40, 99, 8), (400, 4, 1), 3, 16_003),
+        ((300, 7, 5), (0, 2, 2), 0, 30),
+        ((60, 50), (1, 3), 5, 220),
+        ((), (), 2, 4),
+        ((2, 0), (1, 1), 0, 5),
+        ((3, 3), (1, 1), 0, 9),
+    ],
+)
+def test_sums_in_memory(sizes: Any, strides: Any, start: int, span: int, kind: Any) -> None:
+    values = np.asarray(np.arange(1, math.prod(sizes) + 1).reshape(sizes) % 17, kind)
+    found = PLAIN.summed_in_memory(values, strides, start, span)
+    expected = Namespace.summed_in_memory(PLAIN, values, strides, start, span)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == kind
 
 
 def narrow_cases() -> dict[str, Any]:
@@ -379,3 +501,19 @@ def test_class_losses_that_take_steps() -> None:
     assert PLAIN.mean_class_losses(rows, np.array([0, 1]), 1) is None  # one that is ignored
     assert PLAIN.mean_class_losses(rows.astype(np.float16), np.array([0, 1]), -100) is None
     assert PLAIN.mean_class_losses(rows[:0], np.array([], np.int64), -100) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(3, 2, 64), (1, 1, 33), (2, 40, 160)])
+def test_windows_side_by_side(shape: Any, kind: Any) -> None:
+    array = np.round(np.random.default_rng(0).normal(size=shape)).astype(kind)
+    width = 32 if shape[-1] % 32 == 0 else shape[-1]
+    table = np.arange(shape[-1]).reshape(-1, width)
+    strange = array.copy()
+    strange.flat[[1, 5]], strange.flat[-1] = np.nan, -np.inf
+    for images in (array, strange, np.asfortranarray(array)):
+        found = PLAIN.window_maxima(images, table)
+        expected = Namespace.window_maxima(PLAIN, images, table)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype

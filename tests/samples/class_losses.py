@@ -87,6 +87,19 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(2, 2, 2)), PLACES, (2, 3, 2, 2)), torch=spread)
 
 
+@samples("spread_mean")
+def _(rng: Generator) -> Iterator[Sample]:
+    def spread(x: Any, target: Any, classes: int, ignore_index: int = -100) -> Any:
+        kept = (target != ignore_index).to(x.dtype)
+        shares = (-x / kept.sum(-1)).unsqueeze(-1) * kept
+        places = (target * kept.long()).unsqueeze(-1)
+        return x.new_zeros((*target.shape, classes)).scatter(-1, places, shares.unsqueeze(-1))
+
+    yield Sample((np.array(0.7), SOME, 3), torch=spread)
+    yield Sample((np.array(-1.5), CLASSES, 3, 2), torch=spread)
+    yield Sample((rng.normal(size=2), np.array([CLASSES, SOME]), 3), torch=spread)
+
+
 def class_calls(rng: Generator) -> Iterator[tuple[Any, ...]]:
     """Rows of scores with class numbers, some of them ignored; and such rows for several means."""
     x, target = rng.normal(size=(4, 3)), np.array([0, 2, 1, 2])
@@ -99,19 +112,28 @@ def class_calls(rng: Generator) -> Iterator[tuple[Any, ...]]:
     yield rng.normal(size=(2, 2, 1, 3)), target.reshape(2, 2, 1)
 
 
-def means(x: Any, target: Any, ignored: int = -100) -> Any:
-    """mean_cross_entropy in PyTorch."""
-    torch = sys.modules["torch"]
-    rows = zip(x.reshape(-1, *x.shape[-2:]), target.reshape(-1, target.shape[-1]))
-    cross_entropy = torch.nn.functional.cross_entropy
-    found = [cross_entropy(scores, classes, ignore_index=ignored) for scores, classes in rows]
-    return torch.stack(found).reshape(target.shape[:-1])
+def means_of(name: str) -> Any:
+    """Means of a loss of PyTorch's, each over some rows."""
+
+    def means(x: Any, target: Any, ignored: int = -100) -> Any:
+        rows = zip(x.reshape(-1, *x.shape[-2:]), target.reshape(-1, target.shape[-1]))
+        loss = getattr(_functional(), name)
+        found = [loss(scores, classes, ignore_index=ignored) for scores, classes in rows]
+        return sys.modules["torch"].stack(found).reshape(target.shape[:-1])
+
+    return means
 
 
 @samples("mean_cross_entropy")
 def _(rng: Generator) -> Iterator[Sample]:
     for call in class_calls(rng):
-        yield Sample(call, torch=means)
+        yield Sample(call, torch=means_of("cross_entropy"))
+
+
+@samples("picked_mean")
+def _(rng: Generator) -> Iterator[Sample]:
+    for call in class_calls(rng):
+        yield Sample(call, torch=means_of("nll_loss"))
 
 
 def slope(x: Any, target: Any, ignored: int = -100) -> Any:

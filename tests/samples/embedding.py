@@ -92,3 +92,13 @@ def _(rng: Generator) -> Iterator[Sample]:
 
     counted = np.array([True, True, False, True])
     yield Sample((np.array([0, 0, 2, 2]), counted, 3), torch=places)
+
+
+@samples("bag_sizes")
+def _(rng: Generator) -> Iterator[Sample]:
+    def sizes(bags: Any, counted: Any, count: int) -> Any:
+        return bags.new_zeros(count).index_add(0, bags, counted.to(bags.dtype))
+
+    counted = np.array([True, True, False, True])
+    yield Sample((np.array([0, 0, 2, 2]), counted, 3), torch=sizes)
+    yield Sample((np.zeros(0, np.int64), counted[:0], 2), torch=sizes)

@@ -136,6 +136,10 @@
         for (npy_intp i = 0; i < outer; i++) {                                                     \
             const char *start = args[0] + i * far[0];                                              \
             char *to = args[3] + i * far[3];                                                       \
+            if (near[0] == sizeof(T) && near[3] == sizeof(T)) {                                    \
+                memcpy(to, start, (size_t)inner * sizeof(T));                                      \
+                continue;                                                                          \
+            }                                                                                      \
             for (npy_intp j = 0; j < inner; j++) {                                                 \
                 ELEMENT(T, to, near[3], j) = ELEMENT(const T, start, near[0], j);                  \
             }                                                                                      \

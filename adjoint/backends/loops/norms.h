@@ -2,7 +2,7 @@
  *
  * Sums go in as many lanes as a block has, so that they are vector instructions, and exact.
  */
-#define LANES 32
+#define LANES 32 /* which are folded by loops whose lengths the compiler knows */
 
 #define SUMMED(T, S, name, term)                                                                   \
     static inline T name##_##S(const T *x, const T *y, const T *z, T centre, npy_intp n) {         \
@@ -14,11 +14,11 @@
                 lanes[k] += term;                                                                  \
             }                                                                                      \
         }                                                                                          \
-        for (int half = LANES / 2; half > 0; half /= 2) {                                          \
-            for (int k = 0; k < half; k++) lanes[k] += lanes[k + half];                            \
-        }                                                                                          \
         for (npy_intp i = start; i < n; i++) total += term;                                        \
-        return lanes[0] + total;                                                                   \
+        for (int k = 0; k < 16; k++) lanes[k] += lanes[k + 16];                                    \
+        for (int k = 0; k < 8; k++) lanes[k] += lanes[k + 8];                                      \
+        for (int k = 0; k < 4; k++) lanes[k] += lanes[k + 4];                                      \
+        return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + total;                            \
     }
 
 #define STANDARD_ROWS(T, S, root)                                                                  \
@@ -76,5 +76,95 @@
         forget_exceptions();                                                                       \
     }
 
+/* The same over rows of c parts of n elements, whose weight and bias are a number for each part. */
+#define STANDARD_PARTS(T, S, root)                                                                 \
+    SUMMED(T, S, row_apart, x[i] * (y[i] - centre))                                                \
+    WHOLE static void standard_parts_##S(char **args, const npy_intp *dimensions,                  \
+                                         const npy_intp *steps, void *data) {                      \
+        const npy_intp count = dimensions[0], c = dimensions[1], n = dimensions[2];                \
+        const npy_intp *core = steps + 7;                                                          \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const T *x = (const T *)ROW(0, row), eps = *(const T *)ROW(3, row);                    \
+            T *out = (T *)ROW(4, row);                                                             \
+            const T mean = row_sum_##S(x, x, x, 0, c * n) / (T)(c * n);                            \
+            const T spread = row_spread_##S(x, x, x, mean, c * n) / (T)(c * n);                    \
+            const T scale = 1 / root(spread + eps);                                                \
+            for (npy_intp part = 0; part < c; part++, x += n, out += n) {                          \
+                const T weight = ELEMENT(const T, ROW(1, row), core[2], part);                     \
+                const T bias = ELEMENT(const T, ROW(2, row), core[3], part);                       \
+                IN_ANY_ORDER                                                                       \
+                for (npy_intp i = 0; i < n; i++) out[i] = (x[i] - mean) * scale * weight + bias;   \
+            }                                                                                      \
+            *(T *)ROW(5, row) = mean;                                                              \
+            *(T *)ROW(6, row) = spread;                                                            \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }                                                                                              \
+    WHOLE static void standard_parts_back_##S(char **args, const npy_intp *dimensions,             \
+                                              const npy_intp *steps, void *data) {                 \
+        const npy_intp count = dimensions[0], c = dimensions[1], n = dimensions[2];                \
+        const npy_intp *core = steps + 11;                                                         \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const T *slope = (const T *)ROW(0, row), *x = (const T *)ROW(1, row);                  \
+            const T mean = *(const T *)ROW(3, row), eps = *(const T *)ROW(7, row);                 \
+            const T scale = 1 / root(*(const T *)ROW(4, row) + eps);                               \
+            T *out = (T *)ROW(8, row), total = 0, along = 0;                                       \
+            for (npy_intp part = 0; part < c; part++) {                                            \
+                const T weight = ELEMENT(const T, ROW(2, row), core[4], part);                     \
+                const T sum = row_sum_##S(slope + part * n, x, x, 0, n);                           \
+                const T apart = row_apart_##S(slope + part * n, x + part * n, x, mean, n);         \
+                total += sum * weight;                                                             \
+                along += apart * weight;                                                           \
+                ELEMENT(T, ROW(9, row), core[7], part) = apart * scale;                            \
+                ELEMENT(T, ROW(10, row), core[8], part) = sum;                                     \
+            }                                                                                      \
+            const T all = (T)(c * n), on_spread = *(const T *)ROW(6, row);                         \
+            const T tilt = (along * scale * scale * scale - 2 * on_spread) / all;                  \
+            const T shift = (total * scale - *(const T *)ROW(5, row)) / all;                       \
+            for (npy_intp part = 0; part < c; part++, slope += n, x += n, out += n) {              \
+                const T weight = ELEMENT(const T, ROW(2, row), core[4], part) * scale;             \
+                IN_ANY_ORDER                                                                       \
+                for (npy_intp i = 0; i < n; i++) {                                                 \
+                    out[i] = slope[i] * weight - ((x[i] - mean) * tilt + shift);                   \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+/* Products of a row with rows of a table by number. */
+#define MATCHED(T, S)                                                                              \
+    static void matched_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,        \
+                            void *data) {                                                          \
+        const npy_intp count = dimensions[0], n = dimensions[2], k = dimensions[3];                \
+        const npy_intp *core = steps + 4;                                                          \
+        const int ordered = core[1] == sizeof(T) && core[3] == sizeof(T);                          \
+        for (npy_intp turn = 0; turn < count; turn++) {                                            \
+            for (npy_intp i = 0; i < k; i++) {                                                     \
+                const npy_int64 place = ELEMENT(const npy_int64, ROW(1, turn), core[2], i);        \
+                const char *row = ROW(0, turn) + place * core[0];                                  \
+                T lanes[8] = {0}, rest = 0;                                                        \
+                npy_intp start = 0;                                                                \
+                for (; ordered && start + 8 <= n; start += 8) {                                    \
+                    const T *x = (const T *)row + start, *y = (const T *)ROW(2, turn) + start;     \
+                    for (int j = 0; j < 8; j++) lanes[j] += x[j] * y[j];                           \
+                }                                                                                  \
+                for (npy_intp j = start; j < n; j++) {                                             \
+                    rest += ELEMENT(const T, row, core[1], j) *                                    \
+                            ELEMENT(const T, ROW(2, turn), core[3], j);                            \
+                }                                                                                  \
+                for (int half = 4; half > 0; half /= 2) {                                          \
+                    for (int j = 0; j < half; j++) lanes[j] += lanes[j + half];                    \
+                }                                                                                  \
+                ELEMENT(T, ROW(3, turn), core[4], i) = lanes[0] + rest;                            \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
 STANDARD_ROWS(float, f32, sqrtf)
 STANDARD_ROWS(double, f64, sqrt)
+STANDARD_PARTS(float, f32, sqrtf)
+STANDARD_PARTS(double, f64, sqrt)
+MATCHED(float, f32)
+MATCHED(double, f64)

@@ -61,6 +61,11 @@ static Written written[] = {
      OF_BOTH(standard_back), {NULL}, TYPES2(ELEVEN)},
     {"class_losses", "(n),(),()->(),(n)", 3, 2, 2, OF_BOTH(class_losses), {NULL},
      TYPES2(OF_CLASSES)},
+    {"standard_parts", "(c,n),(c),(c),()->(c,n),(),()", 4, 3, 2, OF_BOTH(standard_parts), {NULL},
+     TYPES2(SEVEN)},
+    {"standard_parts_back", "(c,n),(c,n),(c),(),(),(),(),()->(c,n),(c),(c)", 8, 3, 2,
+     OF_BOTH(standard_parts_back), {NULL}, TYPES2(ELEVEN)},
+    {"matched", "(m,n),(k),(n)->(k)", 3, 1, 2, OF_BOTH(matched), {NULL}, TYPES2(INTO_PLACES)},
     {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
     {"zeta", NULL, 2, 1, 2, OF_BOTH(zeta), {NULL}, TYPES2(OF_TWO)},
     {"pieces", "(n),(r,k),()->(n)", 3, 1, 1, {pieces_f32}, {NULL}, {FOUR(NPY_FLOAT)}},
@@ -75,6 +80,12 @@ static Written written[] = {
     DEGREE(legendre),
     DEGREE_WITH(gegenbauer),
     DEGREE_WITH(laguerre),
+#if defined(VECTOR)
+    {"planes", "(p),(d),(k),(b,k,e),()->(d,f,h,w)", 5, 1, 1, {planes_f32}, {NULL},
+     {NPY_FLOAT, NPY_INT64, NPY_INT64, NPY_FLOAT, NPY_INT64, NPY_FLOAT}},
+    {"planes_back", "(s,p),(d),(k),(s,d,f,q)->(f,k)", 4, 1, 1, {planes_back_f32}, {NULL},
+     {NPY_FLOAT, NPY_INT64, NPY_INT64, NPY_FLOAT, NPY_FLOAT}},
+#endif
 #if defined(__F16C__)
     {"widened", NULL, 1, 1, 1, {widened}, {NULL}, {NPY_HALF, NPY_FLOAT}},
     {"narrowed", NULL, 1, 1, 1, {narrowed}, {NULL}, {NPY_FLOAT, NPY_HALF}},

@@ -174,6 +174,12 @@ def _picked_losses(ask: Steps, input: Any, target: Any, ignore_index: int) -> An
     return ask("nll_loss_forward", input, target, None, 0, ignore_index)[0]
 
 
+def _picked_mean(ask: Steps, input: Any, target: Any, ignore_index: int) -> Any:
+    if input.ndim != 2:
+        return ask("picked_mean", input, target, ignore_index)
+    return ask("nll_loss_forward", input, target, None, 1, ignore_index)[0]
+
+
 def _reduced_loss(name: str) -> Any:
     """Steps of a loss of each element, of which adjoint takes the mean or sum in another op."""
 
@@ -215,6 +221,7 @@ STEPS: Final[dict[str, Any]] = {
     "average_windows": _average_windows,
     "mean_cross_entropy": _mean_cross_entropy,
     "picked_losses": _picked_losses,
+    "picked_mean": _picked_mean,
     "chance_error": _reduced_loss("binary_cross_entropy"),
     "logit_error": _reduced_loss("binary_cross_entropy_with_logits"),
     "huber_error": _reduced_loss("huber_loss"),

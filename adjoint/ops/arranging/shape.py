@@ -361,7 +361,7 @@ def basic_index(xp: Any, input: Array, index: Any) -> Array:
 )
 def basic_place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
     """Zeros of `shape` with input at a basic index: the gradient of basic_index."""
-    return xp.updated(xp.zeros(tuple(shape), input.dtype), index, input)
+    return xp.placed(xp.zeros(tuple(shape), input.dtype), index, input)
 
 
 def _at(dim: int, shape: Any, index: int) -> tuple[Any, ...]:

@@ -123,36 +123,25 @@ def _is_distinct(sizes: Any, strides: Any) -> bool:
     return True
 
 
-def _memory_positions(xp: Any, sizes: Any, strides: Any, offset: int) -> Any:
-    """Where each element of a pattern lies in memory, counted in elements."""
-    total: Any = offset
-    for d, (n, stride) in enumerate(zip(sizes, strides)):
-        across = (1,) * d + (n,) + (1,) * (len(sizes) - d - 1)
-        total = total + xp.arange(n).reshape(across) * stride
-    return xp.broadcast_to(xp.asarray(total), tuple(sizes))
-
-
 def _through(xp: Any, input: Any, source: Any, target: Any, mean: str) -> Any:
     """See through_memory."""
     low = min(source[2], target[2])
     span = max(p[2] + _extent(p[0], p[1]) for p in (source, target)) - low
-    put = _memory_positions(xp, source[0], source[1], source[2] - low).reshape(-1)
-    values = input.reshape(-1)
     shared = source if mean == "source" else target
     count: Any = None
     if not _is_distinct(shared[0], shared[1]):
-        places = _memory_positions(xp, shared[0], shared[1], shared[2] - low).reshape(-1)
-        ones = xp.ones(places.shape, input.dtype)
-        count = xp.added_at(xp.zeros(span, input.dtype), places, ones)
+        ones = xp.ones(tuple(shared[0]), input.dtype)
+        count = xp.summed_in_memory(ones, shared[1], shared[2] - low, span)
     if mean == "source" and count is not None:
-        values = (values / count[put]).astype(input.dtype)
-    memory = xp.added_at(xp.zeros(span, input.dtype), put, values)
+        met = count[xp.positions(source[0], source[1], source[2] - low)]
+        input = (input / met).astype(input.dtype)
+    memory = xp.summed_in_memory(input, source[1], source[2] - low, span)
     if _is_ordered(target[0], target[1]):
         start = target[2] - low
         part: Any = slice(start, start + _extent(target[0], target[1]))
         found, met = (None if m is None else m[part].reshape(target[0]) for m in (memory, count))
     else:
-        part = _memory_positions(xp, target[0], target[1], target[2] - low)
+        part = xp.positions(target[0], target[1], target[2] - low)
         found, met = (None if m is None else m[part] for m in (memory, count))
     return found if met is None or mean == "source" else found / met
 
@@ -277,6 +266,9 @@ def as_strided_scatter(
 # ---- sliding windows ----
 
 
+SHORT = 16  # elements
+
+
 def _windows(length: int, size: int, step: int) -> int:
     return (length - size) // step + 1
 
@@ -350,6 +342,11 @@ def folded(xp: Any, input: Array, shape: Any, dimension: int, size: int, step: i
     before, after = tuple(shape[:place]), tuple(shape[place + 1 :])
     whole = xp.zeros((*before, stretches, step, *after), input.dtype)
     windows = xp.moveaxis(input, -1, place + 1)
+    if not after and step < SHORT:  # runs too short to be worth a loop are taken one by one
+        for n in range(size if count else 0):
+            index = (*lead, slice(n // step, n // step + count), n % step)
+            whole = xp.raised(whole, index, input[..., n])
+        passes = 0
     for n in range(passes if count else 0):
         width = min(step, size - n * step)
         part = windows[(*lead, slice(None), slice(n * step, n * step + width))]

@@ -172,18 +172,21 @@ def random_windows(xp: Any, samples: Array, sizes: Any, wanted: Any, kernel: Any
     samples is (batch, channels, dimensions), of numbers in [0, 1); the result is
     (batch, channels, windows, places in a window).
     """
-    total: Any = 0
+    first: Any = 0
+    inner: Any = 0
     lead, count = samples.shape[:2], len(sizes)
     for axis, (size, n, width) in enumerate(zip(sizes, wanted, kernel)):
         # Samples of an image are for its columns, then its rows; those of a volume in order.
         offset = samples[..., 1 - axis if count == 2 else axis, None]
         gap = (size - width) / (n - 1) if n > 1 else 0.0
         starts = xp.floor((xp.arange(n) + offset) * gap) - xp.floor(offset * gap)
-        starts = xp.where(xp.arange(n) == n - 1, size - width, starts)
-        starts = starts.astype("int64").reshape(*lead, *_at(axis, n, count), *[1] * count)
-        inner = xp.arange(width).reshape(_at(axis, width, count))
-        total = total + (starts + inner) * math.prod(sizes[axis + 1 :])
-    return total.reshape(*lead, math.prod(wanted), math.prod(kernel))
+        starts = xp.where(xp.arange(n) == n - 1, size - width, starts).astype("int64")
+        step = math.prod(sizes[axis + 1 :])
+        first = first + (starts * step).reshape(*lead, *_at(axis, n, count))
+        inner = inner + (xp.arange(width) * step).reshape(_at(axis, width, count))
+    # Window after window of one place of all: long runs, which are added fast.
+    places = first.reshape(*lead, 1, math.prod(wanted)) + inner.reshape(-1, 1)
+    return xp.swapaxes(places, -1, -2)
 
 
 def _at(axis: int, size: int, count: int) -> list[int]:

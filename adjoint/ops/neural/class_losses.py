@@ -140,6 +140,8 @@ def nll_loss(
     _check_classes(input, target, weight)
     same_kind("nll_loss", input, weight=weight)
     target = as_index(target)
+    if weight is None and reduction == "mean" and input.ndim == 2:
+        return picked_mean(input, target, ignore_index)
     losses = picked_losses(input, target, ignore_index)
     kept = target != ignore_index
     if weight is None:
@@ -168,6 +170,46 @@ def _rows(values: Any) -> Any:
     if values.ndim == 2:
         return values
     return values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
+
+
+@linear(
+    input=lambda grad, input_shape, target, ignore_index: spread_mean(
+        grad, target, input_shape[-1], ignore_index
+    ),
+    batching=FRONT,
+    wide=True,
+    node_name="NllLossBackward0",
+    home=None,
+    autocast="float32",
+)
+def picked_mean(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Array:
+    """The mean over rows of -input at the target class; ignored rows don't count."""
+    safe, counted, count = _targets(xp, target, input.shape[-1], ignore_index)
+    losses = -_rows(input)[_open_index(xp, safe, safe)].reshape(target.shape)
+    if counted is not None:
+        losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
+    total = xp.total(losses) if losses.ndim == 1 else losses.sum(-1)
+    return xp.asarray(total / count if counted is None else xp.divide(total, count), losses.dtype)
+
+
+@linear(
+    input=lambda grad, target, ignore_index: picked_mean(grad, target, ignore_index),
+    batching=FRONT,
+    wide=True,
+    home=None,
+)
+def spread_mean(
+    xp: Any, input: Array, target: Array, classes: int, ignore_index: int = -100
+) -> Array:
+    """Zeros with each row's share of -input at the target class: the gradient of picked_mean."""
+    safe, counted, count = _targets(xp, target, classes, ignore_index)
+    shares = -(input / count if counted is None else xp.divide(input, count))
+    values = xp.broadcast_to(xp.asarray(shares, input.dtype)[..., None], target.shape)
+    if counted is not None:
+        values = xp.where(counted, values, xp.zeros((), values.dtype))
+    zeros = xp.zeros((safe.shape[0], classes), input.dtype)
+    placed = xp.placed(zeros, _open_index(xp, safe, safe), values.reshape(-1))
+    return placed.reshape(*target.shape, classes)
 
 
 def _of_each(grad: Value) -> Value:

@@ -1,7 +1,7 @@
 """Embeddings: rows of a table, looked up by number, singly or in bags."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from adjoint.call.context import change_grad_enabled, current, set_current
 from adjoint.dtypes import int32, int64
@@ -234,6 +234,17 @@ def bag_places(xp: Any, bags: Array, counted: Array, count: int) -> Array:
     return xp.updated(table, (owners, ranks), places[kept])
 
 
+def _sizes_over_batch(bags_each: Any, counted_each: Any, count: int, batch_size: int) -> Any:
+    numbers, kept = joined(numbered_apart(bags_each, count)), joined(counted_each)
+    return parted(bag_sizes(numbers, kept, batch_size * count), batch_size)
+
+
+@general(vmap=_sizes_over_batch, home=None)
+def bag_sizes(xp: Any, bags: Array, counted: Array, count: int) -> Array:
+    """How many places each of `count` bags has, but those that don't count."""
+    return xp.counted(xp.where(counted, bags, count), count + 1)[:count].astype("int64")
+
+
 def arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any, int]:
     """The indices in one row, the bag of each, and how many bags there are."""
     if input.ndim == 2:
@@ -278,6 +289,34 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Value:
     """The sum, mean or maximum of the rows of weight that the indices of each bag name."""
+    options = (max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights)
+    return in_bags(input, weight, offsets, *options, include_last_offset, padding_idx).rows
+
+
+class Bags(NamedTuple):
+    """What embedding_bag answers, and the indices that it was made of."""
+
+    rows: Any
+    indices: Any
+    numbers: Any  # of the bag of each index
+    sizes: Any  # of bags; None where they were not asked for
+
+
+def in_bags(
+    input: Any,
+    weight: Any,
+    offsets: Any,
+    max_norm: float | None,
+    norm_type: float,
+    scale_grad_by_freq: bool,
+    mode: str,
+    sparse: bool,
+    per_sample_weights: Any,
+    include_last_offset: bool,
+    padding_idx: int | None,
+    with_sizes: bool = False,
+) -> Bags:
+    """embedding_bag, with what it finds out on its way."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"embedding_bag(): mode has to be one of sum, mean or max, got {mode!r}")
     if mode == "max" and sparse:
@@ -305,8 +344,11 @@ def embedding_bag(
     except IndexError as error:
         raise RuntimeError(f"embedding_bag(): {error}") from None
     counted = indices != padding
+    ragged = input.ndim != 2 or padding >= 0
+    counts = with_sizes or (mode == "mean" and ragged)
+    sizes = bag_sizes(bags, counted, count) if counts else None
     if mode == "max":
-        return _largest(rows, bags, counted, count)
+        return Bags(_largest(rows, bags, counted, count), indices, bags, sizes)
     if padding >= 0:
         rows = where(unsqueeze(counted, 1), rows, 0.0)
     if per_sample_weights is not None:
@@ -315,9 +357,8 @@ def embedding_bag(
         total = sum(reshape(rows, (*input.shape, weight.shape[1])), 1)
     else:
         total = index_add(weight.new_zeros((count, weight.shape[1])), 0, bags, rows)
-    if mode == "sum":
-        return total
-    if input.ndim == 2 and padding < 0:
-        return div(total, max(input.shape[1], 1))
-    sizes = index_add(weight.new_zeros((count,)).detach(), 0, bags, counted.to(weight.dtype))
-    return div(total, unsqueeze(clamp_min(sizes, 1), 1))
+    if mode == "mean" and ragged:
+        total = div(total, unsqueeze(clamp_min(sizes, 1), 1).to(weight.dtype))
+    elif mode == "mean":
+        total = div(total, max(input.shape[1], 1))
+    return Bags(total, indices, bags, sizes)

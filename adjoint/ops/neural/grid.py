@@ -1,7 +1,9 @@
 """Images read at any places: grid_sample, and grids of affine maps."""
 
+import functools
 import itertools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,17 +60,35 @@ def _bordered(places: Any, size: int, padding_mode: str, align: bool) -> Any:
     return where(inside, places, clamp(places.detach(), 0, size - 1))
 
 
+def _inside(xp: Any, row: Any, size: int) -> tuple[Any, Any]:
+    """Which coordinates are in the image, and these as whole numbers, the others as 0."""
+    here = (row >= 0) & (row <= size - 1)
+    return here, xp.where(here, row, xp.zeros((), row.dtype)).astype("int64")
+
+
+def _numbers(xp: Any, found: Any, sizes: Any) -> Any:
+    """The places of pixels in a flattened image, given those along each dimension."""
+    total: Any = 0
+    inside: Any = True
+    for (here, place), size in zip(found, sizes):
+        total = place if inside is True else total * size + place
+        inside = here if inside is True else inside & here
+    return xp.where(inside, total, math.prod(sizes))
+
+
 @general(batching=FRONT, home=None)
 def pixel_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> Array:
     """Whole coordinates, a list of arrays, as places in a flattened image; outside, the next."""
-    total: Any = 0
-    inside: Any = True
-    for axis, (row, size) in enumerate(zip(rows, sizes)):
-        here = (row >= 0) & (row <= size - 1)
-        place = xp.where(here, row, xp.zeros((), row.dtype)).astype("int64")
-        total = total + place * math.prod(sizes[axis + 1 :])
-        inside = here if inside is True else inside & here
-    return xp.where(inside, total, math.prod(sizes))
+    return _numbers(xp, [_inside(xp, row, size) for row, size in zip(rows, sizes)], sizes)
+
+
+@general(batching=FRONT, home=None)
+def corner_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> Array:
+    """pixel_numbers of whole coordinates and those one further, in all combinations."""
+    pairs = [
+        [_inside(xp, row + further, size) for further in (0, 1)] for row, size in zip(rows, sizes)
+    ]
+    return xp.stack([_numbers(xp, corner, sizes) for corner in itertools.product(*pairs)], -1)
 
 
 # ---- sums of some rows of a table ----
@@ -125,8 +145,8 @@ def dealt_rows(xp: Any, input: Array, numbers: Array, weights: Array, count: int
 )
 def matched_rows(xp: Any, table: Array, numbers: Array, other: Array) -> Array:
     """The products of each row of other with the rows of a table that numbers name."""
-    found = xp.take(_flat(table), _in_one(xp, numbers, table.shape[-2]), axis=0)
-    return xp.matmul(found, _flat(other)[..., None]).reshape(numbers.shape)
+    places = _in_one(xp, numbers, table.shape[-2])
+    return xp.matched_rows(_flat(table), places, _flat(other)).reshape(numbers.shape)
 
 
 # ---- reading ----
@@ -147,14 +167,10 @@ def _mixed(table: Any, corners: Any, weights: Any, sizes: Any) -> Any:
 def _linear(table: Any, rows: list[Any], sizes: Any) -> Any:
     """A weighted sum of the nearest pixels, two along each dimension."""
     lows = [floor(row.detach()) for row in rows]
-    corners, weights = [], []
-    for corner in itertools.product((0, 1), repeat=len(rows)):
-        weight: Any = 1
-        for row, low, high in zip(rows, lows, corner):
-            weight = weight * ((row - low) if high else (low + 1 - row))
-        corners.append([low + n for low, n in zip(lows, corner)])
-        weights.append(weight)
-    return _mixed(table, corners, weights, sizes)
+    parts = [row - low for row, low in zip(rows, lows)]
+    pairs = [(1 - part, part) for part in parts]
+    weights = [functools.reduce(operator.mul, corner) for corner in itertools.product(*pairs)]
+    return mixed_rows(table, corner_numbers(lows, sizes), stack(weights, -1))
 
 
 def _cubic(table: Any, rows: list[Any], sizes: Any, padding_mode: str, align: bool) -> Any:

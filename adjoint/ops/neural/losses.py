@@ -244,7 +244,8 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss(): beta must not be negative, got {beta}")
     if beta == 0:
         return reduced(abs(input - target), reduction)
-    return reduced(huber_error(input, target, float(beta)) / beta, reduction)
+    loss = reduced(huber_error(input, target, float(beta)), reduction)
+    return loss if beta == 1 else loss / beta
 
 
 # ---- probabilities ----

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
-from adjoint.dtypes import int64
 from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.shape import cat, reshape, unsqueeze
-from adjoint.ops.arranging.writing import index_add, index_reduce
+from adjoint.ops.arranging.writing import index_reduce
 from adjoint.ops.declaration import Declaration
 from adjoint.ops.elementwise.activation import random_slopes, rrelu
 from adjoint.ops.elementwise.powers import rsqrt
@@ -22,9 +21,8 @@ from adjoint.ops.inplace import INPLACE
 from adjoint.ops.neural.adaptive_pooling import adaptive_max_pool1d
 from adjoint.ops.neural.dropout import dropped
 from adjoint.ops.neural.embedding import (
-    arranged_bags,
     embedding,
-    embedding_bag,
+    in_bags,
     shorten_rows,
 )
 from adjoint.ops.neural.grid import grid_sample
@@ -157,10 +155,8 @@ def native_embedding_bag(
         raise RuntimeError(f"embedding_bag(): there is no mode {mode}: 0 sum, 1 mean, 2 max")
     rest = (sparse, per_sample_weights, include_last_offset, padding_idx)
     word = _BAG_MODES[mode]
-    out = embedding_bag(indices, weight, offsets, None, 2.0, scale_grad_by_freq, word, *rest)
-    flat, bags, count = arranged_bags(as_index(indices), offsets, include_last_offset)
-    counted = flat != (-1 if padding_idx is None else padding_idx % weight.shape[0])
-    sizes = index_add(flat.new_zeros((count,)), 0, bags, counted.to(int64))
+    made = in_bags(indices, weight, offsets, None, 2.0, scale_grad_by_freq, word, *rest, True)
+    out, flat, bags, sizes = made
     return out, bags, sizes, sizes if word == "mean" else _largest_rows(weight, flat, bags, out)
 
 

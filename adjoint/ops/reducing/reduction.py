@@ -130,7 +130,7 @@ def mean(
     if kind.kind in "biu":
         raise RuntimeError(f"the mean of {kind} is no {kind}: give dtype=, or convert the input")
     if dim is None and kind.itemsize != 2:
-        return xp.divide(input.sum(keepdims=keepdim), input.size)
+        return xp.divide(input.sum(keepdims=True) if keepdim else xp.total(input), input.size)
     if dim is None and not keepdim:
         return narrowed(xp.wide_total(input) / input.size, kind)
     total = widened(input).sum(axis=normal_dims(dim, input.ndim), keepdims=keepdim)

@@ -1,0 +1,160 @@
+"""Convolutions whose windows lie side by side, for NumPy: by the loops of `loops/planes.h`.
+
+No window is copied: filters meet slices of flat padded planes. Samples are worked on in pieces that
+stay in the cache, and that threads share.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.apart import offsets_of
+from adjoint.backends.convolution import Layout, places_inside, wide_sizes
+from adjoint.backends.loops import written
+from adjoint.backends.threads import shared
+
+PIECE = 1 << 16  # elements of images at a time
+VECTOR = 16  # elements of the longest vector
+BANK = 8  # filters that lie side by side
+
+
+def fits(images: Any, other: Any, layout: Layout) -> bool:
+    """Whether there is a loop for it: floats of 32 bits, and a window at each place."""
+    if images.dtype.char != "f" or other.dtype.char != "f" or set(layout.stride) != {1}:
+        return False
+    if written("planes") is None or not images.size or not other.size:
+        return False
+    counts = layout.counts(images.shape[2:])
+    pitch = images.shape[-1] + sum(layout.padding[-1])
+    rows = (1, *counts)[-2]
+    # In planes of few places most of a vector is in vain.
+    return bool(5 * rows * counts[-1] >= 3 * (-(-rows * pitch // VECTOR) * VECTOR))
+
+
+def put(out: Any, array: Any) -> None:
+    """Write an array; one of other order in few columns at a time, whose lines the cache holds."""
+    if array.strides[-1] == array.itemsize or array.shape[-1] <= VECTOR:
+        out[...] = array
+        return
+    for start in range(0, array.shape[-1], VECTOR):
+        part = (Ellipsis, slice(start, start + VECTOR))
+        out[part] = array[part]
+
+
+class Planes:
+    """Images as flat padded planes, and where the elements of a window lie in them."""
+
+    def __init__(self, images: Any, layout: Layout, space: Any) -> None:
+        self.images, self.layout, self.space = images, layout, space
+        self.batch, self.channels = images.shape[:2]
+        self.groups = layout.groups
+        self.sizes = wide_sizes(images.shape[2:], layout.padding)
+        self.counts = layout.counts(images.shape[2:])
+        self.size = math.prod(self.sizes)
+        self.pitch = self.sizes[-1]
+        self.rows = (1, *self.counts)[-2]
+        elements = np.array(offsets_of(layout, self.sizes))
+        own = np.arange(self.channels // self.groups) * self.size
+        self.offsets = (own[:, None] + elements).reshape(-1)
+        self.starts = self.starts_of_planes()
+
+    def starts_of_planes(self) -> Any:
+        """Where each plane that windows begin in starts, in a flat image."""
+        starts = np.zeros(1, np.int64)
+        for d, count in enumerate(self.counts[:-2]):
+            step = math.prod(self.sizes[d + 1 :])
+            starts = (starts[:, None] + np.arange(count) * step).reshape(-1)
+        return starts
+
+    def pieces(self) -> list[slice]:
+        """Samples that fit the cache."""
+        step = max(1, PIECE // max(1, self.channels * self.size))
+        return [slice(i, min(i + step, self.batch)) for i in range(0, self.batch, step)]
+
+    def padded(self, piece: slice) -> Any:
+        """Some images with zeros around them, as (samples, groups, elements)."""
+        images = self.images[piece]
+        size = len(images) * self.channels * self.size
+        room = self.space("padded", (size + self.pitch + VECTOR,))
+        room[size:] = 0
+        flat = room[:size]
+        inner, kept = places_inside(images.shape[2:], self.layout.padding)
+        if self.size != math.prod(images.shape[2:]):
+            flat[...] = 0
+        put(flat.reshape(*images.shape[:2], *self.sizes)[inner], images[kept])
+        return flat.reshape(len(images), self.groups, -1)
+
+    def by_planes(self, array: Any) -> Any:
+        """An array of (samples, filters, *counts) as (samples, groups, planes, filters, h, w)."""
+        shape = (len(array), self.groups, -1, len(self.starts), self.rows, self.counts[-1])
+        return array.reshape(shape).swapaxes(2, 3)
+
+    def bank(self, weight: Any) -> Any:
+        """Filters by eight, whose elements lie side by side, as (groups, eights, elements, 8)."""
+        filters = len(weight) // self.groups
+        rows = weight.reshape(self.groups, filters, -1)
+        if filters % BANK:
+            more = -filters % BANK
+            rows = np.concatenate(
+                [rows, np.zeros_like(rows, shape=(len(rows), more, rows.shape[2]))], 1
+            )
+        eights = rows.reshape(self.groups, -1, BANK, rows.shape[2])
+        return np.ascontiguousarray(eights.swapaxes(2, 3))
+
+    def convolve(self, weight: Any) -> Any:
+        """The product of each filter with each window."""
+        bank = self.bank(weight)
+        out = np.empty((self.batch, len(weight), *self.counts), np.float32)
+        loop, planes = written("planes"), self.by_planes(out)
+
+        def compute(piece: slice) -> None:
+            images = self.padded(piece)
+            loop(images, self.starts, self.offsets, bank, self.pitch, out=planes[piece])
+
+        shared(compute, self.pieces(), out.size)
+        return out
+
+    def laid_out(self, grad: Any) -> Any:
+        """Gradients of windows at the windows' places, as (samples, groups, planes, filters, n)."""
+        whole, filters = self.rows * self.pitch, grad.shape[1] // self.groups
+        length = -(-whole // VECTOR) * VECTOR
+        rows = 1 if filters == 1 else -(-filters // 4) * 4
+        room = self.space("product", (len(grad), self.groups, rows, len(self.starts), length))
+        room[...] = 0
+        inner = room[:, :, :filters, :, :whole]
+        inner = inner.reshape(*inner.shape[:4], self.rows, self.pitch)[..., : self.counts[-1]]
+        put(inner, grad.reshape(inner.shape))
+        return room.swapaxes(2, 3)
+
+    def filters(self, grad: Any) -> Any:
+        """The gradient of the filters; None where infinities or NaN may have strayed."""
+        pieces = self.pieces()
+        each = grad.shape[1] // self.groups
+        rows = 1 if each == 1 else -(-each // 4) * 4
+        parts = np.empty((len(pieces), self.groups, rows, len(self.offsets)), np.float32)
+        loop = written("planes_back")
+
+        def compute(place: int) -> None:
+            images = self.padded(pieces[place]).swapaxes(0, 1)
+            grads = self.laid_out(grad[pieces[place]]).swapaxes(0, 1)
+            loop(images, self.starts, self.offsets, grads, out=parts[place])
+
+        shared(compute, [*range(len(pieces))], grad.size)
+        total = parts[0] if len(parts) == 1 else np.add.reduce(parts, axis=0)
+        # A window's neighbour in the next row is multiplied by zero: harmless, if it is finite.
+        if not np.isfinite(total).all():
+            return None
+        kernel = self.layout.kernel
+        total = total[:, :each]
+        return total.reshape(grad.shape[1], self.channels // self.groups, *kernel)
+
+
+def convolve(images: Any, weight: Any, layout: Layout, space: Any) -> Any:
+    """See Convolutions; only for what fits."""
+    return Planes(images, layout, space).convolve(weight)
+
+
+def convolve_filters(images: Any, grad: Any, layout: Layout, space: Any) -> Any:
+    """See Convolutions; only for what fits, and None where another way must be taken."""
+    return Planes(images, layout, space).filters(grad)
