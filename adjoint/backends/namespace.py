@@ -127,6 +127,10 @@ class Namespace(ABC):
         """array[index]; lists in the index are arrays, numbers out of range an IndexError."""
         return array[index]
 
+    def picked(self, array: Array, index: Any) -> Array:
+        """array[index], a copy, for an index of arrays and slices that fits."""
+        return array[index]
+
     @abstractmethod
     def updated(self, array: Array, index: Any, values: Array) -> Array:
         """A copy of array with array[index] = values."""
@@ -146,6 +150,22 @@ class Namespace(ABC):
     def placed(self, array: Array, index: Any, values: Any) -> Array:
         """array, a fresh one, with values at an index."""
         return self.updated(array, index, values)
+
+    def dealt(self, array: Array, mask: Array, source: Array) -> Array:
+        """A copy of array in a mask's shape, with the elements of source, in order, where it is."""
+        ranks = self._ranks(mask, source.size)
+        return self.where(mask, self.take(source.reshape(-1), ranks), array)
+
+    def collected(self, array: Array, mask: Array, size: int) -> Array:
+        """The elements where a mask of array's shape is, in order, then zeros, `size` in all."""
+        chosen = self.where(mask, array, self.zeros((), array.dtype)).reshape(-1)
+        ranks = self._ranks(mask, size).reshape(-1)
+        return self.added_at(self.zeros(size, array.dtype), ranks, chosen)
+
+    def _ranks(self, mask: Array, size: int) -> Array:
+        """For each element of a mask how many before it are True, below `size`."""
+        counted = self.cumsum(mask.reshape(-1).astype("int64")) - 1
+        return self.clip(counted, 0, max(size - 1, 0)).reshape(mask.shape)
 
     def raised(self, array: Array, index: Any, by: Array) -> Array:
         """array, a fresh one, with `by` added at an index of slices."""

@@ -17,6 +17,7 @@ from adjoint.backends.apart import FlatImages, is_apart
 from adjoint.backends.convolution import Convolutions, Layout, turned
 from adjoint.backends.error_state import quiet, quietly
 from adjoint.backends.loops import written
+from adjoint.backends.mask_kernels import MaskKernels
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.row_kernels import RowKernels
 from adjoint.backends.special_kernels import SpecialKernels
@@ -97,7 +98,7 @@ def _row_starts(count: int, width: int) -> Any:
 def _can_mix(condition: Any, first: Any, second: Any) -> bool:
     """Whether to choose between bits: of one floating type, in the shape of the condition.
 
-    One of the two may be the zero that ZEROS has of the type.
+    One of the two may be a single number of the type.
     """
     if condition.dtype.char != "?":
         return False
@@ -105,23 +106,26 @@ def _can_mix(condition: Any, first: Any, second: Any) -> bool:
         if type(one) is np.ndarray and one.shape == condition.shape and one.dtype.char in ZEROS:
             if other is ZEROS[one.dtype.char]:
                 return True
-            return _same_order(one, other) and one.dtype == other.dtype
+            if type(other) is not np.ndarray or one.dtype != other.dtype:
+                return False
+            return one.flags.c_contiguous if other.ndim == 0 else _same_order(one, other)
     return False
 
 
 def _mixed(condition: Any, first: Any, second: Any) -> Any:
     """first where a condition holds and second elsewhere, by masks of ones and zeros."""
     array = second if first.ndim == 0 else first
+    zero = ZEROS[array.dtype.char]
     out = np.empty(condition.shape, array.dtype)
     whole = np.int32 if array.itemsize == 4 else np.int64
     bits = out.view(whole)
     bits[...] = condition.view(np.int8)
-    if first.ndim == 0:  # zero where it holds: 1 becomes 0, 0 becomes all ones
+    if first is zero:  # where it holds: 1 becomes 0, 0 becomes all ones
         np.subtract(bits, 1, out=bits)
         np.bitwise_and(bits, second.view(whole), out=bits)
         return out
     np.negative(bits, out=bits)
-    if second.ndim == 0:
+    if second is zero:
         np.bitwise_and(bits, first.view(whole), out=bits)
         return out
     np.bitwise_and(bits, first.view(whole) ^ second.view(whole), out=bits)
@@ -190,7 +194,9 @@ def _linalg() -> Any:
     )
 
 
-class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Namespace):
+class NumpyNamespace(
+    AlongKernels, MaskKernels, RowKernels, SpecialKernels, Convolutions, Namespace
+):
     """NumPy's functions, and the few that every backend must add."""
 
     def __init__(self, library: Any) -> None:
@@ -437,10 +443,6 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         function(*args, out=array[index])
         return array
 
-    def placed(self, array: Any, index: Any, values: Any) -> Any:
-        array[index] = values
-        return array
-
     def exclusive_or(self, numbers: Any) -> Any:
         return np.bitwise_xor.reduce(numbers, axis=-1)
 
@@ -464,11 +466,6 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         part = array[index]
         np.add(part, by, out=part)
         return array
-
-    def updated(self, array: Any, index: Any, values: Any) -> Any:
-        new = np.array(array)
-        new[index] = values
-        return new
 
     def readable(self, waiting: bool = False) -> bool:
         return True

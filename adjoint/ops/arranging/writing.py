@@ -515,14 +515,8 @@ def _wide_index(input: Any, dim: int, index: Any, source: Any) -> Any:
 # ---- by mask and by flat position ----
 
 
-def _ranks(xp: Any, mask: Any, size: int) -> Any:
-    """For each element of a mask how many before it are True, kept inside a source of `size`."""
-    counted = xp.cumsum(mask.reshape(-1).astype("int64")) - 1
-    return xp.clip(counted, 0, max(size - 1, 0)).reshape(mask.shape)
-
-
 def _ranks_each(mask: Any, size: int) -> Any:
-    """The same for the mask of each element, as a row."""
+    """For each place of the mask of each element, as a row, how many before it are True."""
     rows = reshape(mask, (mask.shape[0], product(mask.shape[1:])))
     return clamp(cumsum(rows, -1) - 1, 0, max(size - 1, 0))
 
@@ -577,8 +571,7 @@ def masked_deal(xp: Any, input: Array, mask: Array) -> Array:
     """The elements of input, in order, where mask is True; zeros elsewhere."""
     if not input.size:
         return xp.zeros(mask.shape, input.dtype)
-    dealt = xp.take(input.reshape(-1), _ranks(xp, mask, input.size))
-    return xp.where(mask, dealt, xp.zeros((), input.dtype))
+    return xp.dealt(xp.zeros((), input.dtype), mask, input)
 
 
 @linear(
@@ -592,10 +585,8 @@ def masked_collect(xp: Any, input: Array, mask: Array, shape: Any) -> Array:
     size = product(shape)
     if not size:
         return xp.zeros(tuple(shape), input.dtype)
-    chosen = xp.where(mask, input, xp.zeros((), input.dtype))
-    wide = xp.broadcast_to(mask, chosen.shape)
-    ranks = _ranks(xp, wide, size).reshape(-1)
-    return xp.added_at(xp.zeros(size, input.dtype), ranks, chosen.reshape(-1)).reshape(tuple(shape))
+    input, mask = xp.broadcast_arrays(input, mask)
+    return xp.collected(input, mask, size).reshape(tuple(shape))
 
 
 def _collected(grad: Value, mask: Any, shape: Any) -> Value:
@@ -620,7 +611,7 @@ def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
         )
     if not source.size:
         return xp.array(xp.broadcast_to(input, shape))
-    return xp.where(wide, xp.take(source.reshape(-1), _ranks(xp, wide, source.size)), input)
+    return xp.dealt(input, wide, source)
 
 
 def _put_input(grad: Value, index: Value, accumulate: bool) -> Value:
