@@ -206,6 +206,11 @@ class Namespace(ABC):
             return found
         return self.array(self.broadcast_arrays(found, power)[0])  # power may be of a batch
 
+    def complex_of(self, real: Array, imag: Array) -> Array:
+        """Complex numbers of real and imaginary parts of one floating type."""
+        pairs = self.stack(self.broadcast_arrays(real, imag), axis=-1)
+        return pairs.view("complex128" if real.dtype.itemsize == 8 else "complex64")[..., 0]
+
     @abstractmethod
     def special(self, name: str) -> Callable[..., Array]:
         """An elementwise function by scipy.special's name; an ImportError if there is none."""
@@ -282,6 +287,12 @@ class Namespace(ABC):
         places = self.flat_places(index, array.shape, axis).reshape(-1)
         flat = self._combined_at(name, array.reshape(-1), places, values.reshape(-1))
         return flat.reshape(array.shape)
+
+    def combine_along(
+        self, name: str, array: Array, index: Array, values: Array, axis: int
+    ) -> None:
+        """The same in place, for libraries whose arrays can be changed."""
+        array[...] = self.combined_along(name, array, index, values, axis)
 
     def flat_places(self, index: Array, shape: Shape, axis: int) -> Array:
         """Where what an index names along an axis lies in a flattened array of `shape`."""

@@ -64,6 +64,7 @@ _CASTS = {
     for pair, loop in ((("e", "f"), written("widened")), (("f", "e"), written("narrowed")))
     if loop is not None
 }
+_COMPLEX_OF = {"f": np.complex64, "d": np.complex128}
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -312,6 +313,12 @@ class NumpyNamespace(
     def relu_back(self, grad: Any, result: Any) -> Any:
         # A zero of NumPy's own is compared in half the time.
         return grad * (result != ZEROS.get(result.dtype.char, 0))
+
+    def complex_of(self, real: Any, imag: Any) -> Any:
+        out = np.empty(np.broadcast_shapes(real.shape, imag.shape), _COMPLEX_OF[real.dtype.char])
+        out[...] = real  # sooner done than the parts alone
+        out.imag = imag
+        return out
 
     def power(self, array: Any, exponent: Any, out: Any = None) -> Any:
         """array ** exponent; squares take half the time of powers."""

@@ -256,10 +256,40 @@ def _taken_in_each(
     )
 
 
+def _parts_to_take_in(
+    xp: Any, input: Any, dim: int, index: Any, src: Any, reduce: str
+) -> tuple[Any, Any, Any, int]:
+    """What is taken in: where to, at which places, what, and along which axis; or a refusal."""
+    if reduce not in _COMBINE:
+        raise RuntimeError(f"reduce must be sum, prod, mean, amax or amin, got {reduce!r}")
+    same_dtype("src", input, src)
+    whole, chosen, values = lifted(input), lifted(index), lifted(src)
+    axis = normal_dim(dim, input.ndim)
+    if index.size:
+        check_index(whole, axis, chosen, values)
+        check_positions(xp, chosen, whole.shape[axis])
+        values = values[tuple(slice(n) for n in chosen.shape)]
+    return whole, chosen, values, axis
+
+
+def _take_in(
+    xp: Any, array: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
+) -> None:
+    """scatter_reduce in place."""
+    if not include_self or reduce == "mean" or not index.size:
+        array[...] = scatter_reduce.forward(
+            xp, array, dim, index, src, reduce, include_self=include_self
+        )
+        return
+    whole, chosen, values, axis = _parts_to_take_in(xp, array, dim, index, src, reduce)
+    xp.combine_along(_COMBINE[reduce], whole, chosen, values, axis)
+
+
 @general(
     joint=("input src", _scatter_reduce_gradients),
     jvp=_taken_in_tangent,
     vmap=_taken_in_each,
+    mutate=_take_in,
     inplace=True,
     exact_out=True,
     apart=True,
@@ -275,16 +305,9 @@ def scatter_reduce(
     include_self: bool = True,
 ) -> Array:
     """input with src taken in by sum, prod, mean, amax or amin where index names along dim."""
-    if reduce not in _COMBINE:
-        raise RuntimeError(f"reduce must be sum, prod, mean, amax or amin, got {reduce!r}")
-    same_dtype("src", input, src)
+    whole, chosen, values, axis = _parts_to_take_in(xp, input, dim, index, src, reduce)
     if not index.size:
         return xp.array(input)
-    whole, chosen, values = lifted(input), lifted(index), lifted(src)
-    axis = normal_dim(dim, input.ndim)
-    check_index(whole, axis, chosen, values)
-    check_positions(xp, chosen, whole.shape[axis])
-    values = values[tuple(slice(n) for n in chosen.shape)]
     start = whole
     if not include_self:
         places = xp.flat_places(chosen, whole.shape, axis).reshape(-1)
