@@ -53,6 +53,13 @@ class AlongKernels(Namespace):
         loop(array, axis=axis, out=(values, places))
         return values, places
 
+    def flipped(self, array: Any, axes: tuple[int, ...]) -> Any:
+        loop = _loop("turned", array)
+        if loop is None or array.ndim - 1 not in axes:
+            return super().flipped(array, axes)
+        others = tuple([axis for axis in axes if axis != array.ndim - 1])
+        return loop(np.flip(array, others) if others else array)
+
     def recurrence(self, array: Any, factor: Any, axis: int, step: int) -> Any:
         loop = _loop("recurrence", array, factor)
         if loop is None or array.shape != factor.shape:

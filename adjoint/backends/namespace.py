@@ -206,10 +206,9 @@ class Namespace(ABC):
             return found
         return self.array(self.broadcast_arrays(found, power)[0])  # power may be of a batch
 
-    def complex_of(self, real: Array, imag: Array) -> Array:
-        """Complex numbers of real and imaginary parts of one floating type."""
-        pairs = self.stack(self.broadcast_arrays(real, imag), axis=-1)
-        return pairs.view("complex128" if real.dtype.itemsize == 8 else "complex64")[..., 0]
+    def complex_of(self, real: Array, imag: Array, kind: str) -> Array:
+        """Complex numbers of a kind from their real and imaginary parts."""
+        return self.stack(self.broadcast_arrays(real, imag), axis=-1).view(kind)[..., 0]
 
     @abstractmethod
     def special(self, name: str) -> Callable[..., Array]:
@@ -264,6 +263,10 @@ class Namespace(ABC):
             factor = factor * self.moved(factor, axis, step)
             step *= 2
         return array
+
+    def flipped(self, array: Array, axes: tuple[int, ...]) -> Array:
+        """A copy with the elements along some axes, counted from the front, in opposite order."""
+        return self.array(self.flip(array, axes))
 
     def moved(self, array: Array, axis: int, step: int, fill: Any = 0) -> Array:
         """The elements moved by `step` places along an axis; `fill` takes the places left free."""
@@ -384,6 +387,10 @@ class Namespace(ABC):
     def sums_along(self, array: Array, axes: Any) -> Array:
         """The sums over some axes, which are kept."""
         return array.sum(axis=axes, keepdims=True)
+
+    def squares_along(self, array: Array, axes: Any) -> Array:
+        """The sums of squares over some axes, which are kept."""
+        return self.sums_along(self.square(array), axes)
 
     def column_sums(self, array: Array) -> Array:
         """The sum over the rows of a matrix, or of each of many."""

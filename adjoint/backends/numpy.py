@@ -20,6 +20,7 @@ from adjoint.backends.loops import written
 from adjoint.backends.mask_kernels import MaskKernels
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.row_kernels import RowKernels
+from adjoint.backends.searching import SearchKernels
 from adjoint.backends.special_kernels import SpecialKernels
 from adjoint.device import CPU, device
 
@@ -64,7 +65,6 @@ _CASTS = {
     for pair, loop in ((("e", "f"), written("widened")), (("f", "e"), written("narrowed")))
     if loop is not None
 }
-_COMPLEX_OF = {"f": np.complex64, "d": np.complex128}
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -196,7 +196,13 @@ def _linalg() -> Any:
 
 
 class NumpyNamespace(
-    AlongKernels, MaskKernels, RowKernels, SpecialKernels, Convolutions, Namespace
+    AlongKernels,
+    MaskKernels,
+    RowKernels,
+    SearchKernels,
+    SpecialKernels,
+    Convolutions,
+    Namespace,
 ):
     """NumPy's functions, and the few that every backend must add."""
 
@@ -314,8 +320,8 @@ class NumpyNamespace(
         # A zero of NumPy's own is compared in half the time.
         return grad * (result != ZEROS.get(result.dtype.char, 0))
 
-    def complex_of(self, real: Any, imag: Any) -> Any:
-        out = np.empty(np.broadcast_shapes(real.shape, imag.shape), _COMPLEX_OF[real.dtype.char])
+    def complex_of(self, real: Any, imag: Any, kind: str) -> Any:
+        out = np.empty(np.broadcast_shapes(real.shape, imag.shape), kind)
         out[...] = real  # sooner done than the parts alone
         out.imag = imag
         return out
@@ -401,10 +407,19 @@ class NumpyNamespace(
         return np.add.reduce(array, axis=1, keepdims=True)
 
     def sums_along(self, array: Any, axes: Any) -> Any:
-        if axes == (array.ndim - 1,) and array.size and array.flags.c_contiguous:
-            rows = self.row_sums(array.reshape(-1, array.shape[-1]))
-            return rows.reshape(*array.shape[:-1], 1)
+        if array.size and array.flags.c_contiguous:
+            if axes == (array.ndim - 1,):
+                rows = self.row_sums(array.reshape(-1, array.shape[-1]))
+                return rows.reshape(*array.shape[:-1], 1)
+            if axes == (0,):
+                columns = self.column_sums(array.reshape(len(array), -1))
+                return columns.reshape(1, *array.shape[1:])
         return np.add.reduce(array, axis=axes, keepdims=True)
+
+    def squares_along(self, array: Any, axes: Any) -> Any:
+        if axes == (array.ndim - 1,) and array.dtype.char in "fd" and array.flags.c_contiguous:
+            return np.vecdot(array, array)[..., None]
+        return super().squares_along(array, axes)
 
     def column_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[-2]

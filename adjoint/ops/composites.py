@@ -104,6 +104,24 @@ def overridable_by_modes(function: Function) -> Function:
     return call  # type: ignore[return-value]  # it is called as the function is
 
 
+def asked(function: Function) -> Function:
+    """A public question, about one plain tensor for the most part, that is answered in short."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) is Tensor and not kwargs and not seen_by_mode():
+            return function(args[0])
+        if answered_elsewhere(args, kwargs):
+            return offered(call, args, kwargs)
+        try:
+            return function(*args, **kwargs)
+        except AttributeError as error:
+            _refuse_others(function, args, kwargs, error)
+            raise
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
 def with_extras(
     name: str, function: Any, exact_out: Any, apart: bool, spreads: bool = False
 ) -> Any:
@@ -111,6 +129,8 @@ def with_extras(
     code = getattr(function, "__code__", None)
     if code is None or name in ("getitem", "setitem_"):  # asked elsewhere: see Path.item, assign
         return function
+    if function.__annotations__.get("return") in (bool, int):
+        return asked(function)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     writes = "out" not in names and not name.endswith("_")
     if "dim" not in names and not writes:

@@ -105,6 +105,24 @@
         forget_exceptions();                                                                       \
     }
 
+/* Rows from their ends. */
+#define TURNED(T, S)                                                                               \
+    static void turned_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
+                           void *data) {                                                           \
+        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
+        const int ordered = steps[2] == sizeof(T) && steps[3] == sizeof(T);                        \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const T *from = (const T *)ROW(0, row) + n - 1;                                        \
+            T *to = (T *)ROW(1, row);                                                              \
+            IN_ANY_ORDER                                                                           \
+            for (npy_intp i = 0; ordered && i < n; i++) to[i] = from[-i];                          \
+            for (npy_intp i = 0; !ordered && i < n; i++) {                                         \
+                ELEMENT(T, ROW(1, row), steps[3], i) =                                             \
+                    ELEMENT(const T, ROW(0, row), steps[2], n - 1 - i);                            \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
 /* The elements of rows at places by number, all of which there are. */
 #define PICKED(T, S)                                                                               \
     static void picked_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
@@ -262,6 +280,7 @@
     EXTREMES(T, S, running_greatest, >=)                                                           \
     EXTREMES(T, S, running_least, <=)                                                              \
     RECURRENCE(T, S)                                                                               \
+    TURNED(T, S)                                                                                   \
     PICKED(T, S)                                                                                   \
     PLACED(T, S, placed_add, SUM)                                                                  \
     PLACED(T, S, placed_multiply, PRODUCT)                                                         \

@@ -38,6 +38,7 @@ static Written written[] = {
     RUNS(running_sum),
     RUNS(running_product),
     RUNS(running_logaddexp),
+    RUNS(turned),
     FINDS(running_greatest),
     FINDS(running_least),
     {"recurrence", "(n),(n)->(n)", 2, 1, 2, OF_BOTH(recurrence), {NULL}, TYPES2(OF_TWO)},

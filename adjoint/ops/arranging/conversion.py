@@ -422,7 +422,7 @@ def dim(self: Tensor) -> int:
 @composite(also="Tensor.nelement")
 def numel(input: Tensor) -> int:
     """How many elements it has."""
-    return math.prod(input.shape)
+    return int(input.current_array().size)
 
 
 @composite
@@ -446,7 +446,7 @@ def is_signed(input: Tensor) -> bool:
 @composite
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both have one shape."""
-    return bool(input.shape == other.shape)
+    return bool(input.current_array().shape == other.current_array().shape)
 
 
 def element_size(self: Tensor) -> int:

@@ -150,7 +150,7 @@ def angle(xp: Any, input: Array) -> Array:
 
 @elementwise(
     real=lambda grad: real(grad),
-    imag=lambda grad: imag(grad),
+    imag=lambda grad: imag(grad) if holds_complex(grad) else grad * -1j,
     promotes="",
     method=False,
     inplace=False,
@@ -163,7 +163,7 @@ def complex_(xp: Any, real: Array, imag: Array) -> Array:
         raise RuntimeError(
             f"real and imag must both be float32 or both float64, got {real.dtype} and {imag.dtype}"
         )
-    return xp.complex_of(real, imag)
+    return xp.complex_of(real, imag, _COMPLEX_OF[real.dtype.char])
 
 
 @composite(method=False, exact_out=True)
