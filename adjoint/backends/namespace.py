@@ -28,7 +28,7 @@ ELEMENTWISE: Final = """
     floor_divide fmax fmin fmod frexp gcd greater greater_equal hypot imag invert isclose isfinite
     isinf isnan lcm left_shift less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and
     logical_not logical_or logical_xor maximum minimum multiply nan_to_num negative nextafter
-    not_equal positive power real reciprocal remainder right_shift round sign signbit sin sinh sqrt
+    not_equal power real reciprocal remainder right_shift round sign signbit sin sinh sqrt
     square subtract tan tanh trunc vectorize where
 """
 REDUCTIONS: Final = """

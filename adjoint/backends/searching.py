@@ -60,7 +60,7 @@ def _places(ordered: Any, values: Any, side: str) -> Any:
 class SearchKernels(Namespace):
     """What NumPy's namespace answers about places among sorted numbers."""
 
-    def searchsorted(self, ordered: Any, values: Any, side: str = "left") -> Any:
+    def searchsorted(self, ordered: Any, values: Any, side: Any = "left") -> Any:
         """NumPy's own, which goes by halves, and guesses half of them wrong."""
         with quiet():  # what is far away may be too large to be divided into cells
             found = _places(ordered, values, side) if _can_be_placed(ordered, values) else None

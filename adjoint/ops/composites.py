@@ -105,18 +105,18 @@ def overridable_by_modes(function: Function) -> Function:
 
 
 def asked(function: Function) -> Function:
-    """A public question, about one plain tensor for the most part, that is answered in short."""
+    """A public question about `input`, answered in short where that is a plain tensor."""
 
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and type(args[0]) is Tensor and not kwargs and not seen_by_mode():
-            return function(args[0])
-        if answered_elsewhere(args, kwargs):
-            return offered(call, args, kwargs)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(input) is Tensor and not args and not kwargs and not seen_by_mode():
+            return function(input)
+        if answered_elsewhere((input, *args), kwargs):
+            return offered(call, (input, *args), kwargs)
         try:
-            return function(*args, **kwargs)
+            return function(input, *args, **kwargs)
         except AttributeError as error:
-            _refuse_others(function, args, kwargs, error)
+            _refuse_others(function, (input, *args), kwargs, error)
             raise
 
     return call  # type: ignore[return-value]  # it is called as the function is
@@ -129,9 +129,9 @@ def with_extras(
     code = getattr(function, "__code__", None)
     if code is None or name in ("getitem", "setitem_"):  # asked elsewhere: see Path.item, assign
         return function
-    if function.__annotations__.get("return") in (bool, int):
-        return asked(function)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if names[:1] == ("input",) and function.__annotations__.get("return") in (bool, int):
+        return asked(function)
     writes = "out" not in names and not name.endswith("_")
     if "dim" not in names and not writes:
         return overridable(function)

@@ -6,14 +6,12 @@ from typing import Any
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.conversion import lies_in_order
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.elementwise.trigonometry import cos, sin
 from adjoint.ops.op import composite, elementwise, linear
 from adjoint.ops.shared_rules import zero_of
-from adjoint.tensors.concrete import lying
-from adjoint.tensors.core import backend_of
-from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
 
@@ -86,9 +84,7 @@ def joined_pairs(xp: Any, input: Array) -> Array:
 
 def _joined(grad: Value) -> Value:
     """A gradient's pairs as complex numbers: a view of it, where it lies in order."""
-    array = lying(grad) if isinstance(grad, Tensor) else grad
-    in_order = backend_of(array).xp.is_contiguous(array)
-    return view_as_complex(grad) if in_order else joined_pairs(grad)
+    return view_as_complex(grad) if lies_in_order(grad) else joined_pairs(grad)
 
 
 @linear(input=_joined, view=True, method=False, batching=FRONT)

@@ -62,12 +62,13 @@ def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int
         raise RuntimeError(f"minlength must be >= 0, but is {minlength}")
     if input.ndim != 1 or (input.size and input.min() < 0):
         raise RuntimeError("bincount counts 1-d tensors of integers that are not negative")
+    numbers = input if xp.are_indices(input) else input.astype("int64")
     if weights is None:
-        return xp.bincount(input.astype("int64"), minlength=minlength).astype("int64")
+        return xp.bincount(numbers, minlength=minlength).astype("int64")
     if weights.shape != input.shape:
         raise RuntimeError(f"the weights must have the input's shape {list(input.shape)}")
     kind = "float32" if weights.dtype == "float32" else "float64"
-    counts = xp.bincount(input.astype("int64"), weights=weights, minlength=minlength)
+    counts = xp.bincount(numbers, weights=weights, minlength=minlength)
     return counts.astype(kind)
 
 
