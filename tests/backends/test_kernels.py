@@ -158,6 +158,17 @@ def test_place_of_rank(rng):
         np.testing.assert_array_equal(xp.place_of_rank(array, axis, np.asarray(rank)), expected)
 
 
+@pytest.mark.parametrize("kind", [*KINDS, "int64"])
+def test_a_rank_among_many(rng, kind):
+    plain = rng.normal(size=20_000)
+    some = np.where(rng.random(20_000) < 0.3, np.nan, plain)
+    for array in (plain, np.round(plain), np.sort(plain), np.tile([1.0, 2.0], 9999), some):
+        array = np.nan_to_num(array).astype(kind) if kind == "int64" else array.astype(kind)
+        for rank in (0, 1, 9000, 13_000, 19_997):
+            expected = Namespace.place_of_rank(xp, array, 0, np.asarray(rank))
+            np.testing.assert_array_equal(xp.place_of_rank(array, 0, np.asarray(rank)), expected)
+
+
 def test_many_ranks_are_sorted(rng):
     array = rng.normal(size=(40, 40))
     rank = np.arange(40)[:, None]
