@@ -326,6 +326,8 @@ class NumpyNamespace(
         return grad * (result != ZEROS.get(result.dtype.char, 0))
 
     def complex_of(self, real: Any, imag: Any, kind: str) -> Any:
+        if not (real.flags.c_contiguous and imag.flags.c_contiguous):
+            return super().complex_of(real, imag, kind)
         out = np.empty(np.broadcast_shapes(real.shape, imag.shape), kind)
         out[...] = real  # sooner done than the parts alone
         out.imag = imag
