@@ -612,7 +612,7 @@ def concatenate(
 def conj(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate of each element; real input is returned as it is."""
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex conjugate of each element."""
+    """Complex conjugate of each element; real input is returned as it is."""
 def conj_physical_(input: Tensor) -> Tensor:
     """In-place form of conj_physical."""
 def constant_pad_nd(
@@ -1841,7 +1841,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
 def polygamma(n: _int, input: Tensor, *, out: Any = None) -> Tensor:
     """The derivative of order n of digamma."""
 def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """+input."""
+    """+input, which is the input itself."""
 def pow(
     input: Tensor | _complex, exponent: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:

@@ -30,6 +30,7 @@ WRITTEN = (
     "sums_of_powers",
     "pieces",
     "incomplete_gamma",
+    "shifts",
     "halves",
     "written",
 )

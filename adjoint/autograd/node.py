@@ -496,6 +496,7 @@ def broadcasts_to(shape: Any, wider: Any) -> bool:
 
 
 FEW: Final = 8  # elements of a row
+MANY: Final = 4096  # elements, of which a library may know faster sums than its own
 
 
 def _sum_to(array: Any, shape: Any) -> Any:
@@ -511,6 +512,8 @@ def _sum_to(array: Any, shape: Any) -> Any:
         for i in range(2, array.shape[-1]):
             total = total + array[..., i]
         return total.reshape(shape)
+    elif array.size >= MANY and category_of(kind) == FLOAT:
+        return backend_of(array).xp.sums_along(array, axes).reshape(shape)
     return array.sum(axis=axes, dtype=kind).reshape(shape)
 
 

@@ -28,7 +28,7 @@ ELEMENTWISE: Final = """
     floor_divide fmax fmin fmod frexp gcd greater greater_equal hypot imag invert isclose isfinite
     isinf isnan lcm left_shift less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and
     logical_not logical_or logical_xor maximum minimum multiply nan_to_num negative nextafter
-    not_equal positive power real reciprocal remainder right_shift round sign signbit sin sinh sqrt
+    not_equal power real reciprocal remainder right_shift round sign signbit sin sinh sqrt
     square subtract tan tanh trunc vectorize where
 """
 REDUCTIONS: Final = """
@@ -127,6 +127,10 @@ class Namespace(ABC):
         """array[index]; lists in the index are arrays, numbers out of range an IndexError."""
         return array[index]
 
+    def picked(self, array: Array, index: Any) -> Array:
+        """array[index], a copy, for an index of arrays and slices that fits."""
+        return array[index]
+
     @abstractmethod
     def updated(self, array: Array, index: Any, values: Array) -> Array:
         """A copy of array with array[index] = values."""
@@ -146,6 +150,22 @@ class Namespace(ABC):
     def placed(self, array: Array, index: Any, values: Any) -> Array:
         """array, a fresh one, with values at an index."""
         return self.updated(array, index, values)
+
+    def dealt(self, array: Array, mask: Array, source: Array) -> Array:
+        """A copy of array in a mask's shape, with the elements of source, in order, where it is."""
+        ranks = self._ranks(mask, source.size)
+        return self.where(mask, self.take(source.reshape(-1), ranks), array)
+
+    def collected(self, array: Array, mask: Array, size: int) -> Array:
+        """The elements where a mask of array's shape is, in order, then zeros, `size` in all."""
+        chosen = self.where(mask, array, self.zeros((), array.dtype)).reshape(-1)
+        ranks = self._ranks(mask, size).reshape(-1)
+        return self.added_at(self.zeros(size, array.dtype), ranks, chosen)
+
+    def _ranks(self, mask: Array, size: int) -> Array:
+        """For each element of a mask how many before it are True, below `size`."""
+        counted = self.cumsum(mask.reshape(-1).astype("int64")) - 1
+        return self.clip(counted, 0, max(size - 1, 0)).reshape(mask.shape)
 
     def raised(self, array: Array, index: Any, by: Array) -> Array:
         """array, a fresh one, with `by` added at an index of slices."""
@@ -198,6 +218,10 @@ class Namespace(ABC):
         if found.shape == power.shape:
             return found
         return self.array(self.broadcast_arrays(found, power)[0])  # power may be of a batch
+
+    def complex_of(self, real: Array, imag: Array, kind: str) -> Array:
+        """Complex numbers of a kind from their real and imaginary parts."""
+        return self.stack(self.broadcast_arrays(real, imag), axis=-1).view(kind)[..., 0]
 
     @abstractmethod
     def special(self, name: str) -> Callable[..., Array]:
@@ -253,6 +277,10 @@ class Namespace(ABC):
             step *= 2
         return array
 
+    def flipped(self, array: Array, axes: tuple[int, ...]) -> Array:
+        """A copy with the elements along some axes, counted from the front, in opposite order."""
+        return self.array(self.flip(array, axes))
+
     def moved(self, array: Array, axis: int, step: int, fill: Any = 0) -> Array:
         """The elements moved by `step` places along an axis; `fill` takes the places left free."""
         length = array.shape[axis]
@@ -275,6 +303,12 @@ class Namespace(ABC):
         places = self.flat_places(index, array.shape, axis).reshape(-1)
         flat = self._combined_at(name, array.reshape(-1), places, values.reshape(-1))
         return flat.reshape(array.shape)
+
+    def combine_along(
+        self, name: str, array: Array, index: Array, values: Array, axis: int
+    ) -> None:
+        """The same in place, for libraries whose arrays can be changed."""
+        array[...] = self.combined_along(name, array, index, values, axis)
 
     def flat_places(self, index: Array, shape: Shape, axis: int) -> Array:
         """Where what an index names along an axis lies in a flattened array of `shape`."""
@@ -378,6 +412,10 @@ class Namespace(ABC):
     def sums_along(self, array: Array, axes: Any) -> Array:
         """The sums over some axes, which are kept."""
         return array.sum(axis=axes, keepdims=True)
+
+    def squares_along(self, array: Array, axes: Any) -> Array:
+        """The sums of squares over some axes, which are kept."""
+        return self.sums_along(self.square(array), axes)
 
     def column_sums(self, array: Array) -> Array:
         """The sum over the rows of a matrix, or of each of many."""

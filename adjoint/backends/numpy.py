@@ -17,8 +17,10 @@ from adjoint.backends.convolution import Convolutions, Layout, turned
 from adjoint.backends.error_state import quiet, quietly
 from adjoint.backends.linear_algebra import LinearAlgebra
 from adjoint.backends.loops import written
+from adjoint.backends.mask_kernels import MaskKernels
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.row_kernels import RowKernels
+from adjoint.backends.searching import SearchKernels
 from adjoint.backends.special_kernels import SpecialKernels
 from adjoint.backends.threads import LEAST, row_parts, shared
 from adjoint.device import CPU, device
@@ -106,7 +108,7 @@ def _aligned(size: int, dtype: Any) -> Any:
 def _can_mix(condition: Any, first: Any, second: Any) -> bool:
     """Whether to choose between bits: of one floating type, in the shape of the condition.
 
-    One of the two may be the zero that ZEROS has of the type.
+    One of the two may be a single number of the type.
     """
     if condition.dtype.char != "?":
         return False
@@ -114,23 +116,26 @@ def _can_mix(condition: Any, first: Any, second: Any) -> bool:
         if type(one) is np.ndarray and one.shape == condition.shape and one.dtype.char in ZEROS:
             if other is ZEROS[one.dtype.char]:
                 return True
-            return _same_order(one, other) and one.dtype == other.dtype
+            if type(other) is not np.ndarray or one.dtype != other.dtype:
+                return False
+            return one.flags.c_contiguous if other.ndim == 0 else _same_order(one, other)
     return False
 
 
 def _mixed(condition: Any, first: Any, second: Any) -> Any:
     """first where a condition holds and second elsewhere, by masks of ones and zeros."""
     array = second if first.ndim == 0 else first
+    zero = ZEROS[array.dtype.char]
     out = np.empty(condition.shape, array.dtype)
     whole = np.int32 if array.itemsize == 4 else np.int64
     bits = out.view(whole)
     bits[...] = condition.view(np.int8)
-    if first.ndim == 0:  # zero where it holds: 1 becomes 0, 0 becomes all ones
+    if first is zero:  # where it holds: 1 becomes 0, 0 becomes all ones
         np.subtract(bits, 1, out=bits)
         np.bitwise_and(bits, second.view(whole), out=bits)
         return out
     np.negative(bits, out=bits)
-    if second.ndim == 0:
+    if second is zero:
         np.bitwise_and(bits, first.view(whole), out=bits)
         return out
     np.bitwise_and(bits, first.view(whole) ^ second.view(whole), out=bits)
@@ -208,7 +213,15 @@ def _linalg() -> Any:
     return LinearAlgebra()
 
 
-class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Namespace):
+class NumpyNamespace(
+    AlongKernels,
+    MaskKernels,
+    RowKernels,
+    SearchKernels,
+    SpecialKernels,
+    Convolutions,
+    Namespace,
+):
     """NumPy's functions, and the few that every backend must add."""
 
     def __init__(self, library: Any) -> None:
@@ -345,6 +358,14 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         # A zero of NumPy's own is compared in half the time.
         return grad * (result != ZEROS.get(result.dtype.char, 0))
 
+    def complex_of(self, real: Any, imag: Any, kind: str) -> Any:
+        if not (real.flags.c_contiguous and imag.flags.c_contiguous):
+            return super().complex_of(real, imag, kind)
+        out = np.empty(np.broadcast_shapes(real.shape, imag.shape), kind)
+        out[...] = real  # sooner done than the parts alone
+        out.imag = imag
+        return out
+
     def power(self, array: Any, exponent: Any, out: Any = None) -> Any:
         """array ** exponent; squares take half the time of powers."""
         if type(exponent) is int and exponent == 2:
@@ -436,11 +457,20 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         return sums
 
     def sums_along(self, array: Any, axes: Any) -> Any:
-        if axes == (array.ndim - 1,) and array.size and array.flags.c_contiguous:
-            rows = array.reshape(-1, array.shape[-1])
-            sums = self.row_sums(rows) if rows.size < LEAST else self._sums_of_parts(rows)
-            return sums.reshape(*array.shape[:-1], 1)
+        if array.size and array.flags.c_contiguous:
+            if axes == (array.ndim - 1,):
+                rows = array.reshape(-1, array.shape[-1])
+                sums = self.row_sums(rows) if rows.size < LEAST else self._sums_of_parts(rows)
+                return sums.reshape(*array.shape[:-1], 1)
+            if axes == (0,):
+                columns = self.column_sums(array.reshape(len(array), -1))
+                return columns.reshape(1, *array.shape[1:])
         return np.add.reduce(array, axis=axes, keepdims=True)
+
+    def squares_along(self, array: Any, axes: Any) -> Any:
+        if axes == (array.ndim - 1,) and array.dtype.char in "fd" and array.flags.c_contiguous:
+            return np.vecdot(array, array)[..., None]
+        return super().squares_along(array, axes)
 
     def column_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[-2]
@@ -486,10 +516,6 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         function(*args, out=array[index])
         return array
 
-    def placed(self, array: Any, index: Any, values: Any) -> Any:
-        array[index] = values
-        return array
-
     def exclusive_or(self, numbers: Any) -> Any:
         return np.bitwise_xor.reduce(numbers, axis=-1)
 
@@ -513,11 +539,6 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         part = array[index]
         np.add(part, by, out=part)
         return array
-
-    def updated(self, array: Any, index: Any, values: Any) -> Any:
-        new = np.array(array)
-        new[index] = values
-        return new
 
     def readable(self, waiting: bool = False) -> bool:
         return True

@@ -19,6 +19,9 @@ _NEAR = 0.01  # of two squared lengths, below which that of the difference is no
 _PANEL = 64  # columns that LAPACK takes together
 _FEW = 4  # eigenvalues, for whose gradients as many equations take less than all eigenvalues
 _LARGE = 64  # rows from which that is so
+_MANY = 1 << 14  # elements of which one of some rank is found by a sample
+_SAMPLE = 1024
+_MARGIN = 64  # places of the sample: four times what chance moves its middle by
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -62,6 +65,24 @@ def _weights_of_rows(numbers: Any, weights: Any, count: int) -> Any:
     starts = np.arange(0, numbers.size + 1, each)
     parts = (weights.reshape(-1), numbers.reshape(-1), starts)
     return library.csr_array(parts, shape=(len(numbers), count))
+
+
+def _value_of_rank(array: Any, rank: int) -> Any:
+    """The element of a rank among many, as an array of one; None where they must be parted.
+
+    A sample of them says between which two it lies, and only those in between are parted.
+    """
+    count = len(array)
+    if count < _MANY or array.dtype.char not in "fd":
+        return None
+    sample = np.sort(array[:: count // _SAMPLE])
+    at = rank * len(sample) // count
+    low, high = sample[max(at - _MARGIN, 0)], sample[min(at + _MARGIN, len(sample) - 1)]
+    within = ((array >= low) & (array <= high)).nonzero()[0]
+    place = rank - np.count_nonzero(array < low)
+    if not 0 <= place < len(within):  # or some are NaN
+        return None
+    return np.partition(array.take(within), place)[place : place + 1]
 
 
 class RowKernels(Namespace):
@@ -211,8 +232,10 @@ class RowKernels(Namespace):
         if not array.size or ranks.size > 16:
             return super().place_of_rank(array, axis, rank)
         shape = (*array.shape[:axis], 1, *array.shape[axis + 1 :])
-        parted = np.partition(array, ranks, axis=axis)
-        value = np.take_along_axis(parted, np.broadcast_to(rank, shape), axis)
+        value = _value_of_rank(array, int(ranks[0])) if ranks.size == array.ndim == 1 else None
+        if value is None:
+            parted = np.partition(array, ranks, axis=axis)
+            value = np.take_along_axis(parted, np.broadcast_to(rank, shape), axis)
         equal, less = array == value, array < value
         unknown = np.isnan(value)
         if unknown.any():  # the greatest of all
@@ -231,7 +254,7 @@ class RowKernels(Namespace):
         few = count <= 4 * len(index) and index.dtype == np.int64  # sums to write first
         loop = written("rows_add") if few and kind.char in "fd" else None
         if loop is not None and self.all_below(index, count):
-            return loop(np.zeros((count, width), kind), index, rows)
+            return loop(index, rows, out=np.zeros((count, width), kind))
         library = _sparse_library() if kind.char in "fdFD" and width > 1 else None
         if library is None:
             out = np.zeros(count * width, kind)

@@ -144,6 +144,7 @@ TABLES = (
 
 # The slots of dispatch.operators that are not called like their op.
 OPERATORS = {
+    "conj_physical": "conjugate_of",
     "floordiv": "floor_divide",
     "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift",

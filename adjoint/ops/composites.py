@@ -104,6 +104,24 @@ def overridable_by_modes(function: Function) -> Function:
     return call  # type: ignore[return-value]  # it is called as the function is
 
 
+def asked(function: Function) -> Function:
+    """A public question about `input`, answered in short where that is a plain tensor."""
+
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(input) is Tensor and not args and not kwargs and not seen_by_mode():
+            return function(input)
+        if answered_elsewhere((input, *args), kwargs):
+            return offered(call, (input, *args), kwargs)
+        try:
+            return function(input, *args, **kwargs)
+        except AttributeError as error:
+            _refuse_others(function, (input, *args), kwargs, error)
+            raise
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
 def with_extras(
     name: str, function: Any, exact_out: Any, apart: bool, spreads: bool = False
 ) -> Any:
@@ -112,6 +130,8 @@ def with_extras(
     if code is None or name in ("getitem", "setitem_"):  # asked elsewhere: see Path.item, assign
         return function
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if names[:1] == ("input",) and function.__annotations__.get("return") in (bool, int):
+        return asked(function)
     writes = "out" not in names and not name.endswith("_")
     if "dim" not in names and not writes:
         return overridable(function)

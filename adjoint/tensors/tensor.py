@@ -586,7 +586,7 @@ class Tensor(TensorCore):
         return upper.calls.unary(upper.operators.neg, self)
 
     def __pos__(self) -> Any:
-        return upper.calls.unary(upper.operators.positive, self)
+        return upper.operators.positive(self)
 
     def __abs__(self) -> Any:
         return upper.calls.unary(upper.operators.abs, self)

@@ -396,7 +396,7 @@ class Tensor(TensorCore):
     def conj(self) -> Tensor:
         """Complex conjugate of each element; real input is returned as it is."""
     def conj_physical(self) -> Tensor:
-        """Complex conjugate of each element."""
+        """Complex conjugate of each element; real input is returned as it is."""
     def conj_physical_(self) -> Self:
         """In-place form of conj_physical."""
     def constant_pad_nd(self, pad: Any, value: Any = 0) -> Tensor:
@@ -1131,7 +1131,7 @@ class Tensor(TensorCore):
     def polygamma_(self, n: _int) -> Self:
         """In-place form of polygamma."""
     def positive(self) -> Tensor:
-        """+input."""
+        """+input, which is the input itself."""
     def pow(self, exponent: Tensor | complex) -> Tensor:
         """input to the power of exponent."""
     def pow_(self, exponent: Tensor | complex) -> Self:

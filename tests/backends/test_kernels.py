@@ -212,6 +212,17 @@ def test_place_of_rank(rng):
         np.testing.assert_array_equal(xp.place_of_rank(array, axis, np.asarray(rank)), expected)
 
 
+@pytest.mark.parametrize("kind", [*KINDS, "int64"])
+def test_a_rank_among_many(rng, kind):
+    plain = rng.normal(size=20_000)
+    some = np.where(rng.random(20_000) < 0.3, np.nan, plain)
+    for array in (plain, np.round(plain), np.sort(plain), np.tile([1.0, 2.0], 9999), some):
+        array = np.nan_to_num(array).astype(kind) if kind == "int64" else array.astype(kind)
+        for rank in (0, 1, 9000, 13_000, 19_997):
+            expected = Namespace.place_of_rank(xp, array, 0, np.asarray(rank))
+            np.testing.assert_array_equal(xp.place_of_rank(array, 0, np.asarray(rank)), expected)
+
+
 def test_many_ranks_are_sorted(rng):
     array = rng.normal(size=(40, 40))
     rank = np.arange(40)[:, None]
@@ -252,3 +263,72 @@ def test_convolutions_of_each_channel(rng, kind, padding, dilation):
     close(xp.convolve_back(out, weight, (9, 8), layout), back, kind)
     filters = Convolutions.convolve_filters(xp, images, out, layout)
     close(xp.convolve_filters(images, out, layout), filters, kind)
+
+
+# ---- masks ----
+
+
+@pytest.mark.parametrize("shape", [(1030,), (41, 53), (3, 0), (7, 11, 29)])
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_masks(rng, shape, share):
+    mask = rng.uniform(size=shape) < share
+    for array in (rng.normal(size=shape), rng.normal(size=shape[::-1]).T):
+        np.testing.assert_array_equal(xp.nonzero(mask), np.nonzero(mask))
+        np.testing.assert_array_equal(xp.nonzero(array), np.nonzero(array))
+        for index in (mask, (mask,)):
+            np.testing.assert_array_equal(xp.picked(array, index), array[mask])
+            values = rng.normal(size=np.count_nonzero(mask))
+            expected = array.copy()
+            expected[mask] = values
+            np.testing.assert_array_equal(xp.updated(array, index, values), expected)
+        source = rng.normal(size=(5, mask.size))
+        plain = Namespace.dealt(xp, array, mask, source)
+        np.testing.assert_array_equal(xp.dealt(array, mask, source), plain)
+        for size in (3, 5000):
+            kept = mask & (np.cumsum(mask).reshape(shape) <= size)  # more have no place
+            plain = Namespace.collected(xp, array, kept, size)
+            np.testing.assert_array_equal(xp.collected(array, kept, size), plain)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("number", [0.5, -0.0, np.nan, np.inf])
+def test_choices_of_a_number(rng, kind, number):
+    array = rng.normal(size=(130, 70)).astype(kind)
+    single = np.asarray(number, kind)
+    for condition in (array > 0, (array > 0).T.copy().T):
+        for given in ((single, array), (array, single), (single, array.T.copy().T)):
+            found, expected = xp.where(condition, *given), np.where(condition, *given)
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+# ---- places among sorted numbers ----
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_places_among_sorted_numbers(rng, kind, side):
+    values = np.concatenate([rng.normal(size=6000), [np.inf, -np.inf, 0.0, -0.0]]).astype(kind)
+    even = np.linspace(-2, 3, 101)
+    for ordered in (
+        even, rng.normal(size=1000), np.round(rng.normal(size=300), 2), np.zeros(50), [0.0, 1.0],
+        [-np.inf, 0.0, np.inf], [-3e38, 3e38], [0.0, 1e-45], 1e30 + 1e24 * even,
+    ):  # fmt: skip
+        ordered = np.sort(np.asarray(ordered)).astype(kind)
+        asked = np.concatenate([values, ordered])  # some lie on edges
+        for given in (asked, asked[: 6000 // 4 * 4].reshape(4, -1).T, asked[:7]):
+            found = xp.searchsorted(ordered, given, side=side)
+            expected = np.searchsorted(ordered, given, side=side)
+            np.testing.assert_array_equal(found, expected)
+            assert found.dtype == expected.dtype
+    unknown = np.concatenate([values, [np.nan]]).astype(kind)
+    found = xp.searchsorted(even.astype(kind), unknown, side=side)
+    np.testing.assert_array_equal(found, np.searchsorted(even.astype(kind), unknown, side=side))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "complex64"])
+def test_sums_of_squares(rng, kind):
+    for array in (rng.normal(size=(5, 70)), rng.normal(size=(70, 5)).T, rng.normal(size=(3, 0))):
+        for axes in ((1,), (0,), (0, 1)):
+            found = xp.squares_along(array.astype(kind), axes)
+            close(found, np.square(array).sum(axis=axes, keepdims=True), "float32")

@@ -100,6 +100,9 @@ def test_places(shape: Any, kind: Any) -> None:
                 expected = Namespace.combined_along(PLAIN, name, array, index, array, axis)
                 taken = PLAIN.combined_along(name, array, index, array, axis)
                 close(taken, expected, kind)
+                changed = np.array(array, order="C")
+                PLAIN.combine_along(name, changed, index, changed, axis)  # by its own elements
+                close(changed, expected, kind)
 
 
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum"])
@@ -111,7 +114,7 @@ def test_rows(kind: Any, name: str) -> None:
         rows = rng.normal(size=(14, 66)).astype(kind)[:, ::2]
         expected = np.array(array)
         getattr(np, name).at(expected, numbers, rows)
-        close(loop(f"rows_{name}")(array, numbers, rows), expected, kind)
+        close(loop(f"rows_{name}")(numbers, rows, out=np.array(array)), expected, kind)
         index = np.broadcast_to(numbers[:, None], rows.shape)
         close(PLAIN.combined_along(name, array, index, rows, 0), expected, kind)
 
@@ -128,6 +131,21 @@ def test_a_wrong_index_is_refused_or_left_to_numpy() -> None:
     )
     with pytest.raises(IndexError):
         PLAIN.added_at(array, np.array([4]), np.ones(1))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shifts(shape: Any) -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(-(1 << 62), 1 << 62, size=(*shape[:-1], 2 * shape[-1]))
+    places = rng.integers(-3, 70, size=shape)
+    even = numbers[..., ::2]
+    for array in (even, even.copy(), even[..., ::-1], np.asfortranarray(even)):
+        for other in (places, places[..., :1], places[..., ::-1], np.asarray(65), np.asarray([5])):
+            for name, rows in (("left_shift", "shifted_up"), ("right_shift", "shifted_down")):
+                expected = getattr(np, name)(array, other)
+                np.testing.assert_array_equal(getattr(PLAIN, name)(array, other), expected)
+                if other.shape[-1:] == (1,):
+                    np.testing.assert_array_equal(loop(rows)(array, other[..., 0]), expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)

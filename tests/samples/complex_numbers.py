@@ -1,5 +1,6 @@
 """Samples of complex numbers."""
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,14 @@ from adjoint.testing import Sample, samples
 from tests.samples.arrays import any_number, complex_array, pairs, real_numbers
 
 samples("conj", "conj_physical")(any_number)
+
+
+@samples("conjugate_of")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    for sample in any_number(rng):
+        yield dataclasses.replace(sample, torch="conj_physical")
+
+
 samples("resolve_conj", "resolve_neg")(real_numbers)
 
 

@@ -65,3 +65,9 @@ def _(rng: Generator) -> Iterator[Sample]:
 @samples("detach_copy")
 def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(3, 2)),), differentiate=False)
+
+
+@samples("copied_pieces")
+def _(rng: Generator) -> Iterator[Sample]:
+    for rest in (((1, 1),), ((1, 2), -1)):
+        yield Sample((rng.normal(size=(2, 1, 3)), *rest), torch="split_with_sizes_copy")

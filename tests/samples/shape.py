@@ -341,6 +341,17 @@ def _(rng: Rng) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(2, 1)), np.ones((1, 2), np.int64)))
 
 
+@samples("joined_blocks")
+def _(rng: Rng) -> Iterator[Sample]:
+    def joined(tensors: Any) -> Any:
+        import torch
+
+        return torch.block_diag(*tensors)
+
+    yield Sample(([rng.normal(size=(2, 3)), rng.normal(size=(0, 1))],), torch=joined)
+    yield Sample(([rng.normal(size=(3, 1)), rng.normal(size=(1, 2))],), torch=joined)
+
+
 @samples("repeat")
 def _(rng: Rng) -> Iterator[Sample]:
     x = rng.normal(size=(2, 3))

@@ -105,6 +105,24 @@
         forget_exceptions();                                                                       \
     }
 
+/* Rows from their ends. */
+#define TURNED(T, S)                                                                               \
+    static void turned_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
+                           void *data) {                                                           \
+        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
+        const int ordered = steps[2] == sizeof(T) && steps[3] == sizeof(T);                        \
+        for (npy_intp row = 0; row < count; row++) {                                               \
+            const T *from = (const T *)ROW(0, row) + n - 1;                                        \
+            T *to = (T *)ROW(1, row);                                                              \
+            IN_ANY_ORDER                                                                           \
+            for (npy_intp i = 0; ordered && i < n; i++) to[i] = from[-i];                          \
+            for (npy_intp i = 0; !ordered && i < n; i++) {                                         \
+                ELEMENT(T, ROW(1, row), steps[3], i) =                                             \
+                    ELEMENT(const T, ROW(0, row), steps[2], n - 1 - i);                            \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
 /* The elements of rows at places by number, all of which there are. */
 #define PICKED(T, S)                                                                               \
     static void picked_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
@@ -125,66 +143,46 @@
         }                                                                                          \
     }
 
-/* A copy of rows into which values are taken at places by number. */
+/* Values taken into rows at places by number; what is in the rows before stays part of it. */
 #define PLACED(T, S, name, joined)                                                                 \
     static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
                            void *data) {                                                           \
-        const npy_intp count = dimensions[0], n = dimensions[1], k = dimensions[2];                \
-        const int across = steps[3] < steps[7];                                                    \
-        const npy_intp outer = across ? n : count, inner = across ? count : n;                     \
-        const npy_intp *far = across ? steps + 4 : steps, *near = across ? steps : steps + 4;      \
-        for (npy_intp i = 0; i < outer; i++) {                                                     \
-            const char *start = args[0] + i * far[0];                                              \
-            char *to = args[3] + i * far[3];                                                       \
-            if (near[0] == sizeof(T) && near[3] == sizeof(T)) {                                    \
-                memcpy(to, start, (size_t)inner * sizeof(T));                                      \
-                continue;                                                                          \
-            }                                                                                      \
-            for (npy_intp j = 0; j < inner; j++) {                                                 \
-                ELEMENT(T, to, near[3], j) = ELEMENT(const T, start, near[0], j);                  \
-            }                                                                                      \
-        }                                                                                          \
+        const npy_intp count = dimensions[0], k = dimensions[1];                                   \
+        const int across = steps[2] < steps[5];                                                    \
+        const npy_intp *far = across ? steps + 3 : steps, *near = across ? steps : steps + 3;      \
         const npy_intp turns = across ? k : count, each = across ? count : k;                      \
         for (npy_intp i = 0; i < turns; i++) {                                                     \
-            const char *index = args[1] + i * far[1], *values = args[2] + i * far[2];              \
+            const char *index = args[0] + i * far[0], *values = args[1] + i * far[1];              \
             for (npy_intp j = 0; j < each; j++) {                                                  \
-                const npy_int64 place = ELEMENT(const npy_int64, index, near[1], j);               \
-                char *row = args[3] + (across ? j : i) * steps[3];                                 \
-                T *sum = &ELEMENT(T, row, steps[7], place);                                        \
-                *sum = joined(*sum, ELEMENT(const T, values, near[2], j));                         \
+                const npy_int64 place = ELEMENT(const npy_int64, index, near[0], j);               \
+                char *row = args[2] + (across ? j : i) * steps[2];                                 \
+                T *sum = &ELEMENT(T, row, steps[5], place);                                        \
+                *sum = joined(*sum, ELEMENT(const T, values, near[1], j));                         \
             }                                                                                      \
         }                                                                                          \
         forget_exceptions();                                                                       \
     }
 
-/* A copy of a matrix into whose rows, by number, other rows are taken. */
+/* Rows taken into those of a matrix, by number; what is there before stays part of it. */
 #define ROWS_TAKEN(T, S, name, joined)                                                             \
     static void rows_##name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,  \
-                               void *data) {                                                       \
-        const npy_intp count = dimensions[0], m = dimensions[1], w = dimensions[2];                \
-        const npy_intp k = dimensions[3], *core = steps + 4;                                       \
+                                  void *data) {                                                    \
+        const npy_intp count = dimensions[0], k = dimensions[1], w = dimensions[2];                \
+        const npy_intp *core = steps + 3;                                                          \
         for (npy_intp turn = 0; turn < count; turn++) {                                            \
-            char *to = ROW(3, turn);                                                               \
-            for (npy_intp i = 0; i < m; i++) {                                                     \
-                const char *start = ROW(0, turn) + i * core[0];                                    \
-                for (npy_intp j = 0; j < w; j++) {                                                 \
-                    ELEMENT(T, to + i * core[5], core[6], j) =                                     \
-                        ELEMENT(const T, start, core[1], j);                                       \
-                }                                                                                  \
-            }                                                                                      \
             for (npy_intp i = 0; i < k; i++) {                                                     \
-                const npy_int64 place = ELEMENT(const npy_int64, ROW(1, turn), core[2], i);        \
-                const char *row = ROW(2, turn) + i * core[3];                                      \
-                char *sum = to + place * core[5];                                                  \
-                if (core[4] == sizeof(T) && core[6] == sizeof(T)) {                                \
+                const npy_int64 place = ELEMENT(const npy_int64, ROW(0, turn), core[0], i);        \
+                const char *row = ROW(1, turn) + i * core[1];                                      \
+                char *sum = ROW(2, turn) + place * core[3];                                        \
+                if (core[2] == sizeof(T) && core[4] == sizeof(T)) {                                \
                     const T *terms = (const T *)row;                                               \
                     T *sums = (T *)sum;                                                            \
                     IN_ANY_ORDER                                                                   \
                     for (npy_intp j = 0; j < w; j++) sums[j] = joined(sums[j], terms[j]);          \
                 } else {                                                                           \
                     for (npy_intp j = 0; j < w; j++) {                                             \
-                        T *own = &ELEMENT(T, sum, core[6], j);                                     \
-                        *own = joined(*own, ELEMENT(const T, row, core[4], j));                    \
+                        T *own = &ELEMENT(T, sum, core[4], j);                                     \
+                        *own = joined(*own, ELEMENT(const T, row, core[2], j));                    \
                     }                                                                              \
                 }                                                                                  \
             }                                                                                      \
@@ -282,6 +280,7 @@
     EXTREMES(T, S, running_greatest, >=)                                                           \
     EXTREMES(T, S, running_least, <=)                                                              \
     RECURRENCE(T, S)                                                                               \
+    TURNED(T, S)                                                                                   \
     PICKED(T, S)                                                                                   \
     PLACED(T, S, placed_add, SUM)                                                                  \
     PLACED(T, S, placed_multiply, PRODUCT)                                                         \

@@ -413,9 +413,6 @@ class SymbolNamespace(Namespace):
 
     # ---- what NumPy says in one call, and an expression in several ----
 
-    def positive(self, value: Any) -> Any:
-        return value
-
     def conjugate(self, value: Any) -> Any:
         return value
 

@@ -35,6 +35,13 @@
 #define WHOLE
 #endif
 
+/* What many loops call is compiled once. */
+#if defined(__GNUC__)
+#define APART __attribute__((noinline))
+#else
+#define APART
+#endif
+
 #define BLOCK 512
 #define BLOCKS 12 /* arrays, the results among them */
 #define MOST 32   /* operands and results */
@@ -65,8 +72,10 @@ static void forget_exceptions(void) {
 #endif
 }
 
-static void gather(char *to, const char *from, npy_intp step, npy_intp count, int size) {
-    if (size == 4) {
+APART static void gather(char *to, const char *from, npy_intp step, npy_intp count, int size) {
+    if (step == size) {
+        memmove(to, from, (size_t)(count * size));
+    } else if (size == 4) {
         for (npy_intp i = 0; i < count; i++) memcpy(to + 4 * i, from + i * step, 4);
     } else if (size == 8) {
         for (npy_intp i = 0; i < count; i++) memcpy(to + 8 * i, from + i * step, 8);
@@ -75,8 +84,10 @@ static void gather(char *to, const char *from, npy_intp step, npy_intp count, in
     }
 }
 
-static void scatter(char *to, npy_intp step, const char *from, npy_intp count, int size) {
-    if (size == 4) {
+APART static void scatter(char *to, npy_intp step, const char *from, npy_intp count, int size) {
+    if (step == size) {
+        memcpy(to, from, (size_t)(count * size));
+    } else if (size == 4) {
         for (npy_intp i = 0; i < count; i++) memcpy(to + i * step, from + 4 * i, 4);
     } else if (size == 8) {
         for (npy_intp i = 0; i < count; i++) memcpy(to + i * step, from + 8 * i, 8);

@@ -16,7 +16,7 @@ typedef struct {
 #define TO_PLACE(T) T, T, NPY_INT64
 #define OF_TWO(T) T, T, T
 #define AT_PLACES(T) T, NPY_INT64, T
-#define INTO_PLACES(T) T, NPY_INT64, T, T
+#define INTO_PLACES(T) NPY_INT64, T, T
 #define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
 #define OF_PATHS(T) T, T, NPY_INT64, T
 #define OF_CLASSES(T) T, NPY_INT64, T, T, T
@@ -27,9 +27,9 @@ typedef struct {
 #define RUNS(name) {#name, "(n)->(n)", 1, 1, 2, OF_BOTH(name), {NULL}, TYPES2(TO_ITSELF)}
 #define FINDS(name) {#name, "(n)->(n),(n)", 1, 2, 2, OF_BOTH(name), {NULL}, TYPES2(TO_PLACE)}
 #define PLACES(name)                                                                               \
-    {#name, "(n),(k),(k)->(n)", 3, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
+    {#name, "(k),(k)->(n)", 2, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
 #define TAKES(name)                                                                                \
-    {#name, "(m,w),(k),(k,w)->(m,w)", 3, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
+    {#name, "(k),(k,w)->(m,w)", 2, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
 #define DEGREE(name) {#name, NULL, 2, 1, 2, OF_BOTH(name), {NULL}, TYPES2(OF_TWO)}
 #define DEGREE_WITH(name) {#name, NULL, 3, 1, 2, OF_BOTH(name), {&unit, &unit}, TYPES2(OF_DEGREE)}
 
@@ -39,6 +39,7 @@ static Written written[] = {
     RUNS(running_sum),
     RUNS(running_product),
     RUNS(running_logaddexp),
+    RUNS(turned),
     FINDS(running_greatest),
     FINDS(running_least),
     {"recurrence", "(n),(n)->(n)", 2, 1, 2, OF_BOTH(recurrence), {NULL}, TYPES2(OF_TWO)},
@@ -67,6 +68,8 @@ static Written written[] = {
      OF_BOTH(standard_parts_back), {NULL}, TYPES2(ELEVEN)},
     {"matched", "(m,n),(k),(n)->(k)", 3, 1, 2, OF_BOTH(matched), {NULL}, TYPES2(INTO_PLACES)},
     {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
+    {"shifted_up", "(n),()->(n)", 2, 1, 1, {shifted_up}, {NULL}, {OF_TWO(NPY_INT64)}},
+    {"shifted_down", "(n),()->(n)", 2, 1, 1, {shifted_down}, {NULL}, {OF_TWO(NPY_INT64)}},
     {"zeta", NULL, 2, 1, 2, OF_BOTH(zeta), {NULL}, TYPES2(OF_TWO)},
     {"pieces", "(n),(r,k),()->(n)", 3, 1, 1, {pieces_f32}, {NULL}, {FOUR(NPY_FLOAT)}},
     {"gammainc", NULL, 2, 1, 1, {incomplete_gamma_f32}, {NULL}, {OF_TWO(NPY_FLOAT)}},

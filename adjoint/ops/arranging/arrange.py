@@ -22,7 +22,7 @@ from adjoint.ops.arranging.shape import (
 )
 from adjoint.ops.arranging.strided import diag_embed
 from adjoint.ops.arranging.writing import fill
-from adjoint.ops.batch_rules import of_rank, refused
+from adjoint.ops.batch_rules import of_rank, refused, with_batch
 from adjoint.ops.dims import along, distinct_dims, normal_dim, product
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.reduction import sum
@@ -110,21 +110,44 @@ def column_stack(tensors: Sequence[Value]) -> Value:
 @composite(method=False)
 def block_diag(*tensors: Value) -> Value:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
-    blocks = []
     for tensor in tensors:
         if tensor.ndim > 2:
             raise RuntimeError(f"block_diag(): expected at most 2 dimensions, got {tensor.ndim}")
-        blocks.append(_at_least_2d(tensor))
-    width = 0
-    total = 0
-    for block in blocks:
-        total += block.shape[1]
-    rows = []
-    for block in blocks:
-        own = block.shape[1]
-        rows.append(constant_pad_nd(block, (width, total - width - own)))
-        width += own
-    return cat(rows, 0)
+    return joined_blocks([_at_least_2d(tensor) for tensor in tensors])
+
+
+def _blocks_of(shapes: Any) -> list[tuple[Any, ...]]:
+    """Where matrices of these shapes lie along the diagonal."""
+    row = column = 0
+    found: list[tuple[Any, ...]] = []
+    for *_, height, width in shapes:
+        found.append((..., slice(row, row + height), slice(column, column + width)))
+        row, column = row + height, column + width
+    return found
+
+
+def _joined_blocks_each(tensors: Any, tensors_batched: Any, batch_size: int) -> Any:
+    parts = zip(tensors, tensors_batched, strict=True)
+    return joined_blocks([with_batch(part, batched, batch_size) for part, batched in parts])
+
+
+@linear(
+    tensors=lambda grad, tensors_shape: [
+        basic_index(grad, block) for block in _blocks_of(tensors_shape)
+    ],
+    vmap=_joined_blocks_each,
+    promotes="tensors",
+    node_name="BlockDiagBackward0",
+    home=None,
+)
+def joined_blocks(xp: Any, tensors: Sequence[Array]) -> Array:
+    """Matrices, or batches of as many, along the diagonal of one; zeros elsewhere."""
+    blocks = _blocks_of([tensor.shape for tensor in tensors])
+    sizes = [place.stop for place in blocks[-1][1:]]
+    out = xp.zeros((*tensors[0].shape[:-2], *sizes), tensors[0].dtype)
+    for tensor, block in zip(tensors, blocks, strict=True):
+        out = xp.placed(out, block, tensor)
+    return out
 
 
 # ---- repeated ----

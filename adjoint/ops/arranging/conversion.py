@@ -360,6 +360,12 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     return self.ndim == rank and bool(xp.is_contiguous(xp.moveaxis(array, 1, -1)))
 
 
+def lies_in_order(value: Any) -> bool:
+    """Whether the elements of a tensor, or of an array, lie in the order of their indices."""
+    array = lying(value) if isinstance(value, Tensor) else value
+    return bool(backend_of(array).xp.is_contiguous(array))
+
+
 @composite(home="Tensor")
 def contiguous(input: Value, memory_format: Any = contiguous_format) -> Value:
     """The tensor itself if its elements lie in order, else a copy that does."""
@@ -422,7 +428,7 @@ def dim(self: Tensor) -> int:
 @composite(also="Tensor.nelement")
 def numel(input: Tensor) -> int:
     """How many elements it has."""
-    return math.prod(input.shape)
+    return int(input.current_array().size)
 
 
 @composite
@@ -446,7 +452,7 @@ def is_signed(input: Tensor) -> bool:
 @composite
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both have one shape."""
-    return bool(input.shape == other.shape)
+    return bool(input.current_array().shape == other.current_array().shape)
 
 
 def element_size(self: Tensor) -> int:

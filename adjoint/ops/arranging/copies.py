@@ -4,19 +4,23 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.call.dispatch import write_out
+from adjoint.call.rule import FRONT
 from adjoint.dtypes import dtype
-from adjoint.ops.annotations import Value
+from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import alias, clone
 from adjoint.ops.arranging.questions import detach
 from adjoint.ops.arranging.shape import (
     basic_index,
+    cat,
     chunk,
+    chunk_lengths,
     expand,
     narrow,
     permute,
     reshape,
     select,
     split,
+    split_lengths,
     split_with_sizes,
     squeeze,
     t,
@@ -28,7 +32,7 @@ from adjoint.ops.arranging.shape import (
 from adjoint.ops.arranging.strided import as_strided, unfold
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_real
-from adjoint.ops.op import composite
+from adjoint.ops.op import composite, linear
 
 
 def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
@@ -62,15 +66,38 @@ def _copied(name: str, function: Callable[..., Any], method: bool = False) -> An
     return _public(name, function, call, method)
 
 
-def _copied_parts(name: str, function: Callable[..., Any], method: bool = False) -> Any:
-    """The same of several views; nothing is answered when they are written to a list as out=."""
+@linear(
+    input=lambda grads, dim: cat(list(grads), dim),
+    batching=FRONT,
+    node_name="SplitWithSizesBackward0",
+    home=None,
+)
+def copied_pieces(xp: Any, input: Array, split_sizes: Any, dim: int = 0) -> tuple[Array, ...]:
+    """What split_with_sizes shows, each piece in memory of its own."""
+    pieces = split_with_sizes.forward(xp, input, split_sizes, dim)
+    return tuple([xp.copied(piece) for piece in pieces])
+
+
+def _lengths(input: Value, split_sizes: Any, dim: int = 0) -> tuple[Value, tuple[int, ...], int]:
+    """See split_lengths."""
+    return input, tuple(split_sizes), dim
+
+
+def _copied_parts(
+    name: str, function: Callable[..., Any], lengths: Any = None, method: bool = False
+) -> Any:
+    """The same of several views; nothing is answered when they are written to a list as out=.
+
+    `lengths` says how long pieces are that lie one after the other.
+    """
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        shown = function(*args, **kwargs)
-        if out is None:
-            return tuple(map(clone, shown))
-        write_out(name, shown, out, True)
-        return None
+        if out is not None:
+            write_out(name, function(*args, **kwargs), out, True)
+            return None
+        if lengths is not None:
+            return copied_pieces(*lengths(*args, **kwargs))
+        return tuple(map(clone, function(*args, **kwargs)))
 
     return _public(name, function, call, method)
 
@@ -92,8 +119,8 @@ narrow_copy = _copied("narrow_copy", _narrow, method=True)
 permute_copy = _copied("permute_copy", permute)
 select_copy = _copied("select_copy", select)
 slice_copy = _copied("slice_copy", _slice)
-split_copy = _copied_parts("split_copy", split)
-split_with_sizes_copy = _copied_parts("split_with_sizes_copy", split_with_sizes)
+split_copy = _copied_parts("split_copy", split, split_lengths)
+split_with_sizes_copy = _copied_parts("split_with_sizes_copy", split_with_sizes, _lengths)
 squeeze_copy = _copied("squeeze_copy", squeeze)
 t_copy = _copied("t_copy", t)
 transpose_copy = _copied("transpose_copy", transpose)
@@ -105,6 +132,8 @@ view_as_real_copy = _copied("view_as_real_copy", view_as_real)
 view_copy = _copied("view_copy", _view)
 
 # PyTorch's are views that may be changed apart; as copies they can be, too.
-unsafe_chunk = _copied_parts("unsafe_chunk", chunk, method=True)
-unsafe_split = _copied_parts("unsafe_split", split, method=True)
-unsafe_split_with_sizes = _copied_parts("unsafe_split_with_sizes", split_with_sizes, method=True)
+unsafe_chunk = _copied_parts("unsafe_chunk", chunk, chunk_lengths, method=True)
+unsafe_split = _copied_parts("unsafe_split", split, split_lengths, method=True)
+unsafe_split_with_sizes = _copied_parts(
+    "unsafe_split_with_sizes", split_with_sizes, _lengths, method=True
+)

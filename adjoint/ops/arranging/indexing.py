@@ -71,15 +71,15 @@ def _picked_each(
 def pick(xp: Any, input: Array, index: Any) -> Array:
     """A copy of what a plain index with arrays, masks or lists names."""
     basic, picks = divide(xp, input.shape, index)
-    return (input if is_whole(basic) else xp.indexed(input, basic))[picks]
+    return xp.picked(input if is_whole(basic) else xp.indexed(input, basic), picks)
 
 
 def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
     """array with values added at the places that picks names, repeated places counted."""
     if not xp.valued():
         return xp.added_at(array, picks, values)
-    if len(picks) == 1 and not isinstance(picks[0], (bool, slice)) and picks[0].dtype.kind == "b":
-        return xp.updated(array, picks, array[picks] + values)  # a mask names no place twice
+    if len(picks) == 1 and _is_mask(picks[0]):  # which names no place twice
+        return xp.updated(array, picks, xp.picked(array, picks) + values)
     # One flat index over the leading dimensions is the fastest way to add where places repeat.
     depth = sum(consumed(part) for part in picks)
     lead, rest = array.shape[:depth], array.shape[depth:]
@@ -129,6 +129,8 @@ def place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
     basic, picks = divide(xp, shape, index)
     zeros = xp.zeros(tuple(shape), input.dtype)
     if is_whole(basic):
+        if len(picks) == 1 and _is_mask(picks[0]) and xp.valued():
+            return xp.placed(zeros, picks, input)
         return _added(xp, zeros, picks, input)
     return xp.updated(zeros, basic, _added(xp, zeros[basic], picks, input))
 

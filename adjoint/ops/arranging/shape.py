@@ -67,14 +67,17 @@ def _check_last(shape: Any, before: Any, after: Any) -> None:
 @general(vmap=_viewed_each, view=True, home=None)
 def view_dtype(xp: Any, input: Array, dtype: Any) -> Array:
     """The bytes of input read as another data type; the last dimension grows or shrinks."""
-    before, after = input.dtype.itemsize, dtype.numpy_dtype.itemsize
+    kind = dtype.numpy_dtype
+    before, after = input.itemsize, kind.itemsize
+    if before == after:
+        return input.view(kind)
     _check_last(input.shape, input.dtype, dtype)
     if after > before and input.shape[-1] * before % after:
         raise RuntimeError(
             f"the last dimension, {input.shape[-1]} elements of {before} bytes, is no multiple of "
             f"{after} bytes"
         )
-    return input.view(dtype.numpy_dtype)
+    return input.view(kind)
 
 
 def _check_places(input: Any, dtype: Any) -> None:
@@ -447,11 +450,11 @@ def split_with_sizes(xp: Any, input: Array, split_sizes: Any, dim: int = 0) -> t
             f"the sizes {list(split_sizes)} must be non-negative and sum to {input.shape[place]}, "
             f"the size of dimension {place}"
         )
-    starts = [sum(split_sizes[:i]) for i in range(len(split_sizes))]
-    return tuple(
-        input[along(place, slice(start, start + length))]
-        for start, length in zip(starts, split_sizes, strict=True)
-    )
+    pieces, start = [], 0
+    for length in split_sizes:
+        pieces.append(input[along(place, slice(start, start + length))])
+        start += length
+    return tuple(pieces)
 
 
 def _length(name: str, input: Any, dim: int) -> int:
@@ -462,31 +465,42 @@ def _length(name: str, input: Any, dim: int) -> int:
     return length
 
 
-def _equal_sizes(length: int, size: int) -> list[int]:
+def _equal_sizes(length: int, size: int) -> tuple[int, ...]:
     """Pieces of `size`, the last one smaller; one empty piece of nothing."""
-    return [min(size, length - start) for start in range(0, length, size)] if length else [0]
+    return tuple([min(size, length - start) for start in range(0, length, size)] or [0])
+
+
+def split_lengths(
+    tensor: Value, split_size_or_sections: Any, dim: int = 0
+) -> tuple[Value, tuple[int, ...], int]:
+    """A tensor, the lengths of what split makes of it, and along which dimension."""
+    length = _length("split", tensor, dim)
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return tensor, tuple(int(n) for n in split_size_or_sections), dim
+    size = int(split_size_or_sections)
+    if size < 0 or (size == 0 and length):
+        raise RuntimeError(f"split(): the size of a piece must be positive, got {size}")
+    return tensor, _equal_sizes(length, max(size, 1)), dim
 
 
 @composite
 def split(tensor: Value, split_size_or_sections: Any, dim: int = 0) -> Values:
     """A tuple of views of one length, or of the given lengths, along dim."""
-    length = _length("split", tensor, dim)
-    if isinstance(split_size_or_sections, (tuple, list)):
-        return split_with_sizes(tensor, tuple(int(n) for n in split_size_or_sections), dim)
-    size = int(split_size_or_sections)
-    if size < 0 or (size == 0 and length):
-        raise RuntimeError(f"split(): the size of a piece must be positive, got {size}")
-    return split_with_sizes(tensor, _equal_sizes(length, max(size, 1)), dim)
+    return split_with_sizes(*split_lengths(tensor, split_size_or_sections, dim))
+
+
+def chunk_lengths(input: Value, chunks: int, dim: int = 0) -> tuple[Value, tuple[int, ...], int]:
+    """The same of chunk."""
+    length = _length("chunk", input, dim)
+    if chunks < 1:
+        raise RuntimeError(f"chunk(): chunks must be positive, got {chunks}")
+    return input, _equal_sizes(length, -(-length // chunks)) if length else (0,) * chunks, dim
 
 
 @composite
 def chunk(input: Value, chunks: int, dim: int = 0) -> Values:
     """A tuple of at most `chunks` views along dim, all of one length but the last."""
-    length = _length("chunk", input, dim)
-    if chunks < 1:
-        raise RuntimeError(f"chunk(): chunks must be positive, got {chunks}")
-    sizes = _equal_sizes(length, -(-length // chunks)) if length else [0] * chunks
-    return split_with_sizes(input, sizes, dim)
+    return split_with_sizes(*chunk_lengths(input, chunks, dim))
 
 
 @composite(numpy="array_split")
@@ -640,7 +654,7 @@ def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
 def flip(xp: Any, input: Array, *dims: Any) -> Array:
     """A copy with the order of elements reversed along dims."""
     axes = distinct_dims(dims, input.ndim)
-    return xp.array(xp.flip(input, axes) if input.ndim else input)
+    return xp.flipped(input, tuple(axes)) if input.ndim else xp.array(input)
 
 
 def _backwards(self: Any) -> Any:

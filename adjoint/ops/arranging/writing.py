@@ -256,10 +256,40 @@ def _taken_in_each(
     )
 
 
+def _parts_to_take_in(
+    xp: Any, input: Any, dim: int, index: Any, src: Any, reduce: str
+) -> tuple[Any, Any, Any, int]:
+    """What is taken in: where to, at which places, what, and along which axis; or a refusal."""
+    if reduce not in _COMBINE:
+        raise RuntimeError(f"reduce must be sum, prod, mean, amax or amin, got {reduce!r}")
+    same_dtype("src", input, src)
+    whole, chosen, values = lifted(input), lifted(index), lifted(src)
+    axis = normal_dim(dim, input.ndim)
+    if index.size:
+        check_index(whole, axis, chosen, values)
+        check_positions(xp, chosen, whole.shape[axis])
+        values = values[tuple(slice(n) for n in chosen.shape)]
+    return whole, chosen, values, axis
+
+
+def _take_in(
+    xp: Any, array: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
+) -> None:
+    """scatter_reduce in place."""
+    if not include_self or reduce == "mean" or not index.size:
+        array[...] = scatter_reduce.forward(
+            xp, array, dim, index, src, reduce, include_self=include_self
+        )
+        return
+    whole, chosen, values, axis = _parts_to_take_in(xp, array, dim, index, src, reduce)
+    xp.combine_along(_COMBINE[reduce], whole, chosen, values, axis)
+
+
 @general(
     joint=("input src", _scatter_reduce_gradients),
     jvp=_taken_in_tangent,
     vmap=_taken_in_each,
+    mutate=_take_in,
     inplace=True,
     exact_out=True,
     apart=True,
@@ -275,16 +305,9 @@ def scatter_reduce(
     include_self: bool = True,
 ) -> Array:
     """input with src taken in by sum, prod, mean, amax or amin where index names along dim."""
-    if reduce not in _COMBINE:
-        raise RuntimeError(f"reduce must be sum, prod, mean, amax or amin, got {reduce!r}")
-    same_dtype("src", input, src)
+    whole, chosen, values, axis = _parts_to_take_in(xp, input, dim, index, src, reduce)
     if not index.size:
         return xp.array(input)
-    whole, chosen, values = lifted(input), lifted(index), lifted(src)
-    axis = normal_dim(dim, input.ndim)
-    check_index(whole, axis, chosen, values)
-    check_positions(xp, chosen, whole.shape[axis])
-    values = values[tuple(slice(n) for n in chosen.shape)]
     start = whole
     if not include_self:
         places = xp.flat_places(chosen, whole.shape, axis).reshape(-1)
@@ -515,14 +538,8 @@ def _wide_index(input: Any, dim: int, index: Any, source: Any) -> Any:
 # ---- by mask and by flat position ----
 
 
-def _ranks(xp: Any, mask: Any, size: int) -> Any:
-    """For each element of a mask how many before it are True, kept inside a source of `size`."""
-    counted = xp.cumsum(mask.reshape(-1).astype("int64")) - 1
-    return xp.clip(counted, 0, max(size - 1, 0)).reshape(mask.shape)
-
-
 def _ranks_each(mask: Any, size: int) -> Any:
-    """The same for the mask of each element, as a row."""
+    """For each place of the mask of each element, as a row, how many before it are True."""
     rows = reshape(mask, (mask.shape[0], product(mask.shape[1:])))
     return clamp(cumsum(rows, -1) - 1, 0, max(size - 1, 0))
 
@@ -577,8 +594,7 @@ def masked_deal(xp: Any, input: Array, mask: Array) -> Array:
     """The elements of input, in order, where mask is True; zeros elsewhere."""
     if not input.size:
         return xp.zeros(mask.shape, input.dtype)
-    dealt = xp.take(input.reshape(-1), _ranks(xp, mask, input.size))
-    return xp.where(mask, dealt, xp.zeros((), input.dtype))
+    return xp.dealt(xp.zeros((), input.dtype), mask, input)
 
 
 @linear(
@@ -592,10 +608,8 @@ def masked_collect(xp: Any, input: Array, mask: Array, shape: Any) -> Array:
     size = product(shape)
     if not size:
         return xp.zeros(tuple(shape), input.dtype)
-    chosen = xp.where(mask, input, xp.zeros((), input.dtype))
-    wide = xp.broadcast_to(mask, chosen.shape)
-    ranks = _ranks(xp, wide, size).reshape(-1)
-    return xp.added_at(xp.zeros(size, input.dtype), ranks, chosen.reshape(-1)).reshape(tuple(shape))
+    input, mask = xp.broadcast_arrays(input, mask)
+    return xp.collected(input, mask, size).reshape(tuple(shape))
 
 
 def _collected(grad: Value, mask: Any, shape: Any) -> Value:
@@ -620,7 +634,7 @@ def masked_scatter(xp: Any, input: Array, mask: Array, source: Array) -> Array:
         )
     if not source.size:
         return xp.array(xp.broadcast_to(input, shape))
-    return xp.where(wide, xp.take(source.reshape(-1), _ranks(xp, wide, source.size)), input)
+    return xp.dealt(input, wide, source)
 
 
 def _put_input(grad: Value, index: Value, accumulate: bool) -> Value:

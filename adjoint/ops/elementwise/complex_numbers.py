@@ -6,17 +6,31 @@ from typing import Any
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.conversion import lies_in_order
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.elementwise.trigonometry import cos, sin
 from adjoint.ops.op import composite, elementwise, linear
 from adjoint.ops.shared_rules import zero_of
+from adjoint.tensors.views import apply_inplace
 
 
-@elementwise(input=lambda grad: conj(grad), exact_out=True, inplace="function")
-def conj_physical(xp: Any, input: Array) -> Array:
+@elementwise(input=lambda grad: conj(grad), node_name="ConjPhysicalBackward0", home=None)
+def conjugate_of(xp: Any, input: Array) -> Array:
     """Complex conjugate of each element."""
     return xp.array(input) if input.dtype.kind == "b" else xp.conjugate(input)
+
+
+@composite(exact_out=True)
+def conj_physical(input: Value) -> Value:
+    """Complex conjugate of each element; real input is returned as it is."""
+    return conj(input)
+
+
+@composite
+def conj_physical_(input: Value) -> Value:
+    """In-place form of conj_physical."""
+    return apply_inplace(conjugate_of, [input])
 
 
 @composite(name="conj", numpy="conjugate")
@@ -51,8 +65,9 @@ def imag(xp: Any, input: Array) -> Array:
     return xp.imag(input)
 
 
-_PARTS_OF = {"complex64": "float32", "complex128": "float64"}
-_COMPLEX_OF = {parts: whole for whole, parts in _PARTS_OF.items()}
+# By the letters of types: their names take a microsecond to be made.
+_PARTS_OF = {"F": "float32", "D": "float64"}
+_COMPLEX_OF = {"f": "complex64", "d": "complex128"}
 
 
 @linear(
@@ -63,16 +78,21 @@ _COMPLEX_OF = {parts: whole for whole, parts in _PARTS_OF.items()}
 )
 def joined_pairs(xp: Any, input: Array) -> Array:
     """Pairs as complex numbers, whatever their layout: a gradient may be expanded or transposed."""
-    found = xp.ascontiguousarray(input).view(_COMPLEX_OF[input.dtype.name])[..., 0]
+    found = xp.ascontiguousarray(input).view(_COMPLEX_OF[input.dtype.char])[..., 0]
     return xp.array(found)  # a result has memory of its own
 
 
-@linear(input=lambda grad: joined_pairs(grad), view=True, method=False, batching=FRONT)
+def _joined(grad: Value) -> Value:
+    """A gradient's pairs as complex numbers: a view of it, where it lies in order."""
+    return view_as_complex(grad) if lies_in_order(grad) else joined_pairs(grad)
+
+
+@linear(input=_joined, view=True, method=False, batching=FRONT)
 def view_as_real(xp: Any, input: Array) -> Array:
     """A view of complex numbers as pairs of reals in a new last dimension."""
     if input.dtype.kind != "c":
         raise RuntimeError(f"view_as_real is for complex tensors, not for {input.dtype}")
-    return input[..., None].view(_PARTS_OF[input.dtype.name])
+    return input[..., None].view(_PARTS_OF[input.dtype.char])
 
 
 def _check_pairs(shape: Any) -> None:
@@ -97,7 +117,7 @@ def _complex_each(input: Any, input_shape: Any) -> Any:
 )
 def view_as_complex(xp: Any, input: Array) -> Array:
     """A view of pairs of reals in the last dimension as complex numbers."""
-    if input.dtype.name not in _COMPLEX_OF:
+    if input.dtype.char not in _COMPLEX_OF:
         raise RuntimeError(f"view_as_complex is for float32 and float64, not for {input.dtype}")
     _check_pairs(input.shape)
     if xp.strides_of(input)[-1] != 1:
@@ -105,7 +125,7 @@ def view_as_complex(xp: Any, input: Array) -> Array:
             "the last dimension must have stride 1, so that pairs are neighbours in memory; call "
             "contiguous() first"
         )
-    return input.view(_COMPLEX_OF[input.dtype.name])[..., 0]
+    return input.view(_COMPLEX_OF[input.dtype.char])[..., 0]
 
 
 def _angle_rule(grad: Value, input: Value) -> Value:
@@ -125,8 +145,8 @@ def angle(xp: Any, input: Array) -> Array:
 
 
 @elementwise(
-    real=lambda grad: grad,
-    imag=lambda grad: grad * -1j,
+    real=lambda grad: real(grad),
+    imag=lambda grad: imag(grad) if holds_complex(grad) else grad * -1j,
     promotes="",
     method=False,
     inplace=False,
@@ -135,18 +155,17 @@ def angle(xp: Any, input: Array) -> Array:
 )
 def complex_(xp: Any, real: Array, imag: Array) -> Array:
     """Complex numbers from real and imaginary parts."""
-    if real.dtype != imag.dtype or real.dtype.name not in _COMPLEX_OF:
+    if real.dtype != imag.dtype or real.dtype.char not in _COMPLEX_OF:
         raise RuntimeError(
             f"real and imag must both be float32 or both float64, got {real.dtype} and {imag.dtype}"
         )
-    pairs = xp.stack(xp.broadcast_arrays(real, imag), axis=-1)
-    return pairs.view(_COMPLEX_OF[real.dtype.name])[..., 0]
+    return xp.complex_of(real, imag, _COMPLEX_OF[real.dtype.char])
 
 
 @composite(method=False, exact_out=True)
 def polar(abs: Value, angle: Value) -> Value:
     """Complex numbers from modulus and angle."""
-    if abs.dtype != angle.dtype or abs.dtype.name not in _COMPLEX_OF:
+    if abs.dtype != angle.dtype or abs.dtype.numpy_dtype.char not in _COMPLEX_OF:
         raise RuntimeError(
             "polar(): abs and angle must both be float32 or both float64, got "
             f"{abs.dtype} and {angle.dtype}"

@@ -17,6 +17,8 @@ from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import kept, reduced_count, sum
+from adjoint.tensors.concrete import concrete, has_values
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _norm_rule(grad: Value, input: Value, result: Value, p: Any, dim: Any, keepdim: bool) -> Value:
@@ -69,7 +71,11 @@ def p_norm(xp: Any, input: Array, p: Any = 2, dim: Any = None, keepdim: bool = F
         raise RuntimeError(f"a norm is for floating and complex tensors, not {input.dtype}")
     axes = normal_dims(dim, input.ndim)
     kind = from_numpy_dtype(input.dtype).to_real().numpy_dtype
-    size = xp.abs(widened(input))
+    size = widened(input)
+    if p == 2 and size.dtype.kind == "f":
+        squares = xp.squares_along(size, axes)
+        return narrowed(xp.sqrt(squares if keepdim else squares.squeeze(axes)), kind)
+    size = xp.abs(size)
     if math.isinf(p):
         if reduced_count(input.shape, dim) == 0:
             raise RuntimeError(f"the norm of exponent {p} does not exist for no elements")
@@ -134,6 +140,11 @@ def dist(input: Value, other: Value, p: Any = 2) -> Value:
 @composite
 def renorm(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
+    return input * _scale(input, p, dim, maxnorm)
+
+
+def _scale(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """What the slices along dim are multiplied by, for their norm not to exceed maxnorm."""
     if p <= 0:
         raise RuntimeError(f"renorm: p must be positive, not {p}")
     if maxnorm < 0:
@@ -142,12 +153,14 @@ def renorm(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
         raise RuntimeError(f"renorm: the input needs at least 2 dimensions, got {input.ndim}")
     place = normal_dim(dim, input.ndim)
     norms = p_norm(input, p, [d for d in range(input.ndim) if d != place], True)
-    return input * where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+    return where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
 
 
 @composite(home="Tensor")
 def renorm_(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """In-place form of renorm."""
+    if not input.requires_grad and has_values(input):  # on the array: nothing is recorded
+        return input.mul_(Tensor(_scale(concrete(input), p, dim, maxnorm), AS_IS))
     return input.copy_(renorm(clone(input), p, dim, maxnorm))
 
 

@@ -455,25 +455,37 @@ def unique_all(
     node_name="UniqueConsecutiveBackward0",
     home=None,
 )
-def unique_runs(xp: Any, input: Array, dim: int | None = None) -> tuple[Array, Array, Array]:
-    """The first of each run of equal elements, or slices along dim; its number; its length."""
+def unique_runs(
+    xp: Any,
+    input: Array,
+    dim: int | None = None,
+    numbered: bool = True,
+    counted: bool = True,
+) -> tuple[Array, Array, Array]:
+    """The first of each run of equal elements, or slices along dim; its number; its length.
+
+    Numbers and lengths that nobody wants are left out: their arrays are empty.
+    """
     if dim is None:
-        shape = input.shape
-        rows, axis = input.reshape(-1, 1), 0
+        shape, axis = input.shape, 0
         input = input.reshape(-1)
+        changes = input[1:] != input[:-1]
     else:
         axis = normal_dim(dim, input.ndim)
         shape = (input.shape[axis],)
         rows = xp.moveaxis(input, axis, 0)
         rows = rows.reshape(rows.shape[0], -1) if rows.size else rows.reshape(rows.shape[0], 0)
-    count = rows.shape[0]
-    begins = xp.concatenate(
-        [xp.ones((min(count, 1),), "bool"), (rows[1:] != rows[:-1]).any(axis=1)]
-    )
+        changes = (rows[1:] != rows[:-1]).any(axis=1)
+    count = input.shape[axis]
+    begins = xp.concatenate([xp.ones((min(count, 1),), "bool"), changes])
     starts = xp.nonzero(begins)[0]
-    ends = xp.concatenate([starts[1:], xp.full((min(count, 1),), count, starts.dtype)])
-    numbers = xp.cumsum(begins, dtype="int64") - 1
-    return xp.take(input, starts, axis=axis), numbers.reshape(shape), ends - starts
+    numbers = lengths = xp.zeros((0,), "int64")
+    if numbered:
+        numbers = (xp.cumsum(begins, dtype="int64") - 1).reshape(shape)
+    if counted:
+        ends = xp.concatenate([starts[1:], xp.full((min(count, 1),), count, starts.dtype)])
+        lengths = ends - starts
+    return xp.take(input, starts, axis=axis), numbers, lengths
 
 
 def _parts(found: Any, return_inverse: bool, return_counts: bool) -> Any:
@@ -504,7 +516,8 @@ def unique_consecutive(
     input: Value, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The first of each run of equals; if asked the run of each element, and the lengths."""
-    return _parts(unique_runs(input, dim), return_inverse, return_counts)
+    found = unique_runs(input, dim, return_inverse, return_counts)
+    return _parts(found, return_inverse, return_counts)
 
 
 # ---- search ----

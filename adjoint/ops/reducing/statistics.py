@@ -62,12 +62,13 @@ def bincount(xp: Any, input: Array, weights: Array | None = None, minlength: int
         raise RuntimeError(f"minlength must be >= 0, but is {minlength}")
     if input.ndim != 1 or (input.size and input.min() < 0):
         raise RuntimeError("bincount counts 1-d tensors of integers that are not negative")
+    numbers = input if xp.are_indices(input) else input.astype("int64")
     if weights is None:
-        return xp.bincount(input.astype("int64"), minlength=minlength).astype("int64")
+        return xp.bincount(numbers, minlength=minlength).astype("int64")
     if weights.shape != input.shape:
         raise RuntimeError(f"the weights must have the input's shape {list(input.shape)}")
     kind = "float32" if weights.dtype == "float32" else "float64"
-    counts = xp.bincount(input.astype("int64"), weights=weights, minlength=minlength)
+    counts = xp.bincount(numbers, weights=weights, minlength=minlength)
     return counts.astype(kind)
 
 
@@ -176,8 +177,8 @@ def diff(
     return values
 
 
-def _trapezoids(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, int]:
-    """The areas between neighbouring samples along dim."""
+def _trapezoids(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, Any, int]:
+    """The areas between neighbouring samples along dim, what they are times, and the dimension."""
     if y.ndim == 0:
         raise IndexError(f"{name}: y must have at least one dimension")
     if x is not None and dx is not None:
@@ -189,23 +190,23 @@ def _trapezoids(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, int]
     length = count - 1 if count else 0
     sums = narrow(y, place, min(1, count), length) + narrow(y, place, 0, length)
     if x is None:
-        return sums * ((1 if dx is None else dx) / 2.0), place
+        return sums, (1 if dx is None else dx) / 2.0, place
     axis = 0 if x.ndim == 1 else normal_dim(dim, x.ndim)
     if x.ndim == 0 or x.shape[axis] != count:
         raise RuntimeError(f"{name}: there must be one x for each of the {count} samples")
     if count == 0:
-        return sums * 0.5, place
+        return sums, 0.5, place
     widths = diff(x, dim=axis)
     if x.ndim == 1:
         widths = reshape(widths, [length if d == place else 1 for d in range(y.ndim)])
-    return sums * widths / 2.0, place
+    return sums * widths, 0.5, place
 
 
 @composite(method=False, also="trapz")
 def trapezoid(y: Value, x: Value | None = None, *, dx: Any = None, dim: int = -1) -> Value:
     """The integral of samples y along dim by the trapezoid rule, at places x or dx apart."""
-    areas, place = _trapezoids(y, x, dx, dim, "trapezoid")
-    return sum(areas, place)
+    areas, scale, place = _trapezoids(y, x, dx, dim, "trapezoid")
+    return sum(areas, place) * scale
 
 
 @composite(method=False)
@@ -213,8 +214,8 @@ def cumulative_trapezoid(
     y: Value, x: Value | None = None, *, dx: Any = None, dim: int = -1
 ) -> Value:
     """The integrals of samples y up to each place along dim by the trapezoid rule."""
-    areas, place = _trapezoids(y, x, dx, dim, "cumulative_trapezoid")
-    return cumsum(areas, place)
+    areas, scale, place = _trapezoids(y, x, dx, dim, "cumulative_trapezoid")
+    return cumsum(areas, place) * scale
 
 
 # ---- slopes ----

@@ -22,6 +22,8 @@ from adjoint.random import chosen
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
+_MANY = 1024  # numbers, from which pairs of them are drawn
+
 
 def _require_float(kind: Any, what: str) -> None:
     if category_of(kind) < FLOAT:
@@ -169,9 +171,14 @@ def poisson(xp: Any, input: Array, generator: Any = None) -> Array:
     def draw(shape: Any, rate: Any) -> Any:
         if not np.all(rate >= 0):
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-        return np.asarray(stream.draw(lambda numbers: numbers.poisson(rate.astype("float64"))))
+        drawn = np.zeros(shape, rate.dtype)
+        # Nothing is drawn where there is no chance, but NumPy takes as long for it.
+        some = np.flatnonzero(rate > 0)
+        rates = rate.reshape(-1)[some].astype("float64")
+        drawn.reshape(-1)[some] = stream.draw(lambda numbers: numbers.poisson(rates))
+        return drawn
 
-    return xp.drawn(draw, input.shape, input).astype(input.dtype)
+    return xp.drawn(draw, input.shape, input)
 
 
 @general(
@@ -189,14 +196,18 @@ def successes(xp: Any, count: Array, prob: Array, generator: Any = None) -> Arra
     stream = chosen(generator)
 
     def draw(shape: Any, trials: Any, chance: Any) -> Any:
-        unknown = np.isnan(trials) | np.isnan(chance)
-        trials = np.maximum(np.where(unknown, 0, trials), 0).astype("int64")
-        chance = np.clip(np.where(unknown, 0, chance), 0, 1).astype("float64")
-        drawn = np.asarray(stream.draw(lambda numbers: numbers.binomial(trials, chance)))
-        return np.where(unknown, np.nan, drawn)
+        trials, chance = np.broadcast_arrays(trials, chance)
+        drawn = np.zeros(shape, trials.dtype)
+        np.copyto(drawn, np.trunc(trials), where=(chance >= 1) & (trials >= 1))
+        np.copyto(drawn, np.nan, where=np.isnan(trials) | np.isnan(chance))
+        some = np.flatnonzero((trials >= 1) & (chance > 0) & (chance < 1))  # see poisson
+        counts = trials.reshape(-1)[some].astype("int64")
+        chances = chance.reshape(-1)[some].astype("float64")
+        drawn.reshape(-1)[some] = stream.draw(lambda numbers: numbers.binomial(counts, chances))
+        return drawn
 
     shape = xp.broadcast_shapes(count.shape, prob.shape)
-    return xp.drawn(draw, shape, count, prob).astype(count.dtype)
+    return xp.drawn(draw, shape, count, prob)
 
 
 @composite(method=False)
@@ -252,12 +263,15 @@ def _picks(weights: Any, num_samples: int, replacement: bool, stream: Any) -> An
     total = weights.sum(axis=1, keepdims=True)
     if np.any(total <= 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if replacement:
+    if replacement or num_samples == 1:
         points = stream.draw(lambda numbers: numbers.random((len(weights), num_samples)))
         edges = np.cumsum(weights / total, axis=1)
         last = count - 1 - np.argmax(weights[:, ::-1] > 0, axis=1, keepdims=True)
-        rows = [np.searchsorted(e, p, side="right") for e, p in zip(edges, points)]
-        drawn = np.asarray(rows).reshape(points.shape)
+        if num_samples == 1:
+            drawn = np.count_nonzero(edges <= points, axis=1, keepdims=True)
+        else:
+            rows = [np.searchsorted(e, p, side="right") for e, p in zip(edges, points)]
+            drawn = np.asarray(rows).reshape(points.shape)
         drawn = np.minimum(drawn, last)  # rounding may leave the last edge below 1
     else:
         # The largest of Gumbel-shifted log weights are a sample without replacement.
@@ -267,12 +281,27 @@ def _picks(weights: Any, num_samples: int, replacement: bool, stream: Any) -> An
     return drawn.astype("int64")
 
 
+def _many_normals(count: int, generator: Any) -> Any:
+    """Normally distributed float32 numbers, two of each pair of uniform ones: a third of the time.
+
+    The distance from 0 and the direction of points in the plane are independent.
+    """
+    pairs = generator.draw(lambda stream: stream.random((2, -(-count // 2)), np.float32))
+    radius = np.sqrt(-2 * np.log(1 - pairs[0]))
+    angle = np.float32(2 * math.pi) * pairs[1]
+    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
+
+
 def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any:
     """A sample for tensors of means, of deviations, or both."""
 
     def draw(shape: Any, means: Any, deviations: Any) -> Any:
         if not np.all(np.asarray(deviations) >= 0):
             raise RuntimeError("normal expects all elements of std >= 0.0")
+        count = math.prod(shape)
+        if kind == float32.numpy_dtype and count >= _MANY:
+            drawn = _many_normals(count, chosen(generator)).reshape(shape)
+            return np.asarray(drawn * deviations + means, kind)
         return draw_normal(shape, kind, means, deviations, chosen(generator))
 
     numbers = (bool, int, float)

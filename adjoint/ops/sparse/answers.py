@@ -32,7 +32,7 @@ from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 # Zero stays zero, and each element is treated alone; the first ones are linear besides.
-LINEAR = "neg positive conj_physical real imag deg2rad rad2deg"
+LINEAR = "neg conjugate_of real imag deg2rad rad2deg"
 ZERO_TO_ZERO = """
     abs asin asinh atan atanh ceil erf erfinv expm1 floor isinf isnan isneginf isposinf log1p relu
     round sgn sign signbit sin sinh sqrt square tan tanh trunc
