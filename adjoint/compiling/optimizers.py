@@ -7,13 +7,11 @@ has changed, or a count of steps, is that of the call.
 from operator import getitem, is_not, setitem
 from typing import Any
 
-from adjoint.backends import xla
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
 from adjoint.compiling.errors import CompileError, OutdatedError
-from adjoint.optim.elementwise import Counters, floats, narrowed, widened
+from adjoint.optim.elementwise import Counters, floats
 from adjoint.optim.programs import likeness
-from adjoint.tensors.tensor import AS_IS, Tensor
 
 _np: Any = numpy_backend.xp
 
@@ -165,21 +163,3 @@ def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writ
         vector = tracing.event(numbers, ((len(numbers.names),), _np.dtype("float64")))
         for param in members:
             tracing.step(numbers, param, vector, writes)
-
-
-def trace_step(tracing: Any, numbers: Numbers, param: Any, vector: Any, writes: Any) -> None:
-    """Trace the step of one parameter."""
-    optimizer, xp = numbers.optimizer, xla.backend.xp
-    home = optimizer.state.get(param) or {}
-    tensors = [param, param.gradient, *[home[name] for name in numbers.arrays]]
-    tracing.lift_all(tensors)
-    arrays = [tensor.current_array() for tensor in tensors]
-    work = [widened(xp, array) for array in arrays]
-    program = optimizer.program(xla.backend, work, numbers.arrays, numbers.values, numbers.maximize)
-    values = dict(numbers.values)
-    for place, name in enumerate(numbers.names):
-        values[name] = vector[place].astype(work[0].dtype)
-    results = program.computed(xp, work, values)
-    for tensor, before, result in zip(tensors[2:], arrays[2:], results[2:]):
-        writes.set(tensor, "array", narrowed(result, before))
-    writes.late.append((param, Tensor(narrowed(results[0], arrays[0]), AS_IS), False))

@@ -64,10 +64,11 @@ def compile(
         raise TypeError(f"compile: expected a function or module, got {type(function).__name__}")
     if disable or backend in _EAGER:
         return function
-    _require_jax()
     graphs = backend in _GRAPHS
     if graphs:
         _require_gpu()
+    else:
+        _require_jax()
     spread = _spread_over(mesh, shard, graphs)
     compiled = Compiled(function, fallback and not fullgraph, limit, warm_up, spread, graphs)
     if hasattr(function, "named_parameters") and not isinstance(function, type):
