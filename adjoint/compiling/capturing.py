@@ -241,6 +241,21 @@ class Capturing(Watching):
         writes.launches.setdefault(key, (program.kernel, room, []))[2].append(arrays)
         writes.changed.append(param)
 
+    def standing_by(self, tensors: list[Any]) -> dict[int, Any]:
+        """See Watching: copies, which the graph makes."""
+        here = [tensor for tensor in tensors if type(tensor.array) is not NDARRAY]
+        self.lift_all(here)
+        return {id(t): (cupy_graphs.backend.copy(t.current_array()), t.version()) for t in here}
+
+    def changed_since(self, tensors: list[Any], before: dict[int, Any]) -> list[tuple[Any, Any]]:
+        """See Watching."""
+        found = [(tensor, before[id(tensor)]) for tensor in tensors if id(tensor) in before]
+        return [(tensor, array) for tensor, (array, _) in found]
+
+    def choose(self, flag: Any, before: Any, tensor: Any) -> None:
+        """See Watching: in the memory that it has."""
+        tensor.array[...] = self.xp.where(flag, before, tensor.array)
+
     def _ordered(self, numbers: Any, program: Any) -> Any:
         """Where a rule finds its numbers in the order in which it has asked for them."""
         order: list[Any] = [

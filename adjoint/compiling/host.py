@@ -108,6 +108,7 @@ class HostCall(OnHost):
         self.grad_enabled = current().grad_enabled
         self.where = _node_under_way()
         self.observes = tracing.answers.only_looks(function)
+        self.skipping = tracing.skipping  # the step that it belongs to, if that may be skipped
         if self.observes:
             answers = None
         leaves, self.tree = tree_flatten(args)
@@ -141,6 +142,9 @@ class HostCall(OnHost):
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """Call the function with these arrays; what it answers, or what it was given."""
+        if self.skipping is not None and self.skipping.found:
+            given = arrays[self.showing :]
+            return [given[number] for number in self.wanted if number >= 0]
         for place, name, number in self.shown:
             value = None if number < 0 else visit.tensor(arrays[number])
             visit.show(place, name, value if value is None or name != "array" else value.array)

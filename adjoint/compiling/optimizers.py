@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
-from adjoint.compiling.errors import CompileError, OutdatedError
+from adjoint.compiling.errors import CompileError, OutdatedError, StatelessError
 from adjoint.optim.elementwise import Counters, floats
 from adjoint.optim.programs import likeness
 
@@ -19,11 +19,11 @@ _np: Any = numpy_backend.xp
 class Numbers:
     """The numbers of a step for parameters that have made as many, asked for at each call."""
 
-    def __init__(self, optimizer: Any, number: int, params: list[Any], where: str) -> None:
+    def __init__(self, optimizer: Any, number: int, params: list[Any], skipping: Any) -> None:
         self.optimizer = optimizer
         self.number = number
         self.params = params
-        self.where = where
+        self.skipping = skipping  # says whether a call makes no step
         group = optimizer.param_groups[number]
         self.counts = list(optimizer.counts(group))
         self.arrays = list(optimizer.arrays(group))
@@ -78,7 +78,9 @@ class Numbers:
                     raise OutdatedError("parameters have made different numbers of steps")
 
     def writes(self) -> list[tuple[Any, ...]]:
-        """When the call succeeds the counters advance."""
+        """When the call succeeds the counters advance, unless the step was skipped."""
+        if self.skipping is not None and self.skipping.found:
+            return []
         return [
             (setitem, home[name].array, ..., value)
             for name, value in self.new.items()
@@ -134,8 +136,8 @@ def rate_of(tracing: Any, optimizer: Any, number: int, params: list[Any]) -> Any
     return tracing.number(Rate(optimizer, number, params))
 
 
-def _stateless(optimizer: Any, param: Any) -> CompileError:
-    return CompileError(
+def _stateless(optimizer: Any, param: Any) -> StatelessError:
+    return StatelessError(
         f"{type(optimizer).__name__} has no state yet for a parameter of shape "
         f"{list(param.shape)}: let it make a step before it is compiled (warm_up=1)"
     )
@@ -159,7 +161,7 @@ def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writ
         kinds.setdefault(stand, []).append(param)
     for members in kinds.values():
         with Changed({"tracing": None}):
-            numbers = Numbers(optimizer, number, members, tracing.name)
+            numbers = Numbers(optimizer, number, members, tracing.skipping)
         vector = tracing.event(numbers, ((len(numbers.names),), _np.dtype("float64")))
         for param in members:
             tracing.step(numbers, param, vector, writes)

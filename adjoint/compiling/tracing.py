@@ -142,7 +142,7 @@ class Tracing(Watching):
 
     # ---- the host ----
 
-    def event(self, event: Event, spec: xla.Spec | None = None) -> Any:
+    def event(self, event: Any, spec: xla.Spec | None = None) -> Any:
         """Have the host do something at each call; an array that it answers is an input."""
         if self.regions:
             self.regions[-1].refuse("random numbers are drawn, or an optimizer makes a step")
@@ -247,3 +247,23 @@ class Tracing(Watching):
         for tensor, before, result in zip(tensors[2:], arrays[2:], results[2:]):
             writes.set(tensor, "array", narrowed(result, before))
         writes.late.append((param, Tensor(narrowed(results[0], arrays[0]), AS_IS), False))
+
+    def standing_by(self, tensors: list[Any]) -> dict[int, Any]:
+        """See Watching: arrays never change, and tensors get others."""
+        return {id(tensor): tensor.array for tensor in tensors if id(tensor) in self.lifted}
+
+    def changed_since(self, tensors: list[Any], before: dict[int, Any]) -> list[tuple[Any, Any]]:
+        """See Watching."""
+        found = []
+        for tensor in tensors:
+            record = self.lifted.get(id(tensor))
+            if record is not None:
+                array = before.get(id(tensor), record.tracer)
+                if tensor.array is not array:
+                    found.append((tensor, array))
+        return found
+
+    def choose(self, flag: Any, before: Any, tensor: Any) -> None:
+        """See Watching."""
+        tensor.replace_array(self.xp.where(flag, before, tensor.array))
+        self.follow(tensor)

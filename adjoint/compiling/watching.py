@@ -12,10 +12,19 @@ from adjoint.autograd.provenance import calls, modules_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
-from adjoint.compiling.errors import CompileError
+from adjoint.compiling.errors import CompileError, EagerError
 from adjoint.compiling.host import EndOfPass, PackCall, UnpackCall, asked
 from adjoint.compiling.optimizers import make_step, rate_of
 from adjoint.compiling.places import Lifted, Place
+from adjoint.compiling.scaling import (
+    Overflow,
+    Remembered,
+    Updated,
+    known,
+    overflowed,
+    stepped_unless,
+    unscaled,
+)
 from adjoint.device import device
 from adjoint.optim.lr_scheduler.base import remembered
 from adjoint.optim.writes import Undo
@@ -114,6 +123,7 @@ class Watching:
         self.chance: dict[int, Kept] = {}  # states of generators, by the ids of what shows them
         self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
         self.spent = False  # a once-only hook was called: the program is good for one call
+        self.skipping: Any = None  # what says at each call whether a step under way is skipped
         self.calls: Any = None  # the innermost of these, as provenance knows it
 
     # ---- what differs from kind to kind ----
@@ -130,7 +140,7 @@ class Watching:
         """Have the host called with arrays between two pieces of the program."""
         raise NotImplementedError
 
-    def event(self, event: Event, spec: Any = None) -> Any:
+    def event(self, event: Any, spec: Any = None) -> Any:
         """Have the host do something at each call; an array that it answers is an input."""
         raise NotImplementedError
 
@@ -140,6 +150,18 @@ class Watching:
 
     def step(self, numbers: Any, param: Any, vector: Any, writes: Any) -> None:
         """The part of an optimizer's step that is one parameter's."""
+        raise NotImplementedError
+
+    def standing_by(self, tensors: list[Any]) -> dict[int, Any]:
+        """The arrays of tensors, by their ids, before something that may change them."""
+        raise NotImplementedError
+
+    def changed_since(self, tensors: list[Any], before: dict[int, Any]) -> list[tuple[Any, Any]]:
+        """Those of these tensors that have changed, with their arrays from before."""
+        raise NotImplementedError
+
+    def choose(self, flag: Any, before: Any, tensor: Any) -> None:
+        """Let a tensor be as before where a flag is set."""
         raise NotImplementedError
 
     # ---- the host ----
@@ -156,6 +178,10 @@ class Watching:
         if self.knows(tensor):
             return
         raise CompileError("the value of a tensor is read (item(), bool(), numpy(), printing)")
+
+    def refuse_program(self, reason: str) -> None:
+        """The function that is watched has to run eagerly."""
+        raise EagerError(reason)
 
     def ask(self, function: Any, args: Any, answers: Any) -> Any:
         """Have the host call a function of the user's, whose answer stands for `answers`."""
@@ -231,6 +257,36 @@ class Watching:
     def read(self, find: Callable[[], float]) -> Tensor:
         """A number of Python's that may be another at each call."""
         return self.number(Event(lambda: _np.array(float(find()))))
+
+    # ---- scaled losses ----
+
+    def _remember(self, scaler: Any) -> None:
+        """Have a scaler put back when the run ends."""
+        kept = Remembered(scaler)
+        kept.remember()
+        self.undoing.append(kept.undo)
+
+    def unscale(self, scaler: Any, optimizer: Any, grads: list[Any]) -> None:
+        """Divide gradients by a scale; see adjoint.compiling.scaling."""
+        self._remember(scaler)
+        overflowed(scaler)[optimizer] = unscaled(self, scaler, optimizer, grads)
+
+    def step_scaled(self, scaler: Any, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """The step of an optimizer, unless its gradients have overflowed."""
+        if args or kwargs:
+            raise CompileError("GradScaler.step: a compiled step takes no closure")
+        found = overflowed(scaler)[optimizer]
+        if not isinstance(found, Overflow):
+            found = known(self, scaler, optimizer)
+        stepped_unless(self, found, optimizer)
+
+    def update_scale(self, scaler: Any, new_scale: Any) -> None:
+        """The update of a scale, which the host makes at each call."""
+        if isinstance(new_scale, Tensor):
+            self.refuse_value(new_scale)
+        self._remember(scaler)
+        self.event(Updated(scaler, new_scale))
+        overflowed(scaler).clear()
 
     # ---- the end ----
 

@@ -119,6 +119,26 @@ def each_kind(note: Note) -> Any:
     return step
 
 
+def scaled(note: Note) -> Any:
+    """A scaler that skips the steps of some calls."""
+    weight, count = adjoint.ones(3, device=CUDA, requires_grad=True), adjoint.zeros((), device=CUDA)
+    optimizer = optim.Adam([weight], lr=0.1, foreach=False)
+    optimizer.register_step_post_hook(lambda *_: note(shown(weight)))
+    scaler = adjoint.GradScaler(CUDA, init_scale=8.0, growth_interval=2)
+
+    def step() -> Any:
+        count.add_(1)
+        optimizer.zero_grad()
+        bad = (count == 2) | (count == 4)
+        loss = (weight**2).sum() * adjoint.where(bad, np.inf, 1.0)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return [weight, weight.grad]
+
+    return step
+
+
 class _Stop(Exception):
     pass
 
@@ -219,6 +239,7 @@ def scanned(note: Note) -> Any:
 assert_alike(plain_training, parted=False)
 assert_alike(scanned, parted=False)
 assert_alike(each_kind, parted=True)
+assert_alike(scaled, parted=True, steps=7)
 assert_a_failing_hook_changes_nothing()
 assert_arguments_are_shown_as_they_are_by_then()
 assert_what_is_refused_says_why()

@@ -396,14 +396,143 @@ def test_ctc(lengths):
     assert_alike(make, 3)
 
 
-def test_an_optimizer_that_decides_by_values_is_refused():
-    step = adjoint.compile(lambda: optimizer.step(lambda: (weight**2).sum()))
-    weight = adjoint.ones(3, requires_grad=True)
-    optimizer = optim.LBFGS([weight])
-    (weight**2).sum().backward()
-    step()
-    with pytest.raises(CompileError, match="value of a tensor is read"):
+SCALED = ("SGD, nesterov", "Adam", "Adam, capturable", "NAdam", "Adafactor")
+
+
+def _scaled(make, log, overflows, unscale=True):
+    """A step with a scaler: in some calls, counted from one, the loss is infinite."""
+    model = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3))
+    params, x, count = list(model.parameters()), adjoint.randn(6, 5), adjoint.zeros(())
+    optimizer = make(params)
+    optimizer.register_step_post_hook(lambda *_: log.append(float(params[0].sum())))
+    scaler = adjoint.GradScaler("cpu", init_scale=256.0, growth_interval=2)
+
+    def step():
+        count.add_(1)
+        optimizer.zero_grad()
+        bad = sum((count == number for number in overflows), adjoint.zeros(()))
+        loss = (model(x) ** 2).mean() * adjoint.where(bad > 0, np.inf, 1.0)
+        scaler.scale(loss).backward()
+        if unscale:
+            scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(params, 0.5)
+        scaler.step(optimizer)
+        scaler.update()
+        return params
+
+    step.scaler, step.optimizer = scaler, optimizer
+    return step
+
+
+def _counted(optimizer):
+    return [float(home["step"]) for home in optimizer.state.values() if "step" in home]
+
+
+@pytest.mark.parametrize("name", SCALED)
+@pytest.mark.parametrize("unscale", [False, True])
+def test_a_step_whose_gradients_overflow_is_skipped(name, unscale):
+    logs, made = ([], []), []
+
+    def make():
+        made.append(_scaled(OPTIMIZERS[name], logs[len(made)], (3, 4, 7), unscale))
+        return made[-1]
+
+    assert_alike(make)
+    eager, other = made
+    assert other.scaler.state_dict() == eager.scaler.state_dict()
+    assert _counted(other.optimizer) == _counted(eager.optimizer)
+    assert len(logs[0]) == 7  # the hooks of a step that is skipped are not called
+    np.testing.assert_allclose(logs[1], logs[0], 1e-4)
+
+
+def test_first_steps_that_overflow_leave_no_state_and_run_eagerly():
+    made = []
+
+    def make():
+        made.append(_scaled(OPTIMIZERS["Adam"], [], (1, 2, 3, 6)))
+        return made[-1]
+
+    assert_alike(make)
+    assert _counted(made[1].optimizer) == [6.0] * 4
+
+
+def test_gradients_that_are_unscaled_outside():
+    weight = adjoint.ones(2, requires_grad=True)
+    optimizer = optim.Adam([weight], lr=0.5)
+    scaler = adjoint.GradScaler("cpu", init_scale=4.0)
+
+    @adjoint.compile
+    def step():
+        scaler.step(optimizer)
+
+    found = []
+    for gradient in (1.0, 1.0, np.inf, 1.0):
+        weight.grad = tensor([gradient, 1.0]) * scaler.get_scale()
+        scaler.unscale_(optimizer)
         step()
+        scaler.update()
+        found.append(round(float(weight[0].detach()), 4))
+    assert found == [0.5, 0.0, 0.0, -0.5]
+    assert step.count == 1
+    weight.grad = tensor([8.0, 8.0])
+    step()  # without which it does so itself
+    assert step.count == 2
+    assert weight.grad.tolist() == [4.0, 4.0]
+
+
+def test_a_scaler_is_as_before_if_the_call_fails():
+    weight, fails = adjoint.ones(2, requires_grad=True), [False]
+    optimizer = optim.Adam([weight])
+    scaler = adjoint.GradScaler("cpu", init_scale=4.0, growth_interval=1)
+
+    def look(value):
+        if fails[0]:
+            raise ValueError("now")
+
+    @adjoint.compile
+    def step():
+        optimizer.zero_grad()
+        scaler.scale(weight.sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        last = weight * 1
+        last.register_hook(look)
+        last.sum().backward()
+
+    for _ in range(3):
+        step()
+    before, values = scaler.state_dict(), weight.tolist()
+    fails[0] = True
+    with pytest.raises(ValueError, match="now"):
+        step()
+    assert scaler.state_dict() == before
+    assert weight.tolist() == values
+    assert _counted(optimizer) == [3.0]
+    fails[0] = False
+    step()
+    assert scaler.get_scale() == before["scale"] * 2
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_a_function_with_lbfgs_runs_eagerly_and_says_so(search):
+    def make():
+        model, x = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1)), adjoint.randn(6, 2)
+        optimizer = optim.LBFGS(model.parameters(), max_iter=3, line_search_fn=search)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = ((model(x) - x.sum(1, keepdim=True)) ** 2).mean()
+            loss.backward()
+            return loss
+
+        return lambda: [optimizer.step(closure), *model.parameters()]
+
+    with pytest.warns(UserWarning, match="LBFGS decides by values"):
+        assert_alike(make, programs=0)
+    whole = adjoint.compile(make(), fullgraph=True)
+    whole()
+    with pytest.raises(CompileError, match="LBFGS decides by values"):
+        whole()
 
 
 # ---- schedulers ----
