@@ -734,6 +734,7 @@ class Cube(adjoint.autograd.Function):
 def test_functions_and_transforms():
     def make():
         x = adjoint.randn(4, requires_grad=True)
+        outer, rows = adjoint.randn(4), adjoint.randn(2, 4)
         func = adjoint.func
 
         def step():
@@ -746,11 +747,26 @@ def test_functions_and_transforms():
                 func.vmap(lambda v: v * 2 + flat[0])(flat),
                 func.hessian(lambda v: (v**3).sum())(flat),
                 func.jvp(lambda v: v.sin(), (flat,), (flat,))[1],
+                func.vmap(func.grad(lambda v, w: (v * w).sum()), (None, 0))(outer, rows),
             )
 
         return step
 
     assert_alike(make, 4)
+
+
+def test_transforms_meet_tensors_from_outside_first():
+    func, v, rows = adjoint.func, adjoint.randn(3), adjoint.randn(2, 3)
+    cases = {
+        "grad": lambda: func.vmap(func.grad(lambda a, b: (a * b).sum()), (None, 0))(v, rows),
+        "jacrev": lambda: func.vmap(func.jacrev(lambda a, b: a * b), (None, 0))(v, rows),
+        "jacfwd": lambda: func.jacfwd(lambda a: (a * a).sin())(v),
+        "hessian": lambda: func.hessian(lambda a: (a**3).sum())(v),
+        "jvp": lambda: func.jvp(func.grad(lambda a: (a**3).sum()), (v,), (rows[0],))[1],
+    }
+    for name, case in cases.items():
+        step = adjoint.compile(case, warm_up=0)
+        np.testing.assert_allclose(step().numpy(), case().numpy(), 1e-5, 1e-6, err_msg=name)
 
 
 def test_kernels_of_custom_operators_run_on_the_host():
