@@ -55,6 +55,7 @@ class Tracing(Watching):
         self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
         self.inputs: list[Any] = []  # of each input its Lifted, or the Event that makes it
         self.sharing: dict[int, list[Tensor]] = {}  # tensors on one memory, by id
+        self.met = 0  # calls of ops
         self.regions: list[Any] = []  # functions that XLA calls by itself, the last inside
         self.cut: set[int] = set()  # ids of the tensors whose history is outside of those
 
@@ -63,6 +64,7 @@ class Tracing(Watching):
     def lift_all(self, tensors: list[Any]) -> None:
         """Let tensors that an op has met be inputs, if they come from outside."""
         self.note_modules()
+        self.met += 1
         if self.regions:
             self.regions[-1].met.update((id(t), t) for t in tensors if t.layer is None)
         for tensor in tensors:
