@@ -16,7 +16,7 @@ from adjoint.backends.numpy import host
 from adjoint.device import device
 
 CUDA = device("cuda", 0)
-UNKNOWN = 77  # what memory holds that nobody has written to
+UNKNOWN = 77  # what memory for fractions holds that nobody has written to
 
 
 class State:
@@ -88,6 +88,11 @@ def root(array: Any) -> Any:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
+
+
+def unknown(shape: Any, dtype: Any) -> Any:
+    """An array that nobody has written to; its whole numbers are indices of anything."""
+    return np.full(shape, 0 if dtype.kind in "biu" else UNKNOWN).astype(dtype)
 
 
 def noted(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -227,7 +232,7 @@ class Graph:
         return isinstance(array, np.ndarray) and id(root(array)) in self.own
 
     def room(self, shape: Any, dtype: Any) -> Any:
-        made = np.full(shape, UNKNOWN).astype(dtype)
+        made = unknown(shape, np.dtype(dtype))
         self.own[id(made)] = made
         return made.view(Recorded)
 
@@ -253,7 +258,7 @@ class Graph:
             for array, values in self.before.values():
                 array[...] = values
             for array in self.own.values():  # nothing was computed yet
-                array[...] = np.full(array.shape, UNKNOWN).astype(array.dtype)
+                array[...] = unknown(array.shape, array.dtype)
 
     def part(self) -> None:
         self.parts.append([])
